@@ -73,7 +73,7 @@ func TestDoctor(t *testing.T) {
 	})
 	t.Run("names the first failure and the fix, with status 1", func(t *testing.T) {
 		o := doctor(t, with("another-token"))
-		o.ends(1, "auth       failed", "events     not reached", "It fails at auth: The gateway refused our token.", "Do: Set AGENTRT_GATEWAY_TOKEN")
+		o.ends(1, "auth       failed", "events     not reached", "It fails at auth: The gateway rejected the shared token.", "Do: Set AGENTRT_GATEWAY_TOKEN")
 	})
 	t.Run("says what to set where nothing is, with status 1", func(t *testing.T) {
 		doctor(t, nil).ends(1, "No gateway is configured", "AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN")

@@ -86,12 +86,12 @@ func TestPresence(t *testing.T) {
 		"the gateway is away": {
 			evidence{err: gateway.ErrUnreachable.With("Nothing listens."), status: away},
 			nil,
-			&Presence{Offline, "The agent runtime cannot be reached. Nothing listens.", &since, &age, now, false, nil},
+			&Presence{Offline, "Wardroom could not reach the gateway. Nothing listens.", &since, &age, now, false, nil},
 		},
 		"the gateway does not answer": {
 			evidence{err: gateway.ErrTimeout, status: gateway.Status{Since: since, ConnectedAt: &since}},
 			&yes,
-			&Presence{Offline, "The agent runtime did not answer in time.", nil, nil, now, false, nil},
+			&Presence{Offline, "The gateway did not answer in time.", nil, nil, now, false, nil},
 		},
 		"the gateway has just come back": {
 			evidence{err: gateway.ErrUnreachable.With("Nothing listens."), status: gateway.Status{Since: since, ConnectedAt: &since}},

@@ -245,7 +245,7 @@ func (a *App) plan() error {
 	a.Queue.Timers = []job.Timer{
 		{Name: "close standups that nobody ran", Every: time.Minute, Do: a.Standups.CloseUnrun},
 		{Name: "settle blockers whose tasks go on", Every: 10 * time.Second, Do: a.Standups.EndClearedBlockers},
-		{Name: "settle items of tasks that are done", Every: 10 * time.Second, Do: a.Dispatch.SettleMoot},
+		{Name: "settle items of tasks that are done", Every: 10 * time.Second, Do: a.Dispatch.ResolveStale},
 		{Name: "notice standups that did not begin", Every: time.Minute, Do: a.Standups.WatchSchedule},
 		{Name: "judge slots of scheduled jobs", Every: 5 * time.Second, Do: a.Schedules.Judge},
 		{Name: "notice tasks that stay blocked", Every: time.Minute, Do: a.Tasks.WatchBlocked},

@@ -30,7 +30,7 @@ func (c *contract) readiness() map[string]func(context.Context, *app.App) (targe
 		"delete-tasks-by-id-dispatch": func(ctx context.Context, a *app.App) (string, error) {
 			key, err := c.assigned(ctx, a)
 			if err == nil {
-				_, err = a.Dispatch.Hand(ctx, key, dispatch.New{}) // which nobody begins here
+				_, err = a.Dispatch.Create(ctx, key, dispatch.New{}) // which nobody begins here
 			}
 			return "/api/v1/tasks/" + key + "/dispatch", err
 		},

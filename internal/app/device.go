@@ -44,7 +44,7 @@ func (a *App) wirePairing(ctx context.Context) error {
 	if key := a.cfg.DeviceKey.Reveal(); key != nil {
 		a.Pairing.Own = ed25519.PublicKey(key[ed25519.SeedSize:])
 	}
-	a.Gateway.OnDevice(a.Pairing.Hear)
+	a.Gateway.OnDeviceEvent(a.Pairing.HandleEvent)
 	return a.Pairing.Load(ctx)
 }
 
@@ -59,7 +59,7 @@ func Examine(ctx context.Context, cfg config.Config, tell func(gateway.Step)) (g
 		return gateway.Examination{}, fmt.Errorf("AGENTRT_GATEWAY_URL and the settings beside it: %w", err)
 	}
 	id, trouble := storedDevice(ctx, cfg)
-	client.Become(id)
+	client.SetIdentity(id)
 	found, err := client.Examine(ctx, tell)
 	if err == nil && trouble != nil && found.Configured {
 		found.Warnings = append(found.Warnings, gateway.Finding{

@@ -39,9 +39,9 @@ func (a *App) wireDispatch() {
 	a.Errands, a.Recalls = a.newQueue(errands), a.newQueue(recalls)
 	a.Dispatch = &dispatch.Service{
 		DB: a.DB, Jobs: a.Errands, Stops: a.Recalls, Runtime: a.Gateway, Log: a.log, Now: now,
-		HandOver: a.handOver, TaskID: a.taskID, Unwanted: a.unwanted, Show: a.showDispatch, Used: a.noteDispatch,
+		LockTask: a.handOver, TaskID: a.taskID, Ineligible: a.unwanted, Show: a.showDispatch, RecordUsage: a.noteDispatch,
 		Refusals: []*fault.Error{task.ErrNotFound, task.ErrArchived, task.ErrIsDone, task.ErrNoAgent, task.ErrWaiting, task.ErrClaimed},
-		Raise:    a.raiseOfDispatch, Settle: a.Inbox.ResolveCause,
+		Raise:    a.raiseOfDispatch, Resolve: a.Inbox.ResolveCause,
 		PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, Patience: cfg.DispatchPatience, Limit: cfg.DispatchTimeout,
 	}
 	maps.Copy(a.Errands.Kinds, a.Dispatch.Kinds())
@@ -139,7 +139,7 @@ func (a *App) withdrawTask(ctx context.Context, tx *db.Tx, t task.Task, gone boo
 }
 
 // noteDispatch puts what the run of a dispatch used into the ledger.
-func (a *App) noteDispatch(ctx context.Context, tx *db.Tx, u dispatch.Used) error {
+func (a *App) noteDispatch(ctx context.Context, tx *db.Tx, u dispatch.RunUsage) error {
 	_, err := a.Usage.Note(ctx, tx, usage.Run{
 		RunID: u.RunID, AgentID: u.AgentID, SessionKey: u.SessionKey, SessionID: u.Usage.SessionID,
 		Source: usage.Task, TaskKey: u.TaskKey, StartedAt: u.StartedAt, EndedAt: u.EndedAt,
@@ -149,6 +149,6 @@ func (a *App) noteDispatch(ctx context.Context, tx *db.Tx, u dispatch.Used) erro
 }
 
 // raiseOfDispatch makes a task that could not be handed over an item of the inbox.
-func (a *App) raiseOfDispatch(ctx context.Context, tx *db.Tx, m dispatch.Matter) error {
+func (a *App) raiseOfDispatch(ctx context.Context, tx *db.Tx, m dispatch.InboxItem) error {
 	return a.Inbox.Raise(ctx, tx, inbox.NewItem{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
 }

@@ -106,7 +106,7 @@ func TestDispatchMoot(t *testing.T) {
 		}
 		again := owner.inboxOf(inbox.DispatchFailed, "resolved")[0].ID
 		owner.post("/api/v1/inbox/"+again+"/reopen", nil).want(http.StatusOK)
-		if err := s.Dispatch.SettleMoot(actor.With(t.Context(), actor.System)); err != nil {
+		if err := s.Dispatch.ResolveStale(actor.With(t.Context(), actor.System)); err != nil {
 			t.Fatal(err)
 		}
 		if items := owner.inboxOf(inbox.DispatchFailed, "open"); len(items) != 2 {
@@ -121,7 +121,7 @@ func TestDispatchMoot(t *testing.T) {
 		owner.dispatch(keys[3])
 		waitFor(t, "it to come back", func() bool { return len(owner.inboxOf(inbox.DispatchFailed, "open")) == 2 })
 		owner.patch("/api/v1/tasks/"+keys[3], map[string]any{"status": "done"}).want(http.StatusOK)
-		if err := s.Dispatch.SettleMoot(actor.With(t.Context(), actor.System)); err != nil {
+		if err := s.Dispatch.ResolveStale(actor.With(t.Context(), actor.System)); err != nil {
 			t.Fatal(err)
 		}
 		if items := owner.inboxOf(inbox.DispatchFailed, "open"); len(items) != 1 || items[0].ID != again {
@@ -144,7 +144,7 @@ func TestDispatchGivenUpInDoubt(t *testing.T) {
 	made := owner.handed("cto", "In doubt")
 	owner.dispatch(made.Key)
 	d := owner.becomes(made.Key, task.Failed).Dispatch
-	if d.Error.Code != "gateway_unreachable" || !strings.Contains(d.Error.Detail, "may have taken it") || h.runtime.Asked("cto") != 1 {
+	if d.Error.Code != "gateway_unreachable" || !strings.Contains(d.Error.Detail, "may have accepted the task") || h.runtime.Asked("cto") != 1 {
 		t.Errorf("it is %+v, with %d runs", d.Error, h.runtime.Asked("cto"))
 	}
 	h.runtime.Hang("agent", false)

@@ -196,7 +196,7 @@ func TestDispatchWaits(t *testing.T) {
 		owner.dispatch(lost.Key)
 		waitFor(t, "the reason", func() bool {
 			d := owner.task(lost.Key).Dispatch
-			return d.State == task.Queued && d.Waiting != nil && strings.Contains(*d.Waiting, "does not know the agent qa")
+			return d.State == task.Queued && d.Waiting != nil && strings.Contains(*d.Waiting, "does not list the agent qa")
 		})
 		failed := owner.becomes(lost.Key, task.Failed)
 		if failed.Dispatch.Error.Code != "agent_unknown" || failed.Dispatch.Waiting != nil {

@@ -181,7 +181,7 @@ func lives() []trial {
 func closedDoors() map[demo.Door]string {
 	return map[demo.Door]string{
 		demo.PageDoor: "HTTP 200", demo.BrokenDoor: "HTTP 502", demo.BusyDoor: "HTTP 503", demo.MovedDoor: "redirects",
-		demo.ProxyDoor: "HTTP 403", demo.ResetDoor: "hung up", demo.MuteDoor: "did not answer within",
+		demo.ProxyDoor: "HTTP 403", demo.ResetDoor: "closed the connection", demo.MuteDoor: "did not answer within",
 	}
 }
 

@@ -35,7 +35,7 @@ func (c caller) pairingIs(what string, ok func(pairing.Pairing) bool) (is pairin
 // thousands of requests are tried, none of them has to wait for another connection.
 type settled struct{ *gateway.Client }
 
-func (settled) Become(gateway.Identity) {}
+func (settled) SetIdentity(gateway.Identity) {}
 
 // letIn notes of the device that there is, as the gateway's client does, that it
 // was let in.
@@ -48,7 +48,7 @@ func letIn(t *testing.T, a *app.App) {
 	if p.Device == nil || p.State == pairing.Local {
 		return
 	}
-	a.Pairing.Hear(gateway.DeviceNews{DeviceID: p.Device.ID, Kind: gateway.LetInAsLocal})
+	a.Pairing.HandleEvent(gateway.DeviceEvent{DeviceID: p.Device.ID, Kind: gateway.AcceptedLocally})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Pairing.Run(ctx) }()
@@ -144,7 +144,7 @@ func TestPairing(t *testing.T) {
 		owner.send(http.MethodDelete, pairingPath, nil).wantProblem(http.StatusNotFound, "pairing_none")
 		owner.post(pairingPath+"/rotate", nil).wantProblem(http.StatusNotFound, "pairing_none")
 		waitFor(t, "the refusal", func() bool { return owner.status().State == gateway.Unpaired })
-		if st := owner.status(); !strings.Contains(st.LastError, "“Pair this service”") || strings.Contains(st.LastError, pairingPath) {
+		if st := owner.status(); !strings.Contains(st.LastError, "Pair Wardroom in the dashboard") || strings.Contains(st.LastError, pairingPath) {
 			t.Errorf("without a device it says %q", st.LastError)
 		}
 		is := h.pairs(owner)

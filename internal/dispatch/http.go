@@ -11,37 +11,37 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Mount adds the routes of handing tasks over.
+// Mount adds the routes of dispatches.
 func (s *Service) Mount(api *web.API) {
-	refused := slices.Concat([]*fault.Error{ErrGoing, gateway.ErrNotConfigured}, s.Refusals)
-	web.Post(api, "/tasks/{id}/dispatch", actor.DispatchTasks, "Hand a task to its agent", s.handleHand,
-		web.Status(http.StatusAccepted), web.Once(), web.Fails(refused...),
-		web.Describe("The agent is asked once, in a session of the task's own, as soon as the runtime and the agent are there. "+
-			"The task shows in `dispatch` how it goes, and its history tells of it. It is neither claimed nor moved by this: that is the agent's report to do.\n\n"+
-			"What is assigned to another while the agent works stays with the agent until it ends, or is taken back; what has not begun is not begun then."))
-	web.Delete(api, "/tasks/{id}/dispatch", actor.DispatchTasks, "Take a task back from its agent", s.handleCancel, web.Status(http.StatusOK),
-		web.Fails(slices.Concat([]*fault.Error{ErrNotGoing}, s.Refusals)...),
-		web.Describe("The run is stopped in the runtime, as soon as that is there. What the agent has done and reported stays."))
+	refusals := slices.Concat([]*fault.Error{ErrAlreadyDispatched, gateway.ErrNotConfigured}, s.Refusals)
+	web.Post(api, "/tasks/{id}/dispatch", actor.DispatchTasks, "Dispatch a task to its agent", s.handleCreate,
+		web.Status(http.StatusAccepted), web.Once(), web.Fails(refusals...),
+		web.Describe("Sends the task to its agent once, in a session of its own, as soon as the gateway and the agent are available. "+
+			"The task's `dispatch` and its history show the progress. A dispatch neither claims nor moves the task: the agent's reports do.\n\n"+
+			"If the task is reassigned before the agent starts, the dispatch fails; if the agent has started, it continues until it ends or is canceled."))
+	web.Delete(api, "/tasks/{id}/dispatch", actor.DispatchTasks, "Cancel the dispatch of a task", s.handleCancel, web.Status(http.StatusOK),
+		web.Fails(slices.Concat([]*fault.Error{ErrNotDispatched}, s.Refusals)...),
+		web.Describe("Stops the agent's run as soon as the gateway is reachable. The agent's work and reports are kept."))
 }
 
-// Ref names a task in a path.
+// Ref identifies a task in a path.
 type Ref struct {
 	ID string `path:"id" maxLength:"64" doc:"The task's id or key." example:"TASK-12"`
 }
 
-type handInput struct {
+type createInput struct {
 	Ref
 	Body *New `required:"false"`
 }
 
 type output struct{ Body Dispatch }
 
-func (s *Service) handleHand(ctx context.Context, in *handInput) (*output, error) {
+func (s *Service) handleCreate(ctx context.Context, in *createInput) (*output, error) {
 	var n New
 	if in.Body != nil {
 		n = *in.Body
 	}
-	d, err := s.Hand(ctx, in.ID, n)
+	d, err := s.Create(ctx, in.ID, n)
 	return &output{d}, err
 }
 

@@ -19,7 +19,7 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Runtime is the part of the gateway that a dispatch needs.
+// Runtime is the part of the gateway client that a dispatch needs.
 type Runtime interface {
 	Status() gateway.Status
 	Await(ctx context.Context) (bootID string, err error)
@@ -30,84 +30,83 @@ type Runtime interface {
 	Agents(ctx context.Context) ([]gateway.Agent, error)
 }
 
-// Service hands tasks over. Its exported fields are not changed once it is used.
+// Service dispatches tasks. Do not change its exported fields after first use.
 type Service struct {
 	DB *db.DB
-	// Jobs has workers that may wait for hours: one for each task that an agent of
-	// the runtime works on.
+	// Jobs runs the dispatches. Each occupies a worker for as long as its run lasts,
+	// possibly hours.
 	Jobs *job.Queue
-	// Stops has workers of its own, so that no run goes on because all workers of
-	// Jobs wait for others.
+	// Stops stops orphaned runs. It has separate workers, so that a stop never waits
+	// for a dispatch.
 	Stops   *job.Queue
 	Runtime Runtime
 	Log     *slog.Logger
 	Now     func() time.Time
 
-	// HandOver reads the task that ref names and keeps others from handing it over
-	// until the transaction ends; it refuses, with one of Refusals, a task that its
-	// agent could not work on.
-	HandOver func(ctx context.Context, tx *db.Tx, ref string) (Task, error)
+	// LockTask reads and locks the task that ref names until the transaction ends. It
+	// returns one of Refusals if the task's agent could not work on it.
+	LockTask func(ctx context.Context, tx *db.Tx, ref string) (Task, error)
 	Refusals []*fault.Error
-	// TaskID finds the id of a task by its id or its key.
+	// TaskID returns the id of a task, given its id or its key.
 	TaskID func(ctx context.Context, q db.Queryer, ref string) (string, error)
-	// Unwanted says why a task that has not begun is not to be handed to that account
-	// any more; an empty code when it is.
-	Unwanted func(ctx context.Context, q db.Queryer, taskID, userID string) (code Code, why string, err error)
-	// Show puts the dispatch on the card of its task. It writes no event, and
-	// answers an error that is not found when the task is gone.
+	// Ineligible returns why a task must no longer be dispatched to that account; the
+	// code is empty if it still may.
+	Ineligible func(ctx context.Context, q db.Queryer, taskID, userID string) (code Code, why string, err error)
+	// Show updates the dispatch on the task's card, without recording an event. It
+	// returns a not found error if the task is gone.
 	Show func(ctx context.Context, tx *db.Tx, d Dispatch) error
-	// Used, when given, notes what a run used, before any event is written.
-	Used func(ctx context.Context, tx *db.Tx, u Used) error
-	// Raise and Settle, when given, bring what failed to whoever sees to it. They
-	// write events.
-	Raise  func(ctx context.Context, tx *db.Tx, m Matter) error
-	Settle func(ctx context.Context, tx *db.Tx, cause, why string) error
+	// RecordUsage, if set, records the usage of a run, before any event is recorded.
+	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
+	// Raise and Resolve, if set, raise and resolve the inbox item of a failed dispatch.
+	// They record events.
+	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
+	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 
-	PublicURL string        // where agents reach us; empty is OwnURL
-	OwnURL    func() string // the same for a gateway on this machine; empty when unknown
+	PublicURL string        // address at which agents reach Wardroom; if empty, OwnURL is used
+	OwnURL    func() string // address for a gateway on this host; empty if unknown
 
 	Patience time.Duration // how long a dispatch waits for the gateway and its agent
-	Limit    time.Duration // how long its run may take
+	Limit    time.Duration // maximum duration of a run
 }
 
 // The kinds of jobs.
 const (
-	kindCourse = "dispatch"      // brings a dispatch to its end
-	kindStop   = "stop dispatch" // stops a run that nobody waits for any more
+	kindDispatch = "dispatch"      // runs a dispatch
+	kindStop     = "stop dispatch" // stops an orphaned run
 )
 
-// Kinds are the jobs that Jobs does.
+// Kinds returns the kinds of jobs for Jobs.
 func (s *Service) Kinds() map[string]job.Kind {
-	return map[string]job.Kind{kindCourse: {Do: s.bring, GaveUp: s.gaveUp}}
+	return map[string]job.Kind{kindDispatch: {Do: s.run, GaveUp: s.gaveUp}}
 }
 
-// StopKinds are the jobs that Stops does.
+// StopKinds returns the kinds of jobs for Stops.
 func (s *Service) StopKinds() map[string]job.Kind {
 	return map[string]job.Kind{kindStop: {Do: s.stop}}
 }
 
-// New is what a dispatch may say.
+// New is the body of a request to dispatch a task.
 type New struct {
-	Note string `json:"note,omitempty" maxLength:"4000" doc:"What the agent is told besides the task, in your name."`
+	Note string `json:"note,omitempty" maxLength:"4000" doc:"Note to the agent, added to the task in your name."`
 }
 
-// The kinds of events; all are about the task.
+// The kinds of events; their subject is the task.
 const (
-	dispatched = "task.dispatched"
-	began      = "task.dispatch_started"
-	waits      = "task.dispatch_waits"
-	ended      = "task.dispatch_ended"
+	eventDispatched = "task.dispatched"
+	eventStarted    = "task.dispatch_started"
+	eventWaiting    = "task.dispatch_waits"
+	eventEnded      = "task.dispatch_ended"
 )
 
-// Hand hands a task to its agent. What waits for the runtime happens later, and
-// is not this caller's to wait for.
-func (s *Service) Hand(ctx context.Context, ref string, n New) (Dispatch, error) {
+// Create dispatches a task to its agent. It only stores the dispatch; a job sends it to
+// the gateway.
+func (s *Service) Create(ctx context.Context, ref string, n New) (Dispatch, error) {
 	if st := s.Runtime.Status(); st.State == gateway.NotConfigured {
-		return Dispatch{}, gateway.ErrNotConfigured.With("Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN, and start the service anew.")
+		return Dispatch{}, gateway.ErrNotConfigured.With("Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN, then restart Wardroom.")
 	}
 	var d Dispatch
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		d, err = once.Do(ctx, tx, s.Now(), find, func(d Dispatch) string { return d.ID }, func() (Dispatch, error) { return s.hand(ctx, tx, ref, n) })
+		d, err = once.Do(ctx, tx, s.Now(), find, func(d Dispatch) string { return d.ID }, func() (Dispatch, error) { return s.create(ctx, tx, ref, n) })
 		return err
 	})
 	if err != nil {
@@ -116,15 +115,15 @@ func (s *Service) Hand(ctx context.Context, ref string, n New) (Dispatch, error)
 	return d, nil
 }
 
-func (s *Service) hand(ctx context.Context, tx *db.Tx, ref string, n New) (Dispatch, error) {
-	t, err := s.HandOver(ctx, tx, ref)
+func (s *Service) create(ctx context.Context, tx *db.Tx, ref string, n New) (Dispatch, error) {
+	t, err := s.LockTask(ctx, tx, ref)
 	if err != nil {
 		return Dispatch{}, err
 	}
 	before, err := last(ctx, tx, t.ID)
 	switch {
-	case err == nil && before.alive():
-		return Dispatch{}, ErrGoing.With("%s has it since %s, as run %s. Wait for its end, or take it back with DELETE.",
+	case err == nil && before.active():
+		return Dispatch{}, ErrAlreadyDispatched.With("Agent %s has had it since %s (run %s). Wait for the run to end, or cancel it with DELETE.",
 			before.AgentID, before.Since.UTC().Format(time.RFC3339), before.RunID).
 			Fact("run_id", before.RunID).Fact("since", before.Since).Fact("state", before.State).Fact("agent_id", before.AgentID)
 	case err != nil && !errors.Is(err, ErrNotFound):
@@ -140,21 +139,21 @@ func (s *Service) hand(ctx context.Context, tx *db.Tx, ref string, n New) (Dispa
 		By: by.Name, CreatedAt: clock.At(now), taskID: t.ID, userID: t.UserID, first: before.number + 1, number: before.number + 1,
 		message: message(t, n.Note, by.Name, address), startBy: clock.At(now.Add(s.Patience)),
 	}
-	d.RunID = d.name(d.number)
+	d.RunID = d.runID(d.number)
 	if err := insert(ctx, tx, d); err != nil {
 		return Dispatch{}, err
 	}
-	if _, err := s.Jobs.Enqueue(ctx, tx, kindCourse, d.ID, nil); err != nil {
+	if _, err := s.Jobs.Enqueue(ctx, tx, kindDispatch, d.ID, nil); err != nil {
 		return Dispatch{}, err
 	}
 	if err := s.Show(ctx, tx, d); err != nil {
 		return Dispatch{}, err
 	}
-	return d, s.record(ctx, tx, dispatched, d, map[string]any{"note": n.Note != ""})
+	return d, s.record(ctx, tx, eventDispatched, d, map[string]any{"note": n.Note != ""})
 }
 
-// Cancel takes a task back from its agent: nobody waits for the run any more,
-// and it is stopped in the runtime as soon as that can be reached.
+// Cancel cancels the dispatch of a task, and stops its run as soon as the gateway is
+// reachable.
 func (s *Service) Cancel(ctx context.Context, ref string) (Dispatch, error) {
 	var d Dispatch
 	by := actor.From(ctx)
@@ -163,18 +162,18 @@ func (s *Service) Cancel(ctx context.Context, ref string) (Dispatch, error) {
 		if err != nil {
 			return err
 		}
-		was, err := s.drop(ctx, tx, id, Failure{Cancelled, "Taken back by " + by.Name + "."})
+		was, err := s.cancelActive(ctx, tx, id, Failure{Cancelled, "Canceled by " + by.Name + "."})
 		if err != nil {
 			return err
 		}
 		if was == nil {
-			return ErrNotGoing.With("Read the task: its dispatch has ended, or there was none.")
+			return ErrNotDispatched.With("Its last dispatch has ended, or it has none. Reload the task.")
 		}
 		d = *was
 		if err := s.Show(ctx, tx, d); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, ended, d, nil)
+		return s.record(ctx, tx, eventEnded, d, nil)
 	})
 	if err != nil {
 		return Dispatch{}, fmt.Errorf("cancel dispatch: %w", err)
@@ -182,27 +181,26 @@ func (s *Service) Cancel(ctx context.Context, ref string) (Dispatch, error) {
 	return d, nil
 }
 
-// Withdraw takes a task back that goes into the archive, or away: then nothing of
-// it is kept. It writes no event, and answers how the dispatch ended by that; nil
-// when none was going on.
-func (s *Service) Withdraw(ctx context.Context, tx *db.Tx, taskID string, gone bool) (*Dispatch, error) {
-	why := Failure{Withdrawn, "The task went into the archive."}
-	if gone {
+// Withdraw cancels the dispatch of a task that is being archived or deleted. If
+// deleted, it also deletes the task's dispatches. It records no event. It returns the ended
+// dispatch, or nil if there was none.
+func (s *Service) Withdraw(ctx context.Context, tx *db.Tx, taskID string, deleted bool) (*Dispatch, error) {
+	why := Failure{Withdrawn, "The task was archived."}
+	if deleted {
 		why.Detail = "The task was deleted."
 	}
-	d, err := s.drop(ctx, tx, taskID, why)
-	if err == nil && gone {
+	d, err := s.cancelActive(ctx, tx, taskID, why)
+	if err == nil && deleted {
 		_, err = tx.Exec(ctx, `DELETE FROM dispatches WHERE task_id = ?`, taskID)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("withdraw a task: %w", err)
+		return nil, fmt.Errorf("withdraw the dispatch of a task: %w", err)
 	}
 	return d, nil
 }
 
-// drop ends the dispatch of a task, if one goes on, and sees to it that its run
-// is stopped.
-func (s *Service) drop(ctx context.Context, tx *db.Tx, taskID string, why Failure) (*Dispatch, error) {
+// cancelActive ends the dispatch of a task if it is active, and enqueues a stop of its run.
+func (s *Service) cancelActive(ctx context.Context, tx *db.Tx, taskID string, why Failure) (*Dispatch, error) {
 	d, err := last(ctx, tx, taskID)
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
@@ -210,11 +208,11 @@ func (s *Service) drop(ctx context.Context, tx *db.Tx, taskID string, why Failur
 	if err != nil {
 		return nil, err
 	}
-	// It waits for what the job is writing; what is read after it stays so.
-	if err := s.Jobs.Cancel(ctx, tx, kindCourse, d.ID); err != nil {
+	// Cancel waits for writes of the job; after it the dispatch no longer changes.
+	if err := s.Jobs.Cancel(ctx, tx, kindDispatch, d.ID); err != nil {
 		return nil, err
 	}
-	if d, err = find(ctx, tx, d.ID); err != nil || !d.alive() {
+	if d, err = find(ctx, tx, d.ID); err != nil || !d.active() {
 		return nil, err
 	}
 	d.end(s.Now(), &why)
@@ -229,10 +227,10 @@ func (s *Service) drop(ctx context.Context, tx *db.Tx, taskID string, why Failur
 	return &d, nil
 }
 
-// gaveUp ends a dispatch whose job has failed for good.
+// gaveUp ends a dispatch whose job has failed permanently.
 func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, cause error) error {
 	d, err := find(ctx, tx, id)
-	if errors.Is(err, ErrNotFound) || err == nil && !d.alive() {
+	if errors.Is(err, ErrNotFound) || err == nil && !d.active() {
 		return nil
 	}
 	if err != nil {
@@ -243,69 +241,70 @@ func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, cause error)
 			return err
 		}
 	}
-	s.Log.ErrorContext(ctx, "a dispatch was given up", "run", d.RunID, "err", cause)
-	return s.close(ctx, tx, d, &Failure{Broken, "This service failed several times while it looked after it; its log says how."}, nil, "")
+	s.Log.ErrorContext(ctx, "gave up on a dispatch", "run", d.RunID, "err", cause)
+	return s.close(ctx, tx, d, &Failure{Broken, "Wardroom failed several times while running the dispatch. See Wardroom's log."}, nil, "")
 }
 
-// close writes down how a dispatch ended: what the run used first, then what
-// shows it, and what the log hears of it last.
+// close stores the end of a dispatch: first the usage of its run, then its visible
+// state, and the event last.
 func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, u *gateway.Usage, said string) error {
 	now := s.Now()
 	d.end(now, f)
 	if err := update(ctx, tx, d); err != nil {
 		return err
 	}
-	if u != nil && u.SessionID != "" && s.Used != nil {
+	if u != nil && u.SessionID != "" && s.RecordUsage != nil {
 		from := d.CreatedAt.Time
 		if d.askedAt != nil {
 			from = d.askedAt.Time
 		}
-		if err := s.Used(ctx, tx, Used{d.RunID, d.AgentID, d.SessionKey, d.Task, from, now, *u}); err != nil {
+		if err := s.RecordUsage(ctx, tx, RunUsage{d.RunID, d.AgentID, d.SessionKey, d.Task, from, now, *u}); err != nil {
 			return err
 		}
 	}
 	if err := s.Show(ctx, tx, d); err != nil {
 		return err
 	}
-	if err := s.tellInbox(ctx, tx, d); err != nil {
+	if err := s.updateInbox(ctx, tx, d); err != nil {
 		return err
 	}
 	data := map[string]any{}
 	if said != "" {
 		data["answer"] = cut(plaintext.Lines(said), longestAnswer)
 	}
-	return s.record(ctx, tx, ended, d, data)
+	return s.record(ctx, tx, eventEnded, d, data)
 }
 
-// longestAnswer is how much of what an agent says at the end is in the log, in runes.
+// longestAnswer limits the agent's final answer in the event, in runes.
 const longestAnswer = 2000
 
-// kindFailed is the kind of the item that a dispatch which failed becomes.
+// kindFailed is the inbox kind for a failed dispatch.
 const kindFailed = "dispatch_failed"
 
-func (s *Service) tellInbox(ctx context.Context, tx *db.Tx, d Dispatch) error {
+// updateInbox raises an inbox item for a failed dispatch, and resolves it after a success.
+func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, d Dispatch) error {
 	switch {
-	case d.State == Ended && s.Settle != nil:
-		return s.Settle(ctx, tx, d.cause(), d.AgentID+" has worked on it.")
+	case d.State == Ended && s.Resolve != nil:
+		return s.Resolve(ctx, tx, d.cause(), d.AgentID+" finished a later run.")
 	case d.State == Failed && s.Raise != nil && d.Error.Code != Withdrawn && d.Error.Code != Reassigned:
-		return s.Raise(ctx, tx, Matter{
+		return s.Raise(ctx, tx, InboxItem{
 			Cause: d.cause(), Kind: kindFailed, Severity: "high", Subject: d.subject(),
-			Title:  fmt.Sprintf("%s could not be worked on by %s", d.Task, d.AgentID),
-			Detail: fmt.Sprintf("%s (`%s`, run `%s`)\n\nDispatch it again when that is settled.", d.Error.Detail, d.Error.Code, d.RunID),
+			Title:  fmt.Sprintf("Dispatch of %s to %s failed", d.Task, d.AgentID),
+			Detail: fmt.Sprintf("%s (`%s`, run `%s`)\n\nFix the cause, then dispatch the task again.", d.Error.Detail, d.Error.Code, d.RunID),
 		})
 	}
 	return nil
 }
 
-// record tells the log; nothing else may be written after it.
+// record records an event. It must be the last write of the transaction.
 func (s *Service) record(ctx context.Context, tx *db.Tx, kind string, d Dispatch, data map[string]any) error {
 	all := map[string]any{"dispatch": d}
 	maps.Copy(all, data)
 	return event.Record(ctx, tx, s.Now(), event.Activity, kind, d.subject(), all)
 }
 
-// moment lets some time pass.
-func moment(ctx context.Context, d time.Duration) error {
+// sleep waits for the given time or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -54,7 +54,7 @@ func find(ctx context.Context, q db.Queryer, id string) (Dispatch, error) {
 	return d, err
 }
 
-// last is the last dispatch of a task; ErrNotFound when there was none.
+// last returns the latest dispatch of a task, or ErrNotFound.
 func last(ctx context.Context, q db.Queryer, taskID string) (Dispatch, error) {
 	d, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM dispatches WHERE task_id = ? ORDER BY number DESC LIMIT 1`, taskID))
 	if db.IsNotFound(err) {
@@ -63,8 +63,8 @@ func last(ctx context.Context, q db.Queryer, taskID string) (Dispatch, error) {
 	return d, err
 }
 
-// Trouble is a dispatch that failed.
-type Trouble struct {
+// FailedDispatch is a dispatch that failed.
+type FailedDispatch struct {
 	Task  string
 	RunID string
 	Code  Code
@@ -72,13 +72,13 @@ type Trouble struct {
 	At    clock.Time
 }
 
-// FailedOf lists the dispatches to an agent that failed since then, the newest
-// first. Those that somebody took back are none of them.
-func (s *Service) FailedOf(ctx context.Context, agentID string, since time.Time, limit int) ([]Trouble, error) {
+// FailedOf lists the failed dispatches to an agent since the given time, newest first.
+// It omits canceled, withdrawn and reassigned ones.
+func (s *Service) FailedOf(ctx context.Context, agentID string, since time.Time, limit int) ([]FailedDispatch, error) {
 	rows, err := s.DB.Query(ctx, `SELECT task_key, run_id, error_code, error_detail, ended_at FROM dispatches
 		WHERE agent_id = ? AND state = 'failed' AND ended_at >= ? AND error_code NOT IN ('cancelled', 'withdrawn', 'reassigned')
 		ORDER BY ended_at DESC LIMIT ?`, agentID, since, limit)
-	return db.All(rows, err, func(row db.Row) (t Trouble, err error) {
+	return db.All(rows, err, func(row db.Row) (t FailedDispatch, err error) {
 		return t, row.Scan(&t.Task, &t.RunID, &t.Code, &t.Why, &t.At)
 	})
 }

@@ -12,14 +12,14 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// call sends a request and reads the payload of its answer into out. The limit
-// is one request's time.
+// call sends a request and decodes the payload of the response into out. It waits for
+// at most Options.Timeout.
 func (c *Client) call(ctx context.Context, method string, params, out any) error {
 	k, err := c.connection(method)
 	if err != nil {
 		return err
 	}
-	f, err := c.roundTripOn(ctx, k, method, params, "")
+	f, err := c.roundTrip(ctx, k, method, params, "")
 	if err != nil {
 		return err
 	}
@@ -27,15 +27,19 @@ func (c *Client) call(ctx context.Context, method string, params, out any) error
 		return c.wireFault(f.Error)
 	}
 	if err := json.Unmarshal(f.Payload, out); err != nil {
-		// The error would quote what it could not read, which is not ours to show.
-		return ErrRefused.With("The gateway answers %s in a way that this version does not understand.", method)
+		return errUnreadable(method) // the decoder's error would quote the payload
 	}
 	return nil
 }
 
-// roundTripOn sends a request on one connection and waits for its first answer,
-// for at most one request's time.
-func (c *Client) roundTripOn(ctx context.Context, k *conn, method string, params any, run string) (frame, error) {
+// errUnreadable is returned for a response that has an unexpected form.
+func errUnreadable(method string) error {
+	return ErrRefused.With("Wardroom could not read the gateway's answer to %s. Update Wardroom or the gateway, whichever is older.", method)
+}
+
+// roundTrip sends a request on one connection and waits for its first response, for
+// at most Options.Timeout.
+func (c *Client) roundTrip(ctx context.Context, k *conn, method string, params any, run string) (frame, error) {
 	sent := time.Now()
 	answer, forget, err := k.send(method, params, run, c.opt.Timeout)
 	if err != nil {
@@ -46,7 +50,7 @@ func (c *Client) roundTripOn(ctx context.Context, k *conn, method string, params
 	defer limit.Stop()
 	select {
 	case f := <-answer:
-		c.roundTrip(time.Since(sent))
+		c.setLatency(time.Since(sent))
 		k.owner.answered(k)
 		return f, nil
 	case <-k.gone:
@@ -55,15 +59,16 @@ func (c *Client) roundTripOn(ctx context.Context, k *conn, method string, params
 		return frame{}, interrupted(ctx, method)
 	case <-limit.C:
 		k.owner.unanswered(k, method, sent)
-		return frame{}, ErrTimeout.With("%s had no answer within %s.", method, c.opt.Timeout)
+		return frame{}, ErrTimeout.With("The gateway did not answer %s within %s.", method, c.opt.Timeout)
 	}
 }
 
-// errSend is what a failed write becomes. The reader learns of a broken
-// connection by itself and ends it.
-var errSend = ErrUnreachable.With("The connection broke while the request was sent.")
+// errSend is returned when a request could not be written. The reader notices the
+// broken connection and closes it.
+var errSend = ErrUnreachable.With("The connection was lost while sending the request.")
 
-// late is for a connection that has ended: the answer may have been its last frame.
+// late returns the response that arrived just before the connection ended, or the error
+// for none.
 func (c *Client) late(answer <-chan frame) (frame, error) {
 	select {
 	case f := <-answer:
@@ -73,33 +78,33 @@ func (c *Client) late(answer <-chan frame) (frame, error) {
 	}
 }
 
-// lost is the fault of a request whose connection ended before the answer. What
-// the present state says is often the better explanation, but whether the
-// gateway refuses us now is not why this request failed.
+// lost returns the error of a request whose connection ended before the response. Its
+// detail includes the current status, which often explains the loss; its kind is always
+// ErrUnreachable, whatever the current state is.
 func (c *Client) lost() error {
-	return ErrUnreachable.With("The connection ended before the answer came. %s", c.Status().LastError)
+	return ErrUnreachable.With("The connection was lost before the gateway answered. %s", c.Status().LastError)
 }
 
-// interrupted is for a caller that stopped waiting.
+// interrupted returns the error for a caller whose context ended.
 func interrupted(ctx context.Context, method string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("%w: %w", ErrTimeout.With("%s had no answer in the time that was left.", method), ctx.Err())
+		return fmt.Errorf("%w: %w", ErrTimeout.With("The gateway did not answer %s before the caller's deadline.", method), ctx.Err())
 	}
 	return fmt.Errorf("%s: %w", method, ctx.Err())
 }
 
-// wireFault turns the gateway's error into one of ours.
+// wireFault converts an error of the gateway into one of this package.
 func (c *Client) wireFault(e *wireError) error {
-	message := c.secrets.words(e.Message)
+	message := c.secrets.line(e.Message)
 	switch {
 	case e.Details.Code == "MISSING_SCOPE" || e.Details.MissingScope != "":
-		return c.scopeFault(c.secrets.words(e.Details.MissingScope))
+		return c.scopeFault(c.secrets.line(e.Details.MissingScope))
 	case e.Details.Code == "CRON_JOB_NOT_FOUND":
-		return ErrNoJob.With("It may have been removed. Read the list of jobs again.")
+		return ErrNoJob.With("It may have been removed. Reload the list of jobs.")
 	case e.Details.Code == "CRON_JOB_CHANGED":
-		return ErrJobChanged.With("Read it again and repeat the change.")
-	case e.Code == "INVALID_REQUEST" && e.Message == "unauthorized": // of chat.abort; there is no code for it
-		return ErrForeignRun.With("Somebody else has begun it, or this service before it connected anew. Stop it in the runtime's own dashboard. A service that is paired as a device, or has operator.admin, may stop what it began over an earlier connection.")
+		return ErrJobChanged.With("Reload the job and make the change again.")
+	case e.Code == "INVALID_REQUEST" && e.Message == "unauthorized": // of chat.abort, which has no code for it
+		return ErrForeignRun.With("Another client started it, or Wardroom did over an earlier connection. Stop it in the gateway's own dashboard; to stop such runs here, pair Wardroom as a device or request operator.admin.")
 	case e.Code == "NOT_PAIRED":
 		return ErrUnpaired.With("%s", message)
 	case unknownMethod(e) != nil:
@@ -107,39 +112,40 @@ func (c *Client) wireFault(e *wireError) error {
 	case restarting(e):
 		return ErrUnreachable.With("The gateway is restarting.").After(e.retryAfter())
 	case e.Code == "UNAVAILABLE":
-		return ErrBusy.With("It says: %s", message).After(e.retryAfter())
+		return ErrBusy.With("The gateway says: %s", message).After(e.retryAfter())
 	default:
-		return ErrRefused.With("It says: %s", message)
+		return ErrRefused.With("The gateway says: %s", message)
 	}
 }
 
-// restarting tells an answer of a gateway that is going down or coming up.
+// restarting reports whether the error is from a gateway that is shutting down or
+// starting.
 func restarting(e *wireError) bool {
 	if e.Code != "UNAVAILABLE" {
 		return false
 	}
 	reason := e.Details.Reason
-	return reason == "gateway-restarting" || strings.HasPrefix(reason, "startup") || drains(e.Message)
+	return reason == "gateway-restarting" || strings.HasPrefix(reason, "startup") || isDraining(e.Message)
 }
 
-// drains recognises how a gateway that is going down turns new work away.
-func drains(message string) bool {
+// isDraining reports whether the gateway rejected new work because it is shutting down.
+func isDraining(message string) bool {
 	return strings.Contains(strings.ToLower(message), "gateway is draining")
 }
 
-// scopeFault names the scope and where to get it.
+// scopeFault returns an error that names the missing scope and how to get it.
 func (c *Client) scopeFault(scope string) *fault.Error {
 	if scope == "" {
 		scope = "a scope"
 	}
 	e := ErrMissingScope.Fact("missing_scope", scope)
 	if slices.Contains(c.opt.Scopes, scope) {
-		return e.With("This needs %s, which we asked for and the gateway did not grant. It grants what is asked for to services on its own host, and to paired devices what was approved for them.", scope)
+		return e.With("Wardroom requested %s and the gateway did not grant it. Run Wardroom on the gateway's host, or approve the scope for Wardroom's device there.", scope)
 	}
-	return e.With("This needs %s. Add it to AGENTRT_GATEWAY_SCOPES and restart.", scope)
+	return e.With("This needs %s. Add it to AGENTRT_GATEWAY_SCOPES and restart Wardroom.", scope)
 }
 
-// Agents lists the agents that the runtime knows, in its order.
+// Agents lists the agents of the gateway, in the gateway's order.
 func (c *Client) Agents(ctx context.Context) ([]Agent, error) {
 	var out roster
 	if err := c.call(ctx, "agents.list", struct{}{}, &out); err != nil {
@@ -168,19 +174,19 @@ func (r roster) agents(s *secrets) []Agent {
 			continue
 		}
 		agents = append(agents, Agent{
-			ID:           s.words(a.ID),
-			Name:         s.words(a.Name),
-			IdentityName: s.words(a.Identity.Name),
-			Emoji:        s.words(a.Identity.Emoji),
-			Model:        s.words(modelName(a.Model)),
+			ID:           s.line(a.ID),
+			Name:         s.line(a.Name),
+			IdentityName: s.line(a.Identity.Name),
+			Emoji:        s.line(a.Identity.Emoji),
+			Model:        s.line(modelName(a.Model)),
 			Default:      a.ID == r.DefaultID,
 		})
 	}
 	return agents
 }
 
-// modelName reads a model that is written as an object or as a plain name; both
-// are allowed in the gateway's configuration.
+// modelName reads a model, which the gateway's configuration writes as an object or as
+// a plain name.
 func modelName(raw json.RawMessage) string {
 	var object struct {
 		Primary string `json:"primary"`

@@ -17,48 +17,49 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Client is a client of one gateway, for all goroutines of the process. Make it
-// with New, run Run once, and use the rest at any time: without a connection
-// everything fails at once with the reason. It never sends a request twice.
+// Client is the client of one gateway, safe for concurrent use. Create it with New and
+// call Run once; the other methods work at any time. Without a connection, requests
+// fail at once with the reason. The client never sends a request twice.
 //
-// Where operator.admin is asked for, it holds two connections; see connections.go.
+// With operator.admin among the requested scopes it holds two connections: see
+// conn_routing.go.
 type Client struct {
-	opt     Options
-	leader  *Client  // of a starter: the client that it belongs to; else nil
-	starter *Client  // holds the connection that starts runs; nil where the only connection does
-	url     *url.URL // nil when none is configured
-	http    *http.Client
-	secrets *secrets
-	device  *device // nil when we are none; of the goroutine of Run alone, as the next one
-	wallet  wallet
-	hear    func(DeviceNews) // nil is nobody; see OnDevice
-	became  chan struct{}    // says that there is another identity
-	events  hub
-	runs    *runs
-	waiting atomic.Int32  // callers in Await; they make us try again soon
-	wake    chan struct{} // says that there is one more of them
-	exam    examRoom
+	opt             Options
+	leader          *Client  // of a starter: the client that it belongs to; otherwise nil
+	starter         *Client  // holds the connection that starts runs; nil if there is only one connection
+	url             *url.URL // nil when no gateway is configured
+	http            *http.Client
+	secrets         *secrets
+	device          *device // nil without a device; used only by the goroutine of Run, as is wallet
+	wallet          wallet
+	onDeviceEvent   func(DeviceEvent) // called with device events; may be nil. See OnDeviceEvent
+	identityChanged chan struct{}     // signals that SetIdentity changed the identity
+	events          hub
+	runs            *runs
+	waiting         atomic.Int32  // callers in Await; with any, the next connection attempt comes soon
+	wake            chan struct{} // signals that Await was called
+	exam            examCache
 
-	mu      sync.Mutex
-	conn    *conn // nil while there is none
-	status  Status
-	latency time.Duration
-	shown   wallet        // a copy of the wallet, for examinations
-	is      *device       // a copy of the device, likewise
-	next    *Identity     // what to become with the next connection; nil when that is so already
-	made    uint64        // connections
-	changed chan struct{} // closed, and replaced, when the state changes
+	mu           sync.Mutex
+	conn         *conn // nil while disconnected
+	status       Status
+	latency      time.Duration
+	sharedWallet wallet        // copy of wallet for other goroutines
+	sharedDevice *device       // copy of device for other goroutines
+	next         *Identity     // identity for the next connection; nil if unchanged
+	made         uint64        // number of connections so far
+	changed      chan struct{} // closed and replaced when the status changes
 
-	starting *conn  // the connection of the starter; nil while it has none
-	watching *conn  // whose events are passed on: conn, or starting while there is no conn
-	heard    string // boot id of the last connection that was watched
-	narrowed bool   // the gateway refused us for our scopes alone: the starter, which asks for fewer, may be let in
+	starting       *conn  // connection of the starter; nil while it has none
+	watching       *conn  // source of the published events: conn, or starting while conn is nil
+	lastBootID     string // boot id of the last event source
+	scopesRejected bool   // the gateway rejected only the scopes, so that the starter, which requests fewer, may connect
 
-	copied wallet // of a starter: the leader's wallet when it was last copied
+	copied wallet // of a starter: the leader's credentials when they were last copied
 }
 
-// New returns a client that does nothing until Run. A bad address is a mistake
-// in the settings, and the error says what is wrong with it.
+// New returns a client that does nothing until Run. It returns an error that describes
+// the mistake if the options are invalid.
 func New(opt Options) (*Client, error) {
 	address, err := parseURL(opt.URL)
 	if err != nil {
@@ -66,28 +67,28 @@ func New(opt Options) (*Client, error) {
 	}
 	switch {
 	case len(opt.DeviceKey) != 0 && len(opt.DeviceKey) != ed25519.PrivateKeySize:
-		return nil, errors.New("the device's private key has another length than an Ed25519 key")
+		return nil, errors.New("the device's private key is not a valid Ed25519 key: wrong length")
 	case opt.DeviceToken != "" && len(opt.DeviceKey) == 0:
-		return nil, errors.New("a device token is of no use without the device's private key")
+		return nil, errors.New("a device token requires the device's private key")
 	case address != nil && address.Scheme == "ws" && (len(opt.Pins) > 0 || opt.Roots != nil):
 		return nil, errPlainPins
 	}
 	c := &Client{
-		opt:     opt.withDefaults(),
-		url:     address,
-		secrets: newSecrets(opt.DeviceKey, opt.Token, opt.DeviceToken),
-		device:  newDevice(opt.DeviceKey),
-		wallet:  wallet{shared: opt.Token, given: opt.DeviceToken},
-		wake:    make(chan struct{}, 1),
-		became:  make(chan struct{}, 1),
-		changed: make(chan struct{}),
-		exam:    newExamRoom(),
-		runs:    &runs{},
+		opt:             opt.withDefaults(),
+		url:             address,
+		secrets:         newSecrets(opt.DeviceKey, opt.Token, opt.DeviceToken),
+		device:          newDevice(opt.DeviceKey),
+		wallet:          wallet{shared: opt.Token, given: opt.DeviceToken},
+		wake:            make(chan struct{}, 1),
+		identityChanged: make(chan struct{}, 1),
+		changed:         make(chan struct{}),
+		exam:            newExamCache(),
+		runs:            &runs{},
 	}
-	c.showWallet()
+	c.shareWallet()
 	c.http = &http.Client{
 		Transport: c.opt.HTTP,
-		// Following a redirect would show our token to whoever it names.
+		// A redirect could send the token to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	c.events.now = c.opt.Now
@@ -114,11 +115,11 @@ func New(opt Options) (*Client, error) {
 	return c, nil
 }
 
-const stopping = "The service is stopping."
+const stopping = "Wardroom is shutting down."
 
-const notConfigured = "To use agents, set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN in this service's environment or its .env, and restart it."
+const notConfigured = "To use agents, set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN in Wardroom's environment or .env file, then restart it."
 
-// parseURL reads the address. It accepts no credentials in it, because an
+// parseURL reads the gateway's address. It rejects credentials in it, because the
 // address is shown and logged.
 func parseURL(text string) (*url.URL, error) {
 	if text == "" {
@@ -126,8 +127,8 @@ func parseURL(text string) (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		// The error would quote the address, and with it what may be a password.
-		return nil, errors.New("the gateway's address cannot be read as a URL, such as ws://127.0.0.1:18789")
+		// The parser's error would quote the address, which may contain a password.
+		return nil, errors.New("the gateway's address is not a valid URL; use one like ws://127.0.0.1:18789")
 	}
 	switch u.Scheme {
 	case "http":
@@ -140,9 +141,9 @@ func parseURL(text string) (*url.URL, error) {
 	}
 	switch {
 	case u.Hostname() == "":
-		return nil, errors.New("the gateway's address names no host")
+		return nil, errors.New("the gateway's address has no host")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("the gateway's address must not hold credentials, a query or a fragment; the token has its own setting")
+		return nil, errors.New("the gateway's address must not contain credentials, a query or a fragment; set the token separately")
 	}
 	if u.Path == "" {
 		u.Path = "/"
@@ -158,7 +159,7 @@ func (o Options) withDefaults() Options {
 	}
 	or(&o.Timeout, 15*time.Second)
 	or(&o.Silence, 75*time.Second)
-	or(&o.Settle, time.Second)
+	or(&o.UsageWait, time.Second)
 	if o.Version == "" {
 		o.Version = "dev"
 	}
@@ -173,8 +174,7 @@ func (o Options) withDefaults() Options {
 	} else {
 		o.HTTP = o.HTTP.Clone()
 	}
-	// A WebSocket is HTTP/1.1, and a connection that refused to become one is of
-	// no further use.
+	// WebSocket needs HTTP/1.1, and a connection whose upgrade failed cannot be reused.
 	o.HTTP.Protocols = new(http.Protocols)
 	o.HTTP.Protocols.SetHTTP1(true)
 	o.HTTP.DisableKeepAlives = true
@@ -184,12 +184,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// list is a copy that is never nil: in the API an empty list is [].
+// list returns a copy that is never nil, so that an empty list is [] in JSON.
 func list(s []string) []string { return append([]string{}, s...) }
 
-// Run holds the connection until ctx ends: it connects, reads, and connects
-// again whenever that fails. It returns nil, and only after everything that it
-// started has ended.
+// Run keeps the client connected until ctx ends, and reconnects after every failure. It
+// returns nil once everything that it started has ended.
 func (c *Client) Run(ctx context.Context) error {
 	defer c.events.closeAll()
 	if c.url == nil {
@@ -208,7 +207,7 @@ func (c *Client) Run(ctx context.Context) error {
 // stayConnected connects again and again until ctx ends.
 func (c *Client) stayConnected(ctx context.Context) {
 	failures := 0
-	var restarting time.Time // until when the gateway is expected back any moment
+	var restarting time.Time // until when the gateway is expected to be restarting
 	for {
 		lived, fail := c.session(ctx)
 		if ctx.Err() != nil {
@@ -231,27 +230,26 @@ func (c *Client) stayConnected(ctx context.Context) {
 	}
 }
 
-// steadyAfter is how long a connection must have lived for its loss to count as
-// the first failure. Otherwise a gateway that hangs up on everybody at once
-// would be called four times a second for ever.
+// steadyAfter is how long a connection must last for its loss to reset the count of
+// failures. Without it, a gateway that closes every connection at once would be called
+// four times a second.
 const steadyAfter = 5 * time.Second
 
-// restartTakes is how long after the gateway said goodbye it is called often. A
-// restart was seen to take 12 s on two slow cores.
+// restartTakes is how long retries stay frequent after the gateway announced a restart.
+// On two slow cores a restart took 12 s.
 const restartTakes = time.Minute
 
-// pause waits before the next attempt. Somebody who begins to wait for the
-// connection shortens it, unless the gateway asked for the pause or only a
-// person can help.
+// pause waits before the next attempt. A call of Await shortens the pause, unless the
+// gateway asked for it or only a person can fix the failure.
 func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) {
 	due := time.NewTimer(delay)
 	defer due.Stop()
-	wake, became := c.wake, c.became
+	wake, identityChanged := c.wake, c.identityChanged
 	if fail.pace == slow || fail.after > 0 {
 		wake = nil
 	}
 	if fail.after > 0 {
-		became = nil
+		identityChanged = nil
 	}
 	until := time.Now().Add(delay)
 	for {
@@ -260,7 +258,7 @@ func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) 
 			return
 		case <-due.C:
 			return
-		case <-became:
+		case <-identityChanged:
 			return
 		case <-wake:
 			sooner := c.opt.Backoff.delay(1, quick, 0)
@@ -272,12 +270,12 @@ func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) 
 	}
 }
 
-// session makes one connection and serves it to its end. It returns how long it
-// lived and why it ended or did not begin.
+// session makes one connection and serves it until it ends. It returns how long the
+// connection lasted and why it ended or could not be made.
 func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
 	if c.leader == nil {
-		c.adopt()
-	} else if !c.follow(ctx) {
+		c.applyIdentity()
+	} else if !c.awaitLeader(ctx) {
 		return 0, unreachable(stopping)
 	}
 	k, hello, fail := c.connect(ctx)
@@ -285,16 +283,16 @@ func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
 		return 0, fail
 	}
 	if fail := c.attach(k, hello); fail != nil {
-		k.drop(errBecame)
+		k.closeNow(errNewIdentity)
 		return 0, fail
 	}
-	return c.carry(ctx, k)
+	return c.serveAttached(ctx, k)
 }
 
-// carry serves a connection that has been attached, and detaches it.
-func (c *Client) carry(ctx context.Context, k *conn) (time.Duration, *failure) {
+// serveAttached serves an attached connection and detaches it when it ends.
+func (c *Client) serveAttached(ctx context.Context, k *conn) (time.Duration, *failure) {
 	defer k.probing.Wait()
-	defer k.drop(nil)
+	defer k.closeNow(nil)
 	began := time.Now()
 	fail := c.serve(ctx, k)
 	if ctx.Err() != nil {
@@ -304,9 +302,8 @@ func (c *Client) carry(ctx context.Context, k *conn) (time.Duration, *failure) {
 	return time.Since(began), fail
 }
 
-// attach makes k the connection that requests use. It fails when we are to be
-// another device than the one that k was begun as: a later Become finds k and
-// ends it.
+// attach makes k the connection that requests use. It fails if the identity changed
+// while k was connecting; SetIdentity closes connections that are already attached.
 func (c *Client) attach(k *conn, h hello) *failure {
 	granted := scopesOf(h.Auth.Scopes)
 	k.tick, k.admin = h.tick(), c.holdsAdmin(granted)
@@ -315,8 +312,8 @@ func (c *Client) attach(k *conn, h hello) *failure {
 	defer c.mu.Unlock()
 	switch {
 	case c.leader != nil && k.admin:
-		return unasked()
-	case c.leader != nil && !c.leader.takeStarter(k, c.device, version, h), c.leader == nil && c.outdated():
+		return unrequestedAdmin()
+	case c.leader != nil && !c.leader.setStarting(k, c.device, version, h), c.leader == nil && c.outdated():
 		return anotherDevice()
 	}
 	c.conn = k
@@ -326,44 +323,45 @@ func (c *Client) attach(k *conn, h hello) *failure {
 	s.GatewayVersion, s.Protocol, s.BootID = version, int(protocol), k.bootID
 	s.ScopesGranted = granted
 	s.MissingScopes = missingScopes(c.opt.Scopes, granted)
-	s.Unavailable = lacking(h.Features.Methods)
-	c.narrowed = false
-	c.enter(c.attached())
-	c.elect()
-	if c.starter != nil { // what kept it out may be over
+	s.Unavailable = missingFeatures(h.Features.Methods)
+	c.scopesRejected = false
+	c.setState(c.attachedState())
+	c.chooseEventSource()
+	if c.starter != nil { // the starter may be able to connect now
 		select {
-		case c.starter.became <- struct{}{}:
-		default: // it has been told already
+		case c.starter.identityChanged <- struct{}{}:
+		default: // already signaled
 		}
 	}
 	return nil
 }
 
-// attached is how a connection does that answers; the caller holds the lock.
-func (c *Client) attached() *failure {
+// attachedState returns the state of a connection that answers requests; the caller holds
+// the lock.
+func (c *Client) attachedState() *failure {
 	if missing := c.status.MissingScopes; len(missing) > 0 {
 		return &failure{state: MissingScopes, text: missingText(missing)}
 	}
 	return &failure{state: Connected}
 }
 
-// detach ends all that k carried, after the state says so: whoever is woken by
-// it finds the reason.
+// detach ends all requests on k. It updates the status first, so that callers find the
+// reason.
 func (c *Client) detach(k *conn, fail *failure) {
 	c.mu.Lock()
 	c.conn = nil
 	c.status.ConnectedAt = nil
 	c.status.LastSeenAt = clock.Ptr(k.lastSeen())
-	c.enter(fail)
-	c.elect()
+	c.setState(fail)
+	c.chooseEventSource()
 	if c.leader != nil {
-		c.leader.dropStarter()
+		c.leader.clearStarting()
 	}
 	c.mu.Unlock()
 	close(k.gone)
 }
 
-// fail notes an attempt that failed and when the next one is due.
+// fail records a failed attempt and when the next one is due.
 func (c *Client) fail(f *failure, failures int, delay time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -372,29 +370,28 @@ func (c *Client) fail(f *failure, failures int, delay time.Duration) {
 	if delay > 0 {
 		c.status.RetryAt = clock.Ptr(c.opt.Now().Add(delay))
 	}
-	if c.narrowed != f.narrow {
-		c.narrowed = f.narrow
-		c.bump()
+	if c.scopesRejected != f.narrow {
+		c.scopesRejected = f.narrow
+		c.notifyChange()
 	}
-	c.enter(f)
+	c.setState(f)
 }
 
-// enter changes the state; the caller holds the lock. Only a change is logged
-// and has a new Since: while the gateway is away there is one line, not one
-// for every attempt.
-func (c *Client) enter(f *failure) {
-	state, text := f.state, f.words()
+// setState sets the state; the caller holds the lock. It logs only changes of state, so
+// that an unreachable gateway takes one line and not one per attempt.
+func (c *Client) setState(f *failure) {
+	state, text := f.state, f.message()
 	asked := f.pairing != nil && (c.status.Pairing == nil || c.status.Pairing.RequestID != f.pairing.RequestID)
 	c.status.LastError, c.status.Pairing, c.status.Certificate = text, f.pairing, f.certificate
 	if c.status.State == state {
-		if asked { // the command to run is another one
-			c.bump()
+		if asked { // there is another request to approve
+			c.notifyChange()
 		}
 		return
 	}
 	c.status.State = state
 	c.status.Since = clock.At(c.opt.Now())
-	c.bump()
+	c.notifyChange()
 	if text == stopping || f.quiet {
 		return
 	}
@@ -405,22 +402,21 @@ func (c *Client) enter(f *failure) {
 	c.opt.Log.Warn("gateway", "state", string(state), "reason", text)
 }
 
-// Await returns the gateway's boot id once there is a connection that starts
-// runs, at once if there is one. While it waits we try to connect about every
-// second. When ctx ends first, the error is the fault of the present state.
-// Without an address there is nothing to wait for.
+// Await returns the gateway's boot id as soon as runs can be started. While it waits,
+// the client tries to connect about once per second. If ctx ends first or no gateway is
+// configured, it returns the error of the current state.
 func (c *Client) Await(ctx context.Context) (bootID string, err error) {
 	for _, one := range c.both() {
 		one.waiting.Add(1)
 		defer one.waiting.Add(-1)
 		select {
 		case one.wake <- struct{}{}:
-		default: // it has been told already
+		default: // already signaled
 		}
 	}
 	for {
 		c.mu.Lock()
-		k, state, changed := c.startsRuns(), c.status.State, c.changed
+		k, state, changed := c.runConn(), c.status.State, c.changed
 		c.mu.Unlock()
 		if k != nil {
 			return k.bootID, nil
@@ -431,18 +427,18 @@ func (c *Client) Await(ctx context.Context) (bootID string, err error) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return "", fmt.Errorf("wait for the gateway: %w", c.startFault())
+			return "", fmt.Errorf("wait for the gateway: %w", c.runFault())
 		}
 	}
 }
 
-// fault is the failure of the present state, for those who find no connection.
+// fault returns the error of the current state, for requests without a connection.
 func (c *Client) fault() *fault.Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	text := c.status.LastError
 	if c.leader != nil {
-		text = startsNothing(text)
+		text = runsUnavailable(text)
 	}
 	e := ErrUnreachable
 	switch c.status.State {
@@ -460,15 +456,15 @@ func (c *Client) fault() *fault.Error {
 		e = ErrTimeout
 	case Connecting:
 		if text == "" {
-			text = "The first connection is being made."
+			text = "Wardroom is connecting to the gateway for the first time."
 		}
 	case Connected, Unreachable:
 	}
 	e = e.With("%s", text)
 	if c.status.State == NotConfigured {
-		return e // nothing will change by itself
+		return e // without a retry time: only a restart can change this
 	}
-	soon := time.Second // an attempt is under way, or about to be
+	soon := time.Second // an attempt is under way or about to start
 	if at := c.status.RetryAt; at != nil {
 		soon = max(soon, at.Sub(c.opt.Now()))
 	}

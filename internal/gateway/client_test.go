@@ -13,8 +13,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// A mistake in the settings is told at the start, without quoting what may be a
-// password.
+// Invalid settings are reported at startup, without quoting a possible password.
 func TestNew(t *testing.T) {
 	for _, bad := range []string{
 		"127.0.0.1:18789", "ftp://127.0.0.1", "ws://", "ws://:18789", "http://user:" + token + "@host",
@@ -46,7 +45,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Without a gateway the service works, and says what to set.
+// Without a gateway, requests fail with the settings to change.
 func TestNotConfigured(t *testing.T) {
 	c := client(t, gateway.Options{})
 	if s := c.Status(); s.State != gateway.NotConfigured || !strings.Contains(s.LastError, "AGENTRT_GATEWAY_URL") {
@@ -60,7 +59,7 @@ func TestNotConfigured(t *testing.T) {
 	}
 }
 
-// The API shows the status as it is, so no list in it may be null.
+// No list in the status may be null, because the API returns it unchanged.
 func TestStatusJSON(t *testing.T) {
 	c, err := gateway.New(gateway.Options{URL: "ws://gateway.test", Token: token})
 	if err != nil {
@@ -77,8 +76,8 @@ func TestStatusJSON(t *testing.T) {
 	}
 }
 
-// A restart, as it was recorded: a farewell, refusals for a while, "starting",
-// and a new boot id. All along the state is one and the same.
+// A recorded restart: a shutdown event, rejected connections, "starting", and a new
+// boot id. The state is the same all the while.
 func TestRestart(t *testing.T) {
 	h := recorded[handshakes](t, "handshake.json")
 	starting := h.Refused["gateway starting"]
@@ -133,12 +132,12 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Somebody stopped the gateway: that needs other words than a restart.
+// A stopped gateway is reported differently from a restarting one.
 func TestStoppedGateway(t *testing.T) {
 	h := recorded[handshakes](t, "handshake.json")
 	g := replay(t, func(n int, p *peer) {
 		if n > 1 {
-			p.gone() // a connection that comes to nothing
+			p.gone() // a connection without a handshake
 		}
 		p.greet("boot-1")
 		p.send(h.Stopping)
@@ -148,8 +147,8 @@ func TestStoppedGateway(t *testing.T) {
 	until(t, c, "the farewell", func(s gateway.Status) bool { return strings.Contains(s.LastError, "was stopped") })
 }
 
-// While it retries, unreachable stays unreachable, and since does not move: else
-// nobody can tell how long the gateway has been away.
+// While the client retries, the state stays unreachable and since does not change, so
+// that it shows how long the gateway has been unreachable.
 func TestNoFlapping(t *testing.T) {
 	g := replay(t, func(_ int, p *peer) { p.close(1000, "") })
 	c := client(t, g.options())
@@ -165,8 +164,8 @@ func TestNoFlapping(t *testing.T) {
 	}
 }
 
-// A standup waits for the gateway for a minute at most; with pauses of half a
-// minute the gateway could be back and go unnoticed. Whoever waits is served soon.
+// A caller of Await shortens the delay between attempts: a standup waits at most a
+// minute.
 func TestAwaitWakes(t *testing.T) {
 	g := replay(t, func(n int, p *peer) {
 		if n == 1 {
@@ -182,7 +181,7 @@ func TestAwaitWakes(t *testing.T) {
 	await(t, c)
 }
 
-// Somebody who cannot wait longer hears why there is no connection.
+// Await returns the reason for the missing connection when its context ends.
 func TestAwaitEnds(t *testing.T) {
 	refused := recorded[handshakes](t, "handshake.json").Refused["wrong token, no device"]
 	g := replay(t, func(_ int, p *peer) {
@@ -198,7 +197,7 @@ func TestAwaitEnds(t *testing.T) {
 	}
 }
 
-// A peer that vanished without a word would otherwise be believed for ever.
+// A connection without any traffic is closed after a while.
 func TestSilence(t *testing.T) {
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -208,14 +207,14 @@ func TestSilence(t *testing.T) {
 	opt.Silence = 50 * time.Millisecond
 	c := client(t, opt)
 	await(t, c)
-	until(t, c, "noticing the silence", func(s gateway.Status) bool { return strings.Contains(s.LastError, "went silent") })
+	until(t, c, "noticing the silence", func(s gateway.Status) bool { return strings.Contains(s.LastError, "sent nothing for") })
 	await(t, c)
 	if g.dials() < 2 {
 		t.Error("it did not connect again")
 	}
 }
 
-// A gateway with nothing to say still pings; that connection lives.
+// Pings keep an otherwise silent connection open.
 func TestPingsAreLife(t *testing.T) {
 	pinged := make(chan struct{})
 	g := replay(t, func(_ int, p *peer) {
@@ -233,7 +232,7 @@ func TestPingsAreLife(t *testing.T) {
 		<-reading.Done()
 	})
 	opt := g.options()
-	opt.Silence = 4 * time.Second // the pings go on for 5
+	opt.Silence = 4 * time.Second // the pings last 5 s
 	c := client(t, opt)
 	await(t, c)
 	<-pinged
@@ -242,8 +241,8 @@ func TestPingsAreLife(t *testing.T) {
 	}
 }
 
-// A frame of 2 MB is fine where the gateway announced 3, and fatal where it
-// announced 1; a limit that is not raised would cut every long answer.
+// A frame of 2 MB is accepted if the gateway announced 3 MB, and ends the connection if
+// it announced 1 MB.
 func TestHugeFrame(t *testing.T) {
 	h := recorded[handshakes](t, "handshake.json")
 	huge := map[string]any{"type": "event", "event": "tick", "seq": 1, "payload": strings.Repeat("x", 2<<20)}
@@ -264,11 +263,11 @@ func TestHugeFrame(t *testing.T) {
 	t.Run("beyond it", func(t *testing.T) {
 		g := replay(t, func(_ int, p *peer) { greet(p, 1<<20) })
 		c := client(t, g.options())
-		until(t, c, "refusing it", func(s gateway.Status) bool { return strings.Contains(s.LastError, "larger frame") })
+		until(t, c, "refusing it", func(s gateway.Status) bool { return strings.Contains(s.LastError, "too large") })
 	})
 }
 
-// One bad frame must not take the connection with it, nor fill the log.
+// Malformed frames neither end the connection nor fill the log.
 func TestMalformedFrames(t *testing.T) {
 	agents := recorded[exchange](t, "agents.json")
 	g := replay(t, func(_ int, p *peer) {
@@ -284,12 +283,12 @@ func TestMalformedFrames(t *testing.T) {
 	if _, err := c.Agents(within(t)); err != nil {
 		t.Errorf("Agents: %v", err)
 	}
-	if n := strings.Count(g.logged(), "makes no sense"); n != 1 {
+	if n := strings.Count(g.logged(), "malformed frame"); n != 1 {
 		t.Errorf("%d log lines, want 1:\n%s", n, g.logged())
 	}
 }
 
-// Answers come in any order and more than once; each belongs to its own request.
+// Responses may arrive in any order and repeatedly; each goes to its own request.
 func TestAnswersOutOfOrder(t *testing.T) {
 	history := recorded[exchange](t, "history.json")
 	agents := recorded[exchange](t, "agents.json")
@@ -328,8 +327,7 @@ func TestAnswersOutOfOrder(t *testing.T) {
 	}
 }
 
-// A request whose connection breaks fails at once with the reason; waiting for
-// its time to run out would hold a standup for nothing.
+// A request fails at once with the reason when its connection is lost.
 func TestDropInFlight(t *testing.T) {
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -338,12 +336,12 @@ func TestDropInFlight(t *testing.T) {
 	})
 	c := g.connected(t)
 	_, err := c.Agents(within(t))
-	if !errors.Is(err, gateway.ErrUnreachable) || !strings.Contains(err.Error(), "before the answer") {
+	if !errors.Is(err, gateway.ErrUnreachable) || !strings.Contains(err.Error(), "before the gateway answered") {
 		t.Errorf("Agents: %v, want unreachable", err)
 	}
 }
 
-// A gateway that takes a request and never answers must not hold anybody.
+// A request without a response times out.
 func TestNoAnswer(t *testing.T) {
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -371,8 +369,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// Each recorded error must be told as what it is: some mean "again, soon", some
-// mean "never".
+// Each recorded error maps to the matching error of this package, with its retry delay.
 func TestErrors(t *testing.T) {
 	errs := recorded[map[string]json.RawMessage](t, "errors.json")
 	for name, want := range map[string]struct {
@@ -412,8 +409,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// What an agent has read in a file it may repeat in an answer or an event; there
-// the token must not leave either. A short token is taken out of errors only.
+// An agent may repeat a token that it read in a file; it is redacted in answers and
+// events. A short token is redacted only in errors.
 func TestTokenInFrames(t *testing.T) {
 	waits := recorded[map[string]exchange](t, "wait.json")
 	errs := recorded[map[string]json.RawMessage](t, "errors.json")
@@ -449,8 +446,7 @@ func TestTokenInFrames(t *testing.T) {
 	}
 }
 
-// A restart takes seconds of refused connections. They must not slow us down as
-// those of a gateway that is away for the night do.
+// Rejected connections during a restart must not slow down the retries.
 func TestRestartIsFollowedClosely(t *testing.T) {
 	leave := make(chan struct{})
 	g := replay(t, func(n int, p *peer) {

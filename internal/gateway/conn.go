@@ -12,49 +12,49 @@ import (
 	"github.com/coder/websocket"
 )
 
-// conn is one connection, from the dial to its end.
+// conn is one connection, from dialing until it ends.
 type conn struct {
 	ws     *websocket.Conn
-	owner  *Client // whose connection it is
+	owner  *Client // the client that made it
 	bootID string
-	admin  bool       // it holds operator.admin, so that no run may be started over it
-	cred   credential // what it was made with
+	admin  bool       // has operator.admin, so that no run may start on it
+	cred   credential // used to connect
 	born   time.Time
 	gone   chan struct{} // closed when the connection has ended
 
-	life   context.Context // ends when the connection must end; its cause says why
+	life   context.Context // ends when the connection must end; its cause is the reason
 	end    context.CancelCauseFunc
-	watch  *time.Timer // ends life after a silence
+	watch  *time.Timer // ends life after a period of silence
 	quiet  time.Duration
-	seenAt atomic.Int64 // when we last heard anything, in Unix milliseconds
+	seenAt atomic.Int64 // when anything was last received, in Unix milliseconds
 	now    func() time.Time
 
-	answeredAt atomic.Int64   // how long after born the last answer in time came, in nanoseconds
-	probing    sync.WaitGroup // the goroutine that asks a slow gateway how it is
+	answeredAt atomic.Int64   // time from born to the last response in time, in nanoseconds
+	probing    sync.WaitGroup // the goroutine that probes a slow gateway
 
 	mu      sync.Mutex
 	next    int64
-	pending map[string]chan frame // requests that wait for their answer, by id
-	asked   ring[string]          // the run that an `agent` request began, by its id
+	pending map[string]chan frame // requests without a response, by id
+	asked   ring[string]          // run ids of `agent` requests, by request id
 
-	challengedAt time.Time     // when the gateway's challenge came; zero before. Of who connects alone
-	ahead        time.Duration // how far the gateway's clock is ahead of ours, by that challenge; 0 when it does not say
-	tick         time.Duration // between two ticks, as announced; 0 when it is not
-	eventAt      atomic.Int64  // when the last event came, in Unix milliseconds; 0 before the first
+	challengedAt time.Time     // when the challenge arrived, or zero; used only while connecting
+	ahead        time.Duration // how far the gateway's clock is ahead of Wardroom's; 0 when unknown
+	tick         time.Duration // announced interval of tick events; 0 when unknown
+	eventAt      atomic.Int64  // when the last event arrived, in Unix milliseconds; 0 before the first
 
-	lastSeq  int64  // of the last event that was passed on, 0 before the first; of the reader alone
-	shutdown string // the reason of the gateway's farewell; of the reader alone
-	warned   bool   // a malformed frame has been logged; of the reader alone
+	lastSeq  int64  // of the last published event, or 0; used only by the reader
+	shutdown string // reason in the gateway's shutdown event; used only by the reader
+	warned   bool   // a malformed frame was logged; used only by the reader
 }
 
-// askedKept is how many questions of one connection are remembered for their
-// second response. The gateway itself keeps 1000.
+// askedKept is how many questions of one connection are remembered until their second
+// response. The gateway itself remembers 1000.
 const askedKept = 1000
 
 var (
-	errSilent  = errors.New("silence")
-	errBecame  = errors.New("another device")
-	errStopped = errors.New("stopped")
+	errSilent      = errors.New("silence")
+	errNewIdentity = errors.New("another device")
+	errStopped     = errors.New("stopped")
 )
 
 func newConn(owner *Client) *conn {
@@ -68,16 +68,16 @@ func newConn(owner *Client) *conn {
 		pending: map[string]chan frame{},
 		asked:   newRing[string](askedKept),
 	}
-	// Not a child of the service's context: when the service stops, we say
-	// goodbye first.
+	// This context does not descend from Run's, so that the connection can be closed
+	// properly on shutdown.
 	k.life, k.end = context.WithCancelCause(context.Background())
 	k.watch = time.AfterFunc(quiet, func() { k.end(errSilent) })
-	k.heard()
+	k.markAlive()
 	return k
 }
 
-// heard notes that the other side is alive.
-func (k *conn) heard() {
+// markAlive records that the other side is alive.
+func (k *conn) markAlive() {
 	k.seenAt.Store(k.now().UnixMilli())
 	if k.life.Err() == nil {
 		k.watch.Reset(k.quiet)
@@ -86,7 +86,7 @@ func (k *conn) heard() {
 
 func (k *conn) lastSeen() time.Time { return time.UnixMilli(k.seenAt.Load()) }
 
-// challenged notes the gateway's challenge, and what it says of its clock.
+// challenged records the gateway's challenge and the difference between the clocks.
 func (k *conn) challenged(ch challenge, now time.Time) {
 	k.challengedAt = time.Now()
 	if at, ok := ch.TS.whole(); ok && at > 0 {
@@ -94,25 +94,26 @@ func (k *conn) challenged(ch challenge, now time.Time) {
 	}
 }
 
-// drop ends the connection without a farewell.
-func (k *conn) drop(cause error) {
+// closeNow closes the connection immediately, without a close frame.
+func (k *conn) closeNow(cause error) {
 	k.end(cause)
 	k.watch.Stop()
 	if k.ws != nil {
-		_ = k.ws.CloseNow() // the connection is of no use, whatever this says
+		_ = k.ws.CloseNow() // the connection is being discarded
 	}
 }
 
-// farewell closes the connection politely, in at most a second.
-func (k *conn) farewell() {
+// closeGracefully closes the connection with a close frame, and takes at most a second.
+func (k *conn) closeGracefully() {
 	bound := time.AfterFunc(time.Second, func() { k.end(errStopped) })
 	defer bound.Stop()
-	_ = k.ws.Close(websocket.StatusNormalClosure, "") // we are leaving in any case
+	_ = k.ws.Close(websocket.StatusNormalClosure, "") // the connection is being discarded
 	k.end(errStopped)
 }
 
-// send writes a request and returns where its answer will arrive, and a function
-// that gives up on it. run is the run that the request begins, if it does.
+// send writes a request. It returns a channel that receives the response and a function
+// that stops waiting for it. run is the id of the run that the request starts, or
+// empty.
 func (k *conn) send(method string, params any, run string, limit time.Duration) (<-chan frame, func(), error) {
 	k.mu.Lock()
 	k.next++
@@ -135,8 +136,8 @@ func (k *conn) send(method string, params any, run string, limit time.Duration) 
 	return answer, forget, nil
 }
 
-// write sends one frame. It does not take the caller's context: one that ends
-// in the middle of a frame would take the whole connection with it.
+// write sends one frame. It does not use the caller's context: if that ended in the
+// middle of a frame, the whole connection would be lost.
 func (k *conn) write(r request, limit time.Duration) error {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -147,33 +148,32 @@ func (k *conn) write(r request, limit time.Duration) error {
 	return k.ws.Write(ctx, websocket.MessageText, data)
 }
 
-// answer gives a response to whoever waits for it. It never blocks: the reader
-// must always be reading.
+// answer delivers a response to its caller. It never blocks, because the reader must
+// keep reading.
 func (k *conn) answer(f frame) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if ch, ok := k.pending[f.ID]; ok {
 		delete(k.pending, f.ID)
-		ch <- f // has room for one, and only one is ever sent
+		ch <- f // buffered, and used only once
 	}
 }
 
-// run is the run that a request began, until its last response.
+// run returns the id of the run that a request started, until its last response.
 func (k *conn) run(id string) (string, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.asked.get(id)
 }
 
-// settled notes that the request has had its last response.
-func (k *conn) settled(id string) {
+// forgetRun records that a request has had its last response.
+func (k *conn) forgetRun(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.asked.remove(id)
 }
 
-// ring is a map that forgets its oldest entries, so that what is kept in memory
-// for latecomers has a bound. The zero value is not usable.
+// ring is a map of limited size that drops its oldest entries. Create it with newRing.
 type ring[V any] struct {
 	values map[string]V
 	order  []string

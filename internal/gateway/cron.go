@@ -12,90 +12,87 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// The ways in which a request about the gateway's timed jobs fails beside those
-// of every request. Changing jobs needs operator.admin, reading them operator.read.
+// The errors of requests about scheduled jobs, in addition to the general ones. Changing
+// jobs requires operator.admin, reading them operator.read.
 var (
-	// ErrNoJob means that the gateway has no job of that id.
-	ErrNoJob = fault.New(fault.NotFound, "job_not_found", "The agent runtime has no such job.")
-	// ErrJobChanged means that a job is not as it was when it was read, so that
-	// nothing was changed.
-	ErrJobChanged = fault.New(fault.Conflict, "job_changed", "The job was changed in the agent runtime meanwhile.")
+	// ErrNoJob means that the gateway has no job with this id.
+	ErrNoJob = fault.New(fault.NotFound, "job_not_found", "The gateway has no such job.")
+	// ErrJobChanged means that the job changed since it was read; the request had no
+	// effect.
+	ErrJobChanged = fault.New(fault.Conflict, "job_changed", "The job was changed in the gateway in the meantime.")
 )
 
-// Job is one of the gateway's timed jobs, in the runtime's own words: its JSON
-// keeps the runtime's camelCase. Texts are cleaned.
+// Job is a scheduled job of the gateway. Its JSON keeps the gateway's camelCase names.
+// Texts are cleaned.
 type Job struct {
-	ID            string      `json:"id" doc:"The runtime's id of the job."`
+	ID            string      `json:"id" doc:"The gateway's id of the job."`
 	Name          string      `json:"name"`
 	Description   string      `json:"description"`
-	AgentID       string      `json:"agentId" doc:"The agent that runs it."`
-	Enabled       bool        `json:"enabled" doc:"A disabled job does not trigger."`
+	AgentID       string      `json:"agentId" doc:"The agent that runs the job."`
+	Enabled       bool        `json:"enabled" doc:"Whether the job runs on its schedule."`
 	Schedule      JobSchedule `json:"schedule"`
-	SessionTarget string      `json:"sessionTarget" doc:"In which session it runs; isolated is one of its own for every run."`
-	WakeMode      string      `json:"wakeMode" doc:"When the agent is woken: now, or next-heartbeat."`
+	SessionTarget string      `json:"sessionTarget" doc:"Session that the job runs in; isolated means a new one for each run."`
+	WakeMode      string      `json:"wakeMode" doc:"When the agent is woken: now or next-heartbeat."`
 	Payload       JobPayload  `json:"payload"`
 	Delivery      JobDelivery `json:"delivery"`
-	Revision      string      `json:"configRevision" doc:"Changes with every change of the definition, and not with its runs."`
+	Revision      string      `json:"configRevision" doc:"Changes with the job's definition, but not with its runs."`
 	State         JobState    `json:"state"`
 	CreatedAt     clock.Time  `json:"createdAt"`
-	Conditional   bool        `json:"conditional,omitempty" doc:"Whether the runtime runs it only when a script of its own says so, or at a pace that its runs choose: then nobody can tell when."`
+	Conditional   bool        `json:"conditional,omitempty" doc:"Whether a script or the job's own runs decide when it runs, so that the next time is unpredictable."`
 }
 
-// JobSchedule says when a job runs. Of a kind that this version does not know
-// only the kind is here.
+// JobSchedule is when a job runs. For an unknown kind only Kind is set.
 type JobSchedule struct {
-	Kind    string `json:"kind" doc:"cron, every or at; the runtime has further ones."`
-	Expr    string `json:"expr,omitempty" doc:"Of cron: minute, hour, day of the month, month, weekday."`
-	Zone    string `json:"tz,omitempty" doc:"Of cron: an IANA time zone. Without one it is that of the runtime's host, which it does not tell."`
-	EveryMS int64  `json:"everyMs,omitempty" doc:"Of every: the milliseconds between two runs."`
-	At      string `json:"at,omitempty" doc:"Of at: the one time, as ISO 8601 has it."` // as the gateway has it
-	// StaggerMS is 0 for a job that runs at its very minute, and for other kinds
-	// than cron. It is not sent: what we make is not spread.
-	StaggerMS int64 `json:"staggerMs,omitempty" doc:"Of cron: the milliseconds over which the runtime spreads jobs that are due together; so late it may be."`
+	Kind    string `json:"kind" doc:"cron, every or at; the gateway has further kinds."`
+	Expr    string `json:"expr,omitempty" doc:"For cron: minute, hour, day of the month, month, weekday."`
+	Zone    string `json:"tz,omitempty" doc:"For cron: an IANA time zone. If empty, the zone of the gateway's host applies, which is unknown."`
+	EveryMS int64  `json:"everyMs,omitempty" doc:"For every: milliseconds between two runs."`
+	At      string `json:"at,omitempty" doc:"For at: the time of the only run, in ISO 8601."` // as the gateway sent it
+	// StaggerMS is 0 for a job that runs exactly on time. It is never sent: Wardroom's
+	// own jobs are not staggered.
+	StaggerMS int64 `json:"staggerMs,omitempty" doc:"For cron: milliseconds by which a run may be late, because the gateway spreads jobs that are due together."`
 }
 
 // JobPayload is what a job does.
 type JobPayload struct {
-	Kind    string        `json:"kind" doc:"agentTurn, or systemEvent for a text in the agent's main session; the runtime has further ones."`
-	Message string        `json:"message" doc:"What the agent is told."`
-	Limit   time.Duration `json:"-"` // how long the agent's turn may take; zero leaves that to the gateway
+	Kind    string        `json:"kind" doc:"agentTurn, or systemEvent for a text in the agent's main session; the gateway has further kinds."`
+	Message string        `json:"message" doc:"Message to the agent."`
+	Limit   time.Duration `json:"-"` // limit for the agent's turn; zero means the gateway's default
 }
 
-// JobDelivery says where the runtime sends what the agent answered.
+// JobDelivery is where the gateway sends the agent's answer.
 type JobDelivery struct {
-	Mode string `json:"mode" doc:"none, announce or webhook; empty when the runtime does not say."`
+	Mode string `json:"mode" doc:"none, announce or webhook; empty when unknown."`
 }
 
-// JobState is how a job is doing, as the runtime knows it.
+// JobState is the current state of a job, as the gateway reports it.
 type JobState struct {
-	NextRunAt  *clock.Time `json:"nextRunAt" doc:"When it runs next, as the runtime reckons; null when it does not run."`
-	RunningAt  *clock.Time `json:"runningAt" doc:"Since when it is running; null when it is not."`
-	LastRunAt  *clock.Time `json:"lastRunAt" doc:"When it ran last; null before the first time."`
-	LastStatus string      `json:"lastStatus" maxLength:"400" doc:"How that ended: ok, error or skipped; empty before the first time."`
-	LastError  string      `json:"lastError" maxLength:"400" doc:"What went wrong then, in the runtime's words."`
-	Errors     int64       `json:"consecutiveErrors" doc:"How many runs in a row have failed."`
+	NextRunAt  *clock.Time `json:"nextRunAt" doc:"Next run, as the gateway computes it; null when none is scheduled."`
+	RunningAt  *clock.Time `json:"runningAt" doc:"Start of the current run; null when the job is not running."`
+	LastRunAt  *clock.Time `json:"lastRunAt" doc:"Start of the last run; null before the first one."`
+	LastStatus string      `json:"lastStatus" maxLength:"400" doc:"Result of the last run: ok, error or skipped; empty before the first one."`
+	LastError  string      `json:"lastError" maxLength:"400" doc:"The gateway's error message for the last run."`
+	Errors     int64       `json:"consecutiveErrors" doc:"Number of failed runs in a row."`
 }
 
 const (
-	jobPage        = 200       // rows that we ask for at once, which is the most that the gateway gives
-	jobPages       = 50        // at most, whatever the gateway says of further ones
-	jobMessage     = 64 * 1024 // characters of a message; the rest is left out
-	jobDescription = 4000      // and of a description: people change what they see of it, of which our own are half as long at most
+	jobPage        = 200       // rows per request, the gateway's maximum
+	jobPages       = 50        // limit, even if the gateway reports more
+	jobMessage     = 64 * 1024 // characters of a message; the rest is truncated
+	jobDescription = 4000      // characters of a description, at least twice the length of Wardroom's own: people edit what they see of it
 )
 
-// JobsWanted says which jobs are meant. The zero value means all of them, the
-// disabled ones included.
+// JobsWanted filters jobs. The zero value selects all jobs, including disabled ones.
 type JobsWanted struct {
-	AgentID string // only of this agent
-	Query   string // only those with this text in their id, name, description or agent
+	AgentID string // only jobs of this agent
+	Query   string // only jobs with this text in their id, name, description or agent
 }
 
-// errMoved says that jobs were made or removed between the pages of their list.
-var errMoved = errors.New("the list moved")
+// errListChanged means that jobs were added or removed while the pages of the list were read.
+var errListChanged = errors.New("the list changed")
 
-// Jobs lists the jobs by their names. A list that changes while its pages are
-// read is read anew, so that no job is left out that is there all the time; one
-// that does so three times is ErrBusy.
+// Jobs lists the jobs by name. If the list changes while its pages are read, Jobs reads
+// it again, so that it misses no job; after three such attempts it returns ErrBusy.
 func (c *Client) Jobs(ctx context.Context, want JobsWanted) ([]Job, error) {
 	const tries = 3
 	for range tries {
@@ -103,18 +100,18 @@ func (c *Client) Jobs(ctx context.Context, want JobsWanted) ([]Job, error) {
 		if err == nil {
 			return all, nil
 		}
-		if !errors.Is(err, errMoved) {
+		if !errors.Is(err, errListChanged) {
 			return nil, fmt.Errorf("list jobs: %w", err)
 		}
 	}
-	return nil, fmt.Errorf("list jobs: %w", ErrBusy.With("Its jobs changed again and again while they were read."))
+	return nil, fmt.Errorf("list jobs: %w", ErrBusy.With("The list of jobs kept changing while Wardroom read it. Try again."))
 }
 
-// pagesOfJobs reads the list once. Each page begins with the last row of the one
-// before it: where that has moved, others have, too.
+// pagesOfJobs reads the list once. Each page starts with the last row of the previous
+// one; a different row there means that the list changed.
 func (c *Client) pagesOfJobs(ctx context.Context, want JobsWanted) ([]Job, error) {
 	var all []Job
-	last := "" // the id of the last row of the page before
+	last := "" // id of the last row of the previous page
 	p := jobsParams{Disabled: true, Limit: jobPage, SortBy: "name", AgentID: want.AgentID, Query: want.Query}
 	for len(all) <= jobPage*jobPages {
 		var page struct {
@@ -128,7 +125,7 @@ func (c *Client) pagesOfJobs(ctx context.Context, want JobsWanted) ([]Job, error
 		rows := page.Jobs
 		if p.Offset > 0 {
 			if len(rows) == 0 || jobIDOf(rows[0]) != last {
-				return nil, errMoved
+				return nil, errListChanged
 			}
 			rows = rows[1:]
 		}
@@ -146,7 +143,7 @@ func (c *Client) pagesOfJobs(ctx context.Context, want JobsWanted) ([]Job, error
 	return all, nil
 }
 
-// jobIDOf is the id of a row as the gateway has it; empty where it has none.
+// jobIDOf returns the unmodified id of a row, or an empty string.
 func jobIDOf(row json.RawMessage) string {
 	var r struct {
 		ID word `json:"id"`
@@ -161,13 +158,13 @@ type jobsParams struct {
 	Disabled bool   `json:"includeDisabled"`
 	Limit    int    `json:"limit"`
 	Offset   int64  `json:"offset,omitempty"`
-	SortBy   string `json:"sortBy"` // by the next run, as it is without, each run would move its job
+	SortBy   string `json:"sortBy"` // a list sorted by the next run, the default, would change with each run
 	AgentID  string `json:"agentId,omitempty"`
 	Query    string `json:"query,omitempty"`
-	Previews bool   `json:"includeDeliveryPreviews"` // false: nobody reads them, and each costs the gateway a look
+	Previews bool   `json:"includeDeliveryPreviews"` // false: unused, and costly for the gateway
 }
 
-// Job reads one job, or fails with ErrNoJob.
+// Job reads one job. It returns ErrNoJob if there is none.
 func (c *Client) Job(ctx context.Context, id string) (Job, error) {
 	var raw json.RawMessage
 	if err := c.call(ctx, "cron.get", jobRef{ID: id}, &raw); err != nil {
@@ -180,25 +177,26 @@ type jobRef struct {
 	ID string `json:"id"`
 }
 
-// NewJob is a job to be made: an agent's turn, told by Message.
+// NewJob is a job to add: an agent's turn that starts with Message.
 type NewJob struct {
-	// Key names the job for good, up to 200 characters. Making a job with the key
-	// of one that there is already changes that one, so that it may be repeated,
-	// and two who do it at once make one job. Empty makes another job each time.
+	// Key identifies the job permanently, with up to 200 characters. Adding a job with
+	// an existing key updates that job, so that the request can be repeated and two
+	// concurrent requests create one job. Without a key, each request creates another
+	// job.
 	Key           string
 	Name          string
 	Description   string
 	AgentID       string
 	Enabled       bool
-	Schedule      JobSchedule // of the kind cron, every or at
-	SessionTarget string      // isolated, or session:<key>
+	Schedule      JobSchedule // kind cron, every or at
+	SessionTarget string      // isolated or session:<key>
 	Message       string
-	Limit         time.Duration // of the turn, rounded up to whole seconds; zero leaves it to the gateway
-	Delivery      string        // a mode; empty is none, because the gateway's own default announces to a chat channel
+	Limit         time.Duration // limit for the turn, rounded up to seconds; zero means the gateway's default
+	Delivery      string        // a mode; empty means none, because the gateway's default announces to a chat channel
 }
 
-// AddJob makes a job. A failure that comes with ErrUnsure leaves open whether it
-// was made: without a Key, look before it is repeated.
+// AddJob adds a job. If the error includes ErrUnsure, the gateway may have added it:
+// without a Key, check before repeating.
 func (c *Client) AddJob(ctx context.Context, n NewJob) (Job, error) {
 	p := addParams{
 		Key: n.Key, Name: n.Name, Description: n.Description, AgentID: n.AgentID, Enabled: n.Enabled, Schedule: n.Schedule.wire(),
@@ -209,7 +207,7 @@ func (c *Client) AddJob(ctx context.Context, n NewJob) (Job, error) {
 	if err := c.once(ctx, "cron.add", p, &raw); err != nil {
 		return Job{}, fmt.Errorf("add job: %w", err)
 	}
-	var keyed struct { // how one with a key is answered
+	var keyed struct { // the form of the answer for a job with a key
 		Job json.RawMessage `json:"job"`
 	}
 	if json.Unmarshal(raw, &keyed) == nil && len(keyed.Job) > 0 {
@@ -231,7 +229,7 @@ type addParams struct {
 	Delivery      JobDelivery  `json:"delivery"`
 }
 
-// JobChange is what is changed of a job; what is nil stays as it is.
+// JobChange is a change of a job; nil fields stay unchanged.
 type JobChange struct {
 	Name          *string
 	Description   *string
@@ -239,13 +237,13 @@ type JobChange struct {
 	Enabled       *bool
 	Schedule      *JobSchedule
 	SessionTarget *string
-	Message       *string // also makes it an agent's turn
+	Message       *string // also sets the kind to agentTurn
 	Delivery      *string // a mode
 }
 
-// ChangeJob changes a job. With a revision, that of the Job as it was read, it
-// fails with ErrJobChanged when the definition is another one by now; without,
-// whoever comes last wins. It may be repeated, also after ErrUnsure.
+// ChangeJob changes a job. With the Revision of the Job that was read, it returns
+// ErrJobChanged if the definition has changed since; without one, the last change wins.
+// It is safe to repeat, also after ErrUnsure.
 func (c *Client) ChangeJob(ctx context.Context, id string, change JobChange, revision string) (Job, error) {
 	p := changeParams{ID: id, Revision: revision, Patch: patchWire{
 		Name: change.Name, Description: change.Description, AgentID: change.AgentID, Enabled: change.Enabled, SessionTarget: change.SessionTarget,
@@ -285,8 +283,8 @@ type patchWire struct {
 	Delivery      *JobDelivery  `json:"delivery,omitempty"`
 }
 
-// RemoveJob removes a job, or fails with ErrNoJob. A run that is going goes on.
-// A failure that comes with ErrUnsure leaves open whether it is there.
+// RemoveJob removes a job, or returns ErrNoJob. A run in progress continues. If the
+// error includes ErrUnsure, the job may have been removed.
 func (c *Client) RemoveJob(ctx context.Context, id string) error {
 	var out struct{}
 	if err := c.once(ctx, "cron.remove", jobRef{ID: id}, &out); err != nil {
@@ -295,10 +293,10 @@ func (c *Client) RemoveJob(ctx context.Context, id string) error {
 	return nil
 }
 
-// RunJob starts a job now, also a disabled one, and does not wait for its end:
-// JobRuns tells of it. It returns the run's id, or why the gateway did not start
-// it, such as "already-running". Each call that is not refused is another run; a
-// failure that comes with ErrUnsure leaves open whether it was.
+// RunJob starts a job now, even a disabled one, without waiting for it to end; JobRuns
+// lists the run afterwards. It returns the run's id, or the gateway's reason for not
+// starting, such as "already-running". Each successful call is another run. If the
+// error includes ErrUnsure, the run may have started.
 func (c *Client) RunJob(ctx context.Context, id string) (runID, why string, err error) {
 	p := struct {
 		ID   string `json:"id"`
@@ -311,5 +309,5 @@ func (c *Client) RunJob(ctx context.Context, id string) (runID, why string, err 
 	if err := c.once(ctx, "cron.run", p, &out); err != nil {
 		return "", "", fmt.Errorf("run job: %w", err)
 	}
-	return c.secrets.words(string(out.RunID)), c.secrets.words(string(out.Reason)), nil
+	return c.secrets.line(string(out.RunID)), c.secrets.line(string(out.Reason)), nil
 }

@@ -16,7 +16,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// cronRecorded are recorded requests about timed jobs, by their names.
+// cronRecorded returns a recorded request about scheduled jobs by name.
 func cronRecorded(t *testing.T, name string) exchange {
 	t.Helper()
 	e, ok := recorded[map[string]exchange](t, "cron.json")[name]
@@ -26,8 +26,8 @@ func cronRecorded(t *testing.T, name string) exchange {
 	return e
 }
 
-// answering is a client of a gateway that answers one method with each of the
-// responses in turn, and what it was asked.
+// answering returns a client of a gateway that answers one method with each of the
+// responses in turn, and the recorded params.
 func answering(t *testing.T, method string, responses ...any) (*gateway.Client, chan string) {
 	t.Helper()
 	asked := make(chan string, len(responses))
@@ -43,7 +43,7 @@ func answering(t *testing.T, method string, responses ...any) (*gateway.Client, 
 	return g.connected(t), asked
 }
 
-// wantAsked compares what was asked with params, as JSON.
+// wantAsked compares sent params with the expected ones, as JSON.
 func wantAsked(t *testing.T, got string, want map[string]any) {
 	t.Helper()
 	var sent map[string]any
@@ -55,7 +55,7 @@ func wantAsked(t *testing.T, got string, want map[string]any) {
 	}
 }
 
-// What people see of a job is what the gateway has, in all kinds of schedules.
+// Jobs with all kinds of schedules are read as the gateway sends them.
 func TestJobs(t *testing.T) {
 	e := cronRecorded(t, "cron.list")
 	rows := rowsOf(t, e.Response)
@@ -67,7 +67,7 @@ func TestJobs(t *testing.T) {
 	}
 	first := map[string]any{"includeDisabled": true, "includeDeliveryPreviews": false, "limit": 200.0, "sortBy": "name", "agentId": "coo", "query": "daily-standup"}
 	wantAsked(t, <-asked, first)
-	first["offset"] = 2.0 // the last row once more
+	first["offset"] = 2.0 // repeats the last row
 	wantAsked(t, <-asked, first)
 	if len(jobs) != len(rows) || len(jobs) < 5 {
 		t.Fatalf("%d jobs of two pages, want %d", len(jobs), len(rows))
@@ -90,7 +90,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// rowsOf are the jobs of a recorded list.
+// rowsOf returns the jobs of a recorded list.
 func rowsOf(t *testing.T, response json.RawMessage) []json.RawMessage {
 	t.Helper()
 	var list struct {
@@ -102,8 +102,7 @@ func rowsOf(t *testing.T, response json.RawMessage) []json.RawMessage {
 	return list.Payload.Jobs
 }
 
-// A job that slips from one page to the one before it, because another was
-// removed there meanwhile, must not be taken for removed.
+// A job that moves to the previous page while the list is read must not be missed.
 func TestJobsThatMove(t *testing.T) {
 	e := cronRecorded(t, "cron.list")
 	rows := rowsOf(t, e.Response)
@@ -114,7 +113,7 @@ func TestJobsThatMove(t *testing.T) {
 		}
 		return p
 	}
-	moved := []any{page(rows[:3], 3), page(rows[3:], 0)} // the first is not there any more
+	moved := []any{page(rows[:3], 3), page(rows[3:], 0)} // the first job was removed
 	c, _ := answering(t, "cron.list", slices.Concat(moved, []any{page(rows[1:4], 3), page(rows[3:], 0)})...)
 	jobs, err := c.Jobs(within(t), gateway.JobsWanted{})
 	if err != nil || len(jobs) != len(rows)-1 {
@@ -126,7 +125,7 @@ func TestJobsThatMove(t *testing.T) {
 	}
 }
 
-// A gateway that pages for ever, or back, must not keep us for ever.
+// Listing jobs ends even if the gateway's pages never do.
 func TestJobsPaging(t *testing.T) {
 	e := cronRecorded(t, "cron.list")
 	stuck := with(t, with(t, e.Response, "payload.hasMore", true), "payload.nextOffset", 0)
@@ -136,7 +135,7 @@ func TestJobsPaging(t *testing.T) {
 	}
 }
 
-// What we ask for is what the gateway takes, and what it makes of it is read.
+// A new job is sent in the gateway's format, and the result is read.
 func TestAddJob(t *testing.T) {
 	e := cronRecorded(t, "cron.add")
 	n := gateway.NewJob{
@@ -173,7 +172,7 @@ func TestAddJob(t *testing.T) {
 	}
 }
 
-// An answer that is to be told in a chat is only told where somebody wants it.
+// An answer is announced in a chat only if the job says so.
 func TestAddJobDelivery(t *testing.T) {
 	e := cronRecorded(t, "cron.add")
 	c, asked := answering(t, "cron.add", e.Response)
@@ -185,8 +184,7 @@ func TestAddJobDelivery(t *testing.T) {
 	}
 }
 
-// Who takes a job that the gateway spreads for one that is late, or one that
-// waits for a condition for one that was missed, wakes somebody for nothing.
+// Staggered and conditional jobs must not look late or missed.
 func TestJobTimes(t *testing.T) {
 	e := cronRecorded(t, "cron.get")
 	for name, tt := range map[string]struct {
@@ -221,8 +219,8 @@ func TestJobTimes(t *testing.T) {
 	}
 }
 
-// A change names the definition that it is a change of, or two people undo
-// each other's.
+// A change includes the revision that it is based on, so that two people do not
+// overwrite each other's changes.
 func TestChangeJob(t *testing.T) {
 	e := cronRecorded(t, "cron.update")
 	c, asked := answering(t, "cron.update", e.Response)
@@ -243,7 +241,7 @@ func TestChangeJob(t *testing.T) {
 	})
 }
 
-// A run is begun and not waited for; how it went is read afterwards.
+// A run is started without waiting for its end, and read afterwards.
 func TestRunJob(t *testing.T) {
 	t.Run("as recorded", func(t *testing.T) {
 		c, asked := answering(t, "cron.run", cronRecorded(t, "cron.run").Response)
@@ -281,8 +279,7 @@ func TestRunJob(t *testing.T) {
 	})
 }
 
-// Whoever may not schedule is told what is missing and where to get it; the
-// other refusals are told apart as well.
+// Each kind of rejection maps to its own error; a missing scope is named.
 func TestJobRefusals(t *testing.T) {
 	refusal := func(code, message string, more map[string]any) map[string]any {
 		e := map[string]any{"code": code, "message": message}
@@ -301,7 +298,7 @@ func TestJobRefusals(t *testing.T) {
 		"no such job": {cronRecorded(t, "cron.get missing").Response, gateway.ErrNoJob, "", 0},
 		"changed": {refusal("INVALID_REQUEST", "cron job definition no longer matches the loaded version; review the latest version before retrying", map[string]any{
 			"details": map[string]any{"code": "CRON_JOB_CHANGED", "expectedConfigRevision": "a", "actualConfigRevision": "b"},
-		}), gateway.ErrJobChanged, "Read it again", 0},
+		}), gateway.ErrJobChanged, "Reload the job", 0},
 		"too often": {refusal("UNAVAILABLE", "rate limit exceeded for cron.add; retry after 60s", map[string]any{
 			"retryable": true, "retryAfterMs": 59436, "details": map[string]any{"method": "cron.add", "limit": "30 per 60s"},
 		}), gateway.ErrBusy, "rate limit exceeded", 59436 * time.Millisecond},
@@ -318,8 +315,8 @@ func TestJobRefusals(t *testing.T) {
 	}
 }
 
-// A job whose row has the wrong types is shown with what is right, and one
-// without an id not at all; hostile text cannot steer a terminal.
+// A job with wrong types keeps its valid fields, one without an id is dropped, and
+// control characters are removed.
 func TestHostileJobs(t *testing.T) {
 	e := cronRecorded(t, "cron.list")
 	rows := []any{

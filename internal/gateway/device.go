@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// device is who we are to a gateway that asks for more than a token.
+// device is the key pair that identifies Wardroom to a gateway that requires pairing.
 type device struct {
 	key    ed25519.PrivateKey
 	id     string // SHA-256 of the public key, in hex
 	public string // base64url without padding
 }
 
-// newDevice returns nil when there is no key.
+// newDevice returns nil if there is no valid key.
 func newDevice(key ed25519.PrivateKey) *device {
 	if len(key) != ed25519.PrivateKeySize {
 		return nil
@@ -28,29 +28,29 @@ func newDevice(key ed25519.PrivateKey) *device {
 	return &device{key: key, id: hex.EncodeToString(sum[:]), public: base64.RawURLEncoding.EncodeToString(public)}
 }
 
-// deviceProof shows that we hold the private key, for this connection alone.
+// deviceProof proves possession of the private key, for one connection.
 type deviceProof struct {
 	ID        string `json:"id"`
 	PublicKey string `json:"publicKey"`
 	Signature string `json:"signature"`
-	SignedAt  int64  `json:"signedAt"` // the challenge's own time, so that our clock does not matter
+	SignedAt  int64  `json:"signedAt"` // the time of the challenge, so that Wardroom's clock does not matter
 	Nonce     string `json:"nonce"`
 }
 
-// challenge is what the gateway wants to see signed.
+// challenge is what the gateway asks the device to sign.
 type challenge struct {
 	Nonce string `json:"nonce"`
 	TS    number `json:"ts"` // Unix milliseconds, by the gateway's clock
 }
 
-// nonceShape keeps a gateway from choosing what else we sign: the signed text is
-// made of fields with bars between them. Its length is checked apart, because a
-// counted repetition is compiled into as many copies.
+// nonceShape restricts the characters of a nonce. The signed text consists of fields
+// separated by bars, so an arbitrary nonce could forge other fields. The length is
+// checked separately, because a counted repetition compiles to a large program.
 var nonceShape = regexp.MustCompile(`^[A-Za-z0-9._:+/=-]+$`)
 
 const maxNonce = 200
 
-// readChallenge reads the challenge; false when it cannot be signed.
+// readChallenge reads the challenge, and returns false if it cannot be signed.
 func readChallenge(payload json.RawMessage) (challenge, bool) {
 	var ch challenge
 	if json.Unmarshal(payload, &ch) != nil || len(ch.Nonce) > maxNonce || !nonceShape.MatchString(ch.Nonce) {
@@ -60,7 +60,7 @@ func readChallenge(payload json.RawMessage) (challenge, bool) {
 	return ch, ok && at > 0
 }
 
-// sign proves our identity for an introduction that is complete but for it.
+// sign returns the proof for connect parameters that are otherwise complete.
 func (d *device) sign(p connectParams, ch challenge) *deviceProof {
 	at, _ := ch.TS.whole()
 	proof := &deviceProof{ID: d.id, PublicKey: d.public, SignedAt: at, Nonce: ch.Nonce}
@@ -68,28 +68,28 @@ func (d *device) sign(p connectParams, ch challenge) *deviceProof {
 	return proof
 }
 
-// signedText is what the signature covers, in the gateway's third layout. The
-// token is in it, so that a proof cannot be used with another one.
+// signedText returns the text that the signature covers, in version 3 of the gateway's
+// format. It includes the token, so that the proof is valid only with that token.
 func signedText(p connectParams, proof *deviceProof) string {
 	token := ""
 	if p.Auth != nil {
 		token = p.Auth.Token + p.Auth.DeviceToken // only one of them is set
 	}
-	const family = "" // we send no client.deviceFamily
+	const family = "" // the client.deviceFamily field, which Wardroom does not send
 	return strings.Join([]string{
 		"v3", proof.ID, p.Client.ID, p.Client.Mode, p.Role, strings.Join(p.Scopes, ","),
 		strconv.FormatInt(proof.SignedAt, 10), token, proof.Nonce, strings.ToLower(strings.TrimSpace(p.Client.Platform)), family,
 	}, "|")
 }
 
-// The names of the credentials, as the status shows them.
+// The kinds of credentials, as Status shows them.
 const (
 	noCredential = "none"
 	sharedToken  = "token"
 	deviceToken  = "device_token"
 )
 
-// credential is what one attempt to connect is made with.
+// credential is the credential of one connection attempt.
 type credential struct {
 	kind  string
 	token string
@@ -105,17 +105,17 @@ func (cr credential) auth() *auth {
 	return nil
 }
 
-// wallet holds the credentials and knows which one is next. The goroutine of
-// Run alone uses it.
+// wallet holds the credentials and selects the next one to try. Only the goroutine of
+// Run uses it.
 type wallet struct {
 	shared  string
-	given   string // the device's token from the settings
-	issued  string // the device's token from the last hello-ok, or as it was kept from an earlier one
-	refused bool   // the gateway knows nothing of the given one any more
+	given   string // device token from the settings
+	issued  string // device token from the last hello-ok, or the stored one
+	refused bool   // the gateway has rejected the given token
 }
 
-// next is the narrowest credential that has not been refused. A device token
-// that was refused is still shown when there is nothing else.
+// next returns the credential with the fewest rights that was not rejected. If there is
+// nothing else, it returns a rejected device token.
 func (w *wallet) next() credential {
 	switch {
 	case w.issued != "":
@@ -130,13 +130,13 @@ func (w *wallet) next() credential {
 	return credential{kind: noCredential}
 }
 
-// drop puts a device token that was refused away, and says whether there is
-// something else to try.
-func (w *wallet) drop(cr credential) bool {
+// reject marks a device token as rejected. It returns whether there is another credential
+// to try.
+func (w *wallet) reject(cr credential) bool {
 	if cr.kind != deviceToken {
 		return false
 	}
-	if cr.token == w.issued && w.spare() {
+	if cr.token == w.issued && w.hasOther() {
 		w.issued = ""
 	}
 	if cr.token == w.given {
@@ -145,25 +145,23 @@ func (w *wallet) drop(cr credential) bool {
 	return w.next() != cr
 }
 
-// spare says whether there is anything else to show than a device token that the
-// gateway gave us.
-func (w *wallet) spare() bool { return w.shared != "" || w.given != "" && !w.refused }
+// hasOther reports whether there is a credential other than the issued device token.
+func (w *wallet) hasOther() bool { return w.shared != "" || w.given != "" && !w.refused }
 
-// showWallet keeps a copy for examinations, which other goroutines begin.
-func (c *Client) showWallet() {
+// shareWallet copies the device and the credentials for other goroutines.
+func (c *Client) shareWallet() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.shown, c.is = c.wallet, c.device
+	c.sharedWallet, c.sharedDevice = c.wallet, c.device
 }
 
-// isToken reports whether t may be a token from the gateway: 1 to 1,000 visible
-// characters of ASCII.
+// isToken reports whether t is a valid token: 1 to 1,000 visible ASCII characters.
 func isToken(t string) bool {
 	return t != "" && len(t) <= 1000 && !strings.ContainsFunc(t, func(r rune) bool { return r < '!' || r > '~' })
 }
 
-// keep takes the device token that a hello-ok brought, for the next connection.
-func (c *Client) keep(raw []byte, cr credential) {
+// keepToken stores the device token from a hello-ok for the next connection.
+func (c *Client) keepToken(raw []byte, cr credential) {
 	var f struct {
 		Payload struct {
 			Auth struct {
@@ -178,8 +176,8 @@ func (c *Client) keep(raw []byte, cr credential) {
 	case isToken(t):
 		c.secrets.add(t)
 		c.wallet.issued = t
-		c.tell(DeviceNews{DeviceID: c.device.id, Kind: TokenIssued, Token: t})
+		c.emitDeviceEvent(DeviceEvent{DeviceID: c.device.id, Kind: TokenIssued, Token: t})
 	case t == "" && cr.kind != deviceToken:
-		c.tell(DeviceNews{DeviceID: c.device.id, Kind: LetInAsLocal})
+		c.emitDeviceEvent(DeviceEvent{DeviceID: c.device.id, Kind: AcceptedLocally})
 	}
 }

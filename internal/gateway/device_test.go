@@ -17,7 +17,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// ours is the key of the device in these tests.
+// ours returns the device's key in these tests.
 func ours() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed([]byte("a seed of thirty-two bytes, ours"))
 }
@@ -34,7 +34,7 @@ type introduced struct {
 	}
 }
 
-// verify checks an introduction as a gateway does.
+// verify checks a connect request as a gateway does.
 func verify(t *testing.T, r req, challenge json.RawMessage) introduced {
 	t.Helper()
 	var p introduced
@@ -94,8 +94,8 @@ func (s pairingStep) issued(t *testing.T) string {
 	return r.Payload.Auth.DeviceToken
 }
 
-// paired is a gateway that verifies every signature and answers the nth
-// connection with the recorded steps, the last of them again and again.
+// paired returns a gateway that verifies every signature and answers the nth connection
+// with the nth recorded step, and later ones with the last step.
 func paired(t *testing.T, seen func(n int, p introduced), steps ...string) *replayer {
 	t.Helper()
 	all := recorded[map[string]pairingStep](t, "pairing.json")
@@ -140,9 +140,8 @@ const (
 	stepRotated  = "old device token after rotate"
 )
 
-// An unpaired device, its approval, and the next connection with the token that
-// came with it, as they were recorded: the person approves, and nothing else is
-// to be done here.
+// A recorded pairing: an unpaired device, its approval, and the next connection with
+// the issued token. Nothing else has to be done in Wardroom.
 func TestPairing(t *testing.T) {
 	approve := make(chan struct{})
 	used := make(chan introduced, 100)
@@ -191,7 +190,7 @@ func TestPairing(t *testing.T) {
 	}
 }
 
-// A device token alone is enough, and goes before the shared one.
+// A device token is enough, and is tried before the shared token.
 func TestDeviceTokenComesFirst(t *testing.T) {
 	const given = "device-token-0123456789"
 	for name, shared := range map[string]string{"alone": "", "beside a shared token": token} {
@@ -212,8 +211,7 @@ func TestDeviceTokenComesFirst(t *testing.T) {
 	}
 }
 
-// A device token that was rotated or removed must not lock out a service that
-// has the shared token, and a person must hear of it.
+// If a device token is rejected, the client uses the shared token and logs a warning.
 func TestRefusedDeviceTokenFallsBack(t *testing.T) {
 	const given = "device-token-0123456789"
 	for _, refused := range []string{stepRotated, stepTooMuch} {
@@ -243,8 +241,7 @@ func TestRefusedDeviceTokenFallsBack(t *testing.T) {
 	})
 }
 
-// An issued token that is refused later gives way to the shared one, which
-// brings a new one.
+// If an issued token is rejected later, the shared token brings a new one.
 func TestIssuedTokenIsReplaced(t *testing.T) {
 	used := make(chan introduced, 10)
 	g := paired(t, func(_ int, p introduced) { used <- p }, stepApproved, stepRotated, stepUpgraded, stepByDevice, stepByDevice)
@@ -259,7 +256,7 @@ func TestIssuedTokenIsReplaced(t *testing.T) {
 	}
 }
 
-// A larger wish needs another approval; what is approved already must be seen.
+// More scopes need another approval; the status shows what is already approved.
 func TestScopeUpgrade(t *testing.T) {
 	g := paired(t, func(int, introduced) {}, stepUpgrade)
 	opt := g.asDevice()
@@ -269,16 +266,17 @@ func TestScopeUpgrade(t *testing.T) {
 		strings.Join(p.Scopes, " ") != "operator.admin operator.read operator.write" || strings.Join(p.ApprovedScopes, " ") != "operator.read operator.write" {
 		t.Errorf("pairing = %+v", p)
 	}
-	if !strings.Contains(s.LastError, "is approved for operator.read, operator.write and asks for operator.admin") {
+	if !strings.Contains(s.LastError, "is approved for operator.read, operator.write and requests operator.admin") {
 		t.Errorf("it says %q", s.LastError)
 	}
 }
 
-// A request's id becomes a command that a person runs.
+// A request's id becomes part of a command that a person runs.
 func TestHostileRequestIDs(t *testing.T) {
 	all := recorded[map[string]pairingStep](t, "pairing.json")
 	h := recorded[handshakes](t, "handshake.json")
 	for _, id := range []string{"1; rm -rf ~", "--all", "$(reboot)", "a b", "a\nb", "ä", strings.Repeat("a", 65), ""} {
+		// If the gateway only closes the connection, the id is in the close reason.
 		g := replay(t, func(_ int, p *peer) {
 			p.send(h.Challenge)
 			r := p.expect("connect")
@@ -300,7 +298,7 @@ func TestHostileRequestIDs(t *testing.T) {
 	}
 }
 
-// A gateway that locks us out says for how long; coming earlier prolongs it.
+// A lockout is respected: an earlier attempt would prolong it.
 func TestRateLimitIsRespected(t *testing.T) {
 	h := recorded[handshakes](t, "handshake.json")
 	refused := h.Refused["wrong token, no device"].Response
@@ -317,8 +315,8 @@ func TestRateLimitIsRespected(t *testing.T) {
 	}
 }
 
-// Whatever a gateway says, none of our secrets comes out again: not the tokens,
-// not the one that it gave us, and not the key in any writing.
+// Whatever a gateway sends, no secret leaves the package: no token, issued or
+// configured, and no encoding of the key.
 func TestSecretsOfADevice(t *testing.T) {
 	const given = "given-device-token-0123456789"
 	all := recorded[map[string]pairingStep](t, "pairing.json")
@@ -362,7 +360,7 @@ func TestSecretsOfADevice(t *testing.T) {
 				_, err := c.Agents(within(t))
 				fmt.Fprintf(said, "%v %+v\n", err, fault.Of(err))
 			}
-			until(t, c, "the refusal", func(s gateway.Status) bool { return strings.Contains(s.LastError, "introduction") })
+			until(t, c, "the refusal", func(s gateway.Status) bool { return strings.Contains(s.LastError, "connect request") })
 			status, err := json.Marshal(c.Status())
 			if err != nil {
 				t.Fatal(err)
@@ -383,7 +381,7 @@ func TestSecretsOfADevice(t *testing.T) {
 
 func url(s string) string { return strings.NewReplacer("+", "%2B", "/", "%2F", "=", "%3D").Replace(s) }
 
-// New refuses what can never work; settings are checked before, and say it better.
+// New rejects options that can never work.
 func TestNewRefusesHalfADevice(t *testing.T) {
 	for name, opt := range map[string]gateway.Options{
 		"a token without a key": {URL: "ws://gateway.test", DeviceToken: "device-token-0123"},

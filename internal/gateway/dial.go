@@ -17,55 +17,54 @@ import (
 	"github.com/coder/websocket"
 )
 
-// failure is why there is no connection, in words for the person who can mend it.
+// failure is the reason why there is no connection, with a text for the operator.
 type failure struct {
 	state State
-	text  string // the cause, in whole sentences
-	fix   string // what to do about it: the setting, or the command; may be empty
-	layer Layer  // where it lies, when that is not where the attempt stood
-	pace  pace
-	after time.Duration // the gateway asked us not to come back before
+	text  string        // the cause, in full sentences
+	fix   string        // what to do: a setting or a command; may be empty
+	layer Layer         // the layer that failed, if it is not the one being examined
+	pace  pace          // how soon to retry
+	after time.Duration // minimum delay that the gateway asked for
 
-	narrow bool // it lies in the scopes alone: who asks for fewer may be let in
-	quiet  bool // it is in the log already
+	narrow bool // only the scopes were rejected: a client that requests fewer may connect
+	quiet  bool // already logged
 
-	pairing     *Pairing     // what a person has to approve; else nil
-	certificate *Certificate // what was presented and not accepted; else nil
+	pairing     *Pairing     // the request to approve, or nil
+	certificate *Certificate // the rejected certificate, or nil
 }
 
 func unreachable(format string, args ...any) *failure {
 	return &failure{state: Unreachable, text: fmt.Sprintf(format, args...)}
 }
 
-// mend adds what to do about it.
-func (f *failure) mend(format string, args ...any) *failure {
+// withFix sets what the operator should do.
+func (f *failure) withFix(format string, args ...any) *failure {
 	f.fix = fmt.Sprintf(format, args...)
 	return f
 }
 
-// words is the cause and the fix, for where there is room for one text.
-func (f *failure) words() string { return strings.TrimSpace(f.text + " " + placed(f.fix)) }
+// message returns the cause and the fix as one text.
+func (f *failure) message() string { return strings.TrimSpace(f.text + " " + withSettingsHint(f.fix)) }
 
-// whereSettings is where a setting is changed: who reads of it in the dashboard
-// finds none there.
-const whereSettings = "Settings are read from this service's environment and its .env when it starts: change them there and restart it."
+// whereSettings says where to change a setting, because the dashboard cannot.
+const whereSettings = "Change settings in Wardroom's environment or .env file, then restart it."
 
-// placed adds to what is to be done where that is, when it is a setting.
-func placed(fix string) string {
+// withSettingsHint appends whereSettings to a fix that names a setting.
+func withSettingsHint(fix string) string {
 	if !strings.Contains(fix, "AGENTRT_") || strings.Contains(fix, "restart") {
 		return fix
 	}
 	return strings.TrimRight(fix, ". ") + ". " + whereSettings
 }
 
-// lookAtHost is what to do about a gateway that is slow.
-const lookAtHost = "Look at the load of the gateway's host, and whether AGENTRT_GATEWAY_URL names its port; AGENTRT_GATEWAY_TIMEOUT_MS is how long we wait."
+// slowHostFix is the fix for a slow gateway.
+const slowHostFix = "Check the load of the gateway's host and the port in AGENTRT_GATEWAY_URL, or raise AGENTRT_GATEWAY_TIMEOUT_MS."
 
-// firstFrames is the read limit until the gateway has told its own. Its
-// hello-ok was 26 kB with four agents.
+// firstFrames is the read limit until the gateway announces its own. A hello-ok with
+// four agents was 26 kB.
 const firstFrames = 4 << 20
 
-// connect dials and shakes hands. Both share one request's time.
+// connect dials and performs the handshake, both within Options.Timeout.
 func (c *Client) connect(ctx context.Context) (*conn, hello, *failure) {
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
 	defer cancel()
@@ -74,38 +73,39 @@ func (c *Client) connect(ctx context.Context) (*conn, hello, *failure) {
 		return nil, hello{}, fail
 	}
 	h, fail := c.handshake(ctx, k)
-	c.showWallet()
+	c.shareWallet()
 	if fail != nil {
-		k.drop(nil)
+		k.closeNow(nil)
 		return nil, hello{}, fail
 	}
 	k.ws.SetReadLimit(h.readLimit())
 	return k, h, nil
 }
 
-// dial opens a WebSocket, on which nothing has been said yet.
+// dial opens a WebSocket without sending anything on it.
 func (c *Client) dial(ctx context.Context) (*conn, *failure) {
 	k := newConn(c)
 	k.cred = c.wallet.next()
 	c.mu.Lock()
 	c.status.Auth = k.cred.kind
 	c.mu.Unlock()
-	var reached atomic.Bool // somebody has taken the connection
+	var reached atomic.Bool // a TCP connection was accepted
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{ConnectDone: func(_, _ string, err error) {
 		if err == nil {
 			reached.Store(true)
 		}
 	}})
-	// No Origin and no X-Forwarded header: the gateway hangs up on both.
+	// Send no Origin and no X-Forwarded header: the gateway closes connections with
+	// either.
 	ws, resp, err := websocket.Dial(ctx, c.url.String(), &websocket.DialOptions{
 		HTTPClient: c.http,
 		OnPingReceived: func(context.Context, []byte) bool {
-			k.heard()
+			k.markAlive()
 			return true
 		},
 	})
 	if err != nil {
-		k.drop(err)
+		k.closeNow(err)
 		return nil, c.dialFailure(err, resp, reached.Load())
 	}
 	ws.SetReadLimit(firstFrames)
@@ -113,7 +113,7 @@ func (c *Client) dial(ctx context.Context) (*conn, *failure) {
 	return k, nil
 }
 
-// dialFailure says why not even a WebSocket came about.
+// dialFailure explains why the WebSocket could not be opened.
 func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *failure {
 	host := c.url.Host
 	if resp != nil {
@@ -123,7 +123,7 @@ func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *fail
 		return fail
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		f := unreachable("The name %s cannot be resolved.", c.secrets.words(dns.Name)).mend("Check AGENTRT_GATEWAY_URL and the DNS of this host.")
+		f := unreachable("Could not resolve the name %s.", c.secrets.line(dns.Name)).withFix("Check AGENTRT_GATEWAY_URL and this host's DNS.")
 		f.layer = LayerDNS
 		return f
 	}
@@ -131,35 +131,35 @@ func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *fail
 	late := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 	switch {
 	case late && reached:
-		f := &failure{state: Slow, text: fmt.Sprintf("%s accepted the connection and did not answer within %s. The gateway is overloaded or stands still, or this is none.", host, c.opt.Timeout)}
-		return f.mend("%s", lookAtHost)
+		f := &failure{state: Slow, text: fmt.Sprintf("%s accepted the connection but did not answer within %s. The gateway is overloaded or hangs, or the address is not a gateway's.", host, c.opt.Timeout)}
+		return f.withFix("%s", slowHostFix)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return unreachable("Nothing listens at %s.", host).mend("Start the gateway, or correct AGENTRT_GATEWAY_URL.")
+		return unreachable("Could not connect to %s: connection refused.", host).withFix("Start the gateway, or correct AGENTRT_GATEWAY_URL.")
 	case late:
-		return unreachable("%s did not answer within %s.", host, c.opt.Timeout).mend("Check AGENTRT_GATEWAY_URL and the firewalls between.")
+		return unreachable("%s did not answer within %s.", host, c.opt.Timeout).withFix("Check AGENTRT_GATEWAY_URL and any firewall in between.")
 	case speaksOther(err):
-		return unreachable("What listens at %s does not speak HTTP.", host).mend("It is no gateway: correct the port in AGENTRT_GATEWAY_URL.")
+		return unreachable("The server at %s does not speak HTTP.", host).withFix("It is not a gateway: correct the port in AGENTRT_GATEWAY_URL.")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
-		hint := "A gateway with TLS needs wss:// in AGENTRT_GATEWAY_URL"
+		hint := "If the gateway uses TLS, use wss:// in AGENTRT_GATEWAY_URL"
 		if c.url.Scheme == "wss" {
-			hint = "A gateway without TLS needs ws:// in AGENTRT_GATEWAY_URL"
+			hint = "If the gateway does not use TLS, use ws:// in AGENTRT_GATEWAY_URL"
 		}
-		return unreachable("%s hung up before it answered.", host).mend("%s, and a proxy between must be one that the gateway trusts (gateway.trustedProxies in its configuration).", hint)
+		return unreachable("%s closed the connection before answering.", host).withFix("%s. List any proxy in between in gateway.trustedProxies of the gateway's configuration.", hint)
 	default:
-		return unreachable("Cannot connect to %s: %s.", host, c.secrets.words(rootText(err)))
+		return unreachable("Could not connect to %s: %s.", host, c.secrets.line(rootText(err)))
 	}
 }
 
-// speaksOther tells an answer that is no HTTP, for which net/http has no type. The
-// others are met by the request of whoever is spoken to before it is written: then
-// net/http itself closes the connection.
+// speaksOther reports whether the answer was not HTTP. net/http has no error type for
+// that. Some servers speak before the request is written; net/http then closes the
+// connection.
 func speaksOther(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "malformed HTTP") || strings.Contains(text, "readLoopPeekFailLocked: %!w(<nil>)") || errors.Is(err, net.ErrClosed)
 }
 
-// rootText is the innermost text of err: the layers around it only repeat that
-// a WebSocket could not be dialled.
+// rootText returns the innermost error text of err. The outer layers only repeat that
+// dialing failed.
 func rootText(err error) string {
 	for {
 		inner := errors.Unwrap(err)
@@ -170,40 +170,40 @@ func rootText(err error) string {
 	}
 }
 
+// httpFailure explains an HTTP response that is not a WebSocket upgrade.
 func (c *Client) httpFailure(resp *http.Response) *failure {
 	var body []byte
 	if resp.Body != nil {
-		body, _ = io.ReadAll(io.LimitReader(resp.Body, 200)) // only to quote it
+		body, _ = io.ReadAll(io.LimitReader(resp.Body, 200)) // quoted in the text below
 	}
-	f := unreachable("%s answers HTTP %d and does not open a WebSocket.", c.url.Host, resp.StatusCode).
-		mend("Is AGENTRT_GATEWAY_URL the address of the gateway? A proxy between must pass upgrades to WebSocket on.")
+	f := unreachable("%s answered HTTP %d instead of opening a WebSocket.", c.url.Host, resp.StatusCode).
+		withFix("Check that AGENTRT_GATEWAY_URL is the gateway's address, and that any proxy in between supports WebSockets.")
 	switch {
 	case resp.StatusCode == http.StatusBadRequest && c.url.Scheme == "ws" && strings.Contains(strings.ToLower(string(body)), "http request to an https"):
-		f.text, f.layer = fmt.Sprintf("%s wants TLS.", c.url.Host), LayerTLS
-		f.fix = "Write wss:// or https:// in AGENTRT_GATEWAY_URL."
+		f.text, f.layer = fmt.Sprintf("%s requires TLS.", c.url.Host), LayerTLS
+		f.fix = "Use wss:// or https:// in AGENTRT_GATEWAY_URL."
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-		f.text = fmt.Sprintf("%s agreed to open a WebSocket and did it wrongly.", c.url.Host)
-		f.fix = "A proxy between may be the cause: set AGENTRT_GATEWAY_URL to the gateway itself."
+		f.text = fmt.Sprintf("%s sent an invalid WebSocket handshake.", c.url.Host)
+		f.fix = "A proxy in between may be the cause: set AGENTRT_GATEWAY_URL to the gateway's own address."
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		f.text = fmt.Sprintf("%s redirects to another address, which we do not follow because it would be shown the token.", c.url.Host)
-		f.fix = "Set AGENTRT_GATEWAY_URL to the gateway itself."
+		f.text = fmt.Sprintf("%s redirects to another address. Wardroom does not follow redirects, because they could expose the token.", c.url.Host)
+		f.fix = "Set AGENTRT_GATEWAY_URL to the gateway's own address."
 	case resp.StatusCode == http.StatusServiceUnavailable:
 		f.text, f.pace = fmt.Sprintf("The gateway at %s is starting or stopping (HTTP 503).", c.url.Host), quick
-		f.fix = "Wait: a gateway takes up to half a minute to start. If it stays so, look at its log, or at the proxy between."
+		f.fix = "Wait: starting takes up to 30 seconds. If the problem persists, check the logs of the gateway and of any proxy in between."
 		f.after = c.retryAfter(resp.Header.Get("Retry-After"))
 	case strings.Contains(string(body), "proxy_attribution_required"):
-		f.text = fmt.Sprintf("The gateway at %s refuses the proxy between (HTTP %d): it does not trust it to say who its callers are.", c.url.Host, resp.StatusCode)
-		f.fix = "Name the proxy in gateway.trustedProxies of the gateway's configuration, or set AGENTRT_GATEWAY_URL to the gateway itself."
-		f.text += " It says: " + c.secrets.words(string(body))
+		f.text = fmt.Sprintf("The gateway at %s rejected the proxy in between (HTTP %d), because it does not trust the proxy to identify clients.", c.url.Host, resp.StatusCode)
+		f.fix = "Add the proxy to gateway.trustedProxies in the gateway's configuration, or set AGENTRT_GATEWAY_URL to the gateway's own address."
+		f.text += " The response says: " + c.secrets.line(string(body))
 	case len(body) > 0:
-		f.text += " It says: " + c.secrets.words(string(body))
+		f.text += " The response says: " + c.secrets.line(string(body))
 	}
 	return f
 }
 
-// retryAfter reads the header of that name: seconds, or a date. Such an answer
-// may be that of a proxy which knows little of the gateway, so we stay away for
-// at most as long as between two attempts anyway.
+// retryAfter reads a Retry-After header, in seconds or as a date. The result is at most
+// Backoff.Max, because the header may come from a proxy rather than the gateway.
 func (c *Client) retryAfter(header string) time.Duration {
 	most := c.opt.Backoff.Max
 	if seconds, err := strconv.ParseUint(header, 10, 32); err == nil {

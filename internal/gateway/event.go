@@ -6,34 +6,33 @@ import (
 	"time"
 )
 
-// Names of the events that we make ourselves. The gateway's own are in its
-// documentation: agent, chat, task, cron, health, tick, shutdown and more.
+// Names of the events that the client itself publishes. The gateway's own events are in
+// its documentation: agent, chat, task, cron, health, tick, shutdown and others.
 const (
-	EventConnected    = "connected"    // a connection has been made; the first event of a subscriber that arrives while there is one
-	EventDisconnected = "disconnected" // it has ended; Status says why
-	EventGap          = "gap"          // events are missing: lost, or late, and then they do not come any more
+	EventConnected    = "connected"    // a connection was made; also sent first to a subscriber that arrives while connected
+	EventDisconnected = "disconnected" // the connection was lost; Status has the reason
+	EventGap          = "gap"          // events are missing and will not be delivered
 )
 
-// Event is something that happened in the gateway, or to our connection with it.
-// A subscriber gets the gateway's events in the order of their Seq, each at most
-// once: where one is missing it gets EventGap instead, and one that comes again
-// or too late is dropped.
+// Event is an event of the gateway, or of Wardroom's connection to it. Each subscriber
+// gets the gateway's events in the order of their Seq, each at most once. EventGap
+// takes the place of missing events; repeated and late events are dropped.
 type Event struct {
 	Name    string
-	Payload json.RawMessage // as the gateway sent it; shared by all subscribers, so not to be changed; nil for our own
-	Seq     int64           // counts the gateway's events of one connection from 1; 0 for our own, and where the gateway does not count
-	At      time.Time       // when it reached us
-	BootID  string          // of the gateway that it came from
+	Payload json.RawMessage // as sent by the gateway; shared by all subscribers, so do not modify it; nil for the client's own events
+	Seq     int64           // number of the event on its connection, from 1; 0 for the client's own events, and when unknown
+	At      time.Time       // when Wardroom received it
+	BootID  string          // of the gateway's process that sent it
 
-	// Resync says that events before this one may have been missed, so that
-	// whatever was derived from events must be read anew.
+	// Resync means that earlier events may have been missed, so that subscribers must
+	// reload everything that they derived from events.
 	Resync bool
-	// Restarted says that this connection is to another start of the gateway than
-	// the one before: its runs and its memory of run ids are gone.
+	// Restarted means that the gateway has restarted since the previous connection, so
+	// that its runs and its record of run ids are lost.
 	Restarted bool
 }
 
-// hub hands events to subscribers. The zero value is ready to use.
+// hub distributes events to subscribers. The field now must be set.
 type hub struct {
 	now func() time.Time
 
@@ -44,10 +43,10 @@ type hub struct {
 
 type subscriber struct{ ch chan Event }
 
-// Events subscribes to everything that the gateway tells. A subscriber that has
-// let more than buffer events pile up is dropped, which closes its channel: it
-// may subscribe again, and must then read anew what it derived. The channel is
-// also closed by stop and at the end of Run.
+// Events subscribes to all events. If more than buffer events are waiting, the
+// subscriber is dropped and its channel closed; it may subscribe again and must then
+// reload everything that it derived from events. stop and the end of Run also close the
+// channel.
 func (c *Client) Events(buffer int) (events <-chan Event, stop func()) {
 	s := &subscriber{ch: make(chan Event, max(buffer, 1))}
 	c.mu.Lock()
@@ -78,7 +77,7 @@ func (h *hub) remove(s *subscriber) {
 	h.drop(s)
 }
 
-// drop removes s once; the caller holds the lock.
+// drop removes s and closes its channel once; the caller holds the lock.
 func (h *hub) drop(s *subscriber) {
 	if _, ok := h.subs[s]; ok {
 		delete(h.subs, s)
@@ -86,7 +85,7 @@ func (h *hub) drop(s *subscriber) {
 	}
 }
 
-// publish gives e to everybody, and waits for nobody.
+// publish sends e to all subscribers without waiting for any of them.
 func (h *hub) publish(e Event) {
 	e.At = h.now()
 	h.mu.Lock()

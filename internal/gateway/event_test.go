@@ -30,8 +30,7 @@ func recordedEvents(t *testing.T) []json.RawMessage {
 	return frames
 }
 
-// Every kind of event that was recorded arrives whole, also those that we do not
-// use yet: the monitor, the ledger and the inbox will be made of them.
+// Every recorded kind of event arrives complete, including unused ones.
 func TestEveryEvent(t *testing.T) {
 	frames := recordedEvents(t)
 	subscribed := make(chan struct{})
@@ -72,9 +71,8 @@ func TestEveryEvent(t *testing.T) {
 	}
 }
 
-// A hole in the numbers means lost events, the first of a connection among them,
-// and whoever counts on them must know. An event that comes twice or late would
-// put older state over newer, and does not come at all.
+// A gap in the numbers is reported as EventGap, even at the start of a connection.
+// Repeated and late events are dropped.
 func TestEventGap(t *testing.T) {
 	tick := recordedEvents(t)[0]
 	subscribed := make(chan struct{})
@@ -111,7 +109,7 @@ func TestEventGap(t *testing.T) {
 	}
 }
 
-// One slow reader must not hold up the others, nor the connection itself.
+// A slow subscriber holds up neither the others nor the connection.
 func TestSlowSubscriber(t *testing.T) {
 	tick := recordedEvents(t)[0]
 	subscribed := make(chan struct{})
@@ -136,7 +134,7 @@ func TestSlowSubscriber(t *testing.T) {
 	if n != 3 {
 		t.Errorf("the slow one got %d events before it was dropped, want 3", n)
 	}
-	stopSlow() // again, which must do no harm
+	stopSlow() // a second call is harmless
 	stopQuick()
 	if _, open := <-quick; open {
 		t.Error("stop leaves the channel open")

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A method that is used and not listed here would be missing without anybody
-// being told what does not work.
+// Every method that the package sends is listed in needs, so that the status can report
+// a missing one.
 func TestNeedsComplete(t *testing.T) {
 	listed, used := map[string]bool{}, map[string]bool{}
 	for _, n := range needs() {
@@ -46,20 +46,20 @@ func TestNeedsComplete(t *testing.T) {
 	}
 	for m := range used {
 		if !listed[m] {
-			t.Errorf("%s is used and not among the needs", m)
+			t.Errorf("%s is used but not in needs", m)
 		}
 	}
 	for m := range listed {
 		if !used[m] {
-			t.Errorf("%s is among the needs and not used", m)
+			t.Errorf("%s is in needs but not used", m)
 		}
 	}
 }
 
-// methodsIn are the names of methods that a call sends.
+// methodsIn returns the names of the methods that a call sends.
 func methodsIn(c *ast.CallExpr) (methods []string) {
 	f, ok := c.Fun.(*ast.SelectorExpr)
-	if !ok || f.Sel.Name != "call" && f.Sel.Name != "once" && f.Sel.Name != "roundTripOn" && f.Sel.Name != "send" {
+	if !ok || f.Sel.Name != "call" && f.Sel.Name != "once" && f.Sel.Name != "roundTrip" && f.Sel.Name != "send" {
 		return nil
 	}
 	for _, arg := range c.Args {
@@ -72,8 +72,8 @@ func methodsIn(c *ast.CallExpr) (methods []string) {
 	return methods
 }
 
-// What the gateway calls an unknown method comes from outside; only a method
-// that we use may get into the status.
+// An unknown method is named by the gateway; only a method from needs may get into the
+// status.
 func TestUnknownMethod(t *testing.T) {
 	for message, want := range map[string]string{
 		"unknown method: cron.run":        "cron.run",
@@ -94,8 +94,8 @@ func TestUnknownMethod(t *testing.T) {
 	}
 }
 
-// A method that nobody has thought of must not go over the connection with
-// operator.admin: it may start a run.
+// An unclassified method must not use the connection with operator.admin, because it
+// may start a run.
 func TestEveryMethodHasItsConnection(t *testing.T) {
 	runs := map[string]bool{"agent": true, "agent.wait": true, "chat.send": true, "tasks.cancel": true}
 	for _, n := range needs() {

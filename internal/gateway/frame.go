@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// frame is what the gateway sends: the answer to a request, or an event.
+// frame is a message from the gateway: a response or an event.
 type frame struct {
 	Type    string          `json:"type"` // "res" or "event"
-	ID      string          `json:"id"`   // of the request that a res answers
+	ID      string          `json:"id"`   // id of the request that a res answers
 	OK      bool            `json:"ok"`
 	Payload json.RawMessage `json:"payload"`
 	Error   *wireError      `json:"error"`
 	Event   string          `json:"event"`
-	Seq     number          `json:"seq"` // counts events of one connection from 1; absent before hello-ok
+	Seq     number          `json:"seq"` // number of the event on its connection, from 1; absent before hello-ok
 }
 
-// request is what we send.
+// request is a message to the gateway.
 type request struct {
 	Type   string `json:"type"` // always "req"
 	ID     string `json:"id"`
@@ -28,8 +28,8 @@ type request struct {
 	Params any    `json:"params"`
 }
 
-// wireError is the gateway's error object. Details vary with the method; only
-// those that we act upon are read.
+// wireError is the gateway's error object. Its details vary by method; only the ones
+// used here are decoded.
 type wireError struct {
 	Code       string  `json:"code"` // INVALID_REQUEST, FORBIDDEN, UNAVAILABLE, NOT_PAIRED
 	Message    string  `json:"message"`
@@ -45,13 +45,13 @@ type details struct {
 	ExpectedProtocol number `json:"expectedProtocol"`
 	RetryAfter       number `json:"retryAfterMs"`
 
-	// Of a device that waits for approval.
+	// Set for a device that waits for approval.
 	RequestedScopes []string `json:"requestedScopes"`
 	ApprovedScopes  []string `json:"approvedScopes"`
 }
 
-// UnmarshalJSON reads the details if they are an object, and does without them
-// if they are not: a message must never be lost for its decoration.
+// UnmarshalJSON ignores details that are not an object, so that the error itself is not
+// lost.
 func (d *details) UnmarshalJSON(data []byte) error {
 	type plain details
 	var p plain
@@ -66,7 +66,7 @@ func (e *wireError) retryAfter() time.Duration {
 	if !ok {
 		ms, _ = e.Details.RetryAfter.whole()
 	}
-	return time.Duration(min(max(ms, 0), longest.Milliseconds())) * time.Millisecond
+	return time.Duration(min(max(ms, 0), maxDelay.Milliseconds())) * time.Millisecond
 }
 
 var errNotAFrame = errors.New("neither an answer nor an event")
@@ -88,8 +88,8 @@ func decodeFrame(data []byte) (frame, error) {
 	return f, nil
 }
 
-// number keeps the text of a JSON number, so that money is read without going
-// through a float, and so that a field of an unexpected type is merely absent.
+// number is the text of a JSON number. It avoids floating point for money, and treats a
+// value of another type as absent.
 type number string
 
 // UnmarshalJSON keeps numbers and ignores everything else.
@@ -101,7 +101,8 @@ func (n *number) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// whole is the number as an integer; false when it is absent, no integer, or too large.
+// whole returns the number as an integer, and false if it is absent, not an integer or
+// too large.
 func (n number) whole() (int64, bool) {
 	v, err := strconv.ParseInt(string(n), 10, 64)
 	return v, err == nil
@@ -109,8 +110,8 @@ func (n number) whole() (int64, bool) {
 
 var errMoney = errors.New("not an amount of money")
 
-// nanos reads an amount in dollars as whole nano-dollars, rounding half up,
-// without ever passing through a float.
+// nanos converts an amount in dollars to nano-dollars, rounding half up, without
+// floating point.
 func (n number) nanos() (int64, error) {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(string(n)), "e")
 	exp := 0
@@ -122,7 +123,7 @@ func (n number) nanos() (int64, error) {
 	}
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	digits := strings.TrimLeft(whole+fraction, "0")
-	shift := 9 + exp - len(fraction) // how many zeros are missing behind digits
+	shift := 9 + exp - len(fraction) // number of zeros to append to digits
 	if len(digits) > 200 || strings.Trim(digits, "0123456789") != "" || whole == "" {
 		return 0, fmt.Errorf("%w: %.40q", errMoney, string(n))
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/coder/websocket"
 )
 
-// protocol is the version of the gateway's protocol that we speak.
+// protocol is the version of the gateway's protocol that Wardroom speaks.
 const protocol = 4
 
-// Who we say we are. The gateway has a closed list of names; this one is for
-// services, and gets with a shared token exactly the scopes that it asks for,
-// as long as it connects from the gateway's own host.
+// How Wardroom identifies itself. The gateway has a fixed list of client names; this
+// one is for services. With the shared token, such a client on the gateway's own host
+// gets exactly the scopes that it requests.
 const (
 	clientID   = "gateway-client"
 	clientMode = "backend"
@@ -52,7 +52,7 @@ type auth struct {
 	DeviceToken string `json:"deviceToken,omitempty"`
 }
 
-// hello is the part of hello-ok that we use.
+// hello is the part of hello-ok that is used.
 type hello struct {
 	Type     string `json:"type"`
 	Protocol number `json:"protocol"`
@@ -61,19 +61,19 @@ type hello struct {
 		BootID  string `json:"bootId"`
 	} `json:"server"`
 	Auth struct {
-		Scopes []string `json:"scopes"` // what was really granted
+		Scopes []string `json:"scopes"` // the granted scopes
 	} `json:"auth"`
 	Features struct {
-		Methods []string `json:"methods"` // those that it has, but for some that it hides; nil when it does not say
+		Methods []string `json:"methods"` // the methods of the gateway, except for hidden ones; nil when it does not list them
 	} `json:"features"`
 	Policy struct {
-		MaxPayload number `json:"maxPayload"`     // bytes in one frame
-		Tick       number `json:"tickIntervalMs"` // between two tick events
+		MaxPayload number `json:"maxPayload"`     // maximum size of a frame in bytes
+		Tick       number `json:"tickIntervalMs"` // milliseconds between two tick events
 	} `json:"policy"`
 }
 
-// readLimit is how large a frame we accept: what the gateway announces, within
-// reason. Its default is 25 MiB.
+// readLimit returns the maximum size of a frame: the gateway's announcement, between 1
+// and 64 MiB. The gateway's default is 25 MiB.
 func (h hello) readLimit() int64 {
 	n, ok := h.Policy.MaxPayload.whole()
 	if !ok {
@@ -82,16 +82,15 @@ func (h hello) readLimit() int64 {
 	return min(max(n, 1<<20), 64<<20)
 }
 
-// tick is how often the gateway announces to send an event at least; 0 when it
-// does not say.
+// tick returns the announced interval of events, or 0 if there is none.
 func (h hello) tick() time.Duration {
 	ms, _ := h.Policy.Tick.whole()
 	return time.Duration(min(max(ms, 0), time.Hour.Milliseconds())) * time.Millisecond
 }
 
-// handshake waits for the challenge, introduces us, and reads what we are given.
+// handshake waits for the challenge, sends the connect request and reads the response.
 func (c *Client) handshake(ctx context.Context, k *conn) (hello, *failure) {
-	f, _, fail := c.handshakeFrame(ctx, k, "it never began the handshake", func(f frame) bool {
+	f, _, fail := c.handshakeFrame(ctx, k, "it did not start the handshake", func(f frame) bool {
 		return f.Type == "event" && f.Event == "connect.challenge"
 	})
 	if fail != nil {
@@ -99,41 +98,41 @@ func (c *Client) handshake(ctx context.Context, k *conn) (hello, *failure) {
 	}
 	ch, ok := readChallenge(f.Payload)
 	k.challenged(ch, c.opt.Now())
-	who := c.introduction(k.cred)
+	who := c.connectParams(k.cred)
 	if c.device != nil {
 		if !ok {
-			return hello{}, strange("The gateway's challenge is not one that a device can sign.", LayerChallenge)
+			return hello{}, incompatible("The gateway sent a challenge that cannot be signed.", LayerChallenge)
 		}
 		who.Device = c.device.sign(who, ch)
 	}
 	asked := time.Now()
 	const id = "connect"
 	if err := k.write(request{Type: "req", ID: id, Method: "connect", Params: who}, c.opt.Timeout); err != nil {
-		return hello{}, c.readFailure(ctx, k, err, "it hung up when we introduced ourselves")
+		return hello{}, c.readFailure(ctx, k, err, "it did not complete the handshake")
 	}
-	f, raw, fail := c.handshakeFrame(ctx, k, "it did not answer our introduction", func(f frame) bool {
+	f, raw, fail := c.handshakeFrame(ctx, k, "it did not complete the handshake", func(f frame) bool {
 		return f.Type == "res" && f.ID == id
 	})
 	if fail != nil {
 		return hello{}, fail
 	}
-	c.roundTrip(time.Since(asked))
+	c.setLatency(time.Since(asked))
 	if f.Error != nil {
 		return hello{}, c.refusal(f.Error, k.cred)
 	}
 	var h hello
 	if err := json.Unmarshal(f.Payload, &h); err != nil || h.Type != "hello-ok" {
-		return hello{}, strange("The gateway greets us in a way that we do not understand.", LayerProtocol)
+		return hello{}, incompatible("Wardroom could not read the gateway's hello-ok.", LayerProtocol)
 	}
 	if v, ok := h.Protocol.whole(); !ok || v != protocol {
 		return hello{}, protocolFailure(h.Protocol)
 	}
-	c.keep(raw, k.cred)
+	c.keepToken(raw, k.cred)
 	k.bootID = c.secrets.bounded(h.Server.BootID, 100)
 	return h, nil
 }
 
-func (c *Client) introduction(cr credential) connectParams {
+func (c *Client) connectParams(cr credential) connectParams {
 	return connectParams{
 		MinProtocol: protocol,
 		MaxProtocol: protocol,
@@ -153,15 +152,15 @@ func (c *Client) introduction(cr credential) connectParams {
 	}
 }
 
-// handshakeFrame reads until the frame that we wait for, and returns it also as
-// it came: a token in it that we know already has been taken out of the frame.
+// handshakeFrame reads until the wanted frame arrives. It also returns the frame's raw
+// data, because known tokens are redacted in the decoded frame.
 func (c *Client) handshakeFrame(ctx context.Context, k *conn, missing string, wanted func(frame) bool) (f frame, raw []byte, fail *failure) {
 	for {
 		typ, data, err := k.ws.Read(ctx)
 		if err != nil {
 			return frame{}, nil, c.readFailure(ctx, k, err, missing)
 		}
-		k.heard()
+		k.markAlive()
 		f, err := decodeFrame(c.secrets.frame(data))
 		if err == nil && typ == websocket.MessageText && wanted(f) {
 			return f, data, nil
@@ -169,30 +168,30 @@ func (c *Client) handshakeFrame(ctx context.Context, k *conn, missing string, wa
 	}
 }
 
-// readFailure says why a connection ended while we read from it.
+// readFailure explains why a connection ended while reading from it.
 func (c *Client) readFailure(ctx context.Context, k *conn, err error, missing string) *failure {
 	host := c.url.Host
 	switch {
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		return (&failure{state: Unreachable, pace: slow, text: "The gateway sent a larger frame than it announced and we accept, so we hung up."}).
-			mend("Lower its limit on frames; we accept 64 MiB at most.")
-	case errors.Is(context.Cause(k.life), errBecame):
+		return (&failure{state: Unreachable, pace: slow, text: "The gateway sent a frame that is too large, so Wardroom closed the connection."}).
+			withFix("Lower the gateway's limit for frames; Wardroom accepts at most 64 MiB.")
+	case errors.Is(context.Cause(k.life), errNewIdentity):
 		return anotherDevice()
 	case errors.Is(context.Cause(k.life), errSilent):
-		return unreachable("The gateway went silent: nothing was heard from it for %s.", c.opt.Silence)
+		return unreachable("The gateway sent nothing for %s.", c.opt.Silence)
 	case ctx.Err() != nil:
-		return (&failure{state: Slow, text: fmt.Sprintf("%s accepted the connection, and %s within %s. The gateway is overloaded, or this is none.", host, missing, c.opt.Timeout)}).mend("%s", lookAtHost)
+		return (&failure{state: Slow, text: fmt.Sprintf("%s accepted the connection, but %s within %s. The gateway is overloaded, or the address is not a gateway's.", host, missing, c.opt.Timeout)}).withFix("%s", slowHostFix)
 	}
 	if closed, ok := errors.AsType[websocket.CloseError](err); ok {
 		return c.closeFailure(closed, k)
 	}
 	if missing != "" {
-		return unreachable("%s hung up: %s.", host, missing).mend("Check that AGENTRT_GATEWAY_URL names the gateway, and look at its log.")
+		return unreachable("%s closed the connection: %s.", host, missing).withFix("Check that AGENTRT_GATEWAY_URL is the gateway's address, and check its log.")
 	}
-	return unreachable("The connection to the gateway broke: %s.", c.secrets.words(rootText(err)))
+	return unreachable("Lost the connection to the gateway: %s.", c.secrets.line(rootText(err)))
 }
 
-// missingScopes are those asked for that the granted ones do not cover.
+// missingScopes returns the requested scopes that the granted ones do not cover.
 func missingScopes(asked, granted []string) []string {
 	missing := []string{}
 	for _, scope := range asked {
@@ -203,19 +202,20 @@ func missingScopes(asked, granted []string) []string {
 	return missing
 }
 
-// covers says whether one scope includes another: admin all of them, write also read.
+// covers reports whether one scope includes another: admin includes all, write includes
+// read.
 func covers(granted, scope string) bool {
 	return granted == scope || granted == "operator.admin" ||
 		granted == "operator.write" && scope == "operator.read"
 }
 
 func missingText(missing []string) string {
-	return fmt.Sprintf("The gateway did not grant %s, so what needs it fails. It grants what is asked for to services on its own host, and to paired devices what was approved for them: “Pair this service” in the dashboard, under Settings → Gateway, makes it one.",
+	return fmt.Sprintf("The gateway did not grant %s, so features that need it fail. Pair Wardroom in the dashboard under Settings → Gateway, or run it on the gateway's host.",
 		strings.Join(missing, ", "))
 }
 
-// strange is for a gateway of another time.
-func strange(text string, layer Layer) *failure {
+// incompatible is the failure of a gateway whose version is incompatible.
+func incompatible(text string, layer Layer) *failure {
 	return (&failure{state: Unreachable, pace: slow, layer: layer, text: text}).
-		mend("Its version may be too new or too old: update whichever is older, the gateway or this service.")
+		withFix("The versions may be incompatible: update the gateway or Wardroom, whichever is older.")
 }

@@ -21,8 +21,8 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// The gateway rejects an introduction with one unknown property, and hangs up on
-// headers that a browser or a proxy would add.
+// The connect request has exactly the properties that the gateway allows, and no Origin
+// or X-Forwarded header.
 func TestHandshake(t *testing.T) {
 	introduced := make(chan req, 1)
 	g := replay(t, func(_ int, p *peer) {
@@ -72,8 +72,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// Each refusal that was recorded must end in the state that says what to do; a
-// wrong one sends the person who connects a gateway to the wrong place.
+// Each recorded rejection leads to the state that tells the operator what to do.
 func TestRefusals(t *testing.T) {
 	cases := map[string]struct {
 		state gateway.State
@@ -85,14 +84,14 @@ func TestRefusals(t *testing.T) {
 		"no auth at all, no device": {gateway.Unpaired, gateway.ErrUnpaired, "gateway's host"},
 		"no auth, device":           {gateway.Unauthorized, gateway.ErrUnauthorized, "AGENTRT_GATEWAY_TOKEN"},
 		"bad protocol 1..3":         {gateway.Unreachable, gateway.ErrUnreachable, "protocol 4"},
-		"bad signature":             {gateway.Unauthorized, gateway.ErrUnauthorized, "could not verify our device's signature"},
+		"bad signature":             {gateway.Unauthorized, gateway.ErrUnauthorized, "could not verify the device's signature"},
 		"stale signedAt":            {gateway.Unauthorized, gateway.ErrUnauthorized, "clock"},
 		"wrong nonce":               {gateway.Unauthorized, gateway.ErrUnauthorized, "challenge of another connection"},
 		"wrong device id":           {gateway.Unauthorized, gateway.ErrUnauthorized, "AGENTRT_DEVICE_ID"},
 		"unknown client id":         {gateway.Unreachable, gateway.ErrUnreachable, "/client/id"},
 		"bad role":                  {gateway.Unreachable, gateway.ErrUnreachable, "invalid role"},
 		"gateway starting":          {gateway.Unreachable, gateway.ErrUnreachable, "starting"},
-		"Origin header":             {gateway.Unreachable, gateway.ErrUnreachable, "proxy between adds it"},
+		"Origin header":             {gateway.Unreachable, gateway.ErrUnreachable, "proxy in between adds it"},
 		"unpaired device":           {gateway.Unpaired, gateway.ErrUnpaired, "AGENTRT_DEVICE_PRIVATE_KEY"},
 		"scope upgrade":             {gateway.Unpaired, gateway.ErrUnpaired, "AGENTRT_DEVICE_PRIVATE_KEY"},
 		"device token, more scopes": {gateway.MissingScopes, gateway.ErrMissingScope, "AGENTRT_GATEWAY_SCOPES"},
@@ -128,8 +127,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Without a token the gateway speaks of devices, and a person who forgot the
-// setting must not be sent to pair one.
+// Without a token the gateway asks for a device; the status must name the missing token
+// instead.
 func TestNoToken(t *testing.T) {
 	all := recorded[handshakes](t, "handshake.json")
 	g := replay(t, func(_ int, p *peer) {
@@ -147,7 +146,8 @@ func TestNoToken(t *testing.T) {
 	}
 }
 
-// A gateway may hang up without a word; the close code is then all there is.
+// A gateway may close the connection without an error; then the close code must be
+// enough.
 func TestCloseBeforeHello(t *testing.T) {
 	for _, test := range []struct {
 		code   int
@@ -183,7 +183,8 @@ func TestCloseBeforeHello(t *testing.T) {
 	}
 }
 
-// Whatever answers at the address, the status must say what it is and not hang.
+// Whatever answers at the address, the status describes it and the client does not
+// hang.
 func TestNotAGateway(t *testing.T) {
 	html := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<h1>router</h1> "+token) }
 	h := recorded[handshakes](t, "handshake.json")
@@ -201,24 +202,24 @@ func TestNotAGateway(t *testing.T) {
 		url  func(t *testing.T) string
 		says string
 		via  *http.Transport
-		want gateway.State // unreachable unless it says so
+		want gateway.State // default: unreachable
 	}{
-		"a web page":        {url: serve(html), says: "answers HTTP 200"},
+		"a web page":        {url: serve(html), says: "answered HTTP 200"},
 		"a redirect":        {url: serve(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login?"+token, http.StatusFound) }), says: "redirects"},
 		"a busy proxy":      {url: serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), says: "starting or stopping"},
 		"a certificate":     {url: serveTLS(html, "https"), says: "not trusted", want: gateway.Untrusted},
-		"TLS without wss":   {url: serveTLS(html, "http"), says: "wants TLS. Write wss://"},
+		"TLS without wss":   {url: serveTLS(html, "http"), says: "requires TLS. Use wss://"},
 		"wss without TLS":   {url: func(t *testing.T) string { return strings.Replace(serve(html)(t), "http", "wss", 1) }, says: "does not speak TLS"},
-		"nobody":            {url: unused, says: "correct AGENTRT_GATEWAY_URL. Settings are read from this service's environment and its .env when it starts: change them there and restart it."},
-		"an unknown name":   {url: func(*testing.T) string { return "ws://gateway.invalid" }, says: "cannot be resolved", via: failing(&net.DNSError{Err: "no such host", Name: "gateway.invalid"})},
+		"nobody":            {url: unused, says: "correct AGENTRT_GATEWAY_URL. Change settings in Wardroom's environment or .env file, then restart it."},
+		"an unknown name":   {url: func(*testing.T) string { return "ws://gateway.invalid" }, says: "Could not resolve", via: failing(&net.DNSError{Err: "no such host", Name: "gateway.invalid"})},
 		"a broken network":  {url: func(*testing.T) string { return "ws://gateway.invalid" }, says: "network is down " + "[token]", via: failing(errors.New("network is down " + token))},
-		"no challenge":      {url: silent(), says: "never began the handshake", want: gateway.Slow},
-		"no hello":          {url: silent(h.Challenge), says: "did not answer our introduction", want: gateway.Slow},
-		"a mute listener":   {url: mute, says: "accepted the connection and did not answer within", want: gateway.Slow},
-		"TLS to a mute one": {url: func(t *testing.T) string { return strings.Replace(mute(t), "ws", "wss", 1) }, says: "accepted the connection and did not answer within", want: gateway.Slow},
-		"a new protocol":    {url: greeting(with(t, h.Hello, "payload.protocol", 5)), says: "speaks protocol 5"},
-		"another greeting":  {url: greeting(with(t, h.Hello, "payload.type", "hello-again")), says: "do not understand"},
-		"a hanging up host": {url: hangUp, says: "hung up"},
+		"no challenge":      {url: silent(), says: "did not start the handshake", want: gateway.Slow},
+		"no hello":          {url: silent(h.Challenge), says: "did not complete the handshake", want: gateway.Slow},
+		"a mute listener":   {url: mute, says: "accepted the connection but did not answer within", want: gateway.Slow},
+		"TLS to a mute one": {url: func(t *testing.T) string { return strings.Replace(mute(t), "ws", "wss", 1) }, says: "accepted the connection but did not answer within", want: gateway.Slow},
+		"a new protocol":    {url: greeting(with(t, h.Hello, "payload.protocol", 5)), says: "uses protocol 5"},
+		"another greeting":  {url: greeting(with(t, h.Hello, "payload.type", "hello-again")), says: "could not read the gateway's hello-ok"},
+		"a hanging up host": {url: hangUp, says: "closed the connection"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &replayer{t: t}
@@ -241,7 +242,8 @@ func TestNotAGateway(t *testing.T) {
 	}
 }
 
-// A certificate that is trusted works, and one for another name says for which.
+// A trusted certificate works; the error for a wrong name lists the certificate's
+// names.
 func TestTLS(t *testing.T) {
 	g := newReplayer(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -260,7 +262,7 @@ func TestTLS(t *testing.T) {
 	opt.HTTP = opt.HTTP.Clone()
 	opt.HTTP.TLSClientConfig.ServerName = "gateway.example.org"
 	s := untilState(t, client(t, opt), gateway.Untrusted)
-	if !strings.Contains(s.LastError, "not for that name but for") || !strings.Contains(s.LastError, "example.com") {
+	if !strings.Contains(s.LastError, "not for this name") || !strings.Contains(s.LastError, "example.com") {
 		t.Errorf("it says %q", s.LastError)
 	}
 }
@@ -297,7 +299,7 @@ func failing(err error) *http.Transport {
 	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, err }}
 }
 
-// unused is an address where nobody listens.
+// unused returns an address with no listener.
 func unused(t *testing.T) string {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -307,7 +309,7 @@ func unused(t *testing.T) string {
 	return "ws://" + l.Addr().String()
 }
 
-// mute is an address that accepts and never says anything.
+// mute returns an address that accepts connections and never sends anything.
 func mute(t *testing.T) string {
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -317,7 +319,7 @@ func mute(t *testing.T) string {
 	return "ws://" + l.Addr().String()
 }
 
-// hangUp is an address that accepts and closes without an answer.
+// hangUp returns an address that accepts connections and closes them without an answer.
 func hangUp(t *testing.T) string {
 	return serve(func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
@@ -329,8 +331,7 @@ func hangUp(t *testing.T) string {
 	})(t)
 }
 
-// Connected with less than was asked for: it must be said, and what is covered
-// must still work.
+// With fewer scopes than requested, the status says so and the rest works.
 func TestFewerScopes(t *testing.T) {
 	agents := recorded[exchange](t, "agents.json")
 	forbidden := recorded[map[string]json.RawMessage](t, "errors.json")["missing scope"]
@@ -369,7 +370,7 @@ func TestFewerScopes(t *testing.T) {
 	}
 }
 
-// noToken searches everything that leaves the package for the token.
+// noToken checks that nothing which left the package contains the token.
 func noToken(t *testing.T, g *replayer, c *gateway.Client) {
 	t.Helper()
 	status, err := json.Marshal(c.Status())
@@ -398,8 +399,8 @@ func noToken(t *testing.T, g *replayer, c *gateway.Client) {
 	}
 }
 
-// A gateway that grants operator.admin to the connection that did not ask for it
-// would hand the owner tools out all the same: no run is started over that.
+// No run is started on a connection that was granted operator.admin without requesting
+// it, because it would give the agent the owner tools.
 func TestUnaskedAdmin(t *testing.T) {
 	for name, scopes := range map[string][]string{
 		"one connection":  {"operator.read", "operator.write"},
@@ -415,7 +416,7 @@ func TestUnaskedAdmin(t *testing.T) {
 			c := client(t, opt)
 			refused := func(err error) bool {
 				f := fault.Of(err)
-				return f != nil && strings.Contains(f.Detail, "did not ask for it")
+				return f != nil && strings.Contains(f.Detail, "did not request it")
 			}
 			var start error
 			for late := time.Now().Add(patience); !refused(start) && time.Now().Before(late); <-time.After(time.Millisecond) {

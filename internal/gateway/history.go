@@ -15,40 +15,39 @@ import (
 // Message is one row of a conversation.
 type Message struct {
 	ID     string
-	RunID  string // of the run that wrote it; empty for what was said to the agent
-	Role   string // "user" for what was said to the agent, "assistant", "toolResult", or another of the gateway's
-	Text   string // what is visible of it; empty for a bare tool call
-	Tool   string // whose result it is, when it is one
+	RunID  string // of the run that wrote it; empty for messages to the agent
+	Role   string // "user" for messages to the agent, "assistant", "toolResult", or another role of the gateway
+	Text   string // the visible text; empty for a tool call without text
+	Tool   string // the tool, if the message is a tool result
 	At     clock.Time
 	Reason string // why the model stopped: stop, toolUse, error, aborted; empty when unknown
-	Usage  *Usage // of this one model call; nil when the gateway has not told
+	Usage  *Usage // of this model call; nil when unknown
 }
 
-// Trace is what a session's history tells of a run, after the gateway's memory
-// of it is gone.
+// Trace is what a session's history shows about a run, even after the gateway has
+// forgotten the run.
 type Trace struct {
 	Asked    bool // the question is in the history
-	Answered bool // and so is the agent's answer
-	Active   bool // the run is going, or waits for its turn
-	Other    bool // another run is going in the session: where ours was interrupted, the one that resumes its turn
-	// Resumed is that other run, when the history names it: after a restart the
-	// gateway resumes interrupted turns by itself, as a run of its own, and what
-	// it says then is the answer to our question.
+	Answered bool // the answer is in the history
+	Active   bool // the run is in progress or queued
+	Other    bool // another run is in progress in the session: after an interruption, the one that resumes the turn
+	// Resumed is the id of that other run, if the history names it. After a restart the
+	// gateway resumes interrupted turns in a new run, which answers the question.
 	Resumed string
 
-	// Answer has the text and the usage of what is there. Its Outcome is Finished
-	// when Answered, else what the history says of the end, else Running when
-	// Active, else empty: the run is lost, and may be asked again.
+	// Answer is the text and usage found so far. Its Outcome is Finished if Answered,
+	// otherwise the end that the history shows, otherwise Running if Active. An empty
+	// Outcome means that the run is lost and may be started again.
 	Answer Answer
 }
 
-// historyPage is how many rows we read at a time, and pages how often, until
-// the question is found. A session of one standup has a handful.
+// Limits for reading a history: Find reads up to historyPages pages of historyPage rows
+// until it finds the question. A standup's session has only a few rows.
 const (
 	historyPage  = 200
 	historyPages = 5
-	historyMost  = 1000   // rows that the gateway gives at once
-	historyChars = 500000 // of each row; without it the gateway cuts long texts
+	historyMost  = 1000   // the gateway's maximum of rows per request
+	historyChars = 500000 // per row; by default the gateway truncates long texts
 )
 
 type historyParams struct {
@@ -59,7 +58,7 @@ type historyParams struct {
 }
 
 type history struct {
-	Messages      []json.RawMessage `json:"messages"` // the oldest first
+	Messages      []json.RawMessage `json:"messages"` // oldest first
 	HasMore       bool              `json:"hasMore"`
 	NextOffset    number            `json:"nextOffset"`
 	PendingInputs json.RawMessage   `json:"pendingInputs"`
@@ -70,10 +69,10 @@ type history struct {
 	} `json:"sessionInfo"`
 }
 
-// row is one message on the wire.
+// row is a message on the wire.
 type row struct {
 	Role           string          `json:"role"`
-	Content        json.RawMessage `json:"content"` // a text, or parts of several types
+	Content        json.RawMessage `json:"content"` // a string, or parts of several types
 	Timestamp      number          `json:"timestamp"`
 	IdempotencyKey string          `json:"idempotencyKey"`
 	Provider       string          `json:"provider"`
@@ -82,17 +81,17 @@ type row struct {
 	StopReason     string          `json:"stopReason"`
 	ErrorMessage   string          `json:"errorMessage"`
 	ToolName       string          `json:"toolName"`
-	Provenance     json.RawMessage `json:"provenance"` // of what came from another session or the gateway itself
+	Provenance     json.RawMessage `json:"provenance"` // set for messages from another session or the gateway itself
 	Meta           struct {
 		ID             string `json:"id"`
 		RunID          string `json:"runId"`
 		IdempotencyKey string `json:"idempotencyKey"`
-		Reason         word   `json:"reason"` // why it is not the whole row
+		Reason         word   `json:"reason"` // why the row is incomplete
 	} `json:"__openclaw"`
 }
 
-// Find looks for a run in its session's history. A session that does not exist
-// yet gives an empty Trace.
+// Find looks for a run in the history of its session. If the session does not exist,
+// the Trace is empty.
 func (c *Client) Find(ctx context.Context, sessionKey, runID string) (Trace, error) {
 	c.runs.place(runID, sessionKey)
 	var rows []row
@@ -117,12 +116,12 @@ func (c *Client) Find(ctx context.Context, sessionKey, runID string) (Trace, err
 		return Trace{}, fmt.Errorf("find run %s: %w", runID, err)
 	}
 	t := trace(rows, newest, runID)
-	t.Answer, t.Resumed = c.cleaned(runID, t.Answer), c.secrets.words(t.Resumed)
+	t.Answer, t.Resumed = c.cleaned(runID, t.Answer), c.secrets.line(t.Resumed)
 	return t, nil
 }
 
-// History is the newest part of a conversation, the oldest message first, at
-// most limit of them (1 to 1000).
+// History returns the newest messages of a conversation, at most limit (1 to 1000),
+// oldest first.
 func (c *Client) History(ctx context.Context, sessionKey string, limit int) ([]Message, error) {
 	h, err := c.history(ctx, historyParams{SessionKey: sessionKey, Limit: min(max(limit, 1), historyMost)})
 	if err != nil {
@@ -145,14 +144,14 @@ func (c *Client) history(ctx context.Context, p historyParams) (history, error) 
 	return h, err
 }
 
-// noSession recognises how the gateway says that a session does not exist: it
-// has no code of its own for that.
+// noSession reports whether an error means that the session does not exist. The gateway
+// has no code for that.
 func noSession(err error) bool {
 	text := strings.ToLower(err.Error())
 	return strings.Contains(text, "session not found") || strings.Contains(text, "no session found")
 }
 
-// rows reads the messages; one that cannot be read is left out.
+// rows decodes the messages and skips those that cannot be decoded.
 func (h history) rows() []row {
 	rows := make([]row, 0, len(h.Messages))
 	for _, raw := range h.Messages {
@@ -164,7 +163,7 @@ func (h history) rows() []row {
 	return rows
 }
 
-// asked says whether the question of a run is among the rows.
+// asked reports whether the rows contain the question of a run.
 func asked(rows []row, runID string) bool {
 	return slices.ContainsFunc(rows, func(r row) bool { return r.key() == runID+":user" })
 }
@@ -176,20 +175,19 @@ func (r row) key() string {
 	return r.IdempotencyKey
 }
 
-// said says whether the row is something that was said to the agent. The gateway
-// gives what came from another agent or from a schedule the role "assistant",
-// so the role alone does not tell.
-func (r row) said() bool {
+// toAgent reports whether the row is a message to the agent. The role is not enough:
+// messages from another agent or a scheduled job have the role "assistant".
+func (r row) toAgent() bool {
 	return r.Role == "user" || len(r.Provenance) > 0 && string(r.Provenance) != "null"
 }
 
-// trace puts together what the rows tell of a run.
+// trace collects what the rows show about a run.
 func trace(rows []row, newest history, runID string) Trace {
 	t := Trace{Asked: asked(rows, runID), Active: newest.active(runID)}
 	var last *row
 	text, uncounted := "", false
 	for i, r := range rows {
-		if r.Role != "assistant" || r.said() || r.Meta.RunID != runID {
+		if r.Role != "assistant" || r.toAgent() || r.Meta.RunID != runID {
 			continue
 		}
 		last = &rows[i]
@@ -201,13 +199,12 @@ func trace(rows []row, newest history, runID string) Trace {
 		}
 	}
 	if uncounted {
-		t.Answer.Usage = nil // a sum that leaves a call out would be wrong
+		t.Answer.Usage = nil // do not report an incomplete sum
 	}
 	t.Answer.Text = text
 	switch {
 	case last == nil, last.StopReason == "toolUse":
-		// Nothing yet, or the agent was in the middle of its work: what it said on
-		// the way is not its answer.
+		// The agent has not answered yet; texts between tool calls are not its answer.
 		t.Answer.Text = ""
 		if t.Active {
 			t.Answer.Outcome = Running
@@ -227,12 +224,12 @@ func trace(rows []row, newest history, runID string) Trace {
 	return t
 }
 
-// resume looks for the turn that the gateway resumed after its restart: what
-// stands behind our question, up to the next one that was asked.
+// resume looks for a turn that the gateway resumed after a restart, among the rows
+// between the question and the next one.
 func (t *Trace) resume(rows []row, runID string) {
 	i := slices.IndexFunc(rows, func(r row) bool { return r.key() == runID+":user" })
 	rows = rows[i+1:]
-	if end := slices.IndexFunc(rows, func(r row) bool { return r.said() && !r.resumes() }); end >= 0 {
+	if end := slices.IndexFunc(rows, func(r row) bool { return r.toAgent() && !r.resumes() }); end >= 0 {
 		rows = rows[:end]
 	}
 	for _, r := range rows {
@@ -251,12 +248,12 @@ func (t *Trace) resume(rows []row, runID string) {
 	}
 }
 
-// resumption begins the keys of the notices that the gateway writes about
-// resuming a turn, which are nobody's answer.
+// resumption is the prefix of the keys of the gateway's notices about a resumed turn,
+// which are not answers.
 const resumption = "main-session-restart-recovery:"
 
-// resumes says whether the row is the gateway's word to the agent that its turn
-// was interrupted and goes on (OpenClaw 2026.9.6).
+// resumes reports whether the row is the gateway's message to the agent that its
+// interrupted turn continues (OpenClaw 2026.9.6).
 func (r row) resumes() bool {
 	var p struct {
 		SourceTool word `json:"sourceTool"`
@@ -264,26 +261,26 @@ func (r row) resumes() bool {
 	return json.Unmarshal(r.Provenance, &p) == nil && p.SourceTool == "main_session_restart_recovery"
 }
 
-// active says whether the session names the run as one that goes on. What the
-// gateway has queued has no documented form, so any mention counts.
+// active reports whether the session lists the run as in progress or queued. The format
+// of the queue is undocumented, so any mention counts.
 func (h history) active(runID string) bool {
 	return slices.Contains(h.SessionInfo.ActiveRunIDs, runID) ||
 		mentions(h.InFlightRun, runID) || mentions(h.PendingInputs, runID)
 }
 
-// other says whether a run is going in the session that is not this one.
+// other reports whether another run is in progress in the session.
 func (h history) other(runID string) bool {
 	return h.SessionInfo.HasActiveRun && !h.active(runID) ||
 		slices.ContainsFunc(h.SessionInfo.ActiveRunIDs, func(id string) bool { return id != runID })
 }
 
-// undecided says that a run goes on and the gateway does not say which: then it
-// is not for us to ask a second time.
+// undecided reports whether a run is in progress that the gateway does not identify.
+// The question must not be asked again then.
 func (h history) undecided() bool {
 	return h.SessionInfo.HasActiveRun && h.SessionInfo.ActiveRunIDs == nil
 }
 
-// mentions looks for the run's id as a text anywhere inside raw.
+// mentions reports whether the run's id appears as a string anywhere inside raw.
 func mentions(raw json.RawMessage, runID string) bool {
 	var v any
 	return json.Unmarshal(raw, &v) == nil && contains(v, runID)
@@ -305,11 +302,11 @@ func contains(v any, runID string) bool {
 	return false
 }
 
-// failed says whether the row stands for a run that went wrong. Its text is then
-// the gateway's, not the agent's.
+// failed reports whether the row represents a failed run. Its text is then the
+// gateway's, not the agent's.
 func (r row) failed() bool { return r.StopReason == "error" || r.StopReason == "aborted" }
 
-// end is how a run ended that left a failed row.
+// end returns the outcome and the error text of a failed row.
 func (r row) end() (Outcome, string) {
 	text := r.ErrorMessage
 	if text == "" {
@@ -327,7 +324,7 @@ func (r row) end() (Outcome, string) {
 
 func (r row) usage() *Usage { return r.Usage.read(r.Provider, r.Model, "") }
 
-// text is what a person sees of the row.
+// text returns the visible text of the row.
 func (r row) text() string {
 	var whole string
 	if json.Unmarshal(r.Content, &whole) == nil {
@@ -352,15 +349,15 @@ func (r row) text() string {
 func (c *Client) message(r row) Message {
 	s := c.secrets
 	m := Message{
-		ID:     s.words(r.Meta.ID),
-		RunID:  s.words(r.Meta.RunID),
-		Role:   s.words(r.Role),
-		Text:   s.said(r.text()),
-		Tool:   s.words(r.ToolName),
-		Reason: s.words(r.StopReason),
+		ID:     s.line(r.Meta.ID),
+		RunID:  s.line(r.Meta.RunID),
+		Role:   s.line(r.Role),
+		Text:   s.multiline(r.text()),
+		Tool:   s.line(r.ToolName),
+		Reason: s.line(r.StopReason),
 		Usage:  s.usage(r.usage()),
 	}
-	if r.said() {
+	if r.toAgent() {
 		m.Role = "user"
 	}
 	if ms, ok := r.Timestamp.whole(); ok {

@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// found plays one page of history and returns what Find makes of it.
+// found returns the result of Find for one page of history.
 func found(t *testing.T, runID string, response any) gateway.Trace {
 	t.Helper()
 	g := replay(t, func(_ int, p *peer) {
@@ -27,15 +27,15 @@ func found(t *testing.T, runID string, response any) gateway.Trace {
 	return trace
 }
 
-// page is a recorded page with other rows.
+// page returns a recorded page with other rows.
 func page(t *testing.T, rows []any) map[string]any {
 	t.Helper()
 	h := with(t, recorded[exchange](t, "history.json").Response, "payload.messages", rows)
 	return with(t, h, "payload.hasMore", false)
 }
 
-// After a restart of the gateway the history alone tells whether an agent was
-// asked and has answered. A wrong reading asks twice, or takes half an answer.
+// After a restart of the gateway, only the history shows whether an agent was asked and
+// has answered. A wrong reading would ask twice or use half an answer.
 func TestFind(t *testing.T) {
 	h := recorded[exchange](t, "history.json")
 	rows := recorded[map[string][]any](t, "rows.json")
@@ -65,7 +65,7 @@ func TestFind(t *testing.T) {
 	})
 }
 
-// What a run left behind that did not end well is never taken for its answer.
+// The rows of a failed run are never taken for its answer.
 func TestFindWithoutAnswer(t *testing.T) {
 	rows := recorded[map[string][]any](t, "rows.json")
 	t.Run("died in the middle of its work", func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestFindWithoutAnswer(t *testing.T) {
 	})
 }
 
-// A run that is going, or waits for its turn, must not be asked again.
+// A run that is in progress or queued must not be started again.
 func TestFindActive(t *testing.T) {
 	rows := recorded[map[string][]any](t, "rows.json")
 	for name, busy := range map[string]map[string]any{
@@ -134,7 +134,7 @@ func TestFindActive(t *testing.T) {
 	}
 }
 
-// A long conversation is read back until the question is found, and no further.
+// A long conversation is read backwards until the question is found, and no further.
 func TestFindPages(t *testing.T) {
 	rows := recorded[map[string][]any](t, "rows.json")
 	h := recorded[exchange](t, "history.json").Response
@@ -160,8 +160,8 @@ func TestFindPages(t *testing.T) {
 	}
 }
 
-// The first question of the day finds no session; that is no failure. Any other
-// refusal is.
+// A missing session is not an error, because the first question creates it. Any other
+// rejection is.
 func TestFindNoSession(t *testing.T) {
 	refusal := recorded[map[string]json.RawMessage](t, "errors.json")["unknown method"]
 	for message, missing := range map[string]bool{
@@ -184,7 +184,7 @@ func TestFindNoSession(t *testing.T) {
 	}
 }
 
-// The conversation as people read it: who said what, when, at what cost.
+// History returns who said what, when, and at what cost.
 func TestHistory(t *testing.T) {
 	h := recorded[exchange](t, "history.json").Response
 	rows := recorded[map[string][]any](t, "rows.json")

@@ -9,46 +9,45 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// Turn is one row of a conversation as people read it: what was said and
-// thought, and the tools that were called along the way with what became of
-// them. Its texts are cleaned and bounded; they stay hostile all the same.
+// Turn is a message of a conversation: its texts, its reasoning, and its tool calls
+// with their results. Texts are cleaned and truncated, but still untrusted.
 type Turn struct {
 	ID     string
-	Seq    int64  // counts the rows of a transcript from 1; 0 when the gateway does not say
-	Role   string // user for what was said to the agent, assistant, tool for a result whose call is not here, or another of the gateway's
+	Seq    int64  // row number in the transcript, from 1; 0 when unknown
+	Role   string // user for messages to the agent, assistant, tool for a result whose call is not in the same list, or another role of the gateway
 	RunID  string // of the run that wrote it
 	At     clock.Time
-	Blocks []Block // in their order
-	Left   int     // how many further blocks it had, because there were too many
-	Reason string  // why the model stopped: stop, toolUse, error, aborted and others; empty when the gateway does not say
-	Failed bool    // the run went wrong here; Error says how
+	Blocks []Block
+	Left   int    // blocks that were dropped because there were too many
+	Reason string // why the model stopped: stop, toolUse, error, aborted and others; empty when unknown
+	Failed bool   // the run failed here; see Error
 	Error  string
-	Usage  *Usage // of this one model call; nil when the gateway has not told
-	// Origin is from where it came when nobody outside the gateway said it: the
-	// tool that did, such as cron or sessions_send, or else its kind.
+	Usage  *Usage // of this model call; nil when unknown
+	// Origin is the tool that created a message inside the gateway, such as cron or
+	// sessions_send, or its kind. It is empty for messages from outside the gateway.
 	Origin string
-	JobID  string // of the timed job that said it
-	From   string // key of the session from which another agent said it
+	JobID  string // of the scheduled job that created it
+	From   string // key of the session that sent it
 }
 
-// TurnPage is a part of a conversation.
+// TurnPage is a page of a conversation.
 type TurnPage struct {
-	SessionID string  // of the transcript; another one after a reset
-	Turns     []Turn  // the newest last
-	Seqs      []int64 // the numbers of its rows, those of folded results among them
-	Total     int64   // rows of the whole transcript, when it was read, with those that are left out
-	Older     int64   // the offset at which the next older page begins; 0 when there is none
+	SessionID string  // id of the transcript; changes with a reset
+	Turns     []Turn  // newest last
+	Seqs      []int64 // numbers of all rows on the page, including merged tool results
+	Total     int64   // rows of the whole transcript when it was read
+	Older     int64   // offset of the next older page; 0 when there is none
 }
 
 const (
 	turnsMost  = 500
-	askedChars = 2 * turnChars // of a text that we ask for, so that we know when it was longer
-	turnsTried = 4             // readings of one page, while the transcript grows
+	askedChars = 2 * turnChars // length of a text to request, longer than the limit so that truncation is detected
+	turnsTried = 4             // attempts to read one page while the transcript grows
 )
 
-// Turns reads a part of a conversation: at most limit rows (1 to 500), without
-// the newest offset ones. A session that does not exist has none. There may be
-// fewer turns than rows, because results are folded into their calls.
+// Turns reads a page of a conversation: at most limit rows (1 to 500), skipping the
+// newest offset rows. If the session does not exist, the page is empty. There may be
+// fewer turns than rows, because tool results are merged into their calls.
 func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset int64) (TurnPage, error) {
 	limit = min(max(limit, 1), turnsMost)
 	p := historyParams{SessionKey: sessionKey, Limit: limit, Offset: max(offset, 0), MaxChars: askedChars}
@@ -59,7 +58,7 @@ func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset
 		}
 		return TurnPage{}, fmt.Errorf("read messages: %w", err)
 	}
-	page := TurnPage{SessionID: c.secrets.words(string(h.SessionID)), Total: h.TotalMessages.count()}
+	page := TurnPage{SessionID: c.secrets.line(string(h.SessionID)), Total: h.TotalMessages.count()}
 	next := h.NextOffset.count()
 	if !h.HasMore.is() || next <= p.Offset {
 		next = 0
@@ -84,9 +83,9 @@ func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset
 	return page, nil
 }
 
-// TurnsBefore is Turns for the rows older than seq of a transcript that had
-// total rows when its part at offset was due: what was said since then has
-// moved everything, and must neither repeat nor hide a row.
+// TurnsBefore is Turns for rows older than seq. offset applies to a transcript of total
+// rows; TurnsBefore corrects it for rows that were added since, so that no row is
+// repeated or missed.
 func (c *Client) TurnsBefore(ctx context.Context, sessionKey string, limit int, offset, total, seq int64) (TurnPage, error) {
 	var page TurnPage
 	for range turnsTried {
@@ -111,16 +110,16 @@ func (c *Client) TurnsBefore(ctx context.Context, sessionKey string, limit int, 
 
 type turnHistory struct {
 	SessionID     word              `json:"sessionId"`
-	Messages      []json.RawMessage `json:"messages"` // the oldest first
+	Messages      []json.RawMessage `json:"messages"` // oldest first
 	HasMore       flag              `json:"hasMore"`
 	NextOffset    number            `json:"nextOffset"`
 	TotalMessages number            `json:"totalMessages"`
 }
 
-// turnRow is one message on the wire; what has an unexpected type is absent.
+// turnRow is a message on the wire. A field of an unexpected type counts as absent.
 type turnRow struct {
 	Role         word            `json:"role"`
-	Content      json.RawMessage `json:"content"` // a text, or parts of several types
+	Content      json.RawMessage `json:"content"` // a string, or parts of several types
 	Timestamp    number          `json:"timestamp"`
 	Provider     word            `json:"provider"`
 	Model        word            `json:"model"`
@@ -130,7 +129,7 @@ type turnRow struct {
 	ToolCallID   word            `json:"toolCallId"`
 	ToolName     word            `json:"toolName"`
 	IsError      flag            `json:"isError"`
-	Provenance   json.RawMessage `json:"provenance"` // of what came from another session or the gateway itself
+	Provenance   json.RawMessage `json:"provenance"` // set for messages from another session or the gateway itself
 	Meta         struct {
 		ID    word   `json:"id"`
 		RunID word   `json:"runId"`
@@ -138,7 +137,8 @@ type turnRow struct {
 	} `json:"__openclaw"`
 }
 
-// leading counts the results at the beginning whose calls are not among rows.
+// leading counts the tool results at the beginning of rows, whose calls are on the
+// older page.
 func leading(rows []turnRow) int {
 	for i, r := range rows {
 		if r.Role != "toolResult" {
@@ -155,7 +155,7 @@ func (c *Client) turn(r turnRow, list []part) Turn {
 		Blocks: []Block{}, Usage: c.secrets.usage(r.usage()),
 	}
 	if len(r.Provenance) > 0 && string(r.Provenance) != "null" {
-		t.Role = "user" // see said
+		t.Role = "user" // see row.toAgent
 		var p struct {
 			Kind word `json:"kind"`
 			Tool word `json:"sourceTool"`
@@ -172,18 +172,18 @@ func (c *Client) turn(r turnRow, list []part) Turn {
 	if t.Failed {
 		t.Error = c.short(string(r.ErrorMessage))
 		if t.Error == "" {
-			t.Error = c.short(visible(list)) // such a text is the gateway's, not the agent's
+			t.Error = c.short(visible(list)) // the text is the gateway's, not the agent's
 			list = slices.DeleteFunc(list, func(p part) bool { return p.Type == "text" })
 		}
 		if u := t.Usage; u != nil && u.Input+u.Output+u.CacheRead+u.CacheWrite+u.Other == 0 {
-			t.Usage = nil // nobody counted
+			t.Usage = nil // not counted
 		}
 	}
 	t.Blocks, t.Left = c.blocks(list)
 	return t
 }
 
-// usage is what the model call of a row used.
+// usage returns the usage of the row's model call, or nil.
 func (r turnRow) usage() *Usage {
 	var w *wireUsage
 	if len(r.Usage) == 0 || json.Unmarshal(r.Usage, &w) != nil {
@@ -192,8 +192,8 @@ func (r turnRow) usage() *Usage {
 	return w.read(string(r.Provider), string(r.Model), "")
 }
 
-// short is a text on one line, not endless.
+// short returns a text on one line, truncated.
 func (c *Client) short(text string) string {
 	text, _ = c.secrets.text(text, turnChars)
-	return c.secrets.words(text)
+	return c.secrets.line(text)
 }

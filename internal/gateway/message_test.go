@@ -13,7 +13,7 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// turns plays one answer of chat.history and returns what becomes of it.
+// turns returns the turns for one response of chat.history.
 func turns(t *testing.T, rows []any) []gateway.Turn {
 	t.Helper()
 	g := replay(t, func(_ int, p *peer) {
@@ -30,8 +30,8 @@ func turns(t *testing.T, rows []any) []gateway.Turn {
 
 func says(text string) []gateway.Block { return []gateway.Block{{Kind: gateway.TextBlock, Text: text}} }
 
-// The conversation as people read it: who said what, which tools were called
-// with what result, at what cost.
+// Turns returns who said what, which tools were called with which results, and the
+// cost.
 func TestTurns(t *testing.T) {
 	rows := recorded[map[string][]any](t, "rows.json")
 	t.Run("a tool and its result are one, as recorded", func(t *testing.T) {
@@ -107,8 +107,8 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// What an agent writes must not steer a terminal, hide what it says, fill the
-// memory, or cost us the conversation.
+// An agent's texts must not contain control characters or hidden text, use up the
+// memory, or break the conversation.
 func TestTurnsStrange(t *testing.T) {
 	long := strings.Repeat("ä", 20_001)
 	got := turns(t, []any{
@@ -137,7 +137,7 @@ func TestTurnsStrange(t *testing.T) {
 	}
 }
 
-// A session that does not exist has no messages; a refusal is a failure.
+// A missing session has no messages; a rejection is an error.
 func TestTurnsNoSession(t *testing.T) {
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -154,8 +154,7 @@ func TestTurnsNoSession(t *testing.T) {
 	}
 }
 
-// transcript is a gateway's, from which pages are cut as the real one does:
-// the offset counts from the newest row.
+// transcript serves pages as the gateway does: the offset counts from the newest row.
 type transcript struct{ rows []any }
 
 func (s *transcript) say(t *testing.T, role string, more ...any) {
@@ -188,8 +187,8 @@ func (s *transcript) page(t *testing.T, r req) map[string]any {
 	return h
 }
 
-// Whoever scrolls back while the agent goes on talking reads every row once,
-// and each result with its call, wherever the pages are cut.
+// Scrolling back while the agent writes returns every row once, and each result with
+// its call, wherever the pages begin.
 func TestTurnsBefore(t *testing.T) {
 	for limit := 1; limit <= 7; limit++ {
 		t.Run(fmt.Sprint("pages of ", limit), func(t *testing.T) { scrollBack(t, limit, 3) })
@@ -197,7 +196,7 @@ func TestTurnsBefore(t *testing.T) {
 	t.Run("while the agent talks faster than anybody can read", func(t *testing.T) { scrollBack(t, 3, 1) })
 }
 
-// scrollBack reads a transcript that grows with each so-manieth reading.
+// scrollBack reads a transcript that grows with every grows-th page.
 func scrollBack(t *testing.T, limit, grows int) {
 	t.Helper()
 	s := &transcript{}
@@ -215,7 +214,7 @@ func scrollBack(t *testing.T, limit, grows int) {
 			r := p.expect("chat.history")
 			p.answer(r, s.page(t, r))
 			if n%grows == 0 {
-				s.say(t, "assistant") // the agent goes on
+				s.say(t, "assistant") // the transcript grows
 			}
 		}
 	})
@@ -247,7 +246,7 @@ func scrollBack(t *testing.T, limit, grows int) {
 	}
 	var want []int64
 	for seq := range int64(before) {
-		if (seq+1)%4 != 3 || limit == 1 { // results are in their calls
+		if (seq+1)%4 != 3 || limit == 1 { // results are merged into their calls
 			want = append(want, seq+1)
 		}
 	}

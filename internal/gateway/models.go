@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// Model is a language model that the runtime can use.
+// Model is a language model that the gateway can use.
 type Model struct {
 	Provider, ID, Name string
-	Window             int64 // tokens that it can take; 0 when the gateway does not say
+	Window             int64 // context window in tokens; 0 when unknown
 	Default            bool
-	Available          bool // false when the gateway says that it cannot be used
+	Available          bool // false when the gateway reports it as unusable
 }
 
-// Models lists the models that the runtime knows. It needs operator.read.
+// Models lists the models of the gateway. It requires operator.read.
 func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	var out struct {
 		Models []json.RawMessage `json:"models"`

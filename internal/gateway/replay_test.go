@@ -22,18 +22,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// token is the one in the recordings, and long enough to be searched for.
+// token is the token in the recordings, and long enough to be searched for.
 const token = "test-gateway-token-0123456789abcdef"
 
-// patience bounds every wait of these tests. It is only reached by a failing one.
+// patience limits every wait of these tests; only a failing test reaches it.
 const patience = 30 * time.Second
 
-// shortTimeout is for requests that get no answer. Those before them have theirs
-// in this time, also on a busy machine.
+// shortTimeout is the limit for requests without a response. It is long enough for the
+// requests before them on a busy machine.
 const shortTimeout = 3 * time.Second
 
-// replayer is a gateway that plays recorded frames over a real socket, as a
-// script tells it: it expects a request, and answers it.
+// replayer is a gateway that plays recorded frames over a real socket, following a
+// script.
 type replayer struct {
 	*httptest.Server
 	t *testing.T
@@ -45,13 +45,13 @@ type replayer struct {
 	log     bytes.Buffer
 }
 
-// peer is one connection, seen from the gateway.
+// peer is the gateway's side of one connection.
 type peer struct {
 	t  *testing.T
 	ws *websocket.Conn
 }
 
-// req is a request as the gateway sees it.
+// req is a request as the gateway reads it.
 type req struct {
 	Type   string          `json:"type"`
 	ID     string          `json:"id"`
@@ -67,7 +67,7 @@ func replay(t *testing.T, script func(n int, p *peer)) *replayer {
 	return g
 }
 
-// newReplayer is replay before it listens.
+// newReplayer is replay without a listener.
 func newReplayer(t *testing.T, script func(n int, p *peer)) *replayer {
 	t.Helper()
 	g := &replayer{t: t}
@@ -76,7 +76,7 @@ func newReplayer(t *testing.T, script func(n int, p *peer)) *replayer {
 		g.mu.Lock()
 		if g.closing {
 			g.mu.Unlock()
-			return // a client that left in the middle of its dial
+			return // the client left while dialing
 		}
 		serving.Add(1)
 		defer serving.Done()
@@ -109,7 +109,7 @@ func (g *replayer) dials() int {
 	return g.dialed
 }
 
-// Write takes the log lines of the client.
+// Write collects the client's log lines.
 func (g *replayer) Write(p []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -122,7 +122,7 @@ func (g *replayer) logged() string {
 	return g.log.String()
 }
 
-// options are the client's settings for this replayer, with short pauses.
+// options returns the client's options for this replayer, with short delays.
 func (g *replayer) options() gateway.Options {
 	return gateway.Options{
 		URL:     g.URL,
@@ -156,7 +156,7 @@ func client(t *testing.T, opt gateway.Options) *gateway.Client {
 	return c
 }
 
-// connected is client, once it is connected.
+// connected returns a connected client.
 func (g *replayer) connected(t *testing.T) *gateway.Client {
 	t.Helper()
 	c := client(t, g.options())
@@ -199,7 +199,7 @@ func untilState(t *testing.T, c *gateway.Client, want gateway.State) gateway.Sta
 	return until(t, c, string(want), func(s gateway.Status) bool { return s.State == want })
 }
 
-// read takes the next request; a client that has gone ends the script.
+// read returns the next request. The script ends if the client has left.
 func (p *peer) read() req {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -257,7 +257,7 @@ func (p *peer) close(code int, reason string) {
 	_ = p.ws.Close(websocket.StatusCode(code), reason) // the client may have left first
 }
 
-// greet plays the whole handshake and returns the client's introduction.
+// greet plays the whole handshake and returns the connect request.
 func (p *peer) greet(boot string, scopes ...string) req {
 	if scopes == nil {
 		scopes = []string{"operator.read", "operator.write"}
@@ -313,7 +313,7 @@ func with(t *testing.T, frame any, path string, value any) map[string]any {
 	}
 	root := map[string]any{}
 	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber() // money must arrive as it was recorded
+	dec.UseNumber() // keep amounts exactly as recorded
 	if err := dec.Decode(&root); err != nil {
 		t.Error(err)
 	}
@@ -331,7 +331,7 @@ func with(t *testing.T, frame any, path string, value any) map[string]any {
 	return root
 }
 
-// within is a context that ends with the test's patience.
+// within returns a context that ends after patience.
 func within(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -339,7 +339,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// next is the next event.
+// next returns the next event.
 func next(t *testing.T, events <-chan gateway.Event) gateway.Event {
 	t.Helper()
 	select {

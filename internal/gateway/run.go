@@ -8,60 +8,59 @@ import (
 	"time"
 )
 
-// Question is one message to one agent. It is asked once however often it is
-// sent, because the gateway knows it by its RunID.
+// Question is one message to one agent. The gateway identifies it by its RunID and asks
+// it only once, however often it is sent.
 type Question struct {
-	RunID      string // chosen by us; the gateway's idempotency key
+	RunID      string // chosen by Wardroom; the gateway's idempotency key
 	AgentID    string
-	SessionKey string // such as "agent:cto:standup:2026-11-20"; it comes into being with its first message
+	SessionKey string // such as "agent:cto:standup:2026-11-20"; the first message creates the session
 	Message    string
-	Limit      time.Duration // the gateway ends the run after it, rounded up to whole seconds; zero leaves that to the gateway
+	Limit      time.Duration // the gateway ends the run after this time, rounded up to seconds; zero means the gateway's default
 }
 
-// Started is what the gateway said when it took a question.
+// Started is the gateway's response to a question.
 type Started struct {
 	RunID    string
-	BootID   string  // of the gateway that took it; runs do not survive its restart
-	InFlight bool    // it had the question already, and the run goes on
-	Answer   *Answer // it had the question already, and this is how the run ended; otherwise nil
+	BootID   string  // of the gateway's process that took it; runs do not survive its restart
+	InFlight bool    // the question was already known, and its run is in progress
+	Answer   *Answer // set if the question was already known and its run has ended
 }
 
-// Outcome is how a run stands.
+// Outcome is the state of a run.
 type Outcome string
 
 // The outcomes of a run.
 const (
-	Finished Outcome = "finished"  // the agent answered; Text may still be empty
-	Running  Outcome = "running"   // our wait elapsed before the run ended
+	Finished Outcome = "finished"  // the agent answered; Text may be empty
+	Running  Outcome = "running"   // the run did not end during the wait
 	TimedOut Outcome = "timed_out" // the run reached its own limit
-	Stopped  Outcome = "stopped"   // somebody stopped it
-	Failed   Outcome = "failed"    // the model or the gateway failed; Error says how
+	Stopped  Outcome = "stopped"   // the run was stopped
+	Failed   Outcome = "failed"    // the model or the gateway failed; see Error
 )
 
-// Answer is how a run stands or ended.
+// Answer is the state of a run, and its result once it has ended.
 type Answer struct {
 	RunID   string
 	Outcome Outcome
-	Text    string // what the agent said, when it Finished; hostile like any text from outside
-	Error   string // why not, in the gateway's words; may be empty
-	Usage   *Usage // nil when the gateway has not told
-	// NotBegun says that the gateway was going down and turned the question away,
-	// so that the agent never saw it: ask again when the gateway is back.
+	Text    string // the agent's answer, if Finished; untrusted
+	Error   string // the gateway's error message; may be empty
+	Usage   *Usage // nil when unknown
+	// NotBegun means that the gateway rejected the question because it was shutting
+	// down, so that the agent never received it: repeat it when the gateway is back.
 	NotBegun bool
-	// Overtaken says that the gateway took the question and gave it up before the
-	// agent saw it, because its session changed in that moment: after its restart
-	// it resumes interrupted turns by itself. The gateway answers this run id with
-	// that failure from now on. Find tells whether the resumed turn brings, or
-	// has brought, the answer; else ask again under another run id.
+	// Overtaken means that the gateway accepted the question but dropped it before the
+	// agent received it, because the session changed: after a restart the gateway
+	// resumes interrupted turns. It repeats this failure for the same run id. Find
+	// shows whether the resumed turn answers the question; if not, ask again with
+	// another run id.
 	Overtaken bool
-	// Cut says that Text is only the beginning of what the agent said, and that the
-	// gateway has not given the rest.
+	// Cut means that Text is truncated and that the gateway did not provide the rest.
 	Cut bool
 }
 
-// Start asks a question. It comes back as soon as the gateway has it; Wait
-// brings the answer. After ErrUnreachable or ErrTimeout it may be repeated with
-// the same RunID: while the gateway runs, the agent is not asked twice.
+// Start sends a question. It returns when the gateway has accepted it; Wait returns the
+// answer. After ErrUnreachable or ErrTimeout, repeat it with the same RunID: the agent
+// is not asked twice, unless the gateway restarted.
 func (c *Client) Start(ctx context.Context, q Question) (Started, error) {
 	k, err := c.connection("agent")
 	if err != nil {
@@ -69,7 +68,7 @@ func (c *Client) Start(ctx context.Context, q Question) (Started, error) {
 	}
 	r := c.runs.begin(q.RunID)
 	c.runs.place(q.RunID, q.SessionKey)
-	f, err := c.roundTripOn(ctx, k, "agent", agentParams{
+	f, err := c.roundTrip(ctx, k, "agent", agentParams{
 		Message:        q.Message,
 		AgentID:        q.AgentID,
 		SessionKey:     q.SessionKey,
@@ -97,7 +96,7 @@ func (c *Client) Start(ctx context.Context, q Question) (Started, error) {
 		Status string `json:"status"`
 	}
 	if err := json.Unmarshal(f.Payload, &p); err != nil {
-		return Started{}, fmt.Errorf("ask %s: %w", q.AgentID, ErrRefused.With("The gateway took the question in a way that this version does not understand."))
+		return Started{}, fmt.Errorf("ask %s: %w", q.AgentID, errUnreadable("agent"))
 	}
 	if s.InFlight = p.Status == "in_flight"; !s.InFlight {
 		c.runs.expect(r, k)
@@ -110,14 +109,14 @@ type agentParams struct {
 	AgentID        string `json:"agentId,omitempty"`
 	SessionKey     string `json:"sessionKey,omitempty"`
 	IdempotencyKey string `json:"idempotencyKey"`
-	Deliver        bool   `json:"deliver"` // false: the answer is for us, not for a chat channel
+	Deliver        bool   `json:"deliver"` // false: do not send the answer to a chat channel
 	Timeout        int64  `json:"timeout,omitempty"`
 }
 
-// Wait waits up to limit for the end of a run, and says Running when that has
-// not come; then it may be called again. The time of one request comes on top of
-// limit, for the answer to travel. The gateway answers Running for a run that it
-// does not know, too: after a restart only Find tells whether there was one.
+// Wait waits up to limit for a run to end, plus up to Options.Timeout for the response.
+// It returns Running if the run has not ended; call it again then. The gateway also
+// answers Running for unknown runs: after a restart, only Find shows whether there was
+// one.
 func (c *Client) Wait(ctx context.Context, runID string, limit time.Duration) (Answer, error) {
 	r := c.runs.watch(runID)
 	if a, ended := r.ended(); ended {
@@ -134,21 +133,21 @@ func (c *Client) Wait(ctx context.Context, runID string, limit time.Duration) (A
 	if a.Outcome == Running || a.Usage != nil {
 		return a, nil
 	}
-	if a = c.settle(ctx, k, r, a); a.Cut {
-		return c.completed(ctx, runID, a)
+	if a = c.awaitUsage(ctx, k, r, a); a.Cut {
+		return c.completeText(ctx, runID, a)
 	}
 	return a, nil
 }
 
-// completed reads the whole of an answer whose beginning agent.wait has told.
-func (c *Client) completed(ctx context.Context, runID string, a Answer) (Answer, error) {
+// completeText replaces a truncated answer with the whole text from the session's history.
+func (c *Client) completeText(ctx context.Context, runID string, a Answer) (Answer, error) {
 	key := c.runs.placed(runID)
 	if key == "" {
 		return a, nil
 	}
 	t, err := c.Find(ctx, key, runID)
 	if err != nil {
-		return Answer{}, fmt.Errorf("read the whole answer: %w", err)
+		return Answer{}, fmt.Errorf("read the complete answer: %w", err)
 	}
 	if t.Answered {
 		a.Text, a.Cut = t.Answer.Text, false
@@ -156,8 +155,8 @@ func (c *Client) completed(ctx context.Context, runID string, a Answer) (Answer,
 	return a, nil
 }
 
-// waitOn asks the gateway, and takes the second answer to the question instead
-// when that comes first.
+// waitOn calls agent.wait. If the second response to the question arrives first, it
+// returns that instead.
 func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limit time.Duration) (Answer, error) {
 	limit = max(limit, 0)
 	params := struct {
@@ -187,9 +186,9 @@ func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limi
 	case <-ctx.Done():
 		return Answer{}, interrupted(ctx, "agent.wait")
 	case <-late.C:
-		// What was due was only the answer at the end of the wait.
+		// The response was due only at the end of the wait.
 		k.owner.unanswered(k, "agent.wait", time.Now().Add(-c.opt.Timeout))
-		return Answer{}, ErrTimeout.With("agent.wait had no answer %s after the wait was over.", c.opt.Timeout)
+		return Answer{}, ErrTimeout.With("The gateway did not answer agent.wait within %s after the wait ended.", c.opt.Timeout)
 	}
 	if f.Error != nil {
 		return Answer{}, c.wireFault(f.Error)
@@ -201,14 +200,14 @@ func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limi
 	return c.cleaned(runID, a), nil
 }
 
-// settle stays a moment for the second answer to the question: only it has the
-// tokens and the cost of exactly this run, and it comes within milliseconds of
-// the end. A run that was asked on another connection has none to wait for.
-func (c *Client) settle(ctx context.Context, k *conn, r *run, a Answer) Answer {
+// awaitUsage waits briefly for the second response to the question: only that contains the
+// tokens and the cost of this run, and it arrives within milliseconds of the end. It
+// does not wait for a run that was started on another connection.
+func (c *Client) awaitUsage(ctx context.Context, k *conn, r *run, a Answer) Answer {
 	if c.runs.expected(r) != k {
 		return a
 	}
-	limit := time.NewTimer(c.opt.Settle)
+	limit := time.NewTimer(c.opt.UsageWait)
 	defer limit.Stop()
 	select {
 	case <-r.done:
@@ -223,30 +222,30 @@ func (c *Client) settle(ctx context.Context, k *conn, r *run, a Answer) Answer {
 	return a
 }
 
-// cleaned makes an answer fit to leave this package.
+// cleaned redacts and cleans the texts of an answer.
 func (c *Client) cleaned(runID string, a Answer) Answer {
 	a.RunID = runID
-	a.Text = c.secrets.said(a.Text)
-	a.Error = c.secrets.words(a.Error)
+	a.Text = c.secrets.multiline(a.Text)
+	a.Error = c.secrets.line(a.Error)
 	a.Usage = c.secrets.usage(a.Usage)
 	return a
 }
 
-// runsKept is how many runs are remembered, with their answers.
+// runsKept is how many runs are remembered with their answers.
 const runsKept = 256
 
-// runs are the runs of this process, by id, so that the second answer to a
-// question finds whoever waits for it. The zero value is ready to use.
+// runs holds the runs of this process by id, so that the second response to a question
+// reaches the caller that waits for it. The zero value is ready to use.
 type runs struct {
 	mu   sync.Mutex
 	ring ring[*run]
 }
 
 type run struct {
-	session string        // key of its session; empty when unknown
-	done    chan struct{} // closed when the run has ended and answer says how
+	session string        // session key; empty when unknown
+	done    chan struct{} // closed when the run has ended and answer is set
 	answer  Answer
-	on      *conn // the connection that will bring the second answer; nil when none will
+	on      *conn // connection that delivers the second response, or nil
 }
 
 func newRun() *run { return &run{done: make(chan struct{})} }
@@ -260,15 +259,15 @@ func (r *run) ended() (Answer, bool) {
 	}
 }
 
-// watch is the run of that id, whether or not it was asked here.
+// watch returns the run with that id, and creates it if it is unknown.
 func (rs *runs) watch(id string) *run {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	return rs.get(id)
 }
 
-// begin is watch for a run that is about to be asked. What an earlier attempt
-// came to does not count any more: the gateway may have restarted since.
+// begin is watch for a run that is about to be started. It discards an earlier result,
+// because the gateway may have restarted since.
 func (rs *runs) begin(id string) *run {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -292,14 +291,14 @@ func (rs *runs) get(id string) *run {
 	return r
 }
 
-// place notes in which session a run is.
+// place records the session of a run.
 func (rs *runs) place(id, sessionKey string) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	rs.get(id).session = sessionKey
 }
 
-// placed is the key of the session of a run, if it is known.
+// placed returns the session key of a run, or an empty string.
 func (rs *runs) placed(id string) string {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -318,7 +317,7 @@ func (rs *runs) expected(r *run) *conn {
 	return r.on
 }
 
-// finish notes how a run ended. Only the first telling counts.
+// finish records the end of a run. Later calls for the same run have no effect.
 func (rs *runs) finish(id string, a Answer) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

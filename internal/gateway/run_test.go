@@ -16,7 +16,7 @@ import (
 
 const report = "Yesterday: finished the task assigned to cto\nToday: work on the next task of cto\nBlockers: none"
 
-// The roster as it was recorded.
+// Agents returns the recorded roster.
 func TestAgents(t *testing.T) {
 	agents := recorded[exchange](t, "agents.json")
 	g := replay(t, func(_ int, p *peer) {
@@ -37,8 +37,8 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// What we send to ask, byte for byte in meaning: a missing deliver:false would
-// post the answer to a chat channel, a timeout in milliseconds would last hours.
+// The params of a question are exact: without deliver:false the answer would be posted
+// to a chat channel, and a timeout in milliseconds would last for hours.
 func TestStart(t *testing.T) {
 	seconds := recorded[map[string][]json.RawMessage](t, "both.json")["finished"]
 	asked := make(chan req, 1)
@@ -72,7 +72,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// The same question again: the gateway has it already, or has its answer.
+// A repeated question is in progress or already answered.
 func TestStartAgain(t *testing.T) {
 	agent := recorded[map[string]exchange](t, "agent.json")
 	failed := recorded[map[string][]json.RawMessage](t, "both.json")["failing"][1]
@@ -102,11 +102,11 @@ func TestStartAgain(t *testing.T) {
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("after its end (-want +got):\n%s", diff)
 	}
-	// Nothing needs to be asked for what is known.
+	// A known result needs no request.
 	if a, err := c.Wait(within(t), "two-res-1", time.Minute); err != nil || a.Text != report {
 		t.Errorf("Wait after the cached answer: %+v, %v", a, err)
 	}
-	// A failed run is an answer, too, and no failure of the request.
+	// A failed run is a result, not a failure of the request.
 	if s, err = ask("fail-1"); err != nil || s.Answer == nil || s.Answer.Outcome != gateway.Failed || !strings.Contains(s.Answer.Error, "LLM request failed") {
 		t.Errorf("after its failure: %+v, %v", s, err)
 	}
@@ -121,15 +121,15 @@ func spent(in, out, nanos int64) *gateway.Usage {
 	return &gateway.Usage{Provider: "stub", Model: "stub-1", Input: in, Output: out, CostNanoUSD: &nanos}
 }
 
-// told is spent by a run that itself said so, and in which transcript.
+// told returns the usage that a run reports at its end, with its transcript.
 func told(in, out, nanos int64) *gateway.Usage {
 	u := spent(in, out, nanos)
 	u.SessionID = "e123dd26-3855-44a5-8f8e-1fae77f6c472"
 	return u
 }
 
-// Every answer of agent.wait that was recorded. "timeout" means two things, and
-// to take one for the other loses an answer or waits for ever.
+// Every recorded response of agent.wait. "timeout" has two meanings; confusing them
+// would lose an answer or wait forever.
 func TestWaitOutcomes(t *testing.T) {
 	waits := recorded[map[string]exchange](t, "wait.json")
 	for name, want := range map[string]gateway.Answer{
@@ -178,9 +178,8 @@ func TestWaitOutcomes(t *testing.T) {
 	})
 }
 
-// The second response to a question has what a run cost. It may come before or
-// after the answer of agent.wait, or in the place of it; the result is one and
-// the same, and it is never an error.
+// The second response to a question contains the cost of its run. It may arrive before,
+// after or instead of the response of agent.wait; the result is always the same.
 func TestSecondResponse(t *testing.T) {
 	both := recorded[map[string][]json.RawMessage](t, "both.json")
 	waits := recorded[map[string]exchange](t, "wait.json")
@@ -222,7 +221,7 @@ func TestSecondResponse(t *testing.T) {
 					p.gone()
 				})
 				opt := g.options()
-				opt.Settle = patience
+				opt.UsageWait = patience
 				c := client(t, opt)
 				await(t, c)
 				if _, err := c.Start(within(t), gateway.Question{RunID: "q-1", AgentID: "cto", Message: "hi"}); err != nil {
@@ -238,7 +237,7 @@ func TestSecondResponse(t *testing.T) {
 	}
 }
 
-// A question that was sent twice may end twice; the first telling counts.
+// A question that was sent twice may end twice; the first result counts.
 func TestTwoEnds(t *testing.T) {
 	both := recorded[map[string][]json.RawMessage](t, "both.json")
 	duplicate := recorded[map[string]exchange](t, "agent.json")["agent duplicate idempotencyKey"].Response
@@ -259,7 +258,7 @@ func TestTwoEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.Agents(within(t)); err != nil { // so both ends have been read
+	if _, err := c.Agents(within(t)); err != nil { // both results have been read by then
 		t.Fatal(err)
 	}
 	if a, err := c.Wait(within(t), "q-1", time.Minute); err != nil || a.Outcome != gateway.Finished {
@@ -267,7 +266,7 @@ func TestTwoEnds(t *testing.T) {
 	}
 }
 
-// When the second response does not come, the answer is not held back for it.
+// If the second response does not arrive, Wait returns the answer without it.
 func TestSecondResponseMissing(t *testing.T) {
 	both := recorded[map[string][]json.RawMessage](t, "both.json")
 	waits := recorded[map[string]exchange](t, "wait.json")
@@ -278,7 +277,7 @@ func TestSecondResponseMissing(t *testing.T) {
 		p.gone()
 	})
 	opt := g.options()
-	opt.Settle = 10 * time.Millisecond
+	opt.UsageWait = 10 * time.Millisecond
 	c := client(t, opt)
 	await(t, c)
 	if _, err := c.Start(within(t), gateway.Question{RunID: "q-1", AgentID: "cto", Message: "hi"}); err != nil {
@@ -289,8 +288,8 @@ func TestSecondResponseMissing(t *testing.T) {
 	}
 }
 
-// A question that a gateway turned away because it was going down is asked again
-// with the same run id after its return; what it came to before is forgotten.
+// A question that a stopping gateway rejected is asked again with the same run id; the
+// earlier result is discarded.
 func TestAskAgainAfterDraining(t *testing.T) {
 	both := recorded[map[string][]json.RawMessage](t, "both.json")
 	const words = "Gateway is draining; new tasks are not accepted"
@@ -319,7 +318,7 @@ func TestAskAgainAfterDraining(t *testing.T) {
 	}
 }
 
-// Two standups at once wait for two runs over one connection.
+// Two runs can be waited for on one connection.
 func TestTwoWaits(t *testing.T) {
 	waits := recorded[map[string]exchange](t, "wait.json")
 	g := replay(t, func(_ int, p *peer) {
@@ -350,13 +349,13 @@ func TestTwoWaits(t *testing.T) {
 	both.Wait()
 }
 
-// The wait itself is not bounded by the time of one request.
+// The wait is not limited by the timeout for requests.
 func TestWaitOutlivesTimeout(t *testing.T) {
 	waits := recorded[map[string]exchange](t, "wait.json")
 	due := make(chan struct{})
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
-		asked := map[string]req{} // agents.list is never answered, so its time runs out
+		asked := map[string]req{} // agents.list is never answered and times out
 		for range 2 {
 			r := p.read()
 			asked[r.Method] = r
@@ -382,8 +381,8 @@ func TestWaitOutlivesTimeout(t *testing.T) {
 	waiting.Wait()
 }
 
-// A connection that breaks ends the wait with the reason, and the client asks
-// nothing a second time on its own.
+// If the connection is lost, the wait ends with the reason, and the client repeats
+// nothing by itself.
 func TestWaitDropped(t *testing.T) {
 	var mu sync.Mutex
 	var methods []string
@@ -419,7 +418,7 @@ func TestWaitDropped(t *testing.T) {
 	}
 }
 
-// Stop says whether there was anything to stop.
+// Stop reports whether there was anything to stop.
 func TestStop(t *testing.T) {
 	aborts := recorded[map[string]exchange](t, "abort.json")
 	g := replay(t, func(_ int, p *peer) {

@@ -17,39 +17,37 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// secrets takes our tokens and our private key out of whatever leaves this
-// package. A nil one knows none.
+// secrets redacts tokens and private keys in everything that leaves this package. A nil
+// *secrets redacts only Wardroom's API keys.
 type secrets struct {
 	fixed []needle
-	now   atomic.Pointer[[]needle] // all of them, the longest first: one may begin like another
+	now   atomic.Pointer[[]needle] // all needles, longest first because one may be a prefix of another
 
-	adding sync.Mutex // guards what follows: both connections may learn of a token
-	keys   [][]needle // of the devices that we became, the latest last
-	added  []needle   // those that the gateway gave us
+	adding sync.Mutex // guards the fields below, because both connections may add tokens
+	keys   [][]needle // of the devices used so far, the latest last
+	added  []needle   // tokens that the gateway issued
 }
 
-// needle is one form of one secret.
+// needle is one spelling of a secret.
 type needle struct {
 	text  []byte
-	frame bool // long enough to be taken out of whole frames
+	frame bool // long enough to be redacted in whole frames
 }
 
-// maskable is how long a token must be to be taken out of whole frames. A
-// shorter one could be part of the frame's own vocabulary; it is still taken
-// out of every error.
+// maskable is the minimum length of a token to be redacted in whole frames. A shorter
+// one could match the frame's own keywords; it is still redacted in all texts.
 const maskable = 16
 
-// masked stands where a secret was.
+// redact replaces a secret.
 const masked = "[token]"
 
-// addedForms is how many forms of tokens that the gateway gave us are
-// remembered. It may give another one each time we connect, and only the
-// latest are of use to anybody.
+// addedForms limits the spellings of issued tokens that are kept. The gateway may issue
+// a new token for each connection, and only the latest ones are valid.
 const addedForms = 24
 
 func newSecrets(key ed25519.PrivateKey, tokens ...string) *secrets {
 	s := &secrets{}
-	for _, form := range keyForms(key) {
+	for _, form := range keyEncodings(key) {
 		s.fixed = append(s.fixed, needle{[]byte(form), true})
 	}
 	for _, token := range tokens {
@@ -59,7 +57,7 @@ func newSecrets(key ed25519.PrivateKey, tokens ...string) *secrets {
 	return s
 }
 
-// needles are the forms of a token: as it is, in JSON, and in an address.
+// needles returns the spellings of a token: plain, in JSON, and in a URL.
 func needles(token string) []needle {
 	quoted, err := json.Marshal(token)
 	if err != nil || token == "" {
@@ -74,8 +72,8 @@ func needles(token string) []needle {
 	return out
 }
 
-// keyForms are the ways in which a private key is usually written, the longest first.
-func keyForms(key ed25519.PrivateKey) []string {
+// keyEncodings returns the usual encodings of a private key, the longest first.
+func keyEncodings(key ed25519.PrivateKey) []string {
 	if len(key) != ed25519.PrivateKeySize {
 		return nil
 	}
@@ -90,7 +88,7 @@ func keyForms(key ed25519.PrivateKey) []string {
 	return append(forms, plain, strings.ToUpper(plain))
 }
 
-// add makes a token that the gateway gave us a secret. Only one goroutine adds.
+// add adds a token that the gateway issued.
 func (s *secrets) add(token string) {
 	s.adding.Lock()
 	defer s.adding.Unlock()
@@ -104,16 +102,16 @@ func (s *secrets) add(token string) {
 	s.publish()
 }
 
-// keysKept is how many device keys are remembered beside that of the settings.
-// The latest one is in use, and the one before was a moment ago.
+// keysKept limits the device keys that are kept in addition to the one from the
+// settings: the current device and the ones just before it.
 const keysKept = 4
 
-// addKey makes the key of a device that we become a secret.
+// addKey adds the key of a new device.
 func (s *secrets) addKey(key ed25519.PrivateKey) {
 	s.adding.Lock()
 	defer s.adding.Unlock()
 	var forms []needle
-	for _, form := range keyForms(key) {
+	for _, form := range keyEncodings(key) {
 		forms = append(forms, needle{[]byte(form), true})
 	}
 	known := func(k []needle) bool { return len(forms) > 0 && bytes.Equal(k[0].text, forms[0].text) }
@@ -138,8 +136,8 @@ func (s *secrets) all() []needle {
 	return *s.now.Load()
 }
 
-// frame returns data without the secrets. An agent may have read one from a
-// file and repeat it in its answer.
+// frame returns data with the secrets redacted. An agent may have read one in a file
+// and repeat it in its answer.
 func (s *secrets) frame(data []byte) []byte {
 	if bytes.Contains(data, []byte("wrk_")) {
 		data = ownKey.ReplaceAll(data, []byte(ownKeyMasked))
@@ -152,24 +150,23 @@ func (s *secrets) frame(data []byte) []byte {
 	return data
 }
 
-// Texts of the gateway leave this package through words (names, ids and errors: one
-// line) or said (what an agent said: any number of lines). Both remove what
-// plaintext removes. They look for the secrets before and after, because what is
-// removed may have stood between two pieces of one.
+// Texts from the gateway leave this package through line (names, ids and errors) or
+// multiline (messages). Both clean the text with plaintext, and redact before and
+// after that, because a removed character may have split a secret in two.
 
-// words returns a text of the gateway on one line of bounded length.
-func (s *secrets) words(text string) string { return s.bounded(text, 400) }
+// line returns a text on one line, truncated to 400 characters.
+func (s *secrets) line(text string) string { return s.bounded(text, 400) }
 
 func (s *secrets) bounded(text string, most int) string {
-	return plaintext.Cut(s.masked(plaintext.Line(s.masked(text))), most, "…")
+	return plaintext.Cut(s.redact(plaintext.Line(s.redact(text))), most, "…")
 }
 
-// said is what an agent said, in several lines and however long it is.
-func (s *secrets) said(text string) string { return s.masked(plaintext.Lines(s.masked(text))) }
+// multiline returns a text with its line breaks, of any length.
+func (s *secrets) multiline(text string) string { return s.redact(plaintext.Lines(s.redact(text))) }
 
-// text is said for at most that many characters. cut says that it was longer.
+// text is multiline, truncated to most characters. cut reports whether it was longer.
 func (s *secrets) text(text string, most int) (clean string, cut bool) {
-	text = s.said(text)
+	text = s.multiline(text)
 	n := 0
 	for i := range text {
 		if n == most {
@@ -180,9 +177,10 @@ func (s *secrets) text(text string, most int) (clean string, cut bool) {
 	return text, false
 }
 
-// bound is said for at most that many characters, and how many more there were.
+// bound is multiline, truncated to most characters. cut is the number of characters
+// removed.
 func (s *secrets) bound(text string, most int) (clean string, cut int64) {
-	clean = s.said(text)
+	clean = s.multiline(text)
 	n, end := 0, len(clean)
 	for i := range clean {
 		if n == most {
@@ -193,25 +191,25 @@ func (s *secrets) bound(text string, most int) (clean string, cut int64) {
 	return clean[:end], int64(max(n-most, 0))
 }
 
-// usage is u with names that are fit to be shown.
+// usage returns a copy of u with cleaned names.
 func (s *secrets) usage(u *Usage) *Usage {
 	if u == nil {
 		return nil
 	}
 	clean := *u
-	clean.Provider, clean.Model, clean.SessionID = s.words(u.Provider), s.words(u.Model), s.words(u.SessionID)
+	clean.Provider, clean.Model, clean.SessionID = s.line(u.Provider), s.line(u.Model), s.line(u.SessionID)
 	return &clean
 }
 
-// ownKeyMasked stands for a key of ours, as in the archive.
+// ownKeyMasked replaces an API key of Wardroom, as in the archive.
 const ownKeyMasked = "[masked:wardroom_key]"
 
-// ownKey is the form of the keys that this service gives to agents, also of one
-// that is still being said. Who runs in a shell may print theirs.
+// ownKey matches the API keys that Wardroom gives to agents, even partial ones. An
+// agent with a shell may print its key.
 var ownKey = regexp.MustCompile(`wrk_[a-z2-7]{8,}`)
 
-// masked is a text without the secrets.
-func (s *secrets) masked(text string) string {
+// redact returns a text with the secrets replaced.
+func (s *secrets) redact(text string) string {
 	if strings.Contains(text, "wrk_") {
 		text = ownKey.ReplaceAllString(text, ownKeyMasked)
 	}

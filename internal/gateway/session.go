@@ -12,81 +12,79 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Session is a conversation of one agent, as the gateway's list shows it. Texts
-// are cleaned and short; a text that is empty, a number that is zero and a time
-// that is zero are what the gateway does not say. Two Sessions can be compared.
+// Session is a conversation of an agent, as the gateway lists it. Texts are cleaned and
+// short. Empty texts and zero numbers and times are unknown. Sessions are comparable.
 type Session struct {
-	Key          string // such as "agent:cto:main"; exactly as the gateway has it
-	ID           string // of the transcript; another one after a reset
+	Key          string // such as "agent:cto:main"; exactly as the gateway sends it
+	ID           string // id of the transcript; changes with a reset
 	AgentID      string
 	Kind         string // main, custom, subagent, cron, dashboard, …
 	Label        string
 	Status       string // of the last run: running, done, failed, killed, timeout, …
-	Active       bool   // a run is going or waits for its turn
-	RunID        string // of the run that is going; the gateway often leaves it out
+	Active       bool   // a run is in progress or queued
+	RunID        string // of the run in progress; often unknown
 	Model        string // "provider/model"
 	LastMessage  string // its beginning, on one line
-	ParentKey    string // of the session that made this one
+	ParentKey    string // of the session that created this one
 	Context      int64  // tokens of the last prompt
-	ContextLimit int64  // tokens that the model can take
+	ContextLimit int64  // context window of the model in tokens
 	StartedAt    clock.Time
-	EndedAt      clock.Time // of the last run that has ended
-	ActiveAt     clock.Time // when anything was last said
+	EndedAt      clock.Time // of the last completed run
+	ActiveAt     clock.Time // time of the last message
 	UpdatedAt    clock.Time
 }
 
-// Sessions are the sessions of a gateway.
+// Sessions is a list of sessions.
 type Sessions struct {
-	Rows   []Session // the last changed first
-	Left   int       // how many more there are than were asked for
-	Stamps []int64   // by row: when the gateway made it, in milliseconds of its clock; 0 when it does not say. Nil is all 0
+	Rows   []Session // last changed first
+	Left   int       // sessions beyond the requested number
+	Stamps []int64   // when the gateway built each row, in milliseconds of its clock; 0 when unknown. Nil means all 0
 }
 
-// Pricing says how much of what was used has a price.
+// Pricing says how much of the usage has a price.
 type Pricing uint8
 
 // The degrees of pricing.
 const (
-	Unpriced     Pricing = iota // the gateway names no amount, or none for anything that was used
-	PartlyPriced                // some of the model calls have no price: the amount is too small
-	Priced                      // all of it
+	Unpriced     Pricing = iota // there is no cost
+	PartlyPriced                // some model calls have no price: the cost is too low
+	Priced                      // the cost is complete
 )
 
-// Totals are what a session has used since it began.
+// Totals is what a session has used since it began.
 type Totals struct {
 	Input, Output, CacheRead, CacheWrite int64 // tokens
 
-	CostNanoUSD int64 // billionths of a dollar; means nothing while Unpriced
+	CostNanoUSD int64 // billionths of a dollar; meaningless if Unpriced
 	Pricing     Pricing
 }
 
-// SessionUsage is what the sessions have used, by their keys.
+// SessionUsage is what the sessions have used, by session key.
 type SessionUsage struct {
-	// Fresh says that everything of At is counted. The gateway computes the numbers
-	// beside its work and otherwise answers what it last had, at first nothing but
-	// zeros.
+	// Fresh means that all usage until At is included. The gateway computes the numbers
+	// in the background and otherwise returns its previous result, initially zeros.
 	Fresh bool
-	// At is when the gateway counted, by its clock: what has changed since is not in
-	// the numbers. It repeats an answer for half a minute, and once more after that
-	// however old it is by then. Zero when it does not say.
+	// At is when the gateway counted, by its clock; later usage is not included. The
+	// gateway repeats a result for 30 seconds, and once more after that regardless of
+	// its age. Zero when unknown.
 	At     clock.Time
 	Totals map[string]Totals
-	// Transcripts are the same by transcript and model, those of deleted sessions
-	// among them as far as the gateway still lists them.
+	// Transcripts is the same usage by transcript and model. It includes deleted
+	// sessions as long as the gateway lists them.
 	Transcripts []TranscriptUsage
 }
 
 const (
-	sessionPage  = 200             // rows that we ask for at once; one has about 4 KiB
-	sessionPages = 100             // at most, whatever the gateway says of further ones
-	usageMost    = 1000            // sessions whose totals we ask for; one has about 5 KiB
-	keyMost      = 512             // characters of a session's key
-	endOfTime    = 253402300800000 // milliseconds from 1970 to the year 10000, which no time in JSON can tell
+	sessionPage  = 200             // rows per request; a row has about 4 KiB
+	sessionPages = 100             // limit, even if the gateway reports more
+	usageMost    = 1000            // sessions per usage request; one has about 5 KiB
+	keyMost      = 512             // characters of a session key
+	endOfTime    = 253402300800000 // milliseconds from 1970 to the year 10000, which is the limit for times in JSON
 )
 
-// Connection identifies the connection that sessions are read over: the value
-// equals another one exactly when it is the same connection. Without one the
-// error is the fault of the present state.
+// Connection returns a value that identifies the connection used for reading sessions:
+// it is equal to another one exactly if the connection is the same. Without a
+// connection it returns the error of the current state.
 func (c *Client) Connection() (id any, err error) {
 	k, err := c.connection("sessions.subscribe")
 	if err != nil {
@@ -95,8 +93,8 @@ func (c *Client) Connection() (id any, err error) {
 	return k, nil
 }
 
-// SubscribeSessions asks for the events sessions.changed on the present
-// connection. A new connection has to ask again.
+// SubscribeSessions requests sessions.changed events on the current connection.
+// Subscribe again on each new connection.
 func (c *Client) SubscribeSessions(ctx context.Context) error {
 	var out struct{}
 	if err := c.call(ctx, "sessions.subscribe", struct{}{}, &out); err != nil {
@@ -105,8 +103,8 @@ func (c *Client) SubscribeSessions(ctx context.Context) error {
 	return nil
 }
 
-// ListSessions reads the sessions of all agents, the last changed first, and at
-// most that many of them. It needs operator.read, like the other readings here.
+// ListSessions lists the sessions of all agents, last changed first, at most most of
+// them. Like the other methods for reading sessions it requires operator.read.
 func (c *Client) ListSessions(ctx context.Context, most int) (Sessions, error) {
 	var all Sessions
 	place := map[string]int{}
@@ -122,8 +120,8 @@ func (c *Client) ListSessions(ctx context.Context, most int) (Sessions, error) {
 			if !ok {
 				continue
 			}
-			// A session that moves up meanwhile pushes another one onto the next
-			// page, where it comes again, as it is by then.
+			// When a session moves up between two pages, another one moves to the next
+			// page and appears again, with its newer state.
 			if i, seen := place[s.Key]; seen {
 				all.Rows[i], all.Stamps[i] = s, more.stamp
 				continue
@@ -161,9 +159,9 @@ type sessionList struct {
 	HasMore    flag              `json:"hasMore"`
 }
 
-// Session reads one session; false when there is none of that key. The gateway
-// does not say here whether a run is going, so that Active is what the status
-// says: ask ListSessions where that matters.
+// Session reads one session, and returns false if there is none with that key. The
+// response does not say whether a run is in progress, so Active is derived from the
+// status: use ListSessions where that matters.
 func (c *Client) Session(ctx context.Context, key string) (Session, bool, error) {
 	params := struct {
 		Key         string `json:"key"`
@@ -182,8 +180,8 @@ func (c *Client) Session(ctx context.Context, key string) (Session, bool, error)
 	return s, ok && s.Key == key, nil
 }
 
-// sessionRow is a session on the wire. Whatever has an unexpected type counts
-// as absent: a row must not be lost for one member.
+// sessionRow is a session on the wire. A field of an unexpected type counts as absent,
+// so that it does not cost the whole row.
 type sessionRow struct {
 	Key            word   `json:"key"`
 	SessionID      word   `json:"sessionId"`
@@ -202,7 +200,7 @@ type sessionRow struct {
 	SpawnedBy      word   `json:"spawnedBy"`
 	TotalTokens    number `json:"totalTokens"` // of the last prompt
 	TotalFresh     flag   `json:"totalTokensFresh"`
-	ContextTokens  number `json:"contextTokens"` // that the model can take
+	ContextTokens  number `json:"contextTokens"` // context window of the model
 	StartedAt      number `json:"startedAt"`
 	EndedAt        number `json:"endedAt"`
 	LastActivityAt number `json:"lastActivityAt"`
@@ -211,20 +209,20 @@ type sessionRow struct {
 	Archived       flag   `json:"archived"`
 }
 
-// readSession reads a row; false for one without a key that can be asked for.
+// readSession reads a row, and returns false for one without a valid key.
 func (c *Client) readSession(raw json.RawMessage) (Session, bool) {
 	s, _, ok := c.readRow(raw)
 	return s, ok
 }
 
-// rowFacts is what a row says beside the session.
+// rowFacts is what a row contains in addition to the session.
 type rowFacts struct {
-	stamp    int64 // when it was made; 0 when it does not say
-	whole    bool  // it says whether a run is going, as those do that have everything
+	stamp    int64 // when the row was built; 0 when unknown
+	whole    bool  // complete: it says whether a run is in progress
 	archived bool
 }
 
-// readRow is readSession with what else the row says.
+// readRow is readSession with the additional facts of the row.
 func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 	var r sessionRow
 	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.Key)) {
@@ -257,12 +255,12 @@ func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 	return s, rowFacts{stamp: r.SnapshotAt.count(), whole: r.HasActiveRun != absent, archived: r.Archived.is()}, true
 }
 
-// validKey says whether a key can be shown and asked for as it is.
+// validKey reports whether a key can be shown and sent unchanged.
 func validKey(key string) bool {
 	return key != "" && utf8.RuneCountInString(key) <= keyMost && !strings.ContainsFunc(key, plaintext.Hidden)
 }
 
-// agentOf is the agent in a key like "agent:cto:main".
+// agentOf returns the agent in a key like "agent:cto:main".
 func agentOf(key string) string {
 	rest, ok := strings.CutPrefix(key, "agent:")
 	id, _, more := strings.Cut(rest, ":")
@@ -279,11 +277,11 @@ func first(a, b word) word {
 	return b
 }
 
-// Usage reads the totals of the sessions, those that changed last where there
-// are very many. A session that the answer does not have is unknown, not free.
+// Usage reads the totals of the sessions, at most those of the 1,000 last changed. A
+// session that is missing from the result has unknown usage, not zero.
 func (c *Client) Usage(ctx context.Context) (SessionUsage, error) {
 	params := struct {
-		AgentScope string `json:"agentScope"` // without it only the default agent is counted
+		AgentScope string `json:"agentScope"` // by default only the default agent is included
 		Range      string `json:"range"`
 		Mode       string `json:"mode"`
 		Limit      int    `json:"limit"`
@@ -298,7 +296,7 @@ func (c *Client) Usage(ctx context.Context) (SessionUsage, error) {
 	if err := c.call(ctx, "sessions.usage", params, &out); err != nil {
 		return SessionUsage{}, fmt.Errorf("read usage of sessions: %w", err)
 	}
-	// A gateway without sessions has nothing to count, and says no status.
+	// A gateway without sessions sends no status.
 	fresh := out.Cache.Status == "fresh" || out.Cache.Status == "" && out.Sessions != nil && len(out.Sessions) == 0
 	u := SessionUsage{Fresh: fresh, At: out.At.time(), Totals: map[string]Totals{}}
 	for _, raw := range out.Sessions {
@@ -334,18 +332,18 @@ type usageRow struct {
 	MissingCosts number `json:"missingCostEntries"` // messages of models without a price
 }
 
-// totals reads a row; false when it counts nothing that we know.
+// totals reads a row, and returns false if it has no valid token counts.
 func (r usageRow) totals() (Totals, bool) {
 	input, in := r.Input.tokens()
 	output, out := r.Output.tokens()
-	if !in || !out || r.CacheRead.absurd() || r.CacheWrite.absurd() {
+	if !in || !out || r.CacheRead.tooLarge() || r.CacheWrite.tooLarge() {
 		return Totals{}, false
 	}
 	t := Totals{Input: input, Output: output, CacheRead: r.CacheRead.count(), CacheWrite: r.CacheWrite.count()}
 	cost, err := r.TotalCost.nanos()
 	missing, said := r.MissingCosts.whole()
-	// An amount of nothing for something is a model without a price, for which the
-	// runtime writes rates of zero by itself.
+	// A cost of zero for a nonzero number of tokens means that the model has no price:
+	// the gateway uses rates of zero then.
 	free := cost == 0 && t != (Totals{})
 	switch {
 	case err != nil || cost > mostNanosAll || free:
@@ -357,10 +355,10 @@ func (r usageRow) totals() (Totals, bool) {
 	return t, true
 }
 
-// word is a text, and absent where the gateway has anything else.
+// word is a JSON string; any other value counts as absent.
 type word string
 
-// UnmarshalJSON keeps texts and ignores everything else.
+// UnmarshalJSON keeps strings and ignores everything else.
 func (w *word) UnmarshalJSON(data []byte) error {
 	var s string
 	if json.Unmarshal(data, &s) != nil {
@@ -370,7 +368,7 @@ func (w *word) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// words are texts, and absent where the gateway has anything else.
+// words is a list of JSON strings; any other value counts as absent.
 type words []word
 
 // UnmarshalJSON keeps lists and ignores everything else.
@@ -383,7 +381,7 @@ func (w *words) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// flag is true or false, and absent where the gateway has anything else.
+// flag is a JSON boolean; any other value counts as absent.
 type flag uint8
 
 const (
@@ -407,14 +405,14 @@ func (f *flag) UnmarshalJSON(data []byte) error {
 
 func (f flag) is() bool { return f == yes }
 
-// count is the number as a count; zero when it is none.
+// count returns the number as a count, or zero if it is not a positive integer.
 func (n number) count() int64 {
 	v, _ := n.whole()
 	return max(v, 0)
 }
 
-// time reads milliseconds since 1970; zero when there are none, or more than a
-// time in JSON can tell.
+// time reads milliseconds since 1970. It returns the zero time if they are absent or
+// out of range.
 func (n number) time() clock.Time {
 	ms, ok := n.whole()
 	if !ok || ms <= 0 || ms >= endOfTime {

@@ -14,7 +14,7 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// recordings are those of a gateway's sessions, without their breakdowns.
+// recordings contains recorded sessions of a gateway, without their breakdowns.
 type recordings struct {
 	List, Running, Subagent, Usage, Describe, Subscribe exchange
 
@@ -30,7 +30,7 @@ func sessionsRecorded(t *testing.T) recordings {
 	return recorded[recordings](t, "sessions.json")
 }
 
-// refused is a recorded refusal with another message.
+// refused returns a recorded error with another message.
 func refused(t *testing.T, message string) map[string]any {
 	t.Helper()
 	return with(t, recorded[map[string]json.RawMessage](t, "errors.json")["unknown method"], "error.message", message)
@@ -38,7 +38,7 @@ func refused(t *testing.T, message string) map[string]any {
 
 func at(ms int64) clock.Time { return clock.At(time.UnixMilli(ms)) }
 
-// listed plays pages of a list and returns what comes of them, and what was asked.
+// listed returns the result of listing the given pages, and the sent params.
 func listed(t *testing.T, most int, pages ...any) (gateway.Sessions, []string) {
 	t.Helper()
 	asked := make(chan string, len(pages))
@@ -62,8 +62,7 @@ func listed(t *testing.T, most int, pages ...any) (gateway.Sessions, []string) {
 	return list, params
 }
 
-// What the monitor shows of a session is what the gateway says, in each of the
-// forms in which it was seen.
+// Sessions are read as the gateway sends them, in each recorded form.
 func TestListSessions(t *testing.T) {
 	r := sessionsRecorded(t)
 	t.Run("as recorded", func(t *testing.T) {
@@ -107,7 +106,7 @@ func TestListSessions(t *testing.T) {
 	})
 }
 
-// answerOf is a page with these rows.
+// answerOf returns a page with these rows.
 func answerOf(t *testing.T, total int, next any, rows ...any) map[string]any {
 	t.Helper()
 	list := with(t, sessionsRecorded(t).List.Response, "payload.sessions", rows)
@@ -120,8 +119,7 @@ func rowOf(n int) map[string]any {
 	return map[string]any{"key": fmt.Sprintf("agent:cto:%d", n), "updatedAt": 1795161500000 - n}
 }
 
-// A list that forgets sessions, shows some twice, or never ends, would show a
-// team that is not there.
+// The list misses no session, repeats none, and ends.
 func TestListSessionsPages(t *testing.T) {
 	keys := func(list gateway.Sessions) (keys []string) {
 		for _, s := range list.Rows {
@@ -156,8 +154,7 @@ func TestListSessionsPages(t *testing.T) {
 	})
 }
 
-// What an agent made of its name, or another version of the gateway of its
-// rows, must neither reach a terminal nor cost us the list.
+// Hostile names and unknown fields must neither reach a terminal nor break the list.
 func TestListSessionsStrange(t *testing.T) {
 	got, _ := listed(t, 5000, answerOf(t, 9, nil,
 		"no row", 7, nil, map[string]any{}, map[string]any{"key": "agent:cto:\x1b[2J"}, map[string]any{"key": strings.Repeat("k", 600)},
@@ -181,7 +178,7 @@ func TestListSessionsStrange(t *testing.T) {
 	}
 }
 
-// One session is there, or is not; anything else is a failure and not "not there".
+// Session distinguishes a missing session from a failure.
 func TestSession(t *testing.T) {
 	r := sessionsRecorded(t)
 	g := replay(t, func(_ int, p *peer) {
@@ -209,8 +206,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// An amount that a float has touched, a zero for what nobody has counted, or
-// one for what has no price: each is a wrong bill.
+// Amounts are exact, and missing counts or prices are not read as zero.
 func TestUsage(t *testing.T) {
 	r := sessionsRecorded(t)
 	read := func(t *testing.T, response any) gateway.SessionUsage {
@@ -247,7 +243,7 @@ func TestUsage(t *testing.T) {
 		if u := read(t, with(t, r.Usage.Response, "payload.cacheStatus", nil)); u.Fresh {
 			t.Error("without a status it passes for fresh")
 		}
-		// As the gateway answers before its first session.
+		// The response of a gateway without sessions.
 		empty := with(t, with(t, r.Usage.Response, "payload.cacheStatus", nil), "payload.sessions", []any{})
 		if u := read(t, empty); !u.Fresh || len(u.Totals) != 0 {
 			t.Errorf("nothing to count: %+v", u)
@@ -258,7 +254,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("fresh %v, counted at %v", u.Fresh, u.At)
 		}
 	})
-	// The ledger counts by transcript and model, and a deleted session stays in it.
+	// Usage is counted by transcript and model, including deleted sessions.
 	t.Run("by transcript and model", func(t *testing.T) {
 		model := func(model, members string) string {
 			return `{"provider":"p","model":"` + model + `","totals":{` + members + `}}`
@@ -313,8 +309,7 @@ func TestUsage(t *testing.T) {
 	})
 }
 
-// Without the subscription the gateway would not tell of a session that changes
-// without a run.
+// Without the subscription the gateway does not report changes outside of runs.
 func TestSubscribeSessions(t *testing.T) {
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -327,7 +322,7 @@ func TestSubscribeSessions(t *testing.T) {
 	}
 }
 
-// Two readings of one connection belong together; those of two do not.
+// Connection distinguishes connections.
 func TestConnection(t *testing.T) {
 	again := make(chan struct{})
 	g := replay(t, func(n int, p *peer) {

@@ -2,11 +2,10 @@ package gateway
 
 import "wardroom/internal/platform/clock"
 
-// Purpose says what a connection is for.
+// Purpose is what a connection is used for.
 type Purpose string
 
-// The purposes. A client that does not ask for operator.admin, or is not granted
-// it, has one connection, for everything.
+// The purposes. A client without operator.admin has one connection for everything.
 const (
 	Everything Purpose = "everything"
 	StartsRuns Purpose = "start_runs"
@@ -15,26 +14,26 @@ const (
 
 // Connection is one of the connections to the gateway.
 type Connection struct {
-	Purpose       Purpose     `json:"purpose" enum:"everything,start_runs,manage" doc:"start_runs: starts the runs of agents, and never holds operator.admin. manage: watches, stops and schedules, with operator.admin. everything: the only connection, where operator.admin is not asked for or not granted."`
-	State         State       `json:"state" enum:"connecting,connected,unauthorized,unpaired,untrusted,missing_scopes,slow,unreachable" doc:"How this connection is doing."`
-	Since         clock.Time  `json:"since" doc:"When it came into this state."`
-	LastError     string      `json:"error" doc:"What is wrong and what to do about it; empty when nothing is."`
-	ConnectedAt   *clock.Time `json:"connected_at" doc:"When it was made; null without a connection."`
-	LastSeenAt    *clock.Time `json:"last_seen_at" doc:"When the gateway was last heard over it; null before the first time."`
-	RetryAt       *clock.Time `json:"retry_at" doc:"When the next attempt is due; null while connected."`
-	ScopesAsked   []string    `json:"scopes_asked" nullable:"false" doc:"The scopes that it asks for."`
-	ScopesGranted []string    `json:"scopes_granted" nullable:"false" doc:"The scopes that the gateway last granted it."`
+	Purpose       Purpose     `json:"purpose" enum:"everything,start_runs,manage" doc:"start_runs: starts runs and never has operator.admin. manage: reads, stops runs and changes schedules, with operator.admin. everything: the only connection, without operator.admin."`
+	State         State       `json:"state" enum:"connecting,connected,unauthorized,unpaired,untrusted,missing_scopes,slow,unreachable" doc:"State of this connection."`
+	Since         clock.Time  `json:"since" doc:"When this state began."`
+	LastError     string      `json:"error" doc:"What is wrong and how to fix it; empty when nothing is wrong."`
+	ConnectedAt   *clock.Time `json:"connected_at" doc:"When the connection was made; null while disconnected."`
+	LastSeenAt    *clock.Time `json:"last_seen_at" doc:"When the gateway last sent anything over it; null until the first connection."`
+	RetryAt       *clock.Time `json:"retry_at" doc:"When Wardroom tries to connect again; null while connected."`
+	ScopesAsked   []string    `json:"scopes_asked" nullable:"false" doc:"Scopes that it requests."`
+	ScopesGranted []string    `json:"scopes_granted" nullable:"false" doc:"Scopes that the gateway last granted."`
 }
 
-// as is a connection's part of a status.
+// as returns the Connection part of a status.
 func (s Status) as(p Purpose) Connection {
 	return Connection{p, s.State, s.Since, s.LastError, s.ConnectedAt, s.LastSeenAt, s.RetryAt, s.ScopesAsked, s.ScopesGranted}
 }
 
-// Status tells how the gateway can be used, now. With two connections it is
-// connected only when both are: otherwise it is in the state of the one that is
-// missing, the first of them when both are. ConnectedAt is null then, but for a
-// gateway that refuses operator.admin: all else works without it.
+// Status returns the current status. With two connections, the state is Connected only
+// if both are; otherwise it is the state of the one that is down, or of the first if
+// both are. ConnectedAt is nil then, except if the gateway rejected only
+// operator.admin, without which everything but changing schedules works.
 func (c *Client) Status() Status {
 	s := c.ownStatus()
 	if s.State == NotConfigured {
@@ -43,7 +42,7 @@ func (c *Client) Status() Status {
 	}
 	c.mu.Lock()
 	alone := c.starter == nil || c.conn != nil && !c.conn.admin && c.starting == nil
-	narrowed := c.narrowed
+	scopesRejected := c.scopesRejected
 	c.mu.Unlock()
 	if alone {
 		s.Connections = []Connection{s.as(Everything)}
@@ -52,31 +51,30 @@ func (c *Client) Status() Status {
 	runs := c.starter.ownStatus()
 	s.Connections = []Connection{runs.as(StartsRuns), s.as(Manages)}
 	switch {
-	case s.ConnectedAt == nil && narrowed && runs.ConnectedAt != nil:
+	case s.ConnectedAt == nil && scopesRejected && runs.ConnectedAt != nil:
 		s.State, s.ConnectedAt, s.ScopesGranted = MissingScopes, runs.ConnectedAt, runs.ScopesGranted
 		s.MissingScopes = missingScopes(s.ScopesAsked, s.ScopesGranted)
 		s.LastSeenAt, s.Auth = runs.LastSeenAt, runs.Auth
-		s.LastError += " Until then agents are asked and watched without it; only schedules cannot be changed."
+		s.LastError += " Until then everything works except changing schedules."
 	case s.ConnectedAt != nil && (runs.ConnectedAt == nil || s.State == Connected):
 		if runs.State == Connected {
 			break
 		}
-		s.State, s.Since, s.LastError, s.Certificate = runs.State, runs.Since, startsNothing(runs.LastError), runs.Certificate
+		s.State, s.Since, s.LastError, s.Certificate = runs.State, runs.Since, runsUnavailable(runs.LastError), runs.Certificate
 		s.Failures, s.RetryAt, s.ConnectedAt = runs.Failures, runs.RetryAt, runs.ConnectedAt
 	}
 	return s
 }
 
-// startsNothing says what it means that the connection which starts runs is not
-// as it should be.
-func startsNothing(text string) string {
+// runsUnavailable describes a failure of the connection that starts runs.
+func runsUnavailable(text string) string {
 	if text == "" {
 		return ""
 	}
-	return "The connection that starts runs has a problem. " + text
+	return "The connection that starts runs failed. " + text
 }
 
-// ownStatus tells how our own connection is doing, without the starter's.
+// ownStatus returns the status of the client's own connection, without the starter's.
 func (c *Client) ownStatus() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +102,7 @@ func (c *Client) ownStatus() Status {
 	return s
 }
 
-// Connections is how many connections have been made since the start.
+// Connections returns the number of connections made since the start.
 func (c *Client) Connections() uint64 {
 	made := uint64(0)
 	for _, one := range c.both() {
@@ -115,7 +113,7 @@ func (c *Client) Connections() uint64 {
 	return made
 }
 
-// States lists every state that the connection can be in.
+// States lists every possible state of the connection.
 func States() []State {
 	return []State{NotConfigured, Connecting, Connected, Unauthorized, Unpaired, Untrusted, MissingScopes, Slow, Unreachable}
 }

@@ -14,8 +14,7 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Money is added up over thousands of runs; a float would drift, and a wrong
-// exponent would be a thousandfold bill.
+// Money is summed over thousands of runs, so it must be exact.
 func TestNanos(t *testing.T) {
 	for text, want := range map[string]int64{
 		"0":                                    0,
@@ -48,7 +47,7 @@ func TestNanos(t *testing.T) {
 	}
 }
 
-// Usage comes in two shapes; no price is not a price of nothing.
+// Usage has two formats; a missing price is not a price of zero.
 func TestUsage(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"total":15,"cost":{"total":0.5}}`: `{"Input":1,"Output":2,"CacheRead":3,"CacheWrite":4,"Other":5,"CostNanoUSD":500000000}`,
@@ -77,7 +76,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%s\nis   %s\nwant %s", text, s, want)
 		}
 	}
-	// A sum is unpriced as soon as one part is.
+	// A sum is unpriced if any part is.
 	price := int64(7)
 	priced, unpriced := &Usage{Input: 1, CostNanoUSD: &price}, &Usage{Input: 2}
 	if sum := priced.add(unpriced); sum.Input != 3 || sum.CostNanoUSD != nil {
@@ -88,7 +87,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// The pauses grow, have a ceiling, and are never the same for everybody.
+// The delays grow up to a limit and are random.
 func TestBackoff(t *testing.T) {
 	b := func(jitter float64) Backoff {
 		return Backoff{Jitter: func() float64 { return jitter }}.withDefaults()
@@ -111,7 +110,7 @@ func TestBackoff(t *testing.T) {
 		{1, quick, 500 * ms, 500 * ms, 625 * ms},
 		{8, steady, 500 * ms, 15000 * ms, 30000 * ms},
 		{1, slow, 5 * time.Minute, 5 * time.Minute, 375 * time.Second},
-		{1, slow, 1000 * time.Hour, longest, longest * 5 / 4},
+		{1, slow, 1000 * time.Hour, maxDelay, maxDelay * 5 / 4},
 	} {
 		if got := b(0).delay(test.failures, test.pace, test.asked); got != test.least {
 			t.Errorf("%+v: at least %s", test, got)
@@ -129,7 +128,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// What waits for latecomers must not grow for ever.
+// A ring has a limited size.
 func TestRing(t *testing.T) {
 	r := newRing[int](3)
 	for i, key := range []string{"a", "b", "a", "c", "d", "e"} {
@@ -149,7 +148,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// The token is taken out of frames and of words, in each form it may have there.
+// The token is redacted in frames and texts, in each of its spellings.
 func TestSecrets(t *testing.T) {
 	const hard = `very"secret\token<&>`
 	s := newSecrets(nil, hard)
@@ -160,20 +159,20 @@ func TestSecrets(t *testing.T) {
 	if got := string(s.frame(quoted)); got != `{"text":"it is [token] indeed"}` {
 		t.Errorf("frame = %s", got)
 	}
-	if got := s.words("a\nb\x00 " + hard + strings.Repeat("x", 1000)); !strings.HasPrefix(got, "a b [token]xxx") || len(got) > 410 {
+	if got := s.line("a\nb\x00 " + hard + strings.Repeat("x", 1000)); !strings.HasPrefix(got, "a b [token]xxx") || len(got) > 410 {
 		t.Errorf("words = %s", got)
 	}
-	// A short token is a word of the protocol for all we know: frames stay whole.
+	// A short token may be a keyword of the protocol, so frames stay unchanged.
 	if got := string(newSecrets(nil, "ok").frame([]byte(`{"ok":true}`))); got != `{"ok":true}` {
 		t.Errorf("frame = %s", got)
 	}
-	if got := newSecrets(nil, "").words("as it is"); got != "as it is" {
+	if got := newSecrets(nil, "").line("as it is"); got != "as it is" {
 		t.Errorf("words = %s", got)
 	}
 }
 
-// What an agent or another host calls itself must not steer a terminal, hide
-// something, or turn the line that it is shown in.
+// Names from agents and other hosts must not contain control characters, hidden text or
+// changes of direction.
 func TestTexts(t *testing.T) {
 	const hidden = "\x1b\a\x7f\x00\u009b\u202e\u2066\u200f\u061c\u200b\ufeff\u00ad\u2060\U000e0041"
 	const joined = "👩\u200d💻 می\u200cخواهم ❤\ufe0f 🇩🇪"
@@ -185,7 +184,7 @@ func TestTexts(t *testing.T) {
 		{"a-sec\u200bret-of-the-\u2060house!", "[token]!", "[token]!"},
 		{"bad \xff byte", "bad \uFFFD byte", "bad \uFFFD byte"},
 	} {
-		line, lines := s.words(c.in), s.said(c.in)
+		line, lines := s.line(c.in), s.multiline(c.in)
 		if line != c.line {
 			t.Errorf("words(%q) = %q, want %q", c.in, line, c.line)
 		}
@@ -198,7 +197,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// FuzzFrame feeds whatever a gateway may send to everything that reads it.
+// FuzzFrame feeds arbitrary frames to every decoder.
 func FuzzFrame(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json*")
 	if err != nil || len(files) == 0 {
@@ -231,7 +230,7 @@ func FuzzFrame(f *testing.F) {
 		if got.Error != nil {
 			c := &Client{secrets: s}
 			_ = c.refusal(got.Error, credential{})
-			if d := got.Error.retryAfter(); d < 0 || d > longest {
+			if d := got.Error.retryAfter(); d < 0 || d > maxDelay {
 				t.Errorf("again in %s", d)
 			}
 		}
@@ -239,7 +238,7 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// framesIn finds the frames inside a recording, however deep.
+// framesIn returns the frames in a recording, at any depth.
 func framesIn(data []byte) [][]byte {
 	var object map[string]json.RawMessage
 	var list []json.RawMessage
@@ -259,7 +258,7 @@ func framesIn(data []byte) [][]byte {
 	return frames
 }
 
-// readEverything reads a payload as each thing it could be.
+// readEverything decodes a payload as each type that it could be.
 func readEverything(t *testing.T, payload json.RawMessage) {
 	if a, err := readWait(payload); err == nil && a.Outcome == "" {
 		t.Errorf("a wait without an outcome: %s", payload)
@@ -297,7 +296,7 @@ func readEverything(t *testing.T, payload json.RawMessage) {
 	}
 }
 
-// A state that the list leaves out is one that no metric and no dashboard shows.
+// Metrics and the dashboard show only the states in this list.
 func TestStatesComplete(t *testing.T) {
 	field, _ := reflect.TypeFor[Status]().FieldByName("State")
 	var names []string

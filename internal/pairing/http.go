@@ -11,20 +11,20 @@ import (
 // Mount adds the routes of pairing.
 func (s *Service) Mount(api *web.API) {
 	keys := web.Fails(ErrSettings, ErrNoKey, ErrOtherKey, ErrKeyFile)
-	web.Get(api, "/agentrt/pairing", actor.ManageRuntime, "What this service is to the agent runtime, and what is missing", s.handleShow,
-		web.Describe("Says which device this service is, whether it is approved, the command that approves it, and which scopes are missing and what they are needed for. No secret is in it."))
-	web.Post(api, "/agentrt/pairing", actor.ManageRuntime, "Make this service a device of the agent runtime", s.handleStart,
+	web.Get(api, "/agentrt/pairing", actor.ManageRuntime, "Get the pairing", s.handleShow,
+		web.Describe("Returns Wardroom's device, whether it is approved, the command that approves it, and the missing scopes with the features that need them. Contains no secrets."))
+	web.Post(api, "/agentrt/pairing", actor.ManageRuntime, "Pair Wardroom with the gateway", s.handleStart,
 		web.Status(http.StatusCreated), web.Also(http.StatusOK), keys,
-		web.Describe("Makes a key pair, stores it encrypted and shows it to the gateway; then somebody approves it on the gateway's host with the command that GET tells, and nothing else is to be done: the approval is noticed within seconds, here and in every replica. "+
-			"Answers 201 when the device is made, and 200 with the one that there is, so that it may be sent again."))
+		web.Describe("Creates a device with a key pair, which is stored encrypted, and connects to the gateway with it. Approve the device on the gateway's host with the command from GET /agentrt/pairing; all replicas notice the approval within seconds. "+
+			"Returns 201 with the new device, or 200 with the existing one, so the request can be repeated."))
 	web.Delete(api, "/agentrt/pairing", actor.ManageRuntime, "Forget the device", s.handleForget, web.Fails(ErrSettings, ErrNone),
-		web.Describe("Deletes its key and token here and goes on with the shared token alone. The gateway still knows the device: the answer has the command that removes it there."))
-	web.Post(api, "/agentrt/pairing/rotate", actor.ManageRuntime, "Replace the device by a new one", s.handleRotate,
+		web.Describe("Deletes the device's key and token in Wardroom, which then uses only the shared token. The gateway still lists the device: the response contains the command that removes it there."))
+	web.Post(api, "/agentrt/pairing/rotate", actor.ManageRuntime, "Replace the device", s.handleRotate,
 		web.Status(http.StatusAccepted), web.Also(http.StatusOK), keys, web.Fails(ErrNone, ErrNotPaired, ErrNeedsToken),
-		web.Describe("Makes another key pair and asks the gateway to approve it, with the shared token. The present device stays in use until then, and the new one takes its place by itself. "+
-			"Answers 202 when the next device is made, and 200 with the one that waits already. GET /agentrt/pairing shows it in `next`, with the command that approves it."))
-	web.Delete(api, "/agentrt/pairing/rotate", actor.ManageRuntime, "Keep the present device", s.handleKeep, web.Fails(ErrNone),
-		web.Describe("Drops the device that was to replace it and waits for approval."))
+		web.Describe("Creates another device and requests its approval with the shared token. The current device stays in use until the gateway approves the new one, which then replaces it. "+
+			"Returns 202 with the new device, or 200 with one that is already waiting. GET /agentrt/pairing returns it in `next`, with the command that approves it."))
+	web.Delete(api, "/agentrt/pairing/rotate", actor.ManageRuntime, "Cancel the replacement of the device", s.handleCancelRotation, web.Fails(ErrNone),
+		web.Describe("Discards the device that waits for approval to replace the current one."))
 }
 
 type output struct {
@@ -39,15 +39,16 @@ func (s *Service) handleShow(ctx context.Context, _ *struct{}) (*struct{ Body Pa
 
 func (s *Service) handleStart(ctx context.Context, _ *struct{}) (*output, error) {
 	p, made, err := s.Start(ctx)
-	return answered(p, made, http.StatusCreated), err
+	return outputFor(p, made, http.StatusCreated), err
 }
 
 func (s *Service) handleRotate(ctx context.Context, _ *struct{}) (*output, error) {
 	p, made, err := s.Rotate(ctx)
-	return answered(p, made, http.StatusAccepted), err
+	return outputFor(p, made, http.StatusAccepted), err
 }
 
-func answered(p Pairing, made bool, status int) *output {
+// outputFor returns the response for a device: status if it was made now, otherwise 200.
+func outputFor(p Pairing, made bool, status int) *output {
 	if !made {
 		status = http.StatusOK
 	}
@@ -59,7 +60,7 @@ func (s *Service) handleForget(ctx context.Context, _ *struct{}) (*struct{ Body 
 	return &struct{ Body Forgotten }{f}, err
 }
 
-func (s *Service) handleKeep(ctx context.Context, _ *struct{}) (*struct{ Body Pairing }, error) {
-	p, err := s.KeepPresent(ctx)
+func (s *Service) handleCancelRotation(ctx context.Context, _ *struct{}) (*struct{ Body Pairing }, error) {
+	p, err := s.CancelRotation(ctx)
 	return &struct{ Body Pairing }{p}, err
 }

@@ -15,8 +15,8 @@ import (
 	"wardroom/internal/platform/vault"
 )
 
-// A device that cannot be read is told as that. Another one in its place would
-// hide a wrong setting, and cost an approval on another machine.
+// A device that cannot be decrypted is reported and never replaced: a new one would
+// hide the wrong setting and require another approval.
 func TestWrongKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
@@ -34,7 +34,7 @@ func TestWrongKey(t *testing.T) {
 				t.Errorf("%s: it says %q, and the log %s", name, is.Detail, p.log)
 			}
 			for what, do := range map[string]func(context.Context) (pairing.Pairing, bool, error){"start": p.Start, "rotate": p.Rotate} {
-				if _, _, err := do(admin(t)); !errors.Is(err, pairing.ErrOtherKey) || !strings.Contains(fault.Of(err).Detail, "Forget the device") {
+				if _, _, err := do(admin(t)); !errors.Is(err, pairing.ErrOtherKey) || !strings.Contains(fault.Of(err).Detail, "forget the device") {
 					t.Errorf("%s, %s: %v", name, what, err)
 				}
 			}
@@ -42,7 +42,7 @@ func TestWrongKey(t *testing.T) {
 		}
 
 		p = start(t, d, r, with(vault.Source{Key: keyB, Old: []string{keyA}}))
-		if p.paired().Device.ID != id || !strings.Contains(p.log.String(), "encrypted anew") {
+		if p.paired().Device.ID != id || !strings.Contains(p.log.String(), "re-encrypted") {
 			t.Errorf("with both keys: %s", p.log)
 		}
 		p.stop()
@@ -60,7 +60,7 @@ func TestWrongKey(t *testing.T) {
 	})
 }
 
-// What is asked for and cannot be must be refused with what to do.
+// Each rejection says what to do.
 func TestRefusals(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
@@ -102,7 +102,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// A token is shown to the gateway that gave it and to no other.
+// A token is sent only to the gateway that issued it.
 func TestTokenStaysWithItsGateway(t *testing.T) {
 	d := dbtest.New(t)
 	r := runtimeOf(t)
@@ -117,7 +117,7 @@ func TestTokenStaysWithItsGateway(t *testing.T) {
 	}
 }
 
-// What of a row was put into another one, or changed, is not used.
+// A modified row, or parts of another one, are rejected.
 func TestRowsAreBound(t *testing.T) {
 	d := dbtest.New(t)
 	r := runtimeOf(t)
@@ -132,7 +132,7 @@ func TestRowsAreBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	p = start(t, d, r, nil)
-	if is := p.becomes("unreadable", state(pairing.Unreadable)); !strings.Contains(is.Detail, "was changed") {
+	if is := p.becomes("unreadable", state(pairing.Unreadable)); !strings.Contains(is.Detail, "was modified") {
 		t.Errorf("it says %q", is.Detail)
 	}
 }

@@ -1,10 +1,9 @@
-// Package pairing makes this service a device that the agent runtime trusts, so
-// that it may run on another machine than the runtime: an operator asks for it
-// here, approves it once over there, and nothing has to be copied.
+// Package pairing registers Wardroom as a trusted device of the gateway, so that the
+// two can run on different machines. An operator starts the pairing in Wardroom and
+// approves it once on the gateway's host, without copying any secrets.
 //
-// The device's private key and the token that the gateway gives it are stored
-// encrypted (platform/vault). The gateway's client uses them; every replica is
-// the same device.
+// The device's private key and the token from the gateway are stored encrypted
+// (platform/vault) and used by the gateway client. All replicas share one device.
 package pairing
 
 import (
@@ -22,97 +21,100 @@ import (
 	"wardroom/internal/platform/vault"
 )
 
-// The failures of pairing.
+// The errors of pairing.
 var (
-	// ErrSettings means that the settings say which device this is. They win.
-	ErrSettings = fault.New(fault.Conflict, "pairing_in_settings", "The settings hold the device already.")
-	// ErrNone means that there is no device to do this with.
-	ErrNone = fault.New(fault.NotFound, "pairing_none", "This service has no device of its own.")
-	// ErrNotPaired means that a device cannot be replaced that was never let in.
+	// ErrSettings means that the device is configured in the settings, which take
+	// precedence.
+	ErrSettings = fault.New(fault.Conflict, "pairing_in_settings", "The device is configured in Wardroom's settings.")
+	// ErrNone means that there is no device, or none that waits for approval.
+	ErrNone = fault.New(fault.NotFound, "pairing_none", "Wardroom has no such device.")
+	// ErrNotPaired means that a device cannot be replaced before the gateway has
+	// accepted it.
 	ErrNotPaired = fault.New(fault.Conflict, "pairing_not_done", "The device is not paired yet.")
-	// ErrNeedsToken means that the gateway would not look at another device.
-	ErrNeedsToken = fault.New(fault.Conflict, "pairing_needs_token", "This needs the gateway's shared token.")
-	// ErrNoKey means that there is nothing to encrypt with.
-	ErrNoKey = fault.New(fault.Unavailable, "encryption_key_missing", "There is no key to encrypt secrets with.")
-	// ErrOtherKey means that the device is stored, and cannot be read here.
-	ErrOtherKey = fault.New(fault.Unavailable, "encryption_key_wrong", "The stored device cannot be read with the key that this service has.")
-	// ErrKeyFile means that the key file is not fit to be used.
-	ErrKeyFile = fault.New(fault.Unavailable, "encryption_key_unusable", "The key file cannot be used.")
+	// ErrNeedsToken means that a new device cannot connect, because no shared token is
+	// set.
+	ErrNeedsToken = fault.New(fault.Conflict, "pairing_needs_token", "The gateway's shared token is not set.")
+	// ErrNoKey means that no encryption key is configured.
+	ErrNoKey = fault.New(fault.Unavailable, "encryption_key_missing", "No encryption key is configured.")
+	// ErrOtherKey means that the stored device cannot be decrypted.
+	ErrOtherKey = fault.New(fault.Unavailable, "encryption_key_wrong", "Wardroom could not decrypt the stored device.")
+	// ErrKeyFile means that the encryption key file is invalid or unreadable.
+	ErrKeyFile = fault.New(fault.Unavailable, "encryption_key_unusable", "Wardroom could not use the encryption key file.")
 )
 
-// State says how far the pairing is.
+// State is the progress of the pairing.
 type State string
 
-// The states.
+// The states of the pairing.
 const (
-	None       State = "none"       // there is no device: the shared token alone is shown
-	Settings   State = "settings"   // the device stands in the settings, which win
-	Made       State = "made"       // there is one, and the gateway has not said anything of it yet
-	Pending    State = "pending"    // somebody has to approve it on the gateway's host
-	Paired     State = "paired"     // the gateway has approved it
-	Local      State = "local"      // the gateway lets it in without an approval, as on its own host
-	Unreadable State = "unreadable" // it is stored, and the key to read it is not here
+	None       State = "none"       // no device: only the shared token is used
+	Settings   State = "settings"   // the device is configured in the settings
+	Made       State = "made"       // created, without a response from the gateway yet
+	Pending    State = "pending"    // waiting for approval on the gateway's host
+	Paired     State = "paired"     // approved
+	Local      State = "local"      // accepted without approval, as on the gateway's own host
+	Unreadable State = "unreadable" // stored, but the key to decrypt it is missing or wrong
 )
 
-// Pairing is what this service is to the gateway, and what is missing.
+// Pairing is Wardroom's device, its state and its missing scopes.
 type Pairing struct {
-	State  State       `json:"state" enum:"none,settings,made,pending,paired,local,unreadable" doc:"none: there is no device, and the shared token alone is shown. settings: the device stands in AGENTRT_DEVICE_PRIVATE_KEY, and nothing of it is changed here. made: the gateway has not said anything of it yet. pending: somebody has to approve it on the gateway's host. paired: it is approved. local: it was let in without an approval, as on the gateway's own host. unreadable: it is stored, and cannot be read with the key that this service has."`
-	Since  *clock.Time `json:"since" doc:"Since when it is so: when the device was made, or first let in; null when there is none of ours."`
-	Detail string      `json:"detail" doc:"What that means and what to do, in words."`
+	State  State       `json:"state" enum:"none,settings,made,pending,paired,local,unreadable" doc:"none: no device; only the shared token is used. settings: configured in AGENTRT_DEVICE_PRIVATE_KEY and read-only here. made: created, without a response from the gateway yet. pending: waiting for approval on the gateway's host. paired: approved. local: accepted without approval, as on the gateway's own host. unreadable: stored, but Wardroom cannot decrypt it."`
+	Since  *clock.Time `json:"since" doc:"When the device was created or first accepted; null without a device of Wardroom's own."`
+	Detail string      `json:"detail" doc:"Explanation of the state, and what to do."`
 	Device *Device     `json:"device" doc:"The device; null when there is none."`
 
-	Connection gateway.State    `json:"connection" enum:"not_configured,connecting,connected,unauthorized,unpaired,untrusted,missing_scopes,slow,unreachable" doc:"How the connection of this process is doing, as GET /agentrt/status tells at length."`
-	Auth       string           `json:"auth" enum:"none,token,device_token" doc:"With which credential the last attempt to connect was made."`
-	TokenSince *clock.Time      `json:"token_since" doc:"Since when the device's token is kept; null when none is."`
-	Request    *gateway.Pairing `json:"request" doc:"What waits for approval on the gateway's host, with the command to run there; else null."`
+	Connection gateway.State    `json:"connection" enum:"not_configured,connecting,connected,unauthorized,unpaired,untrusted,missing_scopes,slow,unreachable" doc:"State of this replica's connection to the gateway; see GET /agentrt/status for details."`
+	Auth       string           `json:"auth" enum:"none,token,device_token" doc:"Credential of the last connection attempt."`
+	TokenSince *clock.Time      `json:"token_since" doc:"When the device's token was stored; null without a token."`
+	Request    *gateway.Pairing `json:"request" doc:"Request to approve on the gateway's host, with the command to run there; null when there is none."`
 
-	Asked       []string             `json:"scopes_asked" nullable:"false" doc:"The scopes that we ask for (AGENTRT_GATEWAY_SCOPES)."`
-	Granted     []string             `json:"scopes_granted" nullable:"false" doc:"The scopes that we have: granted on the last connection, or approved already while a request waits."`
-	Connections []gateway.Connection `json:"connections" nullable:"false" doc:"The connections of this process to the gateway, which are one device: each with its scopes."`
+	Asked       []string             `json:"scopes_asked" nullable:"false" doc:"Scopes that Wardroom requests (AGENTRT_GATEWAY_SCOPES)."`
+	Granted     []string             `json:"scopes_granted" nullable:"false" doc:"Scopes granted on the last connection, or already approved while a request is waiting."`
+	Connections []gateway.Connection `json:"connections" nullable:"false" doc:"This replica's connections to the gateway, which share one device, each with its scopes."`
 
-	Missing []Missing `json:"scopes_missing" nullable:"false" doc:"The scopes that something needs and that we do not have; empty while nobody can say."`
+	Missing []Missing `json:"scopes_missing" nullable:"false" doc:"Scopes that a feature needs and Wardroom does not have; empty while unknown."`
 
-	Next     *Next     `json:"next" doc:"The device that is to replace this one, and waits for its approval; null when none is."`
-	Replaced *Reminder `json:"replaced" doc:"The device that this one has replaced; the gateway may still know it. Null when there was none."`
+	Next     *Next     `json:"next" doc:"Device that waits for approval to replace this one; null when there is none."`
+	Replaced *Reminder `json:"replaced" doc:"Device that this one replaced, which the gateway may still list; null when there was none."`
 }
 
-// Device is who we are to the gateway. None of it is a secret.
+// Device is a device as the gateway lists it. It contains no secrets.
 type Device struct {
-	ID          string      `json:"device_id" doc:"As the gateway lists it: the SHA-256 of the public key, in hex."`
-	PublicKey   string      `json:"public_key" doc:"Ed25519, in base64url without padding, as the gateway lists it."`
-	Fingerprint string      `json:"fingerprint" doc:"The same SHA-256 as people compare it: AB:CD:…"`
-	MadeAt      *clock.Time `json:"made_at" doc:"When it was made; null when it stands in the settings."`
-	Remove      string      `json:"remove_command" doc:"What to run on the gateway's host to have it forgotten there."`
+	ID          string      `json:"device_id" doc:"Id in the gateway's list: the SHA-256 of the public key, in hex."`
+	PublicKey   string      `json:"public_key" doc:"Ed25519 public key, in base64url without padding, as in the gateway's list."`
+	Fingerprint string      `json:"fingerprint" doc:"The id in the form AB:CD:…, for comparison by people."`
+	MadeAt      *clock.Time `json:"made_at" doc:"When the device was created; null when it is configured in the settings."`
+	Remove      string      `json:"remove_command" doc:"Command that removes the device, to run on the gateway's host."`
 }
 
-// Missing is a scope that we do not have.
+// Missing is a scope that Wardroom does not have.
 type Missing struct {
 	Scope     string   `json:"scope" example:"operator.admin"`
-	Asked     bool     `json:"asked" doc:"Whether we ask for it."`
-	NeededFor []string `json:"needed_for" nullable:"false" doc:"What does not work without it, in words."`
-	Fix       string   `json:"fix" doc:"What to do to get it."`
+	Asked     bool     `json:"asked" doc:"Whether Wardroom requests it."`
+	NeededFor []string `json:"needed_for" nullable:"false" doc:"Features that do not work without it."`
+	Fix       string   `json:"fix" doc:"How to get it."`
 }
 
-// Next is a device that waits to replace the present one.
+// Next is a device that waits for approval to replace the current one.
 type Next struct {
 	Device  Device           `json:"device"`
-	Request *gateway.Pairing `json:"request" doc:"What to approve, with the command; null until the gateway has been asked, and when it does not answer."`
-	Error   string           `json:"error" doc:"What the gateway, or the way to it, last said; empty before it was asked."`
+	Request *gateway.Pairing `json:"request" doc:"Request to approve, with the command; null until the gateway answers."`
+	Error   string           `json:"error" doc:"Last error of the gateway or the connection; empty before the first attempt."`
 }
 
-// Reminder is a device that this service is done with.
+// Reminder is a device that Wardroom no longer uses but the gateway may still list.
 type Reminder struct {
 	ID     string `json:"device_id"`
-	Remove string `json:"remove_command" doc:"What to run on the gateway's host to have it forgotten there."`
+	Remove string `json:"remove_command" doc:"Command that removes the device, to run on the gateway's host."`
 }
 
-// Forgotten is what remains to be done after a device was forgotten here.
+// Forgotten is what remains to be done after Wardroom has forgotten a device.
 type Forgotten struct {
-	Devices []Reminder `json:"devices" nullable:"false" doc:"What the gateway may still know."`
-	Detail  string     `json:"detail" doc:"What that means, in words."`
+	Devices []Reminder `json:"devices" nullable:"false" doc:"Devices that the gateway may still list."`
+	Detail  string     `json:"detail" doc:"Explanation of what to do."`
 }
 
-// deviceOf describes a public key.
+// deviceOf returns the Device of a public key.
 func deviceOf(public []byte) Device {
 	sum := sha256.Sum256(public)
 	id := hex.EncodeToString(sum[:])
@@ -126,44 +128,44 @@ func removal(deviceID string) string { return "openclaw devices remove " + devic
 
 func reminder(deviceID string) Reminder { return Reminder{deviceID, removal(deviceID)} }
 
-// The places of secrets in the database, for their seals: a key or a token that
-// is moved to another device's row does not open there.
+// keyPlace and tokenPlace bind an encrypted secret to its device: moved to another
+// device's row, it cannot be decrypted.
 func keyPlace(deviceID string) string   { return "pairing/device-key/" + deviceID }
 func tokenPlace(deviceID string) string { return "pairing/device-token/" + deviceID }
 
-// keyFault turns what a vault says into what its operator can do.
+// keyFault converts an error of the vault into one with instructions for the operator.
 func keyFault(err error) error {
 	switch {
 	case err == nil || fault.Of(err) != nil:
 		return err
 	case errors.Is(err, vault.ErrNoKey):
-		return ErrNoKey.With("Set ENCRYPTION_KEY, to the same in every process of this service (for example the output of: openssl rand -base64 32), and restart.")
+		return ErrNoKey.With("Set ENCRYPTION_KEY to the same value in every replica (for example the output of: openssl rand -base64 32), then restart Wardroom.")
 	case errors.Is(err, vault.ErrOtherKey), errors.Is(err, vault.ErrBroken):
 		return ErrOtherKey.With("%s", unreadable(err))
 	}
 	return ErrKeyFile.With("%s", err)
 }
 
-// howToPair is what makes this service a device, in the words of the button.
-const howToPair = "“Pair this service” in the dashboard, under Settings → Gateway, makes it one."
+// howToPair says how to create a device.
+const howToPair = "Pair Wardroom in the dashboard under Settings → Gateway."
 
-// unreadable says why a stored device cannot be read, and what to do.
+// unreadable explains why a stored device cannot be decrypted, and what to do.
 func unreadable(err error) string {
-	const orAnew = "Without it: “Forget the device” in the dashboard, under Settings → Gateway, and pair anew."
+	const orPairAgain = "Otherwise forget the device in the dashboard under Settings → Gateway, and pair again."
 	switch {
 	case errors.Is(err, vault.ErrBroken):
-		return "What is stored of the device was changed, or is not from this database. Restore it from a backup. " + orAnew
+		return "The stored device was modified, or copied from another database. Restore it from a backup. " + orPairAgain
 	case errors.Is(err, vault.ErrOtherKey):
-		return fmt.Sprintf("%s. Put the key back: into ENCRYPTION_KEY, or into ENCRYPTION_KEY_OLD when it was replaced, or the key file of DATA_DIR. %s", capital(err.Error()), orAnew)
+		return fmt.Sprintf("%s. Restore the key in ENCRYPTION_KEY, in ENCRYPTION_KEY_OLD if it was replaced, or in the key file of DATA_DIR. %s", capital(err.Error()), orPairAgain)
 	case errors.Is(err, vault.ErrNoKey):
-		return "A device is stored, and there is no key to read it with. Set ENCRYPTION_KEY as it was, or put the key file back into DATA_DIR. " + orAnew
+		return "A device is stored, but the key to decrypt it is missing. Set ENCRYPTION_KEY to its previous value, or restore the key file in DATA_DIR. " + orPairAgain
 	}
 	return capital(err.Error()) + "."
 }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// stored is a row: a device and what is known of it.
+// stored is a row of the database: a device, its secrets and its state.
 type stored struct {
 	place       string
 	device      Device
@@ -171,20 +173,20 @@ type stored struct {
 	sealedToken string
 	tokenAt     *clock.Time
 	gateway     string
-	admitted    State // Paired, Local or empty
+	admitted    State
 	admittedAt  *clock.Time
 	replaced    string
 	answer      answer
 }
 
-// answer is what the gateway said of a device that was introduced.
+// answer is the gateway's last response to a device that waits for approval.
 type answer struct {
 	Request *gateway.Pairing `json:"request"`
 	Error   string           `json:"error"`
 }
 
-// open reads the identity of a row. A token that another gateway gave is left
-// out: it is none of the present one's business.
+// open decrypts the identity of a row. It omits a token that another gateway issued, so
+// that the current one does not receive it.
 func (r stored) open(v *vault.Vault, address string) (gateway.Identity, error) {
 	seed, err := v.Open(keyPlace(r.device.ID), r.sealedKey)
 	if err != nil {

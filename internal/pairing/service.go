@@ -15,15 +15,15 @@ import (
 	"wardroom/internal/platform/vault"
 )
 
-// Runtime is the part of the gateway's client that pairing needs.
+// Runtime is the part of the gateway client that pairing needs.
 type Runtime interface {
 	Status() gateway.Status
-	Become(id gateway.Identity)
+	SetIdentity(id gateway.Identity)
 	Introduce(ctx context.Context, key ed25519.PrivateKey) gateway.Introduction
 }
 
-// Service keeps the device of this service. It must not be copied once used.
-// Load comes before anybody else, Run keeps what the gateway makes of it.
+// Service manages Wardroom's device. Call Load before anything else. It must not be
+// copied after first use.
 type Service struct {
 	DB      *db.DB
 	Runtime Runtime
@@ -31,55 +31,55 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 
-	Gateway string            // its address: a token is shown to no other
-	Shared  bool              // whether there is a shared token
-	Own     ed25519.PublicKey // of the device in the settings; nil when there is none. It wins
+	Gateway string            // the gateway's address; a token is sent only to the gateway that issued it
+	Shared  bool              // whether a shared token is set
+	Own     ed25519.PublicKey // device from the settings, which takes precedence; nil without one
 
-	Every time.Duration // how often the database is looked at for what other processes did; 2 s
-	Ask   time.Duration // how often the next device is introduced until it is approved; 4 s
-	// Away, when given, reports whether an error says that the database is away,
-	// and has that told to the log once for everybody. It must not wait.
+	Every time.Duration // how often to check the database for changes by other replicas; default 2 s
+	Ask   time.Duration // how often to connect with the next device until it is approved; default 4 s
+	// Away, if set, reports whether an error means that the database is unavailable,
+	// which it then logs once for all callers. It must not block.
 	Away func(error) bool
 
-	once sync.Once
-	poke chan struct{} // says that there is something to do
+	once   sync.Once
+	wakeup chan struct{} // signals that there is work
 
 	mu   sync.Mutex
 	held held
 
-	heardMu sync.Mutex
-	heard   []gateway.DeviceNews
+	eventsMu sync.Mutex
+	events   []gateway.DeviceEvent
 }
 
-// held is what the client of this process has been given.
+// held is the device that this replica's client uses.
 type held struct {
 	deviceID    string
-	sealedKey   string // both as they were read, to notice another state
+	sealedKey   string // both as read from the database, to detect changes
 	sealedToken string
 	token       string // a secret
-	trouble     string // why what is stored cannot be used; told to the log once
+	trouble     string // why the stored device cannot be used; logged once
 }
 
-// subject is a device in the audit.
+// subject returns the subject of a device's audit events.
 func subject(deviceID string) event.Subject {
 	return event.Subject{Kind: "device", ID: deviceID, Name: deviceID[:min(12, len(deviceID))]}
 }
 
-// Show tells how the pairing stands. It asks the gateway nothing.
+// Show returns the state of the pairing, without a request to the gateway.
 func (s *Service) Show(ctx context.Context) (Pairing, error) {
-	is, then, err := all(ctx, s.DB)
+	current, next, err := load(ctx, s.DB)
 	if err != nil {
 		return Pairing{}, fmt.Errorf("read the device: %w", err)
 	}
 	var trouble error
-	if is != nil && s.Own == nil {
-		_, trouble = s.opened(*is)
+	if current != nil && s.Own == nil {
+		_, trouble = s.decrypt(*current)
 	}
-	return s.show(s.Runtime.Status(), is, then, trouble), nil
+	return s.show(s.Runtime.Status(), current, next, trouble), nil
 }
 
-// opened reads the secrets of a device.
-func (s *Service) opened(r stored) (gateway.Identity, error) {
+// decrypt decrypts the identity of a device.
+func (s *Service) decrypt(r stored) (gateway.Identity, error) {
 	v, err := s.Keys.Find()
 	if err != nil {
 		return gateway.Identity{}, err
@@ -87,27 +87,27 @@ func (s *Service) opened(r stored) (gateway.Identity, error) {
 	return r.open(v, s.Gateway)
 }
 
-// Start makes a device, unless there is one, and has the client show it. made
-// says whether it was made now. It fails with ErrSettings where the settings say
-// who we are, with ErrOtherKey when there is one that cannot be read (another is
-// never made in its place), and with ErrNoKey or ErrKeyFile without a key.
+// Start creates a device, unless there is one, and has the client use it. made reports
+// whether it created one. It returns ErrSettings if the settings contain a device,
+// ErrOtherKey if the existing device cannot be decrypted (it is never replaced then),
+// and ErrNoKey or ErrKeyFile without a valid key.
 func (s *Service) Start(ctx context.Context) (p Pairing, made bool, err error) {
 	if s.Own != nil {
-		return p, false, ErrSettings.With("Remove AGENTRT_DEVICE_PRIVATE_KEY and the settings beside it to have the service make a device itself.")
+		return p, false, ErrSettings.With("To pair here, remove AGENTRT_DEVICE_PRIVATE_KEY and the other AGENTRT_DEVICE_ settings, then restart Wardroom.")
 	}
-	fresh, err := s.readyToMake(ctx)
+	fresh, err := s.newDeviceIfNone(ctx)
 	if err != nil {
 		return p, false, err
 	}
 	if fresh != nil {
-		fresh.place = current
+		fresh.place = placeCurrent
 		err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 			made = false
 			if err := tx.Lock(ctx, lockName); err != nil {
 				return err
 			}
-			is, _, err := all(ctx, tx)
-			if err != nil || is != nil {
+			current, _, err := load(ctx, tx)
+			if err != nil || current != nil {
 				return err
 			}
 			made = true
@@ -121,18 +121,18 @@ func (s *Service) Start(ctx context.Context) (p Pairing, made bool, err error) {
 			return p, false, fmt.Errorf("store the device: %w", err)
 		}
 	}
-	return s.after(ctx, made)
+	return s.applied(ctx, made)
 }
 
-// readyToMake is a new device, with its key sealed, or nil when there is a device
-// already that can be read.
-func (s *Service) readyToMake(ctx context.Context) (*stored, error) {
-	is, _, err := all(ctx, s.DB)
+// newDeviceIfNone returns a new device with its key encrypted, or nil if a readable device
+// exists.
+func (s *Service) newDeviceIfNone(ctx context.Context) (*stored, error) {
+	current, _, err := load(ctx, s.DB)
 	if err != nil {
 		return nil, fmt.Errorf("read the device: %w", err)
 	}
-	if is != nil {
-		if _, err := s.opened(*is); err != nil {
+	if current != nil {
+		if _, err := s.decrypt(*current); err != nil {
 			return nil, ErrOtherKey.With("%s", unreadable(err))
 		}
 		return nil, nil
@@ -144,7 +144,7 @@ func (s *Service) readyToMake(ctx context.Context) (*stored, error) {
 	return fresh(v)
 }
 
-// fresh makes a key pair.
+// fresh returns a device with a new key pair.
 func fresh(v *vault.Vault) (*stored, error) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -154,92 +154,92 @@ func fresh(v *vault.Vault) (*stored, error) {
 	return &stored{device: d, sealedKey: v.Seal(keyPlace(d.ID), private.Seed())}, nil
 }
 
-// after has the client follow what was stored, and shows it.
-func (s *Service) after(ctx context.Context, changed bool) (Pairing, bool, error) {
-	if err := s.follow(ctx); err != nil {
+// applied has the client use what was stored, and returns the pairing.
+func (s *Service) applied(ctx context.Context, changed bool) (Pairing, bool, error) {
+	if err := s.syncClient(ctx); err != nil {
 		return Pairing{}, changed, err
 	}
-	s.stir()
+	s.wake()
 	p, err := s.Show(ctx)
 	return p, changed, err
 }
 
-// Forget removes the device, and one that is to replace it, and has the client go
-// on with the shared token. What the gateway knows of them stays there: we may
-// not remove it, and the answer says who may, and how.
+// Forget deletes the device and a waiting replacement, and has the client use only the
+// shared token. Wardroom is not allowed to remove them from the gateway: the result
+// contains the commands for it.
 func (s *Service) Forget(ctx context.Context) (Forgotten, error) {
 	if s.Own != nil {
-		return Forgotten{}, ErrSettings.With("Remove AGENTRT_DEVICE_PRIVATE_KEY and the settings beside it, and restart.")
+		return Forgotten{}, ErrSettings.With("Remove AGENTRT_DEVICE_PRIVATE_KEY and the other AGENTRT_DEVICE_ settings, then restart Wardroom.")
 	}
 	var out Forgotten
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, lockName); err != nil {
 			return err
 		}
-		is, then, err := all(ctx, tx)
+		current, next, err := load(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if is == nil {
-			return ErrNone.With("There is nothing to forget.")
+		if current == nil {
+			return ErrNone.With("There is no device to forget.")
 		}
-		out = Forgotten{Devices: []Reminder{reminder(is.device.ID)}}
-		if then != nil {
-			out.Devices = append(out.Devices, reminder(then.device.ID))
+		out = Forgotten{Devices: []Reminder{reminder(current.device.ID)}}
+		if next != nil {
+			out.Devices = append(out.Devices, reminder(next.device.ID))
 		}
-		if is.replaced != "" {
-			out.Devices = append(out.Devices, reminder(is.replaced))
+		if current.replaced != "" {
+			out.Devices = append(out.Devices, reminder(current.replaced))
 		}
-		for _, place := range []string{current, next} {
+		for _, place := range []string{placeCurrent, placeNext} {
 			if err := remove(ctx, tx, place); err != nil {
 				return err
 			}
 		}
-		return event.Record(ctx, tx, s.Now(), event.Audit, "pairing.forgotten", subject(is.device.ID), nil)
+		return event.Record(ctx, tx, s.Now(), event.Audit, "pairing.forgotten", subject(current.device.ID), nil)
 	})
 	if err != nil {
 		return Forgotten{}, fmt.Errorf("forget the device: %w", err)
 	}
-	out.Detail = "Its key and token are deleted here, and the shared token alone is shown from now on. The gateway may still know the device: run the command on its host, so that a copy of the token in an old backup is worth nothing."
-	_, _, err = s.after(ctx, true)
+	out.Detail = "Wardroom has deleted the device's key and token, and now uses only the shared token. Run the command on the gateway's host to remove the device there, so that tokens in old backups become invalid."
+	_, _, err = s.applied(ctx, true)
 	return out, err
 }
 
-// Rotate makes the device that is to replace the present one, which stays in use
-// until the gateway lets the new one in. While one waits already, that is shown,
-// and made is false. It fails with ErrNone and ErrNotPaired where there is
-// nothing to replace.
+// Rotate creates a device that replaces the current one when the gateway accepts it;
+// until then the current one stays in use. If one is already waiting, Rotate returns
+// that, and made is false. It returns ErrNone or ErrNotPaired if there is nothing to
+// replace.
 func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) {
 	if s.Own != nil {
-		return p, false, ErrSettings.With("Put another key into AGENTRT_DEVICE_PRIVATE_KEY, remove AGENTRT_DEVICE_TOKEN, and restart; or remove all of them, restart, and pair it in the dashboard, under Settings → Gateway.")
+		return p, false, ErrSettings.With("Set another key in AGENTRT_DEVICE_PRIVATE_KEY, remove AGENTRT_DEVICE_TOKEN and restart Wardroom. Or remove both, restart, and pair in the dashboard under Settings → Gateway.")
 	}
 	if !s.Shared {
-		return p, false, ErrNeedsToken.With("A new device has no token of its own until it is approved, and introduces itself with the shared one: set AGENTRT_GATEWAY_TOKEN and restart.")
+		return p, false, ErrNeedsToken.With("A new device uses the shared token until it is approved. Set AGENTRT_GATEWAY_TOKEN and restart Wardroom.")
 	}
 	v, err := s.Keys.Find()
 	if err != nil {
-		return p, false, s.unrotatable(ctx, err)
+		return p, false, s.rotateFault(ctx, err)
 	}
 	device, err := fresh(v)
 	if err != nil {
 		return p, false, err
 	}
-	device.place = next
+	device.place = placeNext
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		made = false
 		if err := tx.Lock(ctx, lockName); err != nil {
 			return err
 		}
-		is, then, err := all(ctx, tx)
+		current, next, err := load(ctx, tx)
 		switch {
-		case err != nil || then != nil:
+		case err != nil || next != nil:
 			return err
-		case is == nil:
+		case current == nil:
 			return ErrNone.With("%s", howToPair)
-		case is.admitted == "":
-			return ErrNotPaired.With("Nothing needs to be replaced: forget it and pair anew, in the dashboard under Settings → Gateway, to have another one.")
+		case current.admitted == "":
+			return ErrNotPaired.With("To get another device, forget this one in the dashboard under Settings → Gateway, and pair again.")
 		}
-		if _, err := is.open(v, s.Gateway); err != nil {
+		if _, err := current.open(v, s.Gateway); err != nil {
 			return ErrOtherKey.With("%s", unreadable(err))
 		}
 		made = true
@@ -247,64 +247,65 @@ func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) 
 		if err := insert(ctx, tx, *device, now, &now); err != nil {
 			return err
 		}
-		return event.Record(ctx, tx, now, event.Audit, "pairing.rotation_started", subject(is.device.ID), map[string]string{"next": device.device.ID})
+		return event.Record(ctx, tx, now, event.Audit, "pairing.rotation_started", subject(current.device.ID), map[string]string{"next": device.device.ID})
 	})
 	if err != nil {
 		return p, false, fmt.Errorf("store the next device: %w", err)
 	}
-	return s.after(ctx, made)
+	return s.applied(ctx, made)
 }
 
-// unrotatable says why nothing can be rotated without a key: there may be nothing.
-func (s *Service) unrotatable(ctx context.Context, cause error) error {
-	is, _, err := all(ctx, s.DB)
+// rotateFault returns the error for rotating without an encryption key: ErrNone if
+// there is no device either.
+func (s *Service) rotateFault(ctx context.Context, cause error) error {
+	current, _, err := load(ctx, s.DB)
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the device: %w", err)
-	case is == nil:
+	case current == nil:
 		return ErrNone.With("%s", howToPair)
 	}
 	return ErrOtherKey.With("%s", unreadable(cause))
 }
 
-// KeepPresent drops the device that was to replace the present one. It fails with
-// ErrNone when none was.
-func (s *Service) KeepPresent(ctx context.Context) (Pairing, error) {
+// CancelRotation discards the device that waits to replace the current one. It returns
+// ErrNone if there is none.
+func (s *Service) CancelRotation(ctx context.Context) (Pairing, error) {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, lockName); err != nil {
 			return err
 		}
-		_, then, err := all(ctx, tx)
+		_, next, err := load(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if then == nil {
-			return ErrNone.With("No device waits to replace another one.")
+		if next == nil {
+			return ErrNone.With("No device is waiting to replace the current one.")
 		}
-		if err := remove(ctx, tx, next); err != nil {
+		if err := remove(ctx, tx, placeNext); err != nil {
 			return err
 		}
-		return event.Record(ctx, tx, s.Now(), event.Audit, "pairing.rotation_stopped", subject(then.device.ID), nil)
+		return event.Record(ctx, tx, s.Now(), event.Audit, "pairing.rotation_stopped", subject(next.device.ID), nil)
 	})
 	if err != nil {
-		return Pairing{}, fmt.Errorf("keep the present device: %w", err)
+		return Pairing{}, fmt.Errorf("cancel the rotation: %w", err)
 	}
-	p, _, err := s.after(ctx, true)
+	p, _, err := s.applied(ctx, true)
 	return p, err
 }
 
-// Stored reads the device for a command that runs beside the service. The zero
-// Identity is none. It changes nothing.
+// Stored reads the device for a command that runs beside the server, without changing
+// anything. The zero Identity means that there is none.
 func Stored(ctx context.Context, q db.Queryer, keys vault.Source, address string) (gateway.Identity, error) {
-	is, _, err := all(ctx, q)
-	if err != nil || is == nil {
+	current, _, err := load(ctx, q)
+	if err != nil || current == nil {
 		return gateway.Identity{}, err
 	}
 	v, err := keys.Find()
 	if err != nil {
 		return gateway.Identity{}, fmt.Errorf("%s", unreadable(err)) //nolint:err113 // for people
 	}
-	id, err := is.open(v, address)
+	id, err := current.open(v, address)
 	if err != nil {
 		return gateway.Identity{}, fmt.Errorf("%s", unreadable(err)) //nolint:err113 // for people
 	}

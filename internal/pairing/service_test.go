@@ -30,7 +30,7 @@ const (
 	keyB   = "a-key-of-this-test-which-is-long-enough-B"
 )
 
-// runtimeOf is a gateway that takes in paired devices only.
+// runtimeOf returns a gateway that accepts only paired devices.
 func runtimeOf(t *testing.T) *demo.Runtime {
 	t.Helper()
 	r, err := demo.Start(context.Background(), demo.Options{Token: shared})
@@ -42,8 +42,7 @@ func runtimeOf(t *testing.T) *demo.Runtime {
 	return r
 }
 
-// process is one process of the service: a client, and the service that keeps
-// its device.
+// process is a replica: a client and the service that manages its device.
 type process struct {
 	*pairing.Service
 	t      *testing.T
@@ -53,7 +52,7 @@ type process struct {
 	ended  sync.WaitGroup
 }
 
-// record keeps what is written to it, from any goroutine.
+// record collects what is written to it, from any goroutine.
 type record struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -71,7 +70,7 @@ func (r *record) String() string {
 	return r.buf.String()
 }
 
-// start runs a process. change, when given, changes the service before it loads.
+// start runs a replica. change, if not nil, modifies the service before it loads.
 func start(t *testing.T, d *db.DB, r *demo.Runtime, change func(*pairing.Service, *gateway.Options)) *process {
 	t.Helper()
 	log := &record{}
@@ -94,7 +93,7 @@ func start(t *testing.T, d *db.DB, r *demo.Runtime, change func(*pairing.Service
 	}
 	p.Shared = opt.Token != ""
 	p.client, p.Runtime = client, client
-	client.OnDevice(p.Hear)
+	client.OnDeviceEvent(p.HandleEvent)
 	if err := p.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +115,7 @@ func (p *process) stop() {
 	p.ended.Wait()
 }
 
-// becomes waits until what is shown is as it should be.
+// becomes waits until the pairing satisfies ok.
 func (p *process) becomes(what string, ok func(pairing.Pairing) bool) pairing.Pairing {
 	p.t.Helper()
 	var is pairing.Pairing
@@ -140,12 +139,12 @@ func state(s pairing.State) func(pairing.Pairing) bool {
 	return func(p pairing.Pairing) bool { return p.State == s }
 }
 
-// admin is the context of somebody who may do this.
+// admin returns the context of a user who may manage the pairing.
 func admin(t *testing.T) context.Context {
 	return actor.With(t.Context(), actor.Actor{ID: "0199a0b4-5c00-7000-8000-000000000001", Name: "Ada", Role: actor.Admin})
 }
 
-// pair makes a device and has it approved.
+// pair creates a device and has it approved.
 func (p *process) pair(r *demo.Runtime) pairing.Pairing {
 	p.t.Helper()
 	if _, made, err := p.Start(admin(p.t)); err != nil || !made {
@@ -158,7 +157,7 @@ func (p *process) pair(r *demo.Runtime) pairing.Pairing {
 	return p.paired()
 }
 
-// paired waits until the device's token is kept and the connection is there.
+// paired waits until the device's token is stored and the connection is up.
 func (p *process) paired() pairing.Pairing {
 	p.t.Helper()
 	return p.becomes("paired", func(is pairing.Pairing) bool {
@@ -181,14 +180,14 @@ func (p *process) reconnects(r *demo.Runtime) gateway.Status {
 	return p.client.Status()
 }
 
-// From nothing to a connection with a token of its own, and back: each step is
-// what an operator on another machine than the runtime's has to rely on.
+// The whole life of a device: created, approved, connected with its own token, and
+// forgotten.
 func TestPairing(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		p := start(t, d, r, nil)
 		is := p.becomes("told that there is no device", func(is pairing.Pairing) bool { return is.Connection == gateway.Unpaired })
-		if is.State != pairing.None || is.Device != nil || !strings.Contains(is.Detail, "Pair this service") || strings.Contains(is.Detail, "/api/") {
+		if is.State != pairing.None || is.Device != nil || !strings.Contains(is.Detail, "Pair Wardroom") || strings.Contains(is.Detail, "/api/") {
 			t.Errorf("before it begins: %+v", is)
 		}
 		if _, made, err := p.Start(admin(t)); err != nil || !made {
@@ -217,7 +216,7 @@ func TestPairing(t *testing.T) {
 		}
 		p.stop()
 
-		p = start(t, d, r, func(_ *pairing.Service, o *gateway.Options) { o.Token = "" }) // the device's own will do
+		p = start(t, d, r, func(_ *pairing.Service, o *gateway.Options) { o.Token = "" }) // the device token is enough
 		if is = p.paired(); is.Auth != "device_token" {
 			t.Errorf("after a restart it shows the %s", is.Auth)
 		}
@@ -248,8 +247,8 @@ func count(t *testing.T, d *db.DB, kind string) (n int) {
 	return n
 }
 
-// A token that the gateway replaced, or took away with the device, must not lock
-// us out, and what is kept must be the one that works.
+// If the gateway replaces or revokes the token, Wardroom reconnects and stores the
+// token that works.
 func TestTokenIsReplaced(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
@@ -283,8 +282,8 @@ func sealed(t *testing.T, d *db.DB) (token string) {
 	return token
 }
 
-// On the gateway's own host nothing is approved: it must not be said that
-// something waits, or that the device is known there.
+// On the gateway's own host nothing needs approval: the pairing shows no pending
+// request and no approved device.
 func TestLocal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
@@ -294,7 +293,7 @@ func TestLocal(t *testing.T) {
 			t.Fatal(err)
 		}
 		is := p.becomes("local", state(pairing.Local))
-		if is.TokenSince != nil || !strings.Contains(is.Detail, "without an approval") {
+		if is.TokenSince != nil || !strings.Contains(is.Detail, "without approval") {
 			t.Errorf("it shows %+v", is)
 		}
 		if _, _, err := p.Rotate(admin(t)); err != nil {
@@ -306,8 +305,8 @@ func TestLocal(t *testing.T) {
 	})
 }
 
-// The key pair is replaced without a gap: the old one is used until the new one
-// may be.
+// The key pair is replaced without a gap: the old one is used until the new one is
+// approved.
 func TestRotate(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
@@ -329,10 +328,10 @@ func TestRotate(t *testing.T) {
 		if again, ok, err := p.Rotate(admin(t)); err != nil || ok || again.Next.Device.ID != is.Next.Device.ID {
 			t.Errorf("asked again: %+v, %t, %v", again.Next, ok, err)
 		}
-		if _, err := p.KeepPresent(admin(t)); err != nil {
+		if _, err := p.CancelRotation(admin(t)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.KeepPresent(admin(t)); !errors.Is(err, pairing.ErrNone) {
+		if _, err := p.CancelRotation(admin(t)); !errors.Is(err, pairing.ErrNone) {
 			t.Errorf("kept again: %v", err)
 		}
 		if _, _, err := p.Rotate(admin(t)); err != nil {
@@ -359,7 +358,7 @@ func TestRotate(t *testing.T) {
 	})
 }
 
-// Replicas are one device: what one of them is told, the others know.
+// All replicas share one device and learn of its changes.
 func TestReplicas(t *testing.T) {
 	d := dbtest.Open(t, dbtest.URL(t, db.Postgres))
 	r := runtimeOf(t)
@@ -406,8 +405,8 @@ func TestReplicas(t *testing.T) {
 	})
 }
 
-// A service that is to have operator.admin too goes on with what is approved: its
-// agents need none of that. Both connections are one device, with one approval.
+// A service that requests operator.admin in addition keeps working with what is
+// approved. Both connections share one device and one approval.
 func TestMoreScopes(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)

@@ -9,13 +9,13 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// The places of a device.
+// The values of the column place.
 const (
-	current = "current"
-	next    = "next"
+	placeCurrent = "current"
+	placeNext    = "next"
 )
 
-// lockName makes the transactions that write devices run one after the other.
+// lockName is the lock that serializes transactions which write devices.
 const lockName = "pairing"
 
 const columns = `place, device_id, public_key, sealed_key, sealed_token, token_at, gateway, made_at, admitted, admitted_at, replaced_id, answer`
@@ -32,22 +32,22 @@ func scan(row db.Row) (r stored, err error) {
 	return r, json.Unmarshal([]byte(said), &r.answer)
 }
 
-// all reads the devices: the current one and the next, each nil when there is none.
-func all(ctx context.Context, q db.Queryer) (is, then *stored, err error) {
+// load reads the current and the next device; each is nil if there is none.
+func load(ctx context.Context, q db.Queryer) (current, next *stored, err error) {
 	rows, err := q.Query(ctx, `SELECT `+columns+` FROM pairing_devices ORDER BY place`)
 	list, err := db.All(rows, err, scan)
 	for i := range list {
-		if list[i].place == current {
-			is = &list[i]
+		if list[i].place == placeCurrent {
+			current = &list[i]
 		} else {
-			then = &list[i]
+			next = &list[i]
 		}
 	}
-	return is, then, err
+	return current, next, err
 }
 
-// insert adds a device. askAt is when it is to be introduced, nil for one that
-// the client itself shows.
+// insert adds a device. askAt is when to connect with it first; nil for the current
+// device, which the client uses.
 func insert(ctx context.Context, tx *db.Tx, r stored, now time.Time, askAt *time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO pairing_devices (`+columns+`, ask_at) VALUES (?, ?, ?, ?, '', NULL, '', ?, '', NULL, '', '{}', ?)`,
@@ -55,26 +55,26 @@ func insert(ctx context.Context, tx *db.Tx, r stored, now time.Time, askAt *time
 	return err
 }
 
-// setToken stores the token of a device, or that there is none.
+// setToken stores the token of a device, or removes it.
 func setToken(ctx context.Context, tx *db.Tx, place, sealed, gateway string, at *clock.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE pairing_devices SET sealed_token = ?, gateway = ?, token_at = ? WHERE place = ?`, sealed, gateway, at, place)
 	return err
 }
 
-// setAdmitted notes how the gateway let a device in.
+// setAdmitted stores how the gateway accepted a device.
 func setAdmitted(ctx context.Context, tx *db.Tx, place string, how State, at time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE pairing_devices SET admitted = ?, admitted_at = ? WHERE place = ?`, string(how), clock.At(at), place)
 	return err
 }
 
-// setSealed stores the secrets of a device anew.
+// setSealed replaces the encrypted secrets of a device.
 func setSealed(ctx context.Context, tx *db.Tx, place, sealedKey, sealedToken string) error {
 	_, err := tx.Exec(ctx, `UPDATE pairing_devices SET sealed_key = ?, sealed_token = ? WHERE place = ?`, sealedKey, sealedToken, place)
 	return err
 }
 
-// claimNext takes the turn to introduce the next device, until a time; false when
-// there is none, or it is not due, or another process has taken the turn.
+// claimNext claims the next device until the given time, to connect with it. It returns
+// false if there is none, it is not due, or another replica has claimed it.
 func claimNext(ctx context.Context, tx *db.Tx, now, until time.Time) (r stored, ok bool, err error) {
 	r, err = scan(tx.QueryRow(ctx, `
 		UPDATE pairing_devices SET ask_at = ? WHERE place = 'next' AND ask_at <= ? RETURNING `+columns, until, now))
@@ -84,7 +84,7 @@ func claimNext(ctx context.Context, tx *db.Tx, now, until time.Time) (r stored, 
 	return r, err == nil, err
 }
 
-// setAnswer notes what the gateway said of the next device.
+// setAnswer stores the gateway's response to the next device, and when to try again.
 func setAnswer(ctx context.Context, tx *db.Tx, deviceID string, a answer, askAt time.Time) error {
 	said, err := json.Marshal(a)
 	if err != nil {
@@ -96,7 +96,7 @@ func setAnswer(ctx context.Context, tx *db.Tx, deviceID string, a answer, askAt 
 
 // promote makes the next device the current one.
 func promote(ctx context.Context, tx *db.Tx, deviceID, replaced string) error {
-	if err := remove(ctx, tx, current); err != nil {
+	if err := remove(ctx, tx, placeCurrent); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `

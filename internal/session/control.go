@@ -19,7 +19,7 @@ import (
 // Controls is the part of the gateway that acts on sessions.
 type Controls interface {
 	Sent(ctx context.Context, sessionKey, runID string) (bool, error)
-	Say(ctx context.Context, s gateway.Saying) error
+	SendMessage(ctx context.Context, m gateway.OutgoingMessage) error
 	StopSession(ctx context.Context, sessionKey, runID string) ([]string, error)
 }
 
@@ -88,7 +88,7 @@ func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 		}
 	}
 	if !has {
-		if err := s.Controls.Say(ctx, gateway.Saying{SessionKey: key, Text: text, RunID: id}); err != nil {
+		if err := s.Controls.SendMessage(ctx, gateway.OutgoingMessage{SessionKey: key, Text: text, RunID: id}); err != nil {
 			return Sent{}, s.unsent(ctx, err, key, told)
 		}
 	}

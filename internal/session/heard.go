@@ -149,7 +149,7 @@ func (m *mirror) apply(change gateway.SessionChange, came time.Time) {
 	k := &known{Session: change.Row, stamp: change.Stamp, asOf: clock.At(came), came: came, epoch: m.epoch}
 	if was != nil {
 		k.asOf = latest(k.asOf, was.asOf)
-		if was.ID == k.ID && !change.Anew {
+		if was.ID == k.ID && !change.Reset {
 			k.LastMessage, k.said = was.LastMessage, was.said
 		}
 	}

@@ -131,7 +131,7 @@ func TestRowsOfEvents(t *testing.T) {
 			r.push(changeOf(g))
 			last("just now")
 			anew := changeOf(g)
-			anew.Row.LastMessage, anew.Anew = "", true
+			anew.Row.LastMessage, anew.Reset = "", true
 			r.push(anew)
 			last("")
 			r.push(gateway.SessionChange{Key: g.Key, Said: "without a row"})

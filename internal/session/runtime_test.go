@@ -158,9 +158,9 @@ func (r *runtime) TurnsBefore(context.Context, string, int, int64, int64, int64)
 	return r.page, nil
 }
 
-func (r *runtime) Heard(e gateway.Event) (gateway.Heard, bool) {
+func (r *runtime) MessageEvent(e gateway.Event) (gateway.MessageEvent, bool) {
 	key, ok := e.MessageOf()
-	return gateway.Heard{SessionKey: key, Turn: gateway.Turn{Role: "assistant", Seq: e.Seq}}, ok
+	return gateway.MessageEvent{SessionKey: key, Turn: gateway.Turn{Role: "assistant", Seq: e.Seq}}, ok
 }
 
 var began = clock.At(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) // where synctest's clock begins

@@ -22,7 +22,7 @@ type Runtime interface {
 	Usage(ctx context.Context) (gateway.SessionUsage, error)
 	Turns(ctx context.Context, sessionKey string, limit int, offset int64) (gateway.TurnPage, error)
 	TurnsBefore(ctx context.Context, sessionKey string, limit int, offset, total, seq int64) (gateway.TurnPage, error)
-	Heard(e gateway.Event) (gateway.Heard, bool)
+	MessageEvent(e gateway.Event) (gateway.MessageEvent, bool)
 }
 
 // Service shows the sessions. Nothing is read until Run; its exported fields

@@ -53,7 +53,7 @@ func (g *signs) note(key string, at time.Time) {
 
 // heard notes what an event tells of a run.
 func (g *signs) heard(e gateway.Event, now time.Time) {
-	if key, ok := e.Sign(); ok {
+	if key, ok := e.Activity(); ok {
 		g.note(key, now)
 	}
 }

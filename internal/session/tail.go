@@ -102,7 +102,7 @@ func (s *Service) hear(e gateway.Event, windows map[string]*told) {
 		w.missed = true
 		return
 	}
-	heard, ok := s.Runtime.Heard(e)
+	heard, ok := s.Runtime.MessageEvent(e)
 	if !ok {
 		w.missed = true
 		return

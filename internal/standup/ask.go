@@ -471,4 +471,4 @@ func (m *meeting) pause(ctx context.Context, why error) error {
 
 // gatewayAway reports whether a request failed because the gateway was unavailable,
 // so that it can be retried.
-func gatewayAway(err error) bool { return gateway.Away(err) }
+func gatewayAway(err error) bool { return gateway.IsUnavailable(err) }

@@ -101,7 +101,7 @@ func (r *runtime) TurnsBefore(ctx context.Context, key string, limit int, offset
 	return r.Turns(ctx, key, limit, offset)
 }
 
-func (r *runtime) Kept(_ context.Context, key string, limit int) ([]gateway.Turn, error) {
+func (r *runtime) RawTurns(_ context.Context, key string, limit int) ([]gateway.Turn, error) {
 	r.kept++
 	if r.unkept {
 		return nil, gateway.ErrRefused.With("It does not have the method.")

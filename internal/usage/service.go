@@ -18,7 +18,7 @@ import (
 // Runtime is the part of the gateway that the ledger needs.
 type Runtime interface {
 	Turns(ctx context.Context, sessionKey string, limit int, offset int64) (gateway.TurnPage, error)
-	Kept(ctx context.Context, sessionKey string, limit int) ([]gateway.Turn, error)
+	RawTurns(ctx context.Context, sessionKey string, limit int) ([]gateway.Turn, error)
 	TurnsBefore(ctx context.Context, sessionKey string, limit int, offset, total, seq int64) (gateway.TurnPage, error)
 	Models(ctx context.Context) ([]gateway.Model, error)
 }

@@ -106,7 +106,7 @@ const alongside = 20
 // people read it, and says from which row on they are all there: never where the
 // gateway cannot tell them. It is false when they may be of another transcript.
 func (s *Service) unhide(ctx context.Context, row *gateway.Session, shown []gateway.Turn, newest int64) (all []gateway.Turn, whole int64, ours bool, err error) {
-	kept, err := s.Runtime.Kept(ctx, row.Key, int(min(newest, turnPage))+alongside)
+	kept, err := s.Runtime.RawTurns(ctx, row.Key, int(min(newest, turnPage))+alongside)
 	if errors.Is(err, gateway.ErrRefused) || err == nil && (len(kept) == 0 || kept[0].Seq == 0) {
 		return shown, math.MaxInt64, true, nil // what they used is in the runtime's totals
 	}

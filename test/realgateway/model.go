@@ -348,7 +348,7 @@ func shell(lines []string) *toolCall {
 // handedOver is what an agent does that is handed a task: it says that it has
 // begun, as the message shows, and in the same way that it is done.
 func handedOver(prompt string) *toolCall {
-	if !strings.HasPrefix(prompt, "You are handed the task ") && !strings.Contains(prompt, "\nYou are handed the task ") && !strings.Contains(prompt, "] You are handed the task ") {
+	if !strings.HasPrefix(prompt, "You are assigned task ") && !strings.Contains(prompt, "\nYou are assigned task ") && !strings.Contains(prompt, "] You are assigned task ") {
 		return nil
 	}
 	var lines []string

@@ -365,7 +365,7 @@ describe('without a gateway', () => {
       contentType: 'application/problem+json',
       body: JSON.stringify({
         status: 503,
-        title: 'The agent runtime cannot be reached.',
+        title: 'Wardroom could not reach the gateway.',
         code: 'gateway_unreachable',
         detail: 'Nobody answers there.',
       }),

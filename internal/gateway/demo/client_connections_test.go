@@ -62,7 +62,7 @@ func TestClientTwoConnections(t *testing.T) {
 		return true
 	})
 	works(t, c, "run-1")
-	if err := c.Say(t.Context(), gateway.Saying{SessionKey: "agent:cto:test", Text: "hi", RunID: "said"}); err != nil {
+	if err := c.SendMessage(t.Context(), gateway.OutgoingMessage{SessionKey: "agent:cto:test", Text: "hi", RunID: "said"}); err != nil {
 		t.Error(err)
 	}
 	if err := schedules(t, c); err != nil {
@@ -158,13 +158,13 @@ func TestClientRunConnectionDown(t *testing.T) {
 	r.Bar(Plain)
 	eventually(t, "the loss is noticed", func() bool { return c.Status().State == gateway.Unreachable })
 	_, start := c.Start(t.Context(), gateway.Question{RunID: "run-1", AgentID: "cto", SessionKey: "agent:cto:test", Message: "hi"})
-	say := c.Say(t.Context(), gateway.Saying{SessionKey: "agent:cto:test", Text: "hi", RunID: "said"})
+	say := c.SendMessage(t.Context(), gateway.OutgoingMessage{SessionKey: "agent:cto:test", Text: "hi", RunID: "said"})
 	brief, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, await := c.Await(brief)
 	for name, err := range map[string]error{"Start": start, "Say": say, "Await": await} {
 		f := fault.Of(err)
-		if !gateway.Away(err) || errors.Is(err, gateway.ErrUnsure) || f.RetryAfter <= 0 || !strings.Contains(f.Detail, "starts runs") {
+		if !gateway.IsUnavailable(err) || errors.Is(err, gateway.ErrUnsure) || f.RetryAfter <= 0 || !strings.Contains(f.Detail, "starts runs") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -288,7 +288,7 @@ func TestClientTwoConnectionsInAStorm(t *testing.T) {
 				}
 				id := strings.Repeat("r", n+1) + time.Now().Format("150405.000000000")
 				_, err := c.Start(t.Context(), gateway.Question{RunID: id, AgentID: "cto", SessionKey: "agent:cto:" + id, Message: "hi"})
-				if err != nil && !gateway.Away(err) {
+				if err != nil && !gateway.IsUnavailable(err) {
 					t.Errorf("in the storm: %v", err)
 				}
 			}
@@ -352,7 +352,7 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	c, heard := hearing(t, r, withAdmin, func(o *gateway.Options) { o.Backoff.Max = 20 * time.Millisecond })
-	c.Become(gateway.Identity{Key: keyOf(1)})
+	c.SetIdentity(gateway.Identity{Key: keyOf(1)})
 	eventually(t, "it asks", func() bool { return c.Status().Pairing != nil })
 	asked, pending := r.Calls("connect"), r.Pending()
 	eventually(t, "it asks again", func() bool {
@@ -382,7 +382,7 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 		t.Errorf("heard %+v, pending %+v", heard(), r.Pending())
 	}
 	// Another device takes the place of both.
-	c.Become(gateway.Identity{Key: keyOf(2)})
+	c.SetIdentity(gateway.Identity{Key: keyOf(2)})
 	eventually(t, "the other device asks", func() bool { return len(r.Pending()) == 1 && c.Status().Pairing != nil })
 	if q := r.Pending()[0]; len(q.Scopes) != 3 || q.DeviceID == pending[0].DeviceID {
 		t.Errorf("the other device asks for %+v", q)
@@ -400,13 +400,13 @@ func TestClientScopeUpgrade(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	before, _ := hearing(t, r)
-	before.Become(gateway.Identity{Key: keyOf(1)})
+	before.SetIdentity(gateway.Identity{Key: keyOf(1)})
 	eventually(t, "it asks", func() bool { return len(r.Pending()) == 1 })
 	r.Approve(r.Pending()[0].ID)
 	as(t, before, keyOf(1))
 
 	c, _ := hearing(t, r, withAdmin)
-	c.Become(gateway.Identity{Key: keyOf(1)})
+	c.SetIdentity(gateway.Identity{Key: keyOf(1)})
 	s := in(t, c, gateway.MissingScopes)
 	if s.ConnectedAt == nil || s.Pairing == nil || !slices.Equal(s.MissingScopes, []string{scopeAdmin}) || !slices.Equal(s.ScopesGranted, []string{scopeRead, scopeWrite}) {
 		t.Errorf("status %+v", s)
@@ -438,7 +438,7 @@ func TestClientTwoConnectionsWithANewToken(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	c, _ := hearing(t, r, withAdmin)
-	c.Become(gateway.Identity{Key: keyOf(1)})
+	c.SetIdentity(gateway.Identity{Key: keyOf(1)})
 	eventually(t, "it asks", func() bool { return len(r.Pending()) == 1 })
 	r.Approve(r.Pending()[0].ID)
 	s := as(t, c, keyOf(1))
@@ -465,7 +465,7 @@ func TestDoctorTwoConnections(t *testing.T) {
 	t.Run("both are well", func(t *testing.T) {
 		r := ticking(t, Options{})
 		found := examined(t, options(r))
-		if saw := scopes(found).Saw; !found.Healthy || !strings.Contains(saw, "starts runs, is granted operator.read, operator.write and not operator.admin") {
+		if saw := scopes(found).Saw; !found.Healthy || !strings.Contains(saw, "starts runs, has operator.read, operator.write without operator.admin") {
 			t.Errorf("found %+v, saw %q", found.Failure, saw)
 		}
 		eventually(t, "both are gone", func() bool { return r.Connections() == 0 })
@@ -487,7 +487,7 @@ func TestDoctorTwoConnections(t *testing.T) {
 		examined(t, gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: patience, DeviceKey: o.DeviceKey})
 		r.Approve(r.Pending()[0].ID)
 		found := examined(t, o)
-		if f := found.Failure; f == nil || f.Layer != gateway.LayerPairing || !strings.Contains(f.Cause, "agents are asked and watched") {
+		if f := found.Failure; f == nil || f.Layer != gateway.LayerPairing || !strings.Contains(f.Cause, "only schedules cannot be changed") {
 			t.Errorf("found %+v", f)
 		}
 		if pending := r.Pending(); len(pending) != 1 || !Admin(pending[0].Scopes) {

@@ -22,10 +22,10 @@ func keyOf(n byte) ed25519.PrivateKey {
 
 // hearing is a client whose news are kept, and who does not try again by itself
 // where only a person can help.
-func hearing(t *testing.T, r *Runtime, change ...func(*gateway.Options)) (*gateway.Client, func() []gateway.DeviceNews) {
+func hearing(t *testing.T, r *Runtime, change ...func(*gateway.Options)) (*gateway.Client, func() []gateway.DeviceEvent) {
 	t.Helper()
 	var mu sync.Mutex
-	var heard []gateway.DeviceNews
+	var heard []gateway.DeviceEvent
 	o := gateway.Options{
 		URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: patience,
 		Backoff: gateway.Backoff{Min: 2 * time.Millisecond, Max: time.Hour, Quick: 10 * time.Millisecond, Pairing: 5 * time.Millisecond},
@@ -37,7 +37,7 @@ func hearing(t *testing.T, r *Runtime, change ...func(*gateway.Options)) (*gatew
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.OnDevice(func(n gateway.DeviceNews) {
+	c.OnDeviceEvent(func(n gateway.DeviceEvent) {
 		mu.Lock()
 		defer mu.Unlock()
 		heard = append(heard, n)
@@ -51,7 +51,7 @@ func hearing(t *testing.T, r *Runtime, change ...func(*gateway.Options)) (*gatew
 			t.Error(err)
 		}
 	})
-	return c, func() []gateway.DeviceNews {
+	return c, func() []gateway.DeviceEvent {
 		mu.Lock()
 		defer mu.Unlock()
 		return slices.Clone(heard)
@@ -84,7 +84,7 @@ func TestClientBecomes(t *testing.T) {
 	r.RequirePairing(true)
 	c, _ := hearing(t, r)
 	in(t, c, gateway.Unpaired) // as none; the next attempt is an hour away
-	c.Become(gateway.Identity{Key: keyOf(1)})
+	c.SetIdentity(gateway.Identity{Key: keyOf(1)})
 	late := time.Now().Add(patience)
 	for len(r.Pending()) == 0 || c.Status().Pairing == nil {
 		if time.Now().After(late) {
@@ -95,16 +95,16 @@ func TestClientBecomes(t *testing.T) {
 	r.Approve(r.Pending()[0].ID)
 	as(t, c, keyOf(1))
 	made := c.Connections()
-	c.Become(gateway.Identity{Key: keyOf(1), Token: "another-token-0123456789"})
+	c.SetIdentity(gateway.Identity{Key: keyOf(1), Token: "another-token-0123456789"})
 	if c.Connections() != made || c.Status().State != gateway.Connected {
 		t.Error("another token ended the connection")
 	}
 	r.RequirePairing(false)
-	c.Become(gateway.Identity{Key: keyOf(2)})
+	c.SetIdentity(gateway.Identity{Key: keyOf(2)})
 	if s := as(t, c, keyOf(2)); s.Auth != "token" {
 		t.Errorf("as another device it shows the %s", s.Auth)
 	}
-	c.Become(gateway.Identity{})
+	c.SetIdentity(gateway.Identity{})
 	as(t, c, nil)
 	works(t, c, "run-after")
 }
@@ -117,10 +117,10 @@ func TestClientTellsOfItsDevice(t *testing.T) {
 	c, heard := hearing(t, r)
 	key := keyOf(1)
 	id := (&machine{key: key}).id()
-	c.Become(gateway.Identity{Key: key})
+	c.SetIdentity(gateway.Identity{Key: key})
 	in(t, c, gateway.Unpaired)
 	late := time.Now().Add(patience)
-	until := func(what string, ok func([]gateway.DeviceNews) bool) {
+	until := func(what string, ok func([]gateway.DeviceEvent) bool) {
 		t.Helper()
 		for !ok(heard()) {
 			if time.Now().After(late) {
@@ -129,9 +129,9 @@ func TestClientTellsOfItsDevice(t *testing.T) {
 			<-time.After(time.Millisecond)
 		}
 	}
-	last := func(kind gateway.NewsKind, token string) func([]gateway.DeviceNews) bool {
-		return func(all []gateway.DeviceNews) bool {
-			return len(all) > 0 && all[len(all)-1] == gateway.DeviceNews{DeviceID: id, Kind: kind, Token: token}
+	last := func(kind gateway.DeviceEventKind, token string) func([]gateway.DeviceEvent) bool {
+		return func(all []gateway.DeviceEvent) bool {
+			return len(all) > 0 && all[len(all)-1] == gateway.DeviceEvent{DeviceID: id, Kind: kind, Token: token}
 		}
 	}
 	for len(r.Pending()) == 0 {
@@ -154,9 +154,9 @@ func TestClientTellsOfItsDevice(t *testing.T) {
 		t.Errorf("that the first one was refused was told %d times: %+v", refused, heard())
 	}
 	r.RequirePairing(false)
-	c.Become(gateway.Identity{Key: keyOf(3)})
+	c.SetIdentity(gateway.Identity{Key: keyOf(3)})
 	as(t, c, keyOf(3))
-	if all := heard(); all[len(all)-1].Kind != gateway.LetInAsLocal || all[len(all)-1].Token != "" {
+	if all := heard(); all[len(all)-1].Kind != gateway.AcceptedLocally || all[len(all)-1].Token != "" {
 		t.Errorf("at last it heard %+v", all[len(all)-1])
 	}
 }

@@ -127,12 +127,12 @@ func TestClientRetryAfter(t *testing.T) {
 func TestClientCertificateWithoutNames(t *testing.T) {
 	r := open(t, Options{TLS: true})
 	s := in(t, impatient(t, r), gateway.Untrusted)
-	for _, want := range []string{"holds no names", "AGENTRT_GATEWAY_TLS_PIN=" + s.Certificate.Fingerprint} {
+	for _, want := range []string{"contains no names", "AGENTRT_GATEWAY_TLS_PIN=" + s.Certificate.Fingerprint} {
 		if !strings.Contains(s.LastError, want) {
 			t.Errorf("says %q, want %q in it", s.LastError, want)
 		}
 	}
-	if strings.Contains(s.LastError, "name that it holds") || strings.Contains(s.LastError, "not for that name") {
+	if strings.Contains(s.LastError, "valid for") || strings.Contains(s.LastError, "not for this name") {
 		t.Errorf("says %q of a certificate without names", s.LastError)
 	}
 }
@@ -143,7 +143,7 @@ func TestClientLockedOut(t *testing.T) {
 	r := open(t, Options{})
 	r.LockOut(time.Minute)
 	s := in(t, impatient(t, r), gateway.Unauthorized)
-	for _, want := range []string{"per address", "may be right"} {
+	for _, want := range []string{"all clients at the address", "may be correct"} {
 		if !strings.Contains(s.LastError, want) {
 			t.Errorf("says %q, want %q in it", s.LastError, want)
 		}

@@ -22,7 +22,7 @@ func TestClientStopsWhatItBeganBefore(t *testing.T) {
 	for _, run := range []string{"run-0", "run-1", "run-2"} {
 		ask(t, before, run, "agent:cto:Test")
 	}
-	if err := before.Say(t.Context(), gateway.Saying{SessionKey: "agent:cto:other", Text: "hi", RunID: "said"}); err != nil {
+	if err := before.SendMessage(t.Context(), gateway.OutgoingMessage{SessionKey: "agent:cto:other", Text: "hi", RunID: "said"}); err != nil {
 		t.Fatal(err)
 	}
 	if stopped, err := now.Stop(t.Context(), "agent:cto:Test", "run-1"); err != nil || !stopped {

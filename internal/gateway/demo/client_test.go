@@ -207,7 +207,7 @@ func TestClientSlow(t *testing.T) {
 	}
 	r.Hang("connect", true)
 	late := impatient(t, r, func(o *gateway.Options) { o.Timeout = shortTimeout })
-	if s := in(t, late, gateway.Slow); !strings.Contains(s.LastError, "did not answer our introduction") {
+	if s := in(t, late, gateway.Slow); !strings.Contains(s.LastError, "did not complete the handshake") {
 		t.Errorf("says %q", s.LastError)
 	}
 	r.Heal()
@@ -277,17 +277,17 @@ func TestClientAccess(t *testing.T) {
 		state gateway.State
 		says  string
 	}{
-		"other protocol": {func(r *Runtime) { r.Speak(5) }, gateway.Unreachable, "speaks protocol 5"},
-		"older protocol": {func(r *Runtime) { r.Speak(3) }, gateway.Unreachable, "speaks protocol 3"},
+		"other protocol": {func(r *Runtime) { r.Speak(5) }, gateway.Unreachable, "uses protocol 5"},
+		"older protocol": {func(r *Runtime) { r.Speak(3) }, gateway.Unreachable, "uses protocol 3"},
 		"fewer scopes":   {func(r *Runtime) { r.Withhold(scopeWrite) }, gateway.MissingScopes, "operator.write"},
-		"locked out":     {func(r *Runtime) { r.LockOut(time.Minute) }, gateway.Unauthorized, "has locked this address out"},
+		"locked out":     {func(r *Runtime) { r.LockOut(time.Minute) }, gateway.Unauthorized, "has locked out this address"},
 		"starting":       {func(r *Runtime) { r.Starting(true) }, gateway.Unreachable, "starting"},
 		"web page":       {func(r *Runtime) { r.Front(PageDoor) }, gateway.Unreachable, "HTTP 200"},
 		"bad gateway":    {func(r *Runtime) { r.Front(BrokenDoor) }, gateway.Unreachable, "HTTP 502"},
 		"busy":           {func(r *Runtime) { r.Front(BusyDoor) }, gateway.Unreachable, "503"},
 		"moved":          {func(r *Runtime) { r.Front(MovedDoor) }, gateway.Unreachable, "redirects"},
 		"proxy":          {func(r *Runtime) { r.Front(ProxyDoor) }, gateway.Unreachable, "Proxy client attribution"},
-		"reset":          {func(r *Runtime) { r.Front(ResetDoor) }, gateway.Unreachable, "hung up"},
+		"reset":          {func(r *Runtime) { r.Front(ResetDoor) }, gateway.Unreachable, "closed the connection"},
 		"mute":           {func(r *Runtime) { r.Front(MuteDoor) }, gateway.Slow, "did not answer within"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -199,30 +199,30 @@ func below() map[string]ailment {
 			inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) {
 				o.URL, o.HTTP = "ws://gateway.invalid:18789", unresolved()
 			},
-			layer: gateway.LayerDNS, cause: "gateway.invalid cannot be resolved", fix: "AGENTRT_GATEWAY_URL",
+			layer: gateway.LayerDNS, cause: "Could not resolve the name gateway.invalid", fix: "AGENTRT_GATEWAY_URL",
 		},
-		"nothing listens":                       {inject: address(closedPort), layer: gateway.LayerTCP, cause: "Nothing listens", fix: "Start the gateway"},
+		"nothing listens":                       {inject: address(closedPort), layer: gateway.LayerTCP, cause: "connection refused", fix: "Start the gateway"},
 		"the port of something else":            {inject: address(says("SSH-2.0-OpenSSH_9.9\r\n")), layer: gateway.LayerHTTP, cause: "does not speak HTTP", fix: "correct the port"},
-		"the port of another web server":        {inject: front(PageDoor), layer: gateway.LayerUpgrade, cause: "answers HTTP 200 and does not open a WebSocket", fix: "AGENTRT_GATEWAY_URL"},
-		"ws:// to a gateway with TLS":           {serve: withTLS, inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.URL = strings.Replace(r.URL(), "https", "ws", 1) }, layer: gateway.LayerTLS, cause: "speaks TLS", fix: "AGENTRT_GATEWAY_URL=wss://127.0.0.1"},
+		"the port of another web server":        {inject: front(PageDoor), layer: gateway.LayerUpgrade, cause: "answered HTTP 200 instead of opening a WebSocket", fix: "AGENTRT_GATEWAY_URL"},
+		"ws:// to a gateway with TLS":           {serve: withTLS, inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.URL = strings.Replace(r.URL(), "https", "ws", 1) }, layer: gateway.LayerTLS, cause: "requires TLS", fix: "AGENTRT_GATEWAY_URL=wss://127.0.0.1"},
 		"wss:// to a gateway without TLS":       {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.URL = strings.Replace(r.URL(), "http", "wss", 1) }, layer: gateway.LayerTLS, cause: "does not speak TLS", fix: "Use ws://"},
 		"a certificate that nobody vouches for": {serve: withTLS, layer: gateway.LayerTLS, cause: "is not trusted", fix: "set AGENTRT_GATEWAY_TLS_PIN="},
 		"another certificate than the pinned one": {
 			serve: withTLS, inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Pins = fingerprints(7) },
-			layer: gateway.LayerTLS, cause: "not one of AGENTRT_GATEWAY_TLS_PIN", fix: "Compare the fingerprint",
+			layer: gateway.LayerTLS, cause: "does not match AGENTRT_GATEWAY_TLS_PIN", fix: "Compare the fingerprint",
 		},
-		"an expired certificate":               {inject: func(t *testing.T, _ *Runtime, o *gateway.Options) { expired(t, o) }, layer: gateway.LayerTLS, cause: "it is not valid now", fix: "AGENTRT_GATEWAY_TLS_PIN="},
+		"an expired certificate":               {inject: func(t *testing.T, _ *Runtime, o *gateway.Options) { expired(t, o) }, layer: gateway.LayerTLS, cause: "it is valid only from", fix: "AGENTRT_GATEWAY_TLS_PIN="},
 		"a gateway that is starting":           {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Starting(true) }, layer: gateway.LayerHTTP, cause: "is starting", fix: "Wait"},
-		"a proxy that knows no upgrades":       {inject: func(t *testing.T, r *Runtime, o *gateway.Options) { o.URL = deaf(t, r) }, layer: gateway.LayerUpgrade, cause: "does not open a WebSocket", fix: "must pass upgrades"},
-		"a proxy whose gateway is away":        {inject: front(BrokenDoor), layer: gateway.LayerHTTP, cause: "the gateway behind it is away (HTTP 502)", fix: "Start the gateway"},
+		"a proxy that knows no upgrades":       {inject: func(t *testing.T, r *Runtime, o *gateway.Options) { o.URL = deaf(t, r) }, layer: gateway.LayerUpgrade, cause: "instead of opening a WebSocket", fix: "supports WebSockets"},
+		"a proxy whose gateway is away":        {inject: front(BrokenDoor), layer: gateway.LayerHTTP, cause: "the gateway behind it is unavailable (HTTP 502)", fix: "Start the gateway"},
 		"a proxy that cannot take more":        {inject: front(BusyDoor), layer: gateway.LayerHTTP, cause: "HTTP 503", fix: "Wait"},
-		"a redirect":                           {inject: front(MovedDoor), layer: gateway.LayerHTTP, cause: "redirects", fix: "to the gateway itself"},
-		"a proxy that the gateway distrusts":   {inject: front(ProxyDoor), layer: gateway.LayerHTTP, cause: "refuses the proxy", fix: "gateway.trustedProxies"},
+		"a redirect":                           {inject: front(MovedDoor), layer: gateway.LayerHTTP, cause: "redirects", fix: "to the gateway's own address"},
+		"a proxy that the gateway distrusts":   {inject: front(ProxyDoor), layer: gateway.LayerHTTP, cause: "rejected the proxy", fix: "gateway.trustedProxies"},
 		"a listener that says nothing":         {inject: mute, layer: gateway.LayerHTTP, cause: "did not answer within 3s", fix: "load of the gateway's host"},
 		"a listener that says nothing to TLS":  {serve: withTLS, inject: mute, layer: gateway.LayerTLS, cause: "did not answer within 3s", fix: "load of the gateway's host"},
-		"somebody who hangs up":                {inject: front(ResetDoor), layer: gateway.LayerHTTP, cause: "hung up", fix: "gateway.trustedProxies"},
+		"somebody who hangs up":                {inject: front(ResetDoor), layer: gateway.LayerHTTP, cause: "closed the connection", fix: "gateway.trustedProxies"},
 		"a gateway that takes and is frozen":   {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Freeze(true); o.Timeout = shortTimeout }, layer: gateway.LayerHTTP, cause: "did not answer within", fix: "load of the gateway's host"},
-		"an upgrade that is torn in its midst": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Tear("connect.challenge", true) }, layer: gateway.LayerChallenge, cause: "hung up: it never began the handshake", fix: "its log"},
+		"an upgrade that is torn in its midst": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Tear("connect.challenge", true) }, layer: gateway.LayerChallenge, cause: "closed the connection: it did not start the handshake", fix: "its log"},
 	}
 }
 
@@ -232,19 +232,19 @@ func above() map[string]ailment {
 	return map[string]ailment{
 		"a wrong token": {
 			inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Token = "another-token-of-some-length" },
-			layer:  gateway.LayerAuth, cause: "refused our token", fix: "gateway.auth.token",
+			layer:  gateway.LayerAuth, cause: "rejected the shared token", fix: "gateway.auth.token",
 		},
 		"no token": {
 			inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Token = "" },
-			layer:  gateway.LayerAuth, cause: "wants a token and none is set", fix: "Set AGENTRT_GATEWAY_TOKEN",
+			layer:  gateway.LayerAuth, cause: "requires a token, but none is set", fix: "Set AGENTRT_GATEWAY_TOKEN",
 		},
 		"a lock-out": {
 			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.LockOut(time.Minute) },
-			layer:  gateway.LayerAuth, cause: "locked this address out", fix: "what else connects from this address",
+			layer:  gateway.LayerAuth, cause: "locked out this address", fix: "other clients at this address",
 		},
 		"a device that is not approved": {
 			inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { as(r, o) },
-			layer:  gateway.LayerPairing, cause: "waits for approval of this device", fix: "openclaw devices approve ",
+			layer:  gateway.LayerPairing, cause: "is waiting for approval", fix: "openclaw devices approve ",
 		},
 		"no device where one is wanted": {
 			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.RequirePairing(true) },
@@ -254,29 +254,29 @@ func above() map[string]ailment {
 			as(r, o)
 			pair(t, r, *o)
 			o.Scopes = append(o.Scopes, scopeAdmin)
-		}, layer: gateway.LayerPairing, cause: "is approved for operator.read, operator.write and asks for", fix: "openclaw devices approve "},
+		}, layer: gateway.LayerPairing, cause: "is approved for operator.read, operator.write and requests", fix: "openclaw devices approve "},
 		"a scope that is withheld": {
 			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Withhold(scopeWrite) },
-			layer:  gateway.LayerScopes, cause: "granted operator.read and not operator.write. That is needed for: asking agents", fix: "AGENTRT_GATEWAY_SCOPES=operator.read",
+			layer:  gateway.LayerScopes, cause: "granted operator.read, but not operator.write. Needed for: sending questions to agents", fix: "AGENTRT_GATEWAY_SCOPES=operator.read",
 		},
 		"a newer protocol": {
 			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Speak(5) },
-			layer:  gateway.LayerProtocol, cause: "speaks protocol 5 and this version needs 4", fix: "update this service",
+			layer:  gateway.LayerProtocol, cause: "uses protocol 5, but Wardroom needs 4", fix: "update Wardroom",
 		},
 		"an older protocol": {
 			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Speak(3) },
-			layer:  gateway.LayerProtocol, cause: "speaks protocol 3 and this version needs 4", fix: "update the gateway",
+			layer:  gateway.LayerProtocol, cause: "uses protocol 3, but Wardroom needs 4", fix: "update the gateway",
 		},
 		"a handshake that is not answered": {
 			inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Hang("connect", true); o.Timeout = shortTimeout },
-			layer:  gateway.LayerAuth, cause: "did not answer our introduction within 3s", fix: "AGENTRT_GATEWAY_TIMEOUT_MS",
+			layer:  gateway.LayerAuth, cause: "did not complete the handshake within 3s", fix: "AGENTRT_GATEWAY_TIMEOUT_MS",
 		},
 		"a gateway that answers late": {
 			inject: func(_ *testing.T, r *Runtime, o *gateway.Options) {
 				r.Lag("agents.list", time.Minute)
 				o.Timeout = shortTimeout
 			},
-			layer: gateway.LayerMethods, cause: "did not answer a simple question within 3s", fix: "load of the gateway's host",
+			layer: gateway.LayerMethods, cause: "did not answer a simple request within 3s", fix: "load of the gateway's host",
 		},
 		"a missing method": {
 			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Without("cron.run", "sessions.describe") },
@@ -284,11 +284,11 @@ func above() map[string]ailment {
 		},
 		"a greeting that makes no sense": {
 			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Garble(WrongTypes) },
-			layer:  gateway.LayerProtocol, cause: "greets us in a way that we do not understand", fix: "update whichever is older",
+			layer:  gateway.LayerProtocol, cause: "could not read the gateway's hello-ok", fix: "whichever is older",
 		},
 		"a connection that breaks with the first answer": {
 			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Tear("agents.list", true) },
-			layer:  gateway.LayerMethods, cause: "The connection ended before the answer came", fix: "gateway's log",
+			layer:  gateway.LayerMethods, cause: "The connection was lost before the gateway answered", fix: "gateway's log",
 		},
 		"silence where events should be": {
 			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Hush(true) },
@@ -379,8 +379,8 @@ func TestDoctorLikesTheHealthy(t *testing.T) {
 			o.DeviceKey = deviceKey()
 			pair(t, r, *o)
 			o.DeviceToken = "a-device-token-of-another-day"
-		}, warns: "refused the device token"},
-		"a clock that is ahead":  {change: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Skew(10 * time.Minute) }, warns: "10m0s ahead of this host's. A device's signature holds all the same"},
+		}, warns: "rejected the device token"},
+		"a clock that is ahead":  {change: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Skew(10 * time.Minute) }, warns: "10m0s ahead of this host's. The connection works"},
 		"a clock that is behind": {change: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Skew(-3 * time.Hour) }, warns: "3h0m0s behind this host's"},
 		"a clock that is wrong, and a device": {change: func(t *testing.T, r *Runtime, o *gateway.Options) {
 			r.Skew(-time.Hour)

@@ -262,7 +262,7 @@ func TestLive(t *testing.T) {
 		select {
 		case e := <-events:
 			if e.Name == "session.message" {
-				if h, ok := c.Heard(e); ok {
+				if h, ok := c.MessageEvent(e); ok {
 					begun[h.SessionKey] = true
 					calls++
 				}

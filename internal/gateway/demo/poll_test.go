@@ -25,7 +25,7 @@ func TestPoll(t *testing.T) {
 	}
 	var kept []gateway.Turn
 	for late := time.Now().Add(patience); len(kept) < len(asked.Turns)+2; <-time.After(time.Millisecond) {
-		if kept, err = c.Kept(t.Context(), "agent:cto:main", 100); err != nil || time.Now().After(late) {
+		if kept, err = c.RawTurns(t.Context(), "agent:cto:main", 100); err != nil || time.Now().After(late) {
 			t.Fatalf("%d rows, %v", len(kept), err)
 		}
 	}
@@ -37,14 +37,14 @@ func TestPoll(t *testing.T) {
 	if err != nil || len(shown.Turns) != len(asked.Turns) || shown.Total != asked.Total+2 || slices.Contains(shown.Seqs, answer.Seq) {
 		t.Errorf("shown are %d of %d rows: %v, %v", len(shown.Turns), shown.Total, shown.Seqs, err)
 	}
-	if some, err := c.Kept(t.Context(), "agent:cto:main", 1); err != nil || len(some) != 1 || some[0].Seq != answer.Seq {
+	if some, err := c.RawTurns(t.Context(), "agent:cto:main", 1); err != nil || len(some) != 1 || some[0].Seq != answer.Seq {
 		t.Errorf("the newest row is %+v, %v", some, err)
 	}
-	if none, err := c.Kept(t.Context(), "agent:cto:nobody", 10); err != nil || len(none) != 0 {
+	if none, err := c.RawTurns(t.Context(), "agent:cto:nobody", 10); err != nil || len(none) != 0 {
 		t.Errorf("of no session there are %d rows, %v", len(none), err)
 	}
 	r.Without("sessions.get")
-	if _, err := c.Kept(t.Context(), "agent:cto:main", 1); !errors.Is(err, gateway.ErrRefused) || !slices.Contains(lacks(c), "sessions.get") {
+	if _, err := c.RawTurns(t.Context(), "agent:cto:main", 1); !errors.Is(err, gateway.ErrRefused) || !slices.Contains(lacks(c), "sessions.get") {
 		t.Errorf("without the method: %v, lacks %v", err, lacks(c))
 	}
 	if _, err := r.Poll("nobody"); err == nil {

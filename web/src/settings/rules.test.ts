@@ -57,11 +57,11 @@ describe('the checklist', () => {
 describe('what can be copied', () => {
   it.each([
     [
-      'Run on its host: openclaw devices approve 2f105041-bcf7-4e68-9f8e-4bedb19ad04d. It is noticed within seconds.',
+      'Run on the gateway’s host: openclaw devices approve 2f105041-bcf7-4e68-9f8e-4bedb19ad04d. Wardroom notices the approval within seconds.',
       ['openclaw devices approve 2f105041-bcf7-4e68-9f8e-4bedb19ad04d'],
     ],
     [
-      'Approve it on the gateway’s host (openclaw devices list, openclaw devices approve). Or do without: AGENTRT_GATEWAY_SCOPES=operator.read,operator.write',
+      'Approve more scopes for the device on the gateway’s host (openclaw devices list, then openclaw devices approve). Or request fewer: AGENTRT_GATEWAY_SCOPES=operator.read,operator.write',
       ['openclaw devices list', 'openclaw devices approve', 'AGENTRT_GATEWAY_SCOPES=operator.read,operator.write'],
     ],
     ['Set AGENTRT_GATEWAY_URL=wss://gateway.example:18789.', ['AGENTRT_GATEWAY_URL=wss://gateway.example:18789']],

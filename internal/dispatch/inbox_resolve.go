@@ -1,0 +1,54 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+)
+
+// staleItem is an inbox item whose task no longer needs attention.
+type staleItem struct{ cause, why string }
+
+// ResolveStale resolves the inbox items of failed dispatches whose tasks are done,
+// archived or deleted, except for items that a person has reopened. It runs every few
+// seconds.
+func (s *Service) ResolveStale(ctx context.Context) error {
+	if pending, err := staleItems(ctx, s.DB); err != nil || len(pending) == 0 || s.Resolve == nil {
+		return err // usually there is nothing to write
+	}
+	return s.DB.Tx(ctx, func(tx *db.Tx) error {
+		pending, err := staleItems(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, m := range pending {
+			if err := s.Resolve(ctx, tx, m.cause, m.why); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// staleItems reads up to 100 stale items; the next call gets the others.
+func staleItems(ctx context.Context, q db.Queryer) ([]staleItem, error) {
+	rows, err := q.Query(ctx, `
+		SELECT i.cause, i.subject_name, CASE WHEN t.id IS NULL THEN 'was deleted' WHEN t.archived_at IS NOT NULL THEN 'is in the archive' ELSE 'is done' END
+		FROM inbox_items i LEFT JOIN tasks t ON t.id = i.subject_id
+		WHERE i.kind = ? AND i.state <> 'resolved' AND (t.id IS NULL OR t.archived_at IS NOT NULL OR t.status = 'done')
+			AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = i.id AND e.kind = 'inbox.reopened' AND e.at >= i.last_at
+				AND e.actor_id <> ?)
+		LIMIT 100`, kindFailed, actor.System.ID)
+	all, err := db.All(rows, err, func(row db.Row) (m staleItem, err error) {
+		var name, is string
+		err = row.Scan(&m.cause, &name, &is)
+		m.why = name + " " + is + "."
+		return m, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find stale inbox items: %w", err)
+	}
+	return all, nil
+}

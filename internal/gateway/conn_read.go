@@ -1,0 +1,103 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// serve reads until the connection ends. It never blocks on anything but reading: the
+// gateway drops a client that does not answer pings, and pings are answered while
+// reading.
+func (c *Client) serve(ctx context.Context, k *conn) *failure {
+	left := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(left)
+		k.closeGracefully()
+	})
+	defer func() {
+		if !stop() {
+			<-left
+		}
+	}()
+	for {
+		typ, data, err := k.ws.Read(k.life)
+		if err != nil {
+			return c.readFailure(context.Background(), k, err, "")
+		}
+		k.markAlive()
+		c.receive(k, typ, c.secrets.frame(data))
+	}
+}
+
+// receive handles one frame. It skips malformed frames and logs the first one of each
+// connection.
+func (c *Client) receive(k *conn, typ websocket.MessageType, data []byte) {
+	f, err := decodeFrame(data)
+	if err != nil || typ != websocket.MessageText {
+		if !k.warned {
+			k.warned = true
+			c.opt.Log.Warn("the gateway sent a malformed frame; ignoring it and further ones", "bytes", len(data))
+		}
+		return
+	}
+	if f.Type == "event" {
+		c.receiveEvent(k, f)
+		return
+	}
+	if run, ok := k.run(f.ID); ok {
+		c.receiveRun(k, run, f)
+	}
+	k.answer(f)
+}
+
+// receiveRun records the end of a run that a response reports. A question gets two
+// responses, one at once and one at the end of its run; only the content tells which
+// one this is. It is recorded before the response is delivered, so that the caller
+// finds the run ended.
+func (c *Client) receiveRun(k *conn, run string, f frame) {
+	if a, ended := readOutcome(f.Payload); ended {
+		k.forgetRun(f.ID)
+		c.runs.finish(run, c.cleaned(run, a))
+	} else if a, ended := readOvertaken(f); ended {
+		k.forgetRun(f.ID)
+		c.runs.finish(run, c.cleaned(run, a))
+	} else if f.Error != nil {
+		k.forgetRun(f.ID)
+	}
+}
+
+func (c *Client) receiveEvent(k *conn, f frame) {
+	k.eventAt.Store(c.opt.Now().UnixMilli())
+	if f.Event == "shutdown" {
+		var p struct {
+			Reason string `json:"reason"`
+		}
+		if json.Unmarshal(f.Payload, &p) == nil {
+			k.shutdown = p.Reason
+		}
+	}
+	seq, _ := f.Seq.whole()
+	if seq > 0 {
+		// A repeated or late event: subscribers already have it, or reload everything
+		// because of the gap. Publishing it now would replace newer state with older.
+		if seq <= k.lastSeq {
+			return
+		}
+		// Events are numbered from 1, so a loss of the first ones is detected, too.
+		if seq-1 > k.lastSeq {
+			c.publish(k, Event{Name: EventGap, BootID: k.bootID, Resync: true})
+		}
+		k.lastSeq = seq
+	}
+	c.publish(k, Event{Name: f.Event, Payload: f.Payload, Seq: seq, BootID: k.bootID})
+}
+
+// setLatency records the duration of a request that the gateway answers at once.
+func (c *Client) setLatency(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.latency = d
+}

@@ -1,0 +1,269 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+
+	"wardroom/internal/platform/fault"
+)
+
+// A run inherits the scopes of the connection that starts it. A run with
+// operator.admin gets the gateway's owner tools, with which an agent can change the
+// gateway's configuration. Therefore a client that requests operator.admin holds two
+// connections with the same device:
+//
+//   - The client's own connection requests all configured scopes. It reads, receives
+//     events, stops runs and manages scheduled jobs. It connects first, so that an unpaired
+//     device asks for a single approval of all scopes.
+//   - The starter's connection requests all scopes except operator.admin, and starts
+//     every run. It connects only after the first, so that an unreachable gateway is
+//     not called twice.
+//
+// There is no fallback: without the second connection, no run starts. While the first
+// is down, the second receives the events instead.
+
+// The scopes that this package refers to.
+const (
+	scopeRead  = "operator.read"
+	scopeWrite = "operator.write"
+	scopeAdmin = "operator.admin"
+)
+
+// lane selects the connection that carries a method. The table in needs assigns one to
+// each method.
+type lane uint8
+
+const (
+	unclassified lane = iota // treated as runsLane
+	runsLane                 // the connection without operator.admin, for everything that may start a run
+	watchLane                // the client's own connection, or the starter's while that is down
+	adminLane                // the connection with operator.admin only
+)
+
+// laneOf returns the lane of a method.
+func laneOf(method string) lane {
+	for _, n := range needs() {
+		if n.method == method && n.over != unclassified {
+			return n.over
+		}
+	}
+	return runsLane
+}
+
+// connection returns the connection that carries a method, or the error for having
+// none.
+func (c *Client) connection(method string) (*conn, error) {
+	c.mu.Lock()
+	own, starts, watches := c.conn, c.runConn(), c.watching
+	c.mu.Unlock()
+	switch laneOf(method) {
+	case adminLane:
+		if own == nil {
+			return nil, c.adminFault()
+		}
+		return own, nil
+	case watchLane:
+		if watches == nil {
+			return nil, c.fault()
+		}
+		return watches, nil
+	case unclassified, runsLane:
+	}
+	if starts == nil {
+		return nil, c.runFault()
+	}
+	return starts, nil
+}
+
+// runConn returns the connection that starts runs, or nil. It never has
+// operator.admin. The caller holds the lock.
+func (c *Client) runConn() *conn {
+	switch {
+	case c.starting != nil:
+		return c.starting
+	case c.conn != nil && !c.conn.admin:
+		return c.conn
+	}
+	return nil
+}
+
+// holdsAdmin reports whether a connection with these granted scopes must not start
+// runs. If the gateway does not report the granted scopes, all requested ones count as
+// granted.
+func (c *Client) holdsAdmin(granted []string) bool {
+	return Covered(granted, scopeAdmin) || len(granted) == 0 && slices.Contains(c.opt.Scopes, scopeAdmin)
+}
+
+// runFault returns the error for having no connection that starts runs.
+func (c *Client) runFault() *fault.Error {
+	c.mu.Lock()
+	waits := c.conn == nil && !c.scopesRejected
+	c.mu.Unlock()
+	switch {
+	case waits:
+		return c.fault()
+	case c.starter == nil:
+		return ErrRefused.With("%s", unrequestedAdmin().message())
+	}
+	return c.starter.fault()
+}
+
+// adminFault returns the error for having no connection with operator.admin.
+func (c *Client) adminFault() *fault.Error {
+	c.mu.Lock()
+	scopesRejected := c.scopesRejected && c.starting != nil
+	c.mu.Unlock()
+	if scopesRejected {
+		return c.scopeFault(scopeAdmin)
+	}
+	return c.fault()
+}
+
+// unrequestedAdmin is the failure of a connection that was granted operator.admin without
+// requesting it.
+func unrequestedAdmin() *failure {
+	return (&failure{
+		state: Unreachable, pace: slow, layer: LayerScopes,
+		text: "The gateway granted operator.admin to a connection that did not request it. Wardroom starts no runs on it, because agents would get the gateway's owner tools.",
+	}).
+		withFix("Update the gateway: Wardroom is tested with version %s.", Tested)
+}
+
+// newStarter returns the client for the connection that starts runs. It shares the
+// secrets and the runs with c.
+func (c *Client) newStarter() *Client {
+	s := c.cloneAs(nil, wallet{})
+	s.leader, s.secrets, s.runs, s.opt.Log = c, c.secrets, c.runs, c.opt.Log.With("connection", string(StartsRuns))
+	s.opt.Scopes = runScopes(c.opt.Scopes)
+	s.status = c.status
+	s.status.ScopesAsked = list(s.opt.Scopes)
+	return s
+}
+
+// runScopes returns the scopes of the connection that starts runs: the requested ones
+// without operator.admin, plus those that questions need.
+func runScopes(asked []string) []string {
+	scopes := []string{}
+	for _, scope := range append([]string{scopeRead, scopeWrite}, asked...) {
+		if scope != scopeAdmin && !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	return scopes
+}
+
+// both returns the client and its starter, if it has one.
+func (c *Client) both() []*Client {
+	if c.starter == nil {
+		return []*Client{c}
+	}
+	return []*Client{c, c.starter}
+}
+
+// awaitLeader waits until a starter may connect, and copies its leader's device and
+// credentials. It returns false if ctx ended first. A starter may connect while the
+// leader's connection has operator.admin, or when the gateway rejected only the
+// leader's scopes. Otherwise it would cause a second pairing request, or repeat a wrong
+// token.
+func (c *Client) awaitLeader(ctx context.Context) bool {
+	l := c.leader
+	for {
+		l.mu.Lock()
+		may := (l.conn != nil && l.conn.admin || l.scopesRejected) && !l.outdated()
+		device, has := l.credentials()
+		state, text, changed := l.status.State, l.status.LastError, l.changed
+		if l.conn != nil {
+			state, text = Connecting, ""
+		}
+		l.mu.Unlock()
+		if may {
+			c.device = device
+			c.secrets.add(has.issued) // the leader may not have added it yet
+			if has != c.copied {      // otherwise keep the wallet, which may have a rejected token marked
+				c.wallet, c.copied = has, has
+			}
+			return true
+		}
+		c.fail(&failure{state: state, text: text, quiet: true}, 0, 0)
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// setStarting makes k the connection that starts runs. It returns false if the identity
+// has changed in the meantime.
+func (c *Client) setStarting(k *conn, as *device, version string, h hello) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if is, _ := c.credentials(); idOf(is) != idOf(as) {
+		return false
+	}
+	c.starting = k
+	c.status.GatewayVersion, c.status.Protocol, c.status.BootID = version, int(protocol), k.bootID
+	if c.conn == nil {
+		c.status.Unavailable = missingFeatures(h.Features.Methods)
+	}
+	c.chooseEventSource()
+	return true
+}
+
+// clearStarting records that the connection that started runs has ended.
+func (c *Client) clearStarting() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.starting = nil
+	c.chooseEventSource()
+}
+
+// notifyChange wakes everything that waits for a change of status, of the leader too; the
+// caller holds the lock.
+func (c *Client) notifyChange() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+	if c.leader != nil {
+		c.leader.mu.Lock()
+		defer c.leader.mu.Unlock()
+		c.leader.notifyChange()
+	}
+}
+
+// chooseEventSource chooses the connection whose events are published, after a connection was made
+// or lost, and publishes EventConnected or EventDisconnected if it changed. The caller
+// holds the lock, so that a new subscriber sees each connection exactly once. A starter
+// publishes nothing itself.
+func (c *Client) chooseEventSource() {
+	c.notifyChange()
+	k := c.conn
+	if k == nil {
+		k = c.starting
+	}
+	if c.leader != nil || k == c.watching {
+		return
+	}
+	if c.watching != nil {
+		c.events.publish(Event{Name: EventDisconnected, BootID: c.watching.bootID})
+	}
+	if c.watching = k; k == nil {
+		return
+	}
+	restarted := c.lastBootID != "" && c.lastBootID != k.bootID
+	c.lastBootID = k.bootID
+	c.events.publish(Event{Name: EventConnected, BootID: k.bootID, Resync: true, Restarted: restarted})
+}
+
+// publish passes on an event that arrived over k. The gateway sends each event over
+// both connections, so events of the other one are dropped.
+func (c *Client) publish(k *conn, e Event) {
+	to := c
+	if c.leader != nil {
+		to = c.leader
+	}
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	if to.watching == k {
+		to.events.publish(e)
+	}
+}

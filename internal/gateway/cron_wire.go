@@ -1,0 +1,236 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"wardroom/internal/platform/clock"
+)
+
+// scheduleWire is a schedule as sent to the gateway.
+type scheduleWire struct {
+	Kind    string `json:"kind"`
+	Expr    string `json:"expr,omitempty"`
+	Zone    string `json:"tz,omitempty"`
+	EveryMS int64  `json:"everyMs,omitempty"`
+	At      string `json:"at,omitempty"`
+	// StaggerMS of 0 makes a cron job run exactly on time: by default the gateway
+	// spreads jobs that are due at the full hour.
+	StaggerMS *int64 `json:"staggerMs,omitempty"`
+}
+
+func (s JobSchedule) wire() scheduleWire {
+	w := scheduleWire{Kind: s.Kind, Expr: s.Expr, Zone: s.Zone, EveryMS: s.EveryMS, At: s.At}
+	if s.Kind == "cron" {
+		w.StaggerMS = new(int64)
+	}
+	return w
+}
+
+// payloadWire is an agent's turn as sent to the gateway.
+type payloadWire struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+	Limit   int64  `json:"timeoutSeconds,omitempty"`
+}
+
+func turnOf(message string, limit time.Duration) payloadWire {
+	return payloadWire{Kind: "agentTurn", Message: message, Limit: int64((limit + time.Second - 1) / time.Second)}
+}
+
+// jobRow is a job on the wire. A field of an unexpected type counts as absent.
+type jobRow struct {
+	ID            word `json:"id"`
+	Name          word `json:"name"`
+	Description   word `json:"description"`
+	AgentID       word `json:"agentId"`
+	Effective     word `json:"effectiveAgentId"` // only in lists: the agent that runs a job without an agent of its own
+	Enabled       flag `json:"enabled"`
+	SessionTarget word `json:"sessionTarget"`
+	WakeMode      word `json:"wakeMode"`
+	Revision      word `json:"configRevision"`
+	Schedule      struct {
+		Kind    word   `json:"kind"`
+		Expr    word   `json:"expr"`
+		Zone    word   `json:"tz"`
+		EveryMS number `json:"everyMs"`
+		At      word   `json:"at"`
+		Stagger number `json:"staggerMs"`
+	} `json:"schedule"`
+	Trigger json.RawMessage `json:"trigger"`
+	Pacing  json.RawMessage `json:"pacing"`
+	Payload struct {
+		Kind    word   `json:"kind"`
+		Message word   `json:"message"`
+		Text    word   `json:"text"` // of a systemEvent
+		Limit   number `json:"timeoutSeconds"`
+	} `json:"payload"`
+	Delivery struct {
+		Mode word `json:"mode"`
+	} `json:"delivery"`
+	State struct {
+		Next       number `json:"nextRunAtMs"`
+		Running    number `json:"runningAtMs"`
+		Last       number `json:"lastRunAtMs"`
+		LastStatus word   `json:"lastRunStatus"`
+		LastError  word   `json:"lastError"`
+		Errors     number `json:"consecutiveErrors"`
+	} `json:"state"`
+	CreatedAt number `json:"createdAtMs"`
+}
+
+// oneJob reads a job from the response of the given method.
+func (c *Client) oneJob(raw json.RawMessage, method string) (Job, error) {
+	j, ok := c.readJob(raw)
+	if !ok {
+		return Job{}, errUnreadable(method)
+	}
+	return j, nil
+}
+
+// readJob reads a job, and returns false for one without a valid id.
+func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
+	var r jobRow
+	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.ID)) {
+		return Job{}, false
+	}
+	clean := func(w word) string { return c.short(string(w)) }
+	text, _ := c.secrets.text(string(first(r.Payload.Message, r.Payload.Text)), jobMessage)
+	description, _ := c.secrets.text(string(r.Description), jobDescription)
+	return Job{
+		ID: string(r.ID), Name: clean(r.Name), Description: description, AgentID: clean(first(r.AgentID, r.Effective)),
+		Enabled: r.Enabled != no, SessionTarget: clean(r.SessionTarget), WakeMode: clean(r.WakeMode), Revision: clean(r.Revision),
+		Schedule: JobSchedule{
+			Kind: clean(r.Schedule.Kind), Expr: clean(r.Schedule.Expr), Zone: clean(r.Schedule.Zone), At: clean(r.Schedule.At),
+			EveryMS: r.Schedule.EveryMS.count(), StaggerMS: r.stagger(),
+		},
+		Conditional: present(r.Trigger) || present(r.Pacing),
+		Payload:     JobPayload{Kind: clean(r.Payload.Kind), Message: text, Limit: r.Payload.Limit.span(time.Second)},
+		Delivery:    JobDelivery{Mode: clean(r.Delivery.Mode)},
+		State: JobState{
+			NextRunAt: r.State.Next.timeOrNil(), RunningAt: r.State.Running.timeOrNil(), LastRunAt: r.State.Last.timeOrNil(),
+			LastStatus: clean(r.State.LastStatus), LastError: clean(r.State.LastError), Errors: r.State.Errors.count(),
+		},
+		CreatedAt: r.CreatedAt.time(),
+	}, true
+}
+
+// present reports whether a field is present and not null.
+func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// defaultStagger is the time over which the gateway spreads jobs that are due at a full hour
+// and have no stagger of their own (docs/automation/cron-jobs/schedules.md of the
+// gateway).
+const defaultStagger = 5 * time.Minute
+
+// stagger returns the milliseconds over which the gateway spreads the runs of a job.
+func (r *jobRow) stagger() int64 {
+	if r.Schedule.Kind != "cron" {
+		return 0
+	}
+	if ms, ok := r.Schedule.Stagger.whole(); ok && ms >= 0 {
+		return ms
+	}
+	fields := strings.Fields(string(r.Schedule.Expr))
+	if n := len(fields); n == 6 && fields[0] == "0" {
+		fields = fields[1:]
+	}
+	if len(fields) == 5 && fields[0] == "0" && strings.ContainsAny(fields[1], "*?") {
+		return defaultStagger.Milliseconds()
+	}
+	return 0
+}
+
+// maxSpan is an upper limit for durations, to avoid an overflow.
+const maxSpan = 100 * 365 * 24 * time.Hour
+
+// span reads a number of units as a duration; zero if it is not a number.
+func (n number) span(unit time.Duration) time.Duration {
+	return time.Duration(min(n.count(), int64(maxSpan/unit))) * unit
+}
+
+// timeOrNil is like time, and returns nil for an absent time.
+func (n number) timeOrNil() *clock.Time {
+	t := n.time()
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// JobRun is a completed run of a job. Runs in progress are not listed.
+type JobRun struct {
+	JobID      string
+	RunID      string
+	SessionKey string // of the run's session
+	Status     string // ok, error or skipped
+	Error      string // the gateway's error message; empty for a successful run
+	Summary    string // beginning of the agent's answer
+	RanAt      clock.Time
+	Took       time.Duration
+	EndedAt    clock.Time
+}
+
+// JobRunsWanted filters runs. The zero value selects the newest runs of all jobs.
+type JobRunsWanted struct {
+	JobID  string // only runs of this job
+	Limit  int    // 1 to 200; 0 means 50
+	Offset int    // number of newer runs to skip
+}
+
+// JobRuns lists completed runs, newest first, and reports whether there are more. For
+// an unknown job the list is empty.
+func (c *Client) JobRuns(ctx context.Context, want JobRunsWanted) (runs []JobRun, more bool, err error) {
+	p := struct {
+		ID     string `json:"id,omitempty"`
+		Scope  string `json:"scope"`
+		Limit  int    `json:"limit"`
+		Offset int    `json:"offset,omitempty"`
+	}{want.JobID, "job", want.Limit, want.Offset}
+	if p.ID == "" {
+		p.Scope = "all"
+	}
+	if p.Limit == 0 {
+		p.Limit = 50
+	}
+	var out struct {
+		Entries []json.RawMessage `json:"entries"`
+		HasMore flag              `json:"hasMore"`
+	}
+	if err := c.call(ctx, "cron.runs", p, &out); err != nil {
+		return nil, false, fmt.Errorf("list runs of jobs: %w", err)
+	}
+	for _, raw := range out.Entries {
+		if r, ok := c.readJobRun(raw); ok {
+			runs = append(runs, r)
+		}
+	}
+	return runs, out.HasMore.is(), nil
+}
+
+func (c *Client) readJobRun(raw json.RawMessage) (JobRun, bool) {
+	var r struct {
+		JobID      word   `json:"jobId"`
+		RunID      word   `json:"runId"`
+		SessionKey word   `json:"sessionKey"`
+		Action     word   `json:"action"`
+		Status     word   `json:"status"`
+		Error      word   `json:"error"`
+		Summary    word   `json:"summary"`
+		RanAt      number `json:"runAtMs"`
+		Took       number `json:"durationMs"`
+		At         number `json:"ts"`
+	}
+	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.JobID)) || r.Action != "finished" {
+		return JobRun{}, false
+	}
+	clean := func(w word) string { return c.short(string(w)) }
+	return JobRun{
+		JobID: string(r.JobID), RunID: clean(r.RunID), SessionKey: clean(r.SessionKey), Status: clean(r.Status), Error: clean(r.Error),
+		Summary: clean(r.Summary), RanAt: r.RanAt.time(), EndedAt: r.At.time(),
+		Took: r.Took.span(time.Millisecond),
+	}, true
+}

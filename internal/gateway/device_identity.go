@@ -1,0 +1,162 @@
+package gateway
+
+import (
+	"context"
+	"crypto/ed25519"
+	"slices"
+	"time"
+)
+
+// Identity is a device with which Wardroom can connect. The zero value means no device.
+type Identity struct {
+	Key   ed25519.PrivateKey
+	Token string // issued by the gateway; may be empty
+}
+
+// DeviceEventKind is the kind of a DeviceEvent.
+type DeviceEventKind string
+
+// The kinds of device events.
+const (
+	TokenIssued     DeviceEventKind = "issued"  // the gateway issued a token, possibly the same as before
+	TokenRefused    DeviceEventKind = "refused" // the gateway rejected the device's token; another credential is tried
+	AcceptedLocally DeviceEventKind = "local"   // the gateway accepted the device without approval, as it does on its own host
+)
+
+// DeviceEvent is a change of the device's state that the gateway reported while
+// connecting.
+type DeviceEvent struct {
+	DeviceID string
+	Kind     DeviceEventKind
+	Token    string // the issued or rejected token; a secret
+}
+
+// OnDeviceEvent sets a function that is called with each DeviceEvent. It runs in the
+// goroutine of Run and must not block. Call OnDeviceEvent before Run.
+func (c *Client) OnDeviceEvent(fn func(DeviceEvent)) { c.onDeviceEvent = fn }
+
+func (c *Client) emitDeviceEvent(n DeviceEvent) {
+	if c.onDeviceEvent != nil {
+		c.onDeviceEvent(n)
+	}
+}
+
+// idOf returns the id of a device, or an empty string for nil.
+func idOf(d *device) string {
+	if d == nil {
+		return ""
+	}
+	return d.id
+}
+
+// SetIdentity changes the device for future connections. If the device differs from
+// that of the current connection, the client reconnects at once; a new token alone
+// takes effect with the next connection. If the device is configured in the options,
+// SetIdentity does nothing.
+func (c *Client) SetIdentity(id Identity) {
+	if len(c.opt.DeviceKey) > 0 {
+		return
+	}
+	id.Key = slices.Clone(id.Key)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next = &id
+	if c.url == nil {
+		c.status.DeviceID = idOf(newDevice(id.Key))
+	}
+	if idOf(c.sharedDevice) == idOf(newDevice(id.Key)) {
+		return
+	}
+	for _, k := range []*conn{c.conn, c.starting} {
+		if k != nil {
+			k.end(errNewIdentity)
+		}
+	}
+	select {
+	case c.identityChanged <- struct{}{}:
+	default: // already signaled
+	}
+}
+
+// applyIdentity applies the identity from SetIdentity. It runs in the goroutine of Run.
+func (c *Client) applyIdentity() {
+	c.mu.Lock()
+	next := c.next
+	c.next = nil
+	c.mu.Unlock()
+	if next == nil {
+		return
+	}
+	was := idOf(c.device)
+	c.device = newDevice(next.Key)
+	c.wallet = wallet{shared: c.opt.Token, issued: next.Token}
+	c.secrets.addKey(next.Key)
+	c.secrets.add(next.Token)
+	c.shareWallet()
+	if was == idOf(c.device) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.status.DeviceID = idOf(c.device)
+	if c.status.State != Connecting {
+		c.setState(anotherDevice()) // the old state concerned the previous device
+	}
+}
+
+// outdated reports whether the identity changed since the connection was begun; the
+// caller holds the lock.
+func (c *Client) outdated() bool {
+	return c.next != nil && idOf(newDevice(c.next.Key)) != idOf(c.sharedDevice)
+}
+
+// anotherDevice is the state between the end of a connection because of a new identity
+// and the next attempt.
+func anotherDevice() *failure {
+	return &failure{state: Connecting, pace: soon, text: "Wardroom is reconnecting with another device."}
+}
+
+// Introduction is the gateway's reaction to a device.
+type Introduction struct {
+	// State is Connected if the device was accepted, Unpaired if it needs approval, and
+	// otherwise the state of the failure.
+	State   State
+	Token   string        // the issued token; empty if the device needs no approval. A secret
+	Scopes  []string      // the granted scopes
+	Pairing *Pairing      // the request that waits for approval, or nil
+	Error   string        // what is wrong and how to fix it
+	After   time.Duration // minimum delay before the next Introduce
+}
+
+// Introduce connects with another device and the shared token, on a short connection of
+// its own; the client's connection is not affected. It takes at most Options.Timeout.
+// If ctx ends, the result looks like a gateway that does not answer.
+func (c *Client) Introduce(ctx context.Context, key ed25519.PrivateKey) Introduction {
+	if c.url == nil {
+		return Introduction{State: NotConfigured, Error: notConfigured}
+	}
+	t := c.cloneAs(newDevice(key), wallet{shared: c.opt.Token})
+	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
+	defer cancel()
+	k, fail := t.dial(ctx)
+	if fail != nil {
+		return t.failedIntroduction(fail)
+	}
+	h, fail := t.handshake(ctx, k)
+	if fail != nil {
+		k.closeNow(nil)
+		return t.failedIntroduction(fail)
+	}
+	k.closeGracefully()
+	k.closeNow(nil)
+	return Introduction{State: Connected, Token: t.wallet.issued, Scopes: scopesOf(h.Auth.Scopes)}
+}
+
+// failedIntroduction returns the Introduction for a failure.
+func (c *Client) failedIntroduction(f *failure) Introduction {
+	in := Introduction{State: f.state, Pairing: f.pairing, Error: f.message(), After: f.after}
+	if f.pace == slow {
+		in.After = max(in.After, c.opt.Backoff.Max)
+	}
+	return in
+}

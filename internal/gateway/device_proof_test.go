@@ -1,0 +1,166 @@
+package gateway
+
+import (
+	"crypto/ed25519"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// The key, the text and the signature are from a pairing that a gateway accepted.
+func TestSignatureVector(t *testing.T) {
+	data, err := os.ReadFile("testdata/device.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v struct {
+		SeedHex, PublicKey, DeviceID string
+		Input                        struct {
+			ClientID, ClientMode, Role, Token, Nonce, Platform string
+			Scopes                                             []string
+			SignedAt                                           number
+		}
+		V3 struct{ Payload, Signature string }
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	seed, err := hex.DecodeString(v.SeedHex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDevice(ed25519.NewKeyFromSeed(seed))
+	if d.id != v.DeviceID || d.public != v.PublicKey {
+		t.Errorf("the device is %s with %s", d.id, d.public)
+	}
+	for name, a := range map[string]*auth{"a shared token": {Token: v.Input.Token}, "a device token": {DeviceToken: v.Input.Token}} {
+		p := connectParams{
+			Client: clientInfo{ID: v.Input.ClientID, Mode: v.Input.ClientMode, Platform: v.Input.Platform},
+			Role:   v.Input.Role, Scopes: v.Input.Scopes, Auth: a,
+		}
+		proof := d.sign(p, challenge{v.Input.Nonce, v.Input.SignedAt})
+		if got := signedText(p, proof); got != v.V3.Payload {
+			t.Errorf("with %s we sign\n%s\nwant\n%s", name, got, v.V3.Payload)
+		}
+		if proof.Signature != v.V3.Signature {
+			t.Errorf("with %s the signature is %s", name, proof.Signature)
+		}
+	}
+}
+
+// A challenge with other characters is rejected, so that a gateway cannot have other
+// texts signed.
+func TestChallengeIsHeldToItsShape(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"nonce":"0c8577df-0e2f-4c60-ab7b-27e5e8c4deca","ts":1795161586853}`: true,
+		`{"nonce":"a|linux|","ts":1}`:                                         false,
+		`{"nonce":"a\nb","ts":1}`:                                             false,
+		`{"nonce":"","ts":1}`:                                                 false,
+		`{"nonce":"a"}`:                                                       false,
+		`{"nonce":"a","ts":"1"}`:                                              false,
+		`{"nonce":"a","ts":1.5}`:                                              false,
+		`{"nonce":"a","ts":-1}`:                                               false,
+		`{"nonce":"` + strings.Repeat("a", 201) + `","ts":1}`:                 false,
+		`null`: false,
+		``:     false,
+	} {
+		if _, ok := readChallenge(json.RawMessage(text)); ok != want {
+			t.Errorf("%s: signed %t", text, ok)
+		}
+	}
+}
+
+// The credential with the fewest rights is tried first, and a rejected one only if it
+// is the only one.
+func TestWallet(t *testing.T) {
+	w := wallet{shared: "s", given: "g"}
+	steps := []struct{ issued, want string }{{"", "g"}, {"i", "i"}, {"", "s"}, {"j", "j"}, {"", "s"}}
+	for i, step := range steps {
+		if step.issued != "" {
+			w.issued = step.issued
+		}
+		cr := w.next()
+		if cr.token != step.want {
+			t.Fatalf("step %d: %s, want %s", i, cr.token, step.want)
+		}
+		if other := w.reject(cr); other != (cr.kind == deviceToken) {
+			t.Errorf("step %d: after %s something else is left: %t", i, cr.token, other)
+		}
+	}
+	alone := wallet{given: "g"}
+	if alone.reject(alone.next()) || alone.next().token != "g" {
+		t.Error("the only credential is put away")
+	}
+	if cr := (&wallet{}).next(); cr.auth() != nil || cr.kind != noCredential {
+		t.Errorf("nothing is %+v", cr)
+	}
+}
+
+// Issued tokens are redacted at once, and only a limited number is kept.
+func TestSecretsThatAreAdded(t *testing.T) {
+	s := newSecrets(nil, "the-shared-token-0123")
+	for i := range 100 {
+		s.add("issued-token-number-" + strings.Repeat("x", i))
+	}
+	if n := len(s.all()); n > len(s.fixed)+addedForms {
+		t.Errorf("%d forms are remembered", n)
+	}
+	text := "issued-token-number-" + strings.Repeat("x", 99) + " the-shared-token-0123"
+	if got := s.line(text); got != "[token] [token]" {
+		t.Errorf("words = %q", got)
+	}
+	if got := string(s.frame([]byte(text))); got != "[token] [token]" {
+		t.Errorf("frame = %q", got)
+	}
+}
+
+// An agent's API key is redacted in sessions, also while it is being written.
+func TestKeysOfOursAreSecret(t *testing.T) {
+	s := newSecrets(nil, "the-shared-token-0123")
+	const text = "WARDROOM_KEY=wrk_abcdefghijklmnopqrstuvwxyz234567abcdefgh; it begins with wrk_abcdefghi, see wrk_ and wrk_…k3xq"
+	const want = "WARDROOM_KEY=[masked:wardroom_key]; it begins with [masked:wardroom_key], see wrk_ and wrk_…k3xq"
+	if got := s.multiline(text); got != want {
+		t.Errorf("said = %q", got)
+	}
+	if got := string(s.frame([]byte(text))); got != want {
+		t.Errorf("frame = %q", got)
+	}
+}
+
+// FuzzRefusal feeds arbitrary pairing errors. The result becomes a command that a
+// person runs, so nothing else may get into it.
+func FuzzRefusal(f *testing.F) {
+	f.Add("NOT_PAIRED", "PAIRING_REQUIRED", "scope-upgrade", "abbfd6b6-16e1-40cb-bf5d-2133545256eb", "operator.admin", "pairing required")
+	f.Add("NOT_PAIRED", "", "", "1; rm -rf ~", "x y", "\x1b[2J")
+	f.Add("NOT_PAIRED", "", "", "--all", "", "")
+	f.Add("NOT_PAIRED", "", "scope-upgrade", "1", "x; reboot", "")
+	f.Add("INVALID_REQUEST", "AUTH_SCOPE_MISMATCH", "", "", "", "")
+	f.Add("INVALID_REQUEST", "DEVICE_AUTH_\u202e", "", "", "", "")
+	f.Fuzz(func(t *testing.T, code, detail, reason, request, scope, message string) {
+		c := &Client{secrets: newSecrets(nil, "request-token-0123"), device: newDevice(ed25519.NewKeyFromSeed(make([]byte, 32)))}
+		got := c.refusal(&wireError{Code: code, Message: message, Details: details{
+			Code: detail, Reason: reason, RequestID: request, RequestedScopes: []string{scope}, ApprovedScopes: []string{scope, scope},
+		}}, credential{sharedToken, "request-token-0123"})
+		if got.state == "" || got.message() == "" || strings.ContainsAny(got.message(), "\x1b\n\x00\u202e") || strings.Contains(got.message(), "request-token") {
+			t.Errorf("%s: %q", got.state, got.message())
+		}
+		if got.pairing == nil {
+			if i := strings.Index(got.message(), "devices approve"); i >= 0 && !strings.Contains(message, "devices approve") {
+				t.Errorf("a command without a request: %q", got.message())
+			}
+			return
+		}
+		p := got.pairing
+		id, ok := strings.CutPrefix(p.Command, "openclaw devices approve ")
+		if !ok || id != p.RequestID || strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" || id == "" || id[0] == '-' || len(id) > 64 {
+			t.Errorf("the command is %q", p.Command)
+		}
+		for _, s := range append(p.Scopes, p.ApprovedScopes...) {
+			if strings.ContainsAny(s, " ;|\n\x1b`$\"'") {
+				t.Errorf("the scope is %q", s)
+			}
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+)
+
+// chat.history omits the text and the run id of rows larger than 128 KiB (OpenClaw
+// 2026.9.6). chat.message.get reads such a row individually.
+
+// largeMost is how many of these rows are read for one run.
+const largeMost = 8
+
+// large reports whether the row was too large for chat.history.
+func (r row) large() bool {
+	return r.Role == "assistant" && r.Meta.Reason == "oversized" && r.Meta.ID != ""
+}
+
+// fetchLarge replaces the incomplete rows after a run's question with complete ones,
+// newest first. It leaves them unchanged if the gateway lacks the method.
+func (c *Client) fetchLarge(ctx context.Context, sessionKey string, rows []row, runID string) error {
+	fetched := 0
+	for i := len(rows) - 1; i >= 0 && fetched < largeMost; i-- {
+		if rows[i].key() == runID+":user" {
+			return nil
+		}
+		if !rows[i].large() {
+			continue
+		}
+		fetched++
+		whole, ok, err := c.fetchRow(ctx, sessionKey, rows[i].Meta.ID)
+		if errors.Is(err, ErrRefused) || errors.Is(err, ErrMissingScope) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if ok {
+			rows[i] = whole
+		}
+	}
+	return nil
+}
+
+// fetchRow reads one row of a transcript. It returns false if the row no longer exists
+// or is too large even individually.
+func (c *Client) fetchRow(ctx context.Context, sessionKey, id string) (row, bool, error) {
+	params := struct {
+		SessionKey string `json:"sessionKey"`
+		MessageID  string `json:"messageId"`
+		MaxChars   int    `json:"maxChars"`
+	}{sessionKey, id, historyChars}
+	var out struct {
+		OK      flag            `json:"ok"`
+		Message json.RawMessage `json:"message"`
+	}
+	if err := c.call(ctx, "chat.message.get", params, &out); err != nil {
+		return row{}, false, err
+	}
+	var r row
+	found := out.OK.is() && json.Unmarshal(out.Message, &r) == nil
+	return r, found, nil
+}

@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// ErrUnsure is joined to the error of a request that was sent but not answered: the
+// gateway may have carried it out.
+var ErrUnsure = errors.New("the gateway may have carried out the request")
+
+// OutgoingMessage is a message from Wardroom's user to a session.
+type OutgoingMessage struct {
+	SessionKey string
+	Text       string
+	RunID      string // chosen by Wardroom; the gateway accepts a message with the same id only once
+}
+
+// SendMessage sends a message to a session, and creates the session if it does not
+// exist. It returns when the gateway has accepted the message; the agent's reaction is
+// in the session. If the agent is working, it reads the message during the current run,
+// unless the gateway is configured otherwise. SendMessage requires operator.write.
+//
+// If the error includes ErrUnsure, the gateway may have accepted the message. Repeating
+// it with the same RunID is safe while the gateway runs; call Sent first.
+func (c *Client) SendMessage(ctx context.Context, s OutgoingMessage) error {
+	params := struct {
+		SessionKey     string `json:"sessionKey"`
+		Message        string `json:"message"`
+		IdempotencyKey string `json:"idempotencyKey"`
+		Deliver        bool   `json:"deliver"` // false: keep the answer in the session
+	}{s.SessionKey, s.Text, s.RunID, false}
+	var out struct {
+		Status  word  `json:"status"`
+		Aborted *flag `json:"aborted"`
+	}
+	if err := c.once(ctx, "chat.send", params, &out); err != nil {
+		return fmt.Errorf("send a message: %w", err)
+	}
+	if out.Aborted != nil && out.Status == "" {
+		return ErrRefused.With("The gateway treated the message as a stop command and stopped the session's runs. The agent did not receive the message.")
+	}
+	return nil
+}
+
+// Limits of Sent: it reads the newest rows, with short texts.
+const (
+	sentRows  = 100
+	sentChars = 100
+)
+
+// Sent reports whether a session has received, or is about to receive, the message with
+// that run id, according to its newest rows. The transcript is reliable for this,
+// because the gateway forgets run ids when it restarts and after a while (five minutes
+// in 2026.9.6).
+func (c *Client) Sent(ctx context.Context, sessionKey, runID string) (bool, error) {
+	var h history
+	if err := c.call(ctx, "chat.history", historyParams{SessionKey: sessionKey, Limit: sentRows, MaxChars: sentChars}, &h); err != nil {
+		if noSession(err) {
+			return false, nil
+		}
+		return false, fmt.Errorf("look for a message: %w", err)
+	}
+	return asked(h.rows(), runID) || h.active(runID), nil
+}
+
+// once is call for requests that change something: it adds ErrUnsure to the error if
+// the request may have been carried out.
+func (c *Client) once(ctx context.Context, method string, params, out any) error {
+	k, err := c.connection(method)
+	if err != nil {
+		return err
+	}
+	f, err := c.roundTrip(ctx, k, method, params, "")
+	if err != nil {
+		return errors.Join(err, ErrUnsure)
+	}
+	if f.Error != nil {
+		return c.wireFault(f.Error)
+	}
+	if json.Unmarshal(f.Payload, out) != nil {
+		return errors.Join(errUnreadable(method), ErrUnsure)
+	}
+	return nil
+}

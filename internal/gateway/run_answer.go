@@ -1,0 +1,240 @@
+package gateway
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Usage is what a run consumed: tokens by class, and cost.
+type Usage struct {
+	Provider, Model string
+	Input           int64
+	Output          int64
+	CacheRead       int64
+	CacheWrite      int64
+	Other           int64  // tokens in the gateway's total that belong to none of the classes above
+	CostNanoUSD     *int64 // cost in billionths of a dollar, as the gateway computed it; nil without a known price
+	SessionID       string `json:",omitempty"` // transcript that includes this usage; set only from a run's final answer, never from a history
+}
+
+// add returns the sum of two model calls of one run. The sum is unpriced if either part
+// is.
+func (u *Usage) add(v *Usage) *Usage {
+	if u == nil || v == nil {
+		if u == nil {
+			return v
+		}
+		return u
+	}
+	sum := *v
+	sum.Input += u.Input
+	sum.Output += u.Output
+	sum.CacheRead += u.CacheRead
+	sum.CacheWrite += u.CacheWrite
+	sum.Other += u.Other
+	if u.CostNanoUSD == nil || v.CostNanoUSD == nil {
+		sum.CostNanoUSD = nil
+	} else {
+		cost := *u.CostNanoUSD + *v.CostNanoUSD
+		sum.CostNanoUSD = &cost
+	}
+	return &sum
+}
+
+// wireUsage is the gateway's usage object. The gateway uses two names for the total.
+type wireUsage struct {
+	Input       number          `json:"input"`
+	Output      number          `json:"output"`
+	CacheRead   number          `json:"cacheRead"`
+	CacheWrite  number          `json:"cacheWrite"`
+	Total       number          `json:"total"`
+	TotalTokens number          `json:"totalTokens"`
+	Cost        json.RawMessage `json:"cost"`
+}
+
+// read returns the usage, or nil if no tokens were counted. cost applies if the object
+// has no price of its own. Provider and model names are not cleaned: see secrets.usage.
+func (w *wireUsage) read(provider, model string, cost number) *Usage {
+	if w == nil {
+		return nil
+	}
+	u := Usage{Provider: provider, Model: model}
+	for _, n := range []number{w.Input, w.Output, w.CacheRead, w.CacheWrite, w.Total, w.TotalTokens} {
+		if n.tooLarge() {
+			return nil // the other numbers are not credible either
+		}
+	}
+	known := false
+	for _, class := range []struct {
+		to   *int64
+		from number
+	}{{&u.Input, w.Input}, {&u.Output, w.Output}, {&u.CacheRead, w.CacheRead}, {&u.CacheWrite, w.CacheWrite}} {
+		if v, ok := class.from.tokens(); ok {
+			*class.to, known = v, true
+		}
+	}
+	for _, total := range []number{w.Total, w.TotalTokens} {
+		if v, ok := total.whole(); ok {
+			known = true
+			u.Other = max(u.Other, v-u.Input-u.Output-u.CacheRead-u.CacheWrite)
+		}
+	}
+	if !known {
+		return nil
+	}
+	var object struct {
+		Total number `json:"total"`
+	}
+	if json.Unmarshal(w.Cost, &object) == nil && object.Total != "" {
+		cost = object.Total
+	}
+	if cost != "" {
+		// A cost of zero for a nonzero number of tokens means that the model has no price.
+		free := u.Input+u.Output+u.CacheRead+u.CacheWrite+u.Other == 0
+		if nanos, err := cost.nanos(); err == nil && nanos <= mostNanos && (nanos > 0 || free) {
+			u.CostNanoUSD = &nanos
+		}
+	}
+	return &u
+}
+
+// waitPayload is the response of agent.wait.
+type waitPayload struct {
+	Status        string `json:"status"`
+	StartedAt     number `json:"startedAt"`
+	EndedAt       number `json:"endedAt"`
+	StopReason    string `json:"stopReason"`
+	Error         string `json:"error"`
+	TerminalReply struct {
+		Disposition string `json:"disposition"` // "visible" when the reply contains text for people
+		Text        string `json:"text"`
+	} `json:"terminalReply"`
+}
+
+// stopped reports whether the reason is that of a run that was stopped, either by a
+// client or inside the gateway.
+func stopped(reason string) bool { return reason == "rpc" || reason == "aborted" }
+
+// readWait reads the state of a run. The status "timeout" has two meanings: with an end
+// time or an error, the run itself timed out; without either, only the wait did.
+func readWait(payload json.RawMessage) (Answer, error) {
+	var p waitPayload
+	if err := json.Unmarshal(payload, &p); err != nil {
+		return Answer{}, errUnreadable("agent.wait")
+	}
+	a := Answer{Error: p.Error}
+	over := p.EndedAt != "" || p.Error != ""
+	switch {
+	case p.Status == "ok":
+		a.Outcome = Finished
+		if p.TerminalReply.Disposition == "visible" {
+			a.Text, a.Cut = p.TerminalReply.Text, mayBeCut(p.TerminalReply.Text)
+		}
+	case p.Status != "error" && !over:
+		a.Outcome = Running // "timeout", or an unknown status
+	case stopped(p.StopReason):
+		a.Outcome = Stopped
+	case p.Status == "timeout":
+		a.Outcome = TimedOut
+	default:
+		a.Outcome = Failed
+		a.NotBegun = p.StartedAt == "" && isDraining(p.Error)
+		a.Overtaken = isOvertaken(p.Error)
+	}
+	return a, nil
+}
+
+// mayBeCut reports whether a text looks truncated: agent.wait returns at most 4096
+// characters of an answer and ends a longer one with "…" (OpenClaw 2026.9.6).
+func mayBeCut(text string) bool { return len(text) > 2048 && strings.HasSuffix(text, "…") }
+
+// isOvertaken reports whether the gateway gave up a question because its session changed
+// before the run started. Some errors contain the code, others only the message.
+func isOvertaken(message string) bool {
+	return strings.Contains(message, "SESSION_WORK_START_CHANGED") || strings.Contains(message, "changed while starting work")
+}
+
+// readOvertaken is readOutcome for a response that carries only an error.
+func readOvertaken(f frame) (Answer, bool) {
+	if f.Error == nil || !isOvertaken(f.Error.Message) && !isOvertaken(f.Error.Details.Code) {
+		return Answer{}, false
+	}
+	return Answer{Outcome: Failed, Error: f.Error.Message, Overtaken: true}, true
+}
+
+// outcomePayload is the second response to a question. The gateway also sends it when a
+// question is repeated after its run has ended.
+type outcomePayload struct {
+	Status     string `json:"status"`
+	Summary    string `json:"summary"`
+	StopReason string `json:"stopReason"`
+	Result     struct {
+		Payloads []struct {
+			Text    string `json:"text"`
+			IsError bool   `json:"isError"`
+		} `json:"payloads"`
+		Meta struct {
+			VisibleText string `json:"finalAssistantVisibleText"`
+			CostUSD     number `json:"costUsd"`
+			AgentMeta   struct {
+				Provider  string     `json:"provider"`
+				Model     string     `json:"model"`
+				SessionID word       `json:"sessionId"`
+				Usage     *wireUsage `json:"usage"` // not lastCallUsage, which may be of an earlier run
+				CostUSD   number     `json:"costUsd"`
+			} `json:"agentMeta"`
+		} `json:"meta"`
+	} `json:"result"`
+}
+
+// readOutcome reads how a run ended. It returns false for the first response to a
+// question and for any other payload.
+func readOutcome(payload json.RawMessage) (Answer, bool) {
+	var p outcomePayload
+	if len(payload) == 0 || json.Unmarshal(payload, &p) != nil {
+		return Answer{}, false
+	}
+	text, errText := p.texts()
+	var a Answer
+	switch {
+	case p.Status == "ok":
+		a = Answer{Outcome: Finished, Text: text}
+	case p.Status != "timeout" && p.Status != "error":
+		return Answer{}, false
+	case stopped(p.StopReason):
+		a = Answer{Outcome: Stopped}
+	case p.Status == "timeout":
+		a = Answer{Outcome: TimedOut, Error: errText}
+	default:
+		a = Answer{Outcome: Failed, Error: p.Summary, NotBegun: isDraining(p.Summary), Overtaken: isOvertaken(p.Summary)}
+	}
+	meta := p.Result.Meta
+	cost := meta.AgentMeta.CostUSD
+	if cost == "" {
+		cost = meta.CostUSD
+	}
+	a.Usage = meta.AgentMeta.Usage.read(meta.AgentMeta.Provider, meta.AgentMeta.Model, cost)
+	if a.Usage != nil {
+		a.Usage.SessionID = string(meta.AgentMeta.SessionID)
+	}
+	return a, true
+}
+
+// texts returns the agent's answer and the error text. The gateway sends errors as
+// payloads too; they must not be mistaken for an answer.
+func (p outcomePayload) texts() (said, wrong string) {
+	var good, bad []string
+	for _, part := range p.Result.Payloads {
+		switch {
+		case part.Text == "":
+		case part.IsError:
+			bad = append(bad, part.Text)
+		default:
+			good = append(good, part.Text)
+		}
+	}
+	if p.Result.Meta.VisibleText != "" {
+		good = []string{p.Result.Meta.VisibleText}
+	}
+	return strings.Join(good, "\n\n"), strings.Join(bad, "\n")
+}

@@ -1,0 +1,143 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Stop ends a run. It returns false if the run was not in progress. It requires
+// operator.write and returns ErrForeignRun as StopSession does.
+func (c *Client) Stop(ctx context.Context, sessionKey, runID string) (stopped bool, err error) {
+	ids, err := c.abort(ctx, sessionKey, runID)
+	if err != nil {
+		return false, fmt.Errorf("stop run %s: %w", runID, err)
+	}
+	return len(ids) > 0, nil
+}
+
+// StopSession ends a run of a session, or with an empty runID all runs in progress or
+// queued there. It returns the ids of the runs that it ended, also together with an
+// error. It requires operator.write and returns ErrForeignRun if another client started
+// the runs.
+func (c *Client) StopSession(ctx context.Context, sessionKey, runID string) ([]string, error) {
+	ids, err := c.abort(ctx, sessionKey, runID)
+	if err == nil && runID == "" && len(ids) > 0 {
+		ids, err = c.abortOthers(ctx, sessionKey, ids)
+	}
+	if err != nil {
+		return ids, fmt.Errorf("stop a session: %w", err)
+	}
+	return ids, nil
+}
+
+// The gateway lists a stopped run until it has ended, for about 100 ms in OpenClaw
+// 2026.9.6.
+const (
+	restTries = 10
+	restPause = 200 * time.Millisecond
+)
+
+// abortOthers ends the runs in a session that other clients started, after stopped are
+// ended, and returns all ids. chat.abort ignores runs of other clients while one of
+// Wardroom's is still listed.
+func (c *Client) abortOthers(ctx context.Context, sessionKey string, stopped []string) ([]string, error) {
+	for range restTries {
+		more, err := c.abort(ctx, sessionKey, "")
+		if err == nil && len(more) == 0 {
+			return stopped, nil
+		}
+		more = slices.DeleteFunc(more, func(id string) bool { return slices.Contains(stopped, id) })
+		if err != nil || len(more) > 0 {
+			return append(stopped, more...), err
+		}
+		select {
+		case <-time.After(restPause):
+		case <-ctx.Done():
+			return stopped, ctx.Err()
+		}
+	}
+	return stopped, nil
+}
+
+// abort ends a run of a session, or with an empty runID all of them, and returns the
+// ids.
+//
+// chat.abort ends only runs that the same connection started or, for a paired device,
+// any connection of the device; otherwise it requires operator.admin. Questions also
+// have an entry in the gateway's task ledger, which tasks.cancel ends for every client
+// that may write to the session (observed in OpenClaw 2026.9.6). Messages have no such
+// entry.
+func (c *Client) abort(ctx context.Context, sessionKey, runID string) ([]string, error) {
+	params := struct {
+		SessionKey string `json:"sessionKey"`
+		RunID      string `json:"runId,omitempty"`
+	}{sessionKey, runID}
+	var out struct {
+		Aborted flag  `json:"aborted"`
+		RunIDs  words `json:"runIds"`
+	}
+	err := c.once(ctx, "chat.abort", params, &out)
+	if errors.Is(err, ErrForeignRun) {
+		ids, failed := c.cancel(ctx, sessionKey, runID)
+		if len(ids) > 0 || failed != nil && IsUnavailable(failed) {
+			return ids, failed
+		}
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	stopped := []string{}
+	for _, id := range out.RunIDs {
+		stopped = append(stopped, c.short(string(id)))
+	}
+	if out.Aborted.is() && len(stopped) == 0 && runID != "" {
+		stopped = append(stopped, runID)
+	}
+	return stopped, nil
+}
+
+// ledgerTask is an entry of the gateway's task ledger.
+type ledgerTask struct {
+	ID      word `json:"taskId"`
+	Session word `json:"childSessionKey"` // session of the run
+	RunID   word `json:"runId"`
+}
+
+// cancel is abort through the task ledger. Unlike other methods, the ledger requires
+// session keys in lower case.
+func (c *Client) cancel(ctx context.Context, sessionKey, runID string) ([]string, error) {
+	list := struct {
+		SessionKey string   `json:"sessionKey"`
+		Status     []string `json:"status"`
+	}{strings.ToLower(sessionKey), []string{"queued", "running"}}
+	var found struct {
+		Tasks []ledgerTask `json:"tasks"`
+	}
+	if err := c.call(ctx, "tasks.list", list, &found); err != nil {
+		return nil, err
+	}
+	var stopped []string
+	var failed error
+	for _, t := range found.Tasks {
+		if runID != "" && string(t.RunID) != runID || !strings.EqualFold(string(t.Session), sessionKey) {
+			continue
+		}
+		params := struct {
+			TaskID string `json:"taskId"`
+		}{string(t.ID)}
+		var out struct {
+			Cancelled flag `json:"cancelled"`
+		}
+		if err := c.once(ctx, "tasks.cancel", params, &out); err != nil {
+			failed = errors.Join(failed, err)
+		} else if out.Cancelled.is() {
+			stopped = append(stopped, c.short(string(t.RunID)))
+		}
+	}
+	return stopped, failed
+}

@@ -1,0 +1,21 @@
+package gateway
+
+import "encoding/json"
+
+// Activity returns the session key of an event that shows a run to be active: the model
+// thinks, writes or uses a tool. It returns false for any other event, such as the
+// renaming of a session.
+func (e Event) Activity() (sessionKey string, ok bool) {
+	switch e.Name {
+	case "agent", "chat", "session.tool", "session.message":
+	default:
+		return "", false
+	}
+	var p struct {
+		SessionKey word `json:"sessionKey"`
+	}
+	if json.Unmarshal(e.Payload, &p) != nil || !validKey(string(p.SessionKey)) {
+		return "", false
+	}
+	return string(p.SessionKey), true
+}

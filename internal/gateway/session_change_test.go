@@ -1,0 +1,134 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"wardroom/internal/gateway"
+)
+
+// idle returns a client that connects to nothing.
+func idle(t *testing.T) *gateway.Client {
+	t.Helper()
+	c, err := gateway.New(gateway.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A missed event leaves old state on the screen; a change for each word of an answer
+// would keep the gateway busy.
+func TestEventsThatTouchSessions(t *testing.T) {
+	want := []struct {
+		touches, run, began bool
+	}{
+		{true, true, true}, {true, true, false}, {true, true, false}, // agent: start, end, error
+		{false, false, false}, {false, false, false}, // parts of an answer
+		{true, false, false}, {true, false, false}, {true, false, false}, // chat final, task, sessions.changed
+		{false, false, false}, {false, false, false}, // tick, session.tool
+	}
+	c := idle(t)
+	events := sessionsRecorded(t).Events
+	if len(events) != len(want) {
+		t.Fatalf("%d events", len(events))
+	}
+	for i, e := range events {
+		ev := gateway.Event{Name: e.Event, Payload: e.Payload}
+		change, touches := c.SessionOf(ev)
+		run, ok := ev.Run()
+		if touches != want[i].touches || ok != want[i].run || run.Began != want[i].began || ok && (change.Run == nil || *change.Run != run) || touches && change.Key == "" {
+			t.Errorf("%s %.80s: touches %v %+v, run %v %+v", e.Event, e.Payload, touches, change, ok, run)
+		}
+	}
+	run, _ := gateway.Event{Name: "agent", Payload: events[0].Payload}.Run()
+	if diff := cmp.Diff(gateway.RunChange{SessionKey: "agent:cto:main", RunID: "idem-standup-1", Began: true, At: at(1795161590099)}, run); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, payload := range []string{``, `null`, `7`, `{"stream":"lifecycle","runId":7,"sessionKey":"k","data":{"phase":"start"}}`} {
+		if run, ok := (gateway.Event{Name: "agent", Payload: json.RawMessage(payload)}).Run(); ok {
+			t.Errorf("%q is a run: %+v", payload, run)
+		}
+	}
+}
+
+// Live updates use the rows in events; a wrong one stays on the screen until the next
+// list.
+func TestRowsOfEvents(t *testing.T) {
+	c := idle(t)
+	seen := map[string]int{}
+	for _, raw := range recordedEvents(t) {
+		var f struct {
+			Event   string
+			Payload json.RawMessage
+		}
+		var p struct {
+			SessionKey, Reason string
+			Session            *struct {
+				Key, Status  string
+				SnapshotAt   int64
+				HasActiveRun *bool
+				StartedAt    int64
+			}
+		}
+		if err := json.Unmarshal(raw, &f); err != nil {
+			t.Fatal(err)
+		}
+		if f.Event != "sessions.changed" && f.Event != "session.message" {
+			continue
+		}
+		if err := json.Unmarshal(f.Payload, &p); err != nil {
+			t.Fatal(err)
+		}
+		got, ok := c.SessionOf(gateway.Event{Name: f.Event, Payload: f.Payload})
+		switch {
+		case !ok:
+			t.Errorf("%s %s tells nothing", f.Event, p.Reason)
+		case p.Session == nil:
+			seen["gone"]++
+			if got.Whole || got.Gone != (p.Reason == "delete") || got.Key != p.SessionKey {
+				t.Errorf("%s of %q is %+v", p.Reason, p.SessionKey, got)
+			}
+		default:
+			seen["rows"]++
+			s := p.Session
+			if !got.Whole || got.Gone || got.Key != s.Key || got.Row.Key != s.Key || got.Stamp != s.SnapshotAt || got.Row.Active != *s.HasActiveRun ||
+				got.Row.Status != s.Status || s.StartedAt > 0 && !got.Row.StartedAt.Equal(at(s.StartedAt).Time) || got.Reset != (p.Reason == "reset") {
+				t.Errorf("%s %s is %+v", f.Event, p.Reason, got)
+			}
+			if got.Said != "" {
+				seen["said"]++
+			}
+		}
+	}
+	if seen["rows"] < 15 || seen["gone"] < 1 || seen["said"] < 2 {
+		t.Errorf("recorded are only %v", seen)
+	}
+	row := `{"key":"agent:cto:main","hasActiveRun":true,"snapshotAt":7}`
+	for name, tt := range map[string]struct {
+		payload string
+		want    gateway.SessionChange
+	}{
+		"a part of a row":      {`{"sessionKey":"k","session":{"key":"k","status":"running"}}`, gateway.SessionChange{Key: "k"}},
+		"a row of another":     {`{"sessionKey":"k","session":` + row + `}`, gateway.SessionChange{Key: "k"}},
+		"no row":               {`{"sessionKey":"k","reason":"later"}`, gateway.SessionChange{Key: "k"}},
+		"nothing":              {`{"reason":"delete"}`, gateway.SessionChange{Gone: true}},
+		"no object":            {`7`, gateway.SessionChange{}},
+		"members of no use":    {`{"sessionKey":["k"],"session":9,"message":"x"}`, gateway.SessionChange{}},
+		"archived":             {`{"sessionKey":"k","session":{"key":"k","archived":true,"hasActiveRun":false}}`, gateway.SessionChange{Key: "k", Gone: true}},
+		"a key not to be told": {`{"sessionKey":"k\u0000","reason":"delete"}`, gateway.SessionChange{Gone: true}},
+		"a long message": {
+			`{"sessionKey":"k","message":{"role":"user","content":"` + strings.Repeat("a\\n", 200) + `"}}`,
+			gateway.SessionChange{Key: "k", Said: strings.Repeat("a ", 118) + "a..."},
+		},
+		"a tool's result": {`{"sessionKey":"k","message":{"role":"toolResult","content":"text"}}`, gateway.SessionChange{Key: "k"}},
+	} {
+		got, ok := c.SessionOf(gateway.Event{Name: "sessions.changed", Payload: json.RawMessage(tt.payload)})
+		if diff := cmp.Diff(tt.want, got); diff != "" || !ok {
+			t.Errorf("%s: %v (-want +got):\n%s", name, ok, diff)
+		}
+	}
+}
