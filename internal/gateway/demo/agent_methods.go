@@ -23,8 +23,8 @@ var (
 	abortParams = params{required: words("sessionKey"), optional: words("agentId runId preserveSideRuns")}
 )
 
-// longest is the longest timer of the gateway, in milliseconds: 24.8 days, the
-// limit of the language it is written in.
+// maxTimerMs is the longest timer on the gateway: 24.8 days, the limit of a JavaScript
+// timer.
 const longest = math.MaxInt32
 
 type agentRequest struct {
@@ -34,8 +34,8 @@ type agentRequest struct {
 	Timeout                 *int
 }
 
-// handleAgent takes a question in. It answers "accepted" at once, and with the
-// same id a second time when the run has ended.
+// handleAgent starts a run. It answers "accepted" at once, and again under the same request
+// id when the run ends.
 func (r *Runtime) handleAgent(c call) (any, *failure) {
 	var in agentRequest
 	if f := agentParams.read("agent", "", c.params, &in); f != nil {
@@ -46,7 +46,7 @@ func (r *Runtime) handleAgent(c call) (any, *failure) {
 	}
 	timeout := defaultTimeout
 	if in.Timeout != nil {
-		timeout = *in.Timeout // 0: no limit
+		timeout = *in.Timeout // 0 means no limit
 	}
 	if f := within("agent", "timeout", timeout, 0, math.MaxInt); f != nil {
 		return nil, f
@@ -77,7 +77,7 @@ func (r *Runtime) handleAgent(c call) (any, *failure) {
 	return nil, nil
 }
 
-// target finds the agent and the session that a question is for.
+// target returns the agent and the session key that a request is for.
 func (r *Runtime) target(in agentRequest) (Agent, string, *failure) {
 	id, key := in.AgentID, in.SessionKey
 	if key != "" {
@@ -107,8 +107,8 @@ func (r *Runtime) target(in agentRequest) (Agent, string, *failure) {
 	return a, key, nil
 }
 
-// handleWait waits for a run to end. A run that nobody knows is waited for in
-// full, as it may still come.
+// handleWait waits for a run to end. For an unknown run it waits for the whole timeout,
+// because the run may still start.
 func (r *Runtime) handleWait(c call) (any, *failure) {
 	in := struct {
 		RunID     string
@@ -130,7 +130,7 @@ func (r *Runtime) handleWait(c call) (any, *failure) {
 	return nil, nil
 }
 
-// giveUp tells a waiter that its wait is over; the run goes on.
+// endWait answers a wait that has timed out. The run continues.
 func (r *Runtime) giveUp(b *boot, w *waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,7 +151,7 @@ func (r *Runtime) handleAbort(c call) (any, *failure) {
 	ids, foreign := []string{}, false
 	s := r.sessions[canonical(in.SessionKey)]
 	if s != nil {
-		// The queue first, so that ending the present run starts nothing that is to be stopped too.
+		// Queued runs end first, so that ending the active run doesn't start one of them.
 		for _, q := range slices.Concat(slices.Clone(s.queue), []*run{s.active}) {
 			if q == nil || in.RunID != "" && q.id != in.RunID {
 				continue
@@ -175,11 +175,11 @@ func (r *Runtime) handleAbort(c call) (any, *failure) {
 	return object{"ok": true, "aborted": len(ids) > 0, "runIds": ids}, nil
 }
 
-// unwinds is for how long the gateway still knows a run that was aborted.
+// abortGrace is how long the gateway still reports a run as aborted after it ended.
 const unwinds = 100 * time.Millisecond
 
-// unwinding are the runs of a session that a client has aborted a moment ago. The
-// lock is held.
+// recentlyAborted returns the session's runs that were aborted within abortGrace and that
+// the client may stop. The caller must hold r.mu.
 func (r *Runtime) unwinding(by *connection, s *session) []string {
 	ids := []string{}
 	for _, q := range r.boot.runs {
@@ -190,7 +190,7 @@ func (r *Runtime) unwinding(by *connection, s *session) []string {
 	return ids
 }
 
-// waited is what agent.wait says of a run that has ended.
+// waitResult returns the agent.wait result of an ended run.
 func (q *run) waited() object {
 	out := object{"runId": q.id, "status": "error", "endedAt": q.endedAt}
 	if q.begun {
@@ -211,7 +211,7 @@ func (q *run) waited() object {
 	return out
 }
 
-// lateness is what is said of a run whose own time was up.
+// timeoutFields returns the members that describe a run that timed out.
 func (q *run) lateness() object {
 	return object{
 		"livenessState": "paused", "timeoutPhase": "provider", "providerStarted": true,
@@ -219,7 +219,7 @@ func (q *run) lateness() object {
 	}
 }
 
-// terminal is the answer as others than the asker are told of it.
+// terminalReply returns the answer as clients other than the caller receive it.
 func (q *run) terminal() object {
 	if q.outcome.text == "" {
 		return object{"disposition": "empty"}
@@ -227,8 +227,8 @@ func (q *run) terminal() object {
 	return object{"disposition": "visible", "text": cutText(q.outcome.text, replyChars-1, "…")}
 }
 
-// receipt names the model that really answered. Only the asker's copy lacks
-// whether the answer can be seen.
+// receipt returns the model that produced the answer. With disposition, it also says
+// whether the answer is visible; the caller's copy lacks that.
 func (q *run) receipt(disposition bool) object {
 	m := q.outcome.spent.model
 	out := object{
@@ -246,7 +246,7 @@ func (q *run) receipt(disposition bool) object {
 	return out
 }
 
-// observation is what is known of a provider's refusal.
+// observation returns the details of a provider error.
 func (q *run) observation() object {
 	m := q.outcome.spent.model
 	return object{
@@ -254,8 +254,8 @@ func (q *run) observation() object {
 	}
 }
 
-// second is the other response to `agent`: the end of the run. Repeating the
-// idempotency key later gets the same.
+// sendFinal sends the second response to `agent`, which reports the end of the run. A later
+// call with the same idempotency key gets the same response.
 func (c call) second(q *run) {
 	out := object{"runId": q.id}
 	switch q.outcome.kind {
@@ -277,7 +277,7 @@ func (c call) second(q *run) {
 	c.reply(out)
 }
 
-// result is the answer with what it cost.
+// result returns the answer together with its usage and cost.
 func (q *run) result() object {
 	late := q.outcome.kind == timedOut
 	payloads := []object{}
@@ -310,7 +310,7 @@ func (q *run) result() object {
 	return object{"payloads": payloads, "meta": meta, "sourceReplyDeliveryState": "missing"}
 }
 
-// meta is where the tokens and the cost of exactly this run are.
+// meta returns the run's details, including its tokens and cost.
 func (q *run) meta() object {
 	u := q.outcome.spent
 	usage := object{
@@ -331,8 +331,7 @@ func (q *run) meta() object {
 	return out
 }
 
-// prompt reports what stood before the conversation. Ours had no files, skills
-// or tools.
+// promptReport describes the system prompt. The demo's has no files, skills or tools.
 func (q *run) prompt() object {
 	m := q.outcome.spent.model
 	return object{

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// subAgentStays is how long a sub-agent that has answered is still listed.
+	// subAgentRetention is how long a finished sub-agent stays listed.
 	subAgentStays = 2 * time.Minute
-	// roomy is how much of a model's context a session of the team's daily work
-	// fills, in percent, before it begins anew.
+	// contextLimitPercent is how much of the model's context a session of sample work may
+	// fill before it is reset.
 	roomy = 12
 )
 
-// Live has the agents work by themselves until the runtime closes: after a rest of
-// about that length one of them begins a piece of work, with tools and a pause at
-// each step; the first two almost at once. What comes when is always the same for
-// the same seed. It costs nothing while no step is due.
+// StartBackgroundWork makes the agents work on their own until the runtime closes. About
+// every rest, an idle agent starts a scenario with tool calls and pauses; the first two
+// start almost at once. The same seed gives the same order and pauses. Nothing runs between
+// steps.
 func (r *Runtime) Live(rest time.Duration, seed string) {
 	r.work.Go(func() {
 		s := script{seed: seed}
@@ -35,15 +35,15 @@ func (r *Runtime) Live(rest time.Duration, seed string) {
 	})
 }
 
-// script is in which order the episodes come. Each comes once in a round, in its
-// part of it: so nothing is seen again soon, and no two rounds are alike.
+// workOrder determines the order of the scenarios. Each comes once per round, in its part
+// of the day, and every round has a different order.
 type script struct {
 	seed  string
 	round int
-	todo  []episode // what is left of the round
+	todo  []episode // rest of the current round
 }
 
-// rest is the n-th one, of about the length that is wanted.
+// pause returns the n-th pause, which varies around rest.
 func (s *script) rest(n int, rest time.Duration) time.Duration {
 	switch n {
 	case 0:
@@ -54,7 +54,7 @@ func (s *script) rest(n int, rest time.Duration) time.Duration {
 	return rest/2 + time.Duration(chance(1000, s.seed, "rest", strconv.Itoa(n)))*rest/1000
 }
 
-// next is the next episode whose agent is idle, if there is one.
+// next returns the next scenario whose agent is idle, if there is one.
 func (s *script) next(idle func(agentID string) bool) (episode, bool) {
 	if len(s.todo) == 0 {
 		s.todo, s.round = s.shuffled(), s.round+1
@@ -68,7 +68,7 @@ func (s *script) next(idle func(agentID string) bool) (episode, bool) {
 	return episode{}, false
 }
 
-// shuffled is a round: the parts of the day in their order, and each in another one.
+// newRound returns all scenarios by part of the day, shuffled within each part.
 func (s *script) shuffled() []episode {
 	var all []episode
 	for _, part := range parts() {
@@ -79,13 +79,13 @@ func (s *script) shuffled() []episode {
 	return all
 }
 
-// idle says whether an agent is there and could begin something. The lock is held.
+// idle reports whether an agent exists and could start work. The caller must hold r.mu.
 func (r *Runtime) idle(agentID string) bool {
 	_, ok := r.agent(agentID)
 	return ok && r.boot != nil && !r.boot.draining && !r.busy(agentID)
 }
 
-// undertake begins a piece of work. The lock is held.
+// startScenario starts a run that performs a scenario. The caller must hold r.mu.
 func (r *Runtime) undertake(e episode) {
 	a, ok := r.agent(e.agent)
 	if !ok {
@@ -106,9 +106,9 @@ func (r *Runtime) undertake(e episode) {
 	r.enqueue(q, made)
 }
 
-// workplace is the session of a piece of work that begins at a time; one that is
-// full begins anew. What stands before every conversation of an agent the provider
-// still has from its last one. The lock is held.
+// scenarioSession returns the session of a scenario that starts at a time. It replaces a
+// session whose context is too full. A new session starts with the agent's system prompt in
+// the provider's cache if the agent worked recently. The caller must hold r.mu.
 func (r *Runtime) workplace(key string, a Agent, at int64) (s *session, made bool) {
 	key = canonical(key)
 	if s := r.sessions[key]; s != nil && s.context > modelOf(a).window*roomy/100 {
@@ -123,7 +123,7 @@ func (r *Runtime) workplace(key string, a Agent, at int64) (s *session, made boo
 	return s, made
 }
 
-// busy says whether an agent works at something already. The lock is held.
+// busy reports whether an agent has an active run. The caller must hold r.mu.
 func (r *Runtime) busy(agentID string) bool {
 	for _, s := range r.sessions {
 		if s.agentID == agentID && s.active != nil {
@@ -133,7 +133,8 @@ func (r *Runtime) busy(agentID string) bool {
 	return false
 }
 
-// tidy lets go of sub-agents that have been done for a while. The lock is held.
+// removeFinishedSubAgents deletes sub-agent sessions that ended before subAgentRetention.
+// The caller must hold r.mu.
 func (r *Runtime) tidy() {
 	before := r.now() - subAgentStays.Milliseconds()
 	for key, s := range r.sessions {
@@ -144,8 +145,8 @@ func (r *Runtime) tidy() {
 	}
 }
 
-// labour does the steps of a piece of work, each in its time, and says whether
-// the run is still going.
+// runSteps performs the steps of a scenario with pauses. It reports whether the run is
+// still active.
 func (r *Runtime) labour(q *run, wait func(time.Duration) error) bool {
 	for n, st := range q.work.steps {
 		if wait(r.lasts(takes(*q.work, n))) != nil {
@@ -160,12 +161,13 @@ func (r *Runtime) labour(q *run, wait func(time.Duration) error) bool {
 	return wait(r.lasts(takes(*q.work, len(q.work.steps)))) == nil
 }
 
-// lasts is d in the seconds of the runtime, which are shorter in tests.
+// scale converts d to the runtime's seconds, which are shorter in tests.
 func (r *Runtime) lasts(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * r.timing.second.Seconds())
 }
 
-// told adds a row to a run that is going, and tells of it.
+// appendStep adds a row to an active run's transcript and emits it. It reports whether the
+// run is still active.
 func (r *Runtime) told(q *run, w *writer, row func() (message, int)) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,15 +15,15 @@ import (
 	"wardroom/internal/platform/cron"
 )
 
-// cronJob is one timed job. Like sessions, jobs survive a restart and end with
-// the runtime. Its fields are guarded by the runtime's lock.
+// cronJob is a timed job. Like sessions, jobs survive a restart and end with the runtime.
+// The runtime's lock guards its fields.
 type cronJob struct {
 	spec
 	id                   string
 	createdAt, updatedAt int64
-	activatedAt          int64 // when it was last put on its present schedule; 0: it never was changed
-	next                 int64 // when it runs; 0: it does not
-	going                *run  // the run that is going
+	activatedAt          int64 // when its schedule last changed; 0 if it never did
+	next                 int64 // next run; 0 if none
+	going                *run  // its active run, or nil
 	runningAt            int64
 
 	lastRunAt, lastTook int64
@@ -32,7 +32,7 @@ type cronJob struct {
 	errors              int
 }
 
-// spec is what clients say of a job.
+// spec is the part of a job that clients define.
 type spec struct {
 	Key            string `json:"declarationKey"`
 	Name           string
@@ -52,7 +52,7 @@ type schedule struct {
 	EveryMs, AnchorMs  int64
 	StaggerMs          *int64
 
-	times cron.Schedule // of kind cron
+	times cron.Schedule // for kind cron
 }
 
 type payload struct {
@@ -77,13 +77,13 @@ var (
 		deliveryStatus query sortDir`)}
 )
 
-// The limit of what changes the gateway's own state, for each method and client.
+// The rate limit for changes to the gateway's state, per method and client.
 const (
 	cronWrites = 30
 	cronWindow = time.Minute
 )
 
-// control serves a method that changes jobs: only so often.
+// rateLimited wraps a method that changes jobs with the rate limit.
 func (r *Runtime) control(serve func(c call) (any, *failure)) func(c call) (any, *failure) {
 	return func(c call) (any, *failure) {
 		now := r.clock()
@@ -176,7 +176,8 @@ func (r *Runtime) handleCronList(c call) (any, *failure) {
 	return out, nil
 }
 
-// orNever sorts what does not run behind what does.
+// nextOrNever returns next, or the maximum if there is no next run, so that such jobs sort
+// last.
 func orNever(next int64) int64 {
 	if next == 0 {
 		return math.MaxInt64
@@ -186,7 +187,8 @@ func orNever(next int64) int64 {
 
 func preview() object { return object{"label": "not requested", "detail": "not requested"} }
 
-// jobOf finds the job that a request is about, or says that there is none.
+// jobOf decodes a request and returns the job that it names, or a failure that begins with
+// words.
 func (r *Runtime) jobOf(c call, p params, in any, id *string, words string) (*cronJob, *failure) {
 	if f := p.read(c.method, "", c.params, in); f != nil {
 		return nil, f
@@ -242,7 +244,7 @@ func (r *Runtime) handleCronAdd(c call) (any, *failure) {
 	return with(j.read(), object{"deliveryPreview": preview()}), nil
 }
 
-// amend gives a job another definition.
+// redefine replaces a job's definition.
 func (r *Runtime) amend(j *cronJob, to spec, now int64) {
 	was := j.revision()
 	j.spec = to
@@ -271,7 +273,7 @@ func (r *Runtime) handleCronUpdate(c call) (any, *failure) {
 	var given struct{ Schedule, Payload, Delivery json.RawMessage }
 	if json.Unmarshal(in.Patch, &given) == nil {
 		if len(given.Schedule) > 0 {
-			to.Schedule = schedule{} // it is given whole
+			to.Schedule = schedule{} // a schedule is replaced as a whole
 		}
 		if len(given.Delivery) > 0 {
 			to.Delivery = maps.Clone(to.Delivery)
@@ -326,7 +328,7 @@ func (r *Runtime) handleCronRun(c call) (any, *failure) {
 		r.manual++
 		id := fmt.Sprintf("manual:%s:%d:%d", j.id, r.now(), r.manual)
 		out["enqueued"], out["runId"] = true, id
-		r.work.Go(func() { // the answer comes first
+		r.work.Go(func() { // starts after the answer has been sent
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			if j.going == nil && r.boot == c.conn.boot {
@@ -365,7 +367,7 @@ func (r *Runtime) handleCronRuns(c call) (any, *failure) {
 	return out, nil
 }
 
-// usable refuses a definition that cannot be kept, and reads its schedule.
+// validate checks a definition and parses its schedule.
 func (r *Runtime) usable(method string, s *spec) *failure {
 	bad := func(format string, args ...any) *failure {
 		return invalid("invalid "+method+" params: "+format, args...)
@@ -404,12 +406,12 @@ func (s *schedule) parse(bad func(string, ...any) *failure) *failure {
 			return bad("at /schedule/at: must be an ISO 8601 timestamp")
 		}
 	default:
-		return bad("at /schedule: the demo runtime knows the kinds cron, every and at")
+		return bad("at /schedule: the demo runtime supports the kinds cron, every and at")
 	}
 	return nil
 }
 
-// after is when a job runs next after now, in milliseconds; 0 is never.
+// nextAfter returns the first run after now, in Unix milliseconds; 0 means never.
 func (j *cronJob) after(now int64) int64 {
 	s := j.Schedule
 	switch {

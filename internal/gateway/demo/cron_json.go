@@ -7,11 +7,11 @@ import (
 	"maps"
 )
 
-// This file is how a timed job looks on the wire.
+// This file contains the JSON representations of a timed job.
 
-// revision names the definition.
+// revision returns a hash of the job's definition.
 func (j *cronJob) revision() string {
-	data, _ := json.Marshal(j.definition()) // plain values
+	data, _ := json.Marshal(j.definition()) // plain values always encode
 	return hashed(string(data))
 }
 
@@ -20,7 +20,7 @@ func hashed(text string) string {
 	return "sha256:" + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// definition is what clients said of the job, as it is shown.
+// definition returns the part of the job that clients define.
 func (j *cronJob) definition() object {
 	s, p := object{"kind": j.Schedule.Kind}, object{"kind": j.Payload.Kind}
 	put := func(o object, k string, v any, there bool) {
@@ -54,12 +54,12 @@ func (j *cronJob) definition() object {
 	return out
 }
 
-// shown is the job as events carry it.
+// eventJSON returns the job as events contain it.
 func (j *cronJob) shown() object {
 	return with(j.definition(), object{"id": j.id, "createdAtMs": j.createdAt, "updatedAtMs": j.updatedAt, "state": j.state()})
 }
 
-// read is the job as methods answer it.
+// methodJSON returns the job as methods return it.
 func (j *cronJob) read() object {
 	out := with(j.shown(), object{"configRevision": j.revision()})
 	if j.next > 0 {

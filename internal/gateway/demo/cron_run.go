@@ -7,14 +7,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// keepEntries is how many ended runs of jobs are remembered.
+// maxJobHistory is how many ended runs of jobs are kept.
 const keepEntries = 500
 
-// errInterrupted is the end of a job's run that a restart took away.
+// errInterrupted is the error of a run that a restart interrupted.
 const errInterrupted = "cron: job interrupted by gateway restart"
 
-// ring looks for jobs that are due, as long as a life lasts. The clock may be
-// moved, so it is looked at again and again instead of waiting for a time.
+// runScheduler starts due jobs until the boot ends. It polls, because the clock may be
+// changed.
 func (r *Runtime) ring(b *boot) {
 	tick := time.NewTicker(r.timing.cron)
 	defer tick.Stop()
@@ -30,8 +30,8 @@ func (r *Runtime) ring(b *boot) {
 	}
 }
 
-// runDue starts the jobs whose time has come, each once however late it is.
-// The lock is held.
+// runDue starts the jobs that are due, each once no matter how late. The caller must hold
+// r.mu.
 func (r *Runtime) runDue(b *boot) {
 	now := r.now()
 	for _, j := range r.jobs {
@@ -46,8 +46,8 @@ func (r *Runtime) runDue(b *boot) {
 	}
 }
 
-// wakeJobs sets the jobs' times after a restart: what was due meanwhile is not
-// made up for. The lock is held.
+// skipMissedJobs moves jobs that came due during a restart to their next run. The caller
+// must hold r.mu.
 func (r *Runtime) wakeJobs() {
 	for _, j := range r.jobs {
 		if j.next > 0 && j.next <= r.now() {
@@ -56,7 +56,7 @@ func (r *Runtime) wakeJobs() {
 	}
 }
 
-// startJob begins a run of a job in its session. The lock is held.
+// startJob starts a run of a job in its session. The caller must hold r.mu.
 func (r *Runtime) startJob(b *boot, j *cronJob, id string) {
 	a, ok := r.agent(j.AgentID)
 	if !ok || b.draining {
@@ -88,7 +88,7 @@ func (r *Runtime) startJob(b *boot, j *cronJob, id string) {
 	r.enqueue(q, made)
 }
 
-// jobEnded notes how a run of a job ended. The lock is held.
+// jobEnded records the end of a job's run. The caller must hold r.mu.
 func (r *Runtime) jobEnded(q *run) {
 	j := q.job
 	if j == nil || j.going != q {
@@ -112,7 +112,7 @@ func (r *Runtime) jobEnded(q *run) {
 	}
 }
 
-// ended notes how the last run of a job ended.
+// ended records the result of a job's last run.
 func (j *cronJob) ended(q *run, from, to int64) {
 	j.lastRunAt, j.lastTook, j.lastStatus, j.lastError = from, to-from, "ok", ""
 	if q.outcome.kind == answered {
@@ -123,7 +123,7 @@ func (j *cronJob) ended(q *run, from, to int64) {
 	j.errors++
 }
 
-// entry is a run of a job that has just ended as the history of the jobs has it.
+// historyEntry returns the cron.runs entry of a run that has just ended.
 func (q *run) entry(at int64) object {
 	j, o := q.job, q.outcome
 	completion := "succeeded"
@@ -155,7 +155,7 @@ func (q *run) entry(at int64) object {
 	return entry
 }
 
-// tellJob sends a `cron` event.
+// emitJob sends a `cron` event.
 func (r *Runtime) tellJob(j *cronJob, action string, more object) {
 	event := with(object{"jobId": j.id, "action": action, "job": j.shown()}, more)
 	if j.next > 0 && action != "started" && action != "removed" {

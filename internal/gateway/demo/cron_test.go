@@ -283,13 +283,13 @@ func TestErrand(t *testing.T) {
 	done := newDesk(t, http.StatusConflict, `{"code":"already_completed","status":409,"detail":"It is."}`)
 	refused := newDesk(t, http.StatusForbidden, `{"code":"forbidden","status":403,"detail":"You may not."}`)
 	for name, test := range map[string]struct{ address, env, want string }{
-		"opens and runs it":          {going.URL, "wrk_x", "The standup of 2026-11-20 is running."},
-		"somebody was faster":        {done.URL, "wrk_x", "The standup of 2026-11-20 needs nothing of me: already_completed."},
-		"a refusal is told":          {refused.URL, "wrk_x", "I opened the standup of 2026-11-20 and could not run it: it answered 403 forbidden: You may not."},
-		"nobody is there":            {"http://127.0.0.1:9", "wrk_x", "I could not open the standup: the service cannot be reached."},
-		"another machine":            {"http://192.0.2.1", "wrk_x", "I could not hold the standup: " + errFarService.Error() + "."},
-		"no variable is set":         {going.URL, "", "I could not hold the standup: the variable WARDROOM_API_KEY is empty in my environment."},
-		"without an address nothing": {"home", "wrk_x", "I could not hold the standup: " + errNoService.Error() + "."},
+		"opens and runs it":  {going.URL, "wrk_x", "The 2026-11-20 standup is running."},
+		"already completed":  {done.URL, "wrk_x", "Nothing left to do for the 2026-11-20 standup: already_completed."},
+		"refused":            {refused.URL, "wrk_x", "I opened the 2026-11-20 standup but couldn't run it: Wardroom answered 403 forbidden: You may not."},
+		"unreachable":        {"http://127.0.0.1:9", "wrk_x", "I couldn't open the standup: Wardroom could not be reached."},
+		"remote address":     {"http://192.0.2.1", "wrk_x", "I couldn't run the standup: " + errFarService.Error() + "."},
+		"no variable is set": {going.URL, "", "I couldn't run the standup: the environment variable WARDROOM_API_KEY is not set."},
+		"no address":         {"home", "wrk_x", "I couldn't run the standup: " + errNoService.Error() + "."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{Env: func(name string) string {
@@ -317,7 +317,7 @@ func TestErrandOfTeam(t *testing.T) {
 	c := join(t, open(t, Options{Env: func(string) string { return "wrk_x" }}))
 	message := `Hold it at ` + d.URL + `: POST /api/v1/standups with {"team":"design-2"}, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY.`
 	c.ok("agent", question("coo", "run-1", message))
-	if got := must[string](t, c.wait("run-1"), "terminalReply", "text"); got != "The standup of 2026-11-20 is running." {
+	if got := must[string](t, c.wait("run-1"), "terminalReply", "text"); got != "The 2026-11-20 standup is running." {
 		t.Error(got)
 	}
 	want := []string{`POST /api/v1/standups Bearer wrk_x application/json {"team":"design-2"}`, "POST /api/v1/standups/s1/run Bearer wrk_x"}

@@ -16,14 +16,14 @@ const signatureWindow = 120 * time.Second
 
 var deviceParams = params{required: words("id publicKey signature signedAt nonce")}
 
-// device is how a client proves which machine it is on.
+// device is a client's proof of its device identity.
 type device struct {
 	ID, PublicKey, Signature, Nonce string
-	SignedAt                        int64 // milliseconds since 1970
+	SignedAt                        int64 // Unix milliseconds
 }
 
-// readDevice reads the member of a connect request and checks it against the
-// challenge. It returns nil for a client that has none. The lock is held.
+// readDevice verifies the device of a connect request against the challenge. It returns nil
+// for a client without a device. The caller must hold r.mu.
 func (r *Runtime) readDevice(c *connection, in connectRequest, client clientInfo, auth credentials) (*device, *failure) {
 	if len(in.Device) == 0 || string(in.Device) == "null" {
 		return nil, nil
@@ -58,7 +58,7 @@ func (r *Runtime) readDevice(c *connection, in connectRequest, client clientInfo
 	return nil, untrusted("device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature")
 }
 
-// payloads are what may have been signed: the third version, or the second.
+// signedPayloads returns the texts that the device may have signed: version 3 or version 2.
 func (d device) payloads(in connectRequest, client clientInfo, auth credentials) []string {
 	fields := func(version string, more ...string) string {
 		return strings.Join(append([]string{
@@ -69,8 +69,8 @@ func (d device) payloads(in connectRequest, client clientInfo, auth credentials)
 	return []string{fields("v3", tidy(client.Platform), tidy(client.DeviceFamily)), fields("v2")}
 }
 
-// tidy is how a platform's name is signed: trimmed, and in lower case as far as
-// it is ASCII.
+// normalizePlatform returns a platform name as it is signed: trimmed, with ASCII letters in
+// lowercase.
 func tidy(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'A' && c <= 'Z' {
@@ -80,7 +80,7 @@ func tidy(s string) string {
 	}, strings.TrimSpace(s))
 }
 
-// untrusted is a refusal of a device.
+// deviceRefused returns the refusal of a device.
 func untrusted(message, code, reason string) *failure {
 	f := invalid("%s", message)
 	f.Details = object{"code": code, "reason": reason}
@@ -100,7 +100,8 @@ func readCredentials(raw json.RawMessage) (credentials, *failure) {
 	return auth, authParams.read("connect", "/auth", raw, &auth)
 }
 
-// signed is the secret that a device signs: the first there is, never the password.
+// signedToken returns the secret that is part of the signature: the first one present,
+// never the password.
 func (a credentials) signed() string {
 	for _, s := range []string{a.Token, a.DeviceToken, a.BootstrapToken} {
 		if s != "" {

@@ -1,7 +1,7 @@
 package demo
 
-// DeviceToken is the token of a paired device, so that a test can look for it
-// where it must not be; empty for any other device.
+// DeviceToken returns the token of a paired device, so that tests can check where it must
+// not appear. It is empty for other devices.
 func (r *Runtime) DeviceToken(deviceID string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,22 +8,21 @@ import (
 	"github.com/coder/websocket"
 )
 
-// statusAccessChanged is the close code of clients whose access has changed.
-// The reason that goes with it was not recorded; ours says what happened.
+// statusAccessChanged closes the connections of clients whose access has changed. The real
+// gateway's close reason was not recorded; the demo's describes the change.
 const statusAccessChanged = websocket.StatusCode(4001)
 
-// Withhold keeps scopes from those who connect from now on: they get in with
-// what else they asked for. Without any scope it heals. Connections that exist
-// keep what they have, as with the real gateway.
+// Withhold denies scopes to new connections, which still get the other scopes they ask for.
+// Existing connections keep their scopes, as with the real gateway. Calling it without
+// scopes turns it off.
 func (r *Runtime) Withhold(scopes ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.withheld = slices.Clone(scopes)
 }
 
-// Bar cuts the connections that hold scopes for which whom is true, and turns
-// those away that ask for such ones, as a gateway does that is starting. Nil
-// heals.
+// RefuseClients disconnects clients whose scopes match, and refuses new ones whose
+// requested scopes match, with the error of a starting gateway. Nil turns it off.
 func (r *Runtime) Bar(whom func(scopes []string) bool) {
 	r.mu.Lock()
 	r.faults.barred = whom
@@ -40,38 +39,38 @@ func (r *Runtime) Bar(whom func(scopes []string) bool) {
 	}
 }
 
-// Admin reports whether operator.admin is among the scopes, for Bar.
+// WithAdmin matches scopes that include operator.admin. Use it with RefuseClients.
 func Admin(scopes []string) bool { return slices.Contains(scopes, scopeAdmin) }
 
-// Plain reports whether it is not.
+// WithoutAdmin matches scopes that do not include operator.admin.
 func Plain(scopes []string) bool { return !Admin(scopes) }
 
-// OwnerRuns are the runs that began with operator.admin, by id and in their order:
-// the real gateway offers their agents its owner tools.
+// OwnerRuns returns the ids of the runs that started with operator.admin, oldest first. The
+// real gateway offers its owner tools to the agents of such runs.
 func (r *Runtime) OwnerRuns() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.owners)
 }
 
-// Without takes methods away, as in a gateway of another version: those who
-// connect from now on are not told of them, and nobody is served. Without any
-// method it heals.
+// RemoveMethods makes methods unknown, as in another gateway version: new connections don't
+// see them listed, and calls fail on all connections. Calling it without methods turns it
+// off.
 func (r *Runtime) Without(methods ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.without = slices.Clone(methods)
 }
 
-// Speak makes the runtime speak another version of the protocol, such as 3 or
-// 5, to those who connect from now on; its frames stay those of 4. Zero heals.
+// SetProtocol sets the protocol version that new connections negotiate, such as 3 or 5. The
+// frames stay those of version 4. Zero restores version 4.
 func (r *Runtime) Speak(version int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.protocol = version
 }
 
-// speaks is the version of the protocol in the handshake. The lock is held.
+// protocolVersion returns the protocol version in the handshake. The caller must hold r.mu.
 func (r *Runtime) speaks() int {
 	if r.faults.protocol > 0 {
 		return r.faults.protocol
@@ -79,24 +78,24 @@ func (r *Runtime) speaks() int {
 	return protocol
 }
 
-// Skew puts the gateway's clock wrong by d: in the challenge, ticks and all
-// other stamps, and in what it thinks of a signature's age. Timers go right.
+// Skew offsets the gateway's clock by d: in the challenge, in ticks and other timestamps,
+// and when it checks a signature's age. Timers are not affected.
 func (r *Runtime) Skew(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.skew = d
 }
 
-// LockOut refuses everyone who connects within d, whatever their token, as the
-// gateway does after too many wrong ones. Zero heals. The error was not
-// recorded: it follows the gateway's documentation.
+// LockOut refuses all connections for d, whatever their token, as the gateway does after
+// too many wrong tokens. Zero turns it off. The error was not recorded; it follows the
+// gateway's documentation.
 func (r *Runtime) LockOut(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.lockedUntil = time.Now().Add(d)
 }
 
-// lockedOut is the refusal of those who are locked out. The lock is held.
+// lockedOut returns the refusal during a lockout, or nil. The caller must hold r.mu.
 func (r *Runtime) lockedOut() *failure {
 	left := time.Until(r.faults.lockedUntil)
 	if left <= 0 {
@@ -107,9 +106,9 @@ func (r *Runtime) lockedOut() *failure {
 	return f
 }
 
-// ChangeToken gives the runtime another shared token, which must not be empty.
-// Who came in with the old one is closed with 4001, and only the new one lets
-// anybody in. Device tokens stay good. Heal does not bring the old one back.
+// ChangeToken replaces the shared token; an empty token is ignored. Clients that connected
+// with the old token are closed with 4001. Device tokens stay valid. Heal does not restore
+// the old token.
 func (r *Runtime) ChangeToken(token string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,10 +123,10 @@ func (r *Runtime) ChangeToken(token string) {
 	}
 }
 
-// sameSecret compares secrets in a time that tells nothing of them.
+// sameSecret compares two secrets in constant time.
 func sameSecret(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// unauthorized is a refusal of credentials.
+// unauthorized returns the refusal of a credential.
 func unauthorized(why, code, reason, next string) *failure {
 	f := invalid("unauthorized: %s", why)
 	f.Details = object{

@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// This file is the switches for the wire, in the order in which a frame meets
-// them. Each may be turned while the runtime serves. A name is that of a method
-// whose answers are meant, or of an event; the empty name means all of them
-// that have no setting of their own.
+// This file contains the faults for outgoing frames, in the order in which they apply to a
+// frame. All of them can be changed while the runtime serves. A name is that of an event,
+// or of the method whose answers are meant; the empty name stands for all that have no
+// setting of their own.
 
-// Heal turns every switch off: those of the agents, their scripts, and those of
-// the wire. What was held back leaves. What is state stays as it is: the token,
-// the paired devices, the certificate, and runs that have begun.
+// Heal turns off all faults and scripts, and sends the frames held back. It does not undo
+// changes of state: the shared token, paired devices, the certificate, and started runs.
 func (r *Runtime) Heal() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -23,65 +22,62 @@ func (r *Runtime) Heal() {
 	r.release((*connection).releaseEvent, (*connection).releaseLate, (*connection).releaseAnswers)
 }
 
-// Lag lets the answers to a method leave d after they were made; zero heals.
-// What was asked for happens at once, and its events overtake the answer. Of
-// `agent` both answers are late. The answer to `connect` may be late as well,
-// and then the events wait for it.
+// Lag delays the answers to a method by d; zero turns it off. The request takes effect at
+// once, so its events arrive before the answer. Both answers to `agent` are delayed. If the
+// answer to `connect` is delayed, events wait for it.
 func (r *Runtime) Lag(method string, d time.Duration) {
 	r.turn(func(w *wireFaults) { set(w.lag, method, d, d <= 0) }, (*connection).releaseLate)
 }
 
-// Hang makes a method never answered, although what was asked for happens.
-// Turning it off brings no answer back.
+// Hang makes the runtime never answer a method, although the request takes effect. Answers
+// dropped this way are not sent after Hang is turned off.
 func (r *Runtime) Hang(method string, on bool) {
 	r.turn(func(w *wireFaults) { set(w.lag, method, forever, !on) }, (*connection).releaseLate)
 }
 
-// Reverse holds the answers to a method back until n of them wait on a
-// connection, and lets them leave last first. Under the empty name the answers
-// of all methods but connect wait together. With 2 for `agent`, the result of a
-// run leaves before the word that it was accepted. Less than 2 heals.
+// Reverse holds answers to a method until a connection has n of them, then sends them last
+// first. Under the empty name, the answers to all methods except connect are held together.
+// With 2 for `agent`, the result of a run is sent before its "accepted". Less than 2 turns
+// it off.
 func (r *Runtime) Reverse(method string, n int) {
 	r.turn(func(w *wireFaults) { set(w.reverse, method, n, n < 2) }, (*connection).releaseAnswers)
 }
 
-// Lose makes events of a kind never leave, although they are counted: clients
-// see a gap.
+// LoseEvents drops events of a kind after numbering them, so that clients see a gap.
 func (r *Runtime) Lose(event string, on bool) {
 	r.turn(func(w *wireFaults) { set(w.lose, event, true, !on) })
 }
 
-// Swap makes events leave in pairs, the later one first.
+// SwapEvents sends events in pairs, the later one first.
 func (r *Runtime) Swap(on bool) {
 	r.turn(func(w *wireFaults) { w.swapped = on }, (*connection).releaseEvent)
 }
 
-// Hush makes the runtime send no events at all and not count them: no ticks, no
-// farewell, no gap. Requests are answered, and pings are sent.
+// MuteEvents stops all events, including ticks and shutdown, without numbering them, so
+// that clients see no gap. Requests are still answered and pings still sent.
 func (r *Runtime) Hush(on bool) {
 	r.turn(func(w *wireFaults) { w.hushed = on })
 }
 
-// Repeat sends answers or events n times more than once, in a row and with the
-// same id and number. Zero heals.
+// Repeat sends each answer or event n more times, in a row and with the same id and number.
+// Zero turns it off.
 func (r *Runtime) Repeat(name string, n int) {
 	r.turn(func(w *wireFaults) { set(w.repeat, name, n, n <= 0) })
 }
 
-// Bloat makes frames exactly so many bytes large, with a member that nobody
-// knows; larger ones stay as they are. The limit of a real gateway is 26214400
-// bytes (25 MiB), and nothing keeps this one to it. Zero heals.
+// Bloat pads frames to exactly size bytes with an unknown member; larger frames are
+// unchanged. The size may exceed the real gateway's limit of 26214400 bytes (25 MiB). Zero
+// turns it off.
 func (r *Runtime) Bloat(name string, size int) {
 	r.turn(func(w *wireFaults) { set(w.bloat, name, size, size <= 0) })
 }
 
-// Tear makes the connection break in the middle of a frame: half of it leaves,
-// and the socket is reset.
+// Tear sends half of a frame and then resets the connection.
 func (r *Runtime) Tear(name string, on bool) {
 	r.turn(func(w *wireFaults) { set(w.torn, name, true, !on) })
 }
 
-// turn changes a switch, and lets leave what the old setting held back.
+// changeFrames changes a frame fault and sends the frames that the old setting held back.
 func (r *Runtime) turn(change func(*wireFaults), release ...func(*connection)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,10 +93,10 @@ func (r *Runtime) release(release ...func(*connection)) {
 	}
 }
 
-// Freeze makes every connection half open: it exists, and nothing comes from it
-// any more, no answer, no event, no ping and no goodbye, nor is anything read.
-// Who connects meanwhile is accepted and never answered. Turning it off lets
-// everything go on where it stood. A restart cuts frozen connections.
+// Freeze makes every connection half open: the connection stays, but the runtime neither
+// reads from it nor sends answers, events, pings or a close frame. New connections are
+// accepted and never answered. Turning it off resumes where everything stopped. A restart
+// disconnects frozen connections.
 func (r *Runtime) Freeze(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +107,7 @@ func (r *Runtime) Freeze(on bool) {
 	}
 }
 
-// melt ends a freeze. The lock is held.
+// unfreeze ends a freeze. The caller must hold r.mu.
 func (r *Runtime) melt() {
 	if r.faults.ice != nil {
 		close(r.faults.ice)
@@ -125,7 +121,8 @@ func (r *Runtime) frozen() bool {
 	return r.faults.ice != nil
 }
 
-// thaw waits until nothing is frozen, and says whether ctx ended first.
+// waitUnfrozen waits until the runtime is not frozen. It returns ctx's error if ctx ends
+// first.
 func (r *Runtime) thaw(ctx context.Context) error {
 	for {
 		r.mu.Lock()

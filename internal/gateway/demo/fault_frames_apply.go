@@ -11,24 +11,24 @@ import (
 	"github.com/coder/websocket"
 )
 
-// This file is what the switches do to frames that leave. A name is that of an
-// event, or of the method that is answered; what is set for a name wins over
-// what is set for the empty one. Everything here runs with the runtime's lock
-// held, except where it says otherwise.
+// This file applies the frame faults to outgoing frames. A name is an event's, or that of
+// the method being answered; a setting for a name takes precedence over the one for the
+// empty name. Functions in this file must be called with the runtime's lock held unless
+// they say otherwise.
 
-// forever is the lag of an answer that never comes.
+// neverAnswer is the lag of an answer that is never sent.
 const forever = time.Duration(math.MaxInt64)
 
-// wireFaults are the switches for frames that leave.
+// frameFaults are the faults for outgoing frames, by name.
 type wireFaults struct {
-	lag     map[string]time.Duration // of answers
-	reverse map[string]int           // of answers
+	lag     map[string]time.Duration // answers only
+	reverse map[string]int           // answers only
 	repeat  map[string]int
 	bloat   map[string]int
-	lose    map[string]bool // of events
+	lose    map[string]bool // events only
 	torn    map[string]bool
-	swapped bool // of events
-	hushed  bool // of events
+	swapped bool // events only
+	hushed  bool // events only
 	garbage []Garbage
 }
 
@@ -39,26 +39,26 @@ func newWireFaults() wireFaults {
 	}
 }
 
-// calm says that frames leave as they are.
+// none reports whether no fault changes or delays frames.
 func (w *wireFaults) calm() bool {
 	return len(w.lag)+len(w.reverse)+len(w.repeat)+len(w.bloat)+len(w.lose)+len(w.torn)+len(w.garbage) == 0 && !w.swapped
 }
 
-// kept is what the switches hold back on one connection.
+// heldFrames are the frames that faults hold back on a connection.
 type kept struct {
-	late    []late // by when it is due
+	late    []late // ordered by due time
 	clock   *time.Timer
-	answers map[string][]letter // that wait to leave in reverse, by the name of the switch
-	event   *letter             // that waits for the next one to overtake it
+	answers map[string][]letter // answers to send in reverse order, by the name of the setting
+	event   *letter             // event to send after the next one
 }
 
-// late is a frame that is due later.
+// delayedFrame is a frame to send later.
 type late struct {
 	at     time.Time
 	letter letter
 }
 
-// forget drops what is held back: the connection is gone.
+// clear discards the held frames of a closed connection.
 func (k *kept) forget() {
 	if k.clock != nil {
 		k.clock.Stop()
@@ -66,8 +66,8 @@ func (k *kept) forget() {
 	*k = kept{}
 }
 
-// bend sends a frame through the switches: first those that hold it back, then
-// those that change what it looks like.
+// applyFaults sends a frame subject to the faults: first those that drop or delay it, then
+// those that change its content.
 func (c *connection) bend(l letter) {
 	w := &c.runtime.faults.wire
 	switch {
@@ -84,7 +84,7 @@ func (c *connection) bend(l letter) {
 	}
 }
 
-// delay lets a frame leave after d, and after those that are due before.
+// delay sends a frame after d, behind the frames that are due earlier.
 func (c *connection) delay(l letter, d time.Duration) {
 	k, at := &c.kept, time.Now().Add(d)
 	i, _ := slices.BinarySearchFunc(k.late, at, func(e late, at time.Time) int {
@@ -97,7 +97,7 @@ func (c *connection) delay(l letter, d time.Duration) {
 	c.windUp()
 }
 
-// windUp sets the alarm for the frame that is due first.
+// resetTimer sets the timer for the frame that is due first.
 func (c *connection) windUp() {
 	k := &c.kept
 	if k.clock != nil {
@@ -108,7 +108,7 @@ func (c *connection) windUp() {
 	}
 }
 
-// deliver lets what is due leave. It takes the lock itself.
+// sendDue sends the delayed frames that are due. It acquires the lock itself.
 func (c *connection) deliver() {
 	c.runtime.mu.Lock()
 	defer c.runtime.mu.Unlock()
@@ -120,7 +120,8 @@ func (c *connection) deliver() {
 	c.windUp()
 }
 
-// arrange lets answers leave in reverse, when that is wanted.
+// applyReverse sends an answer, or holds it until there are enough to send in reverse
+// order.
 func (c *connection) arrange(l letter) {
 	w, key := &c.runtime.faults.wire, l.name
 	n, own := w.reverse[key]
@@ -145,7 +146,7 @@ func (c *connection) arrange(l letter) {
 	delete(k.answers, key)
 }
 
-// swap lets events leave in swapped pairs, when that is wanted.
+// applySwap sends an event, or holds it until the next event has been sent.
 func (c *connection) swap(l letter) {
 	k := &c.kept
 	switch {
@@ -160,7 +161,7 @@ func (c *connection) swap(l letter) {
 	}
 }
 
-// releaseLate lets the answers leave that are late, in their order.
+// releaseDelayed sends all delayed answers, in order.
 func (c *connection) releaseLate() {
 	list := c.kept.late
 	c.kept.late = nil
@@ -169,7 +170,7 @@ func (c *connection) releaseLate() {
 	}
 }
 
-// releaseAnswers lets the answers leave that wait to be reversed, in their order.
+// releaseReversed sends the answers held for reversal, in their original order.
 func (c *connection) releaseAnswers() {
 	waiting := c.kept.answers
 	c.kept.answers = nil
@@ -180,7 +181,7 @@ func (c *connection) releaseAnswers() {
 	}
 }
 
-// releaseEvent lets the event leave that waits for another one.
+// releaseSwapped sends the event that waits for the next one.
 func (c *connection) releaseEvent() {
 	if e := c.kept.event; e != nil {
 		c.kept.event = nil
@@ -188,7 +189,7 @@ func (c *connection) releaseEvent() {
 	}
 }
 
-// distort makes of a frame what the switches want it to look like.
+// sendAltered queues a frame with the faults that change its content applied.
 func (c *connection) distort(l letter) {
 	w := &c.runtime.faults.wire
 	frame := l.frame
@@ -213,7 +214,7 @@ func (c *connection) distort(l letter) {
 	c.leave(l, packets...)
 }
 
-// bloat pads the frame's payload, or the frame when it has none, to size bytes.
+// bloat pads the payload, or the frame if it has no payload, to size bytes.
 func bloat(frame object, size int) []byte {
 	const member = `"padding":"`
 	padded := with(frame, object{"padding": ""})
@@ -225,18 +226,18 @@ func bloat(frame object, size int) []byte {
 	return slices.Concat(data[:at], bytes.Repeat([]byte("x"), max(0, size-len(data))), data[at:])
 }
 
-// tear sends the first half of a frame as it is on the wire, and resets the
-// connection. It is called by the writer, without the lock.
+// tear sends the first half of a frame and resets the connection. The writer calls it
+// without the lock.
 func (c *connection) tear(data []byte) {
 	n := len(data)
 	header := []byte{0x81, 127, 0, 0, 0, 0, byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}
-	_, _ = c.socket.Write(append(header, data[:n/2]...)) // it is cut anyway
+	_, _ = c.socket.Write(append(header, data[:n/2]...)) // the connection is closed in any case
 	reset(c.socket)
 	c.cut()
 }
 
-// reset makes the end of a connection an abrupt one: what waits in the buffers
-// is dropped, and the peer is told so instead of goodbye.
+// reset makes closing c abrupt: buffered data is discarded and the peer receives a TCP
+// reset.
 func reset(c net.Conn) {
 	if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = secure.NetConn()
@@ -246,7 +247,7 @@ func reset(c net.Conn) {
 	}
 }
 
-// messageType is how a piece of garbage is sent.
+// messageType returns the WebSocket message type of an injected frame.
 func messageType(binary bool) websocket.MessageType {
 	if binary {
 		return websocket.MessageBinary

@@ -10,36 +10,35 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Garbage is a way in which frames may be bad.
+// Garbage is a kind of malformed frame.
 type Garbage string
 
-// The kinds of garbage. Those of the first group are frames of their own, which
-// follow every proper one; those of the second change the proper ones. All of
-// them hold for the handshake, too.
+// The kinds of garbage. The first group adds a malformed frame after every valid one; the
+// second group changes the valid frames. Both affect the handshake too.
 const (
-	NotJSON      Garbage = "not_json"      // text frames that are no JSON: empty, cut short, words, a NUL
-	WrongShape   Garbage = "wrong_shape"   // JSON that is no frame: lists, numbers, null, nothing in it, wrong types of id and event, deep nesting
-	BinaryFrame  Garbage = "binary_frame"  // a binary frame with a proper event in it, and one with a proper answer
-	InvalidUTF8  Garbage = "invalid_utf8"  // a text frame with bytes that are no UTF-8, which a WebSocket forbids
-	StrayAnswer  Garbage = "stray_answer"  // answers to requests that nobody made, one good and one bad
-	UnknownEvent Garbage = "unknown_event" // events of a kind nobody knows, with and without a payload; they are counted like all others
+	NotJSON      Garbage = "not_json"      // text frames that aren't JSON: empty, truncated, words, a NUL
+	WrongShape   Garbage = "wrong_shape"   // JSON that isn't a frame: lists, numbers, null, an empty object, wrong types of id and event, deep nesting
+	BinaryFrame  Garbage = "binary_frame"  // two binary frames, one with a valid event and one with a valid answer
+	InvalidUTF8  Garbage = "invalid_utf8"  // a text frame with invalid UTF-8, which WebSocket forbids
+	StrayAnswer  Garbage = "stray_answer"  // answers to requests that were never made, one success and one error
+	UnknownEvent Garbage = "unknown_event" // events of an unknown kind, with and without a payload; they are numbered like all others
 
-	WrongTypes        Garbage = "wrong_types"        // inside payload and error, texts are numbers, numbers are texts, and lists are objects
-	ExtraMembers      Garbage = "extra_members"      // every object has members that nobody knows
-	MissingMembers    Garbage = "missing_members"    // of every object only what it is pointless without is there
-	ControlCharacters Garbage = "control_characters" // texts that people read hold NUL, escapes, direction marks and half a surrogate pair
+	WrongTypes        Garbage = "wrong_types"        // in payload and error, strings become numbers, numbers become strings, and lists become objects
+	ExtraMembers      Garbage = "extra_members"      // every object has unknown members
+	MissingMembers    Garbage = "missing_members"    // every object has only its required members
+	ControlCharacters Garbage = "control_characters" // displayed strings contain NUL, escapes, direction marks and half a surrogate pair
 )
 
-// Garble makes frames bad in all the given ways, for all connections, until it
-// is called again. Without any kind it heals.
+// Garble malforms the frames of all connections in all the given ways, until the next call.
+// Calling it without kinds turns it off.
 func (r *Runtime) Garble(kinds ...Garbage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.wire.garbage = slices.Clone(kinds)
 }
 
-// Inject sends everybody who is connected a frame of the caller's making, as it
-// is, behind what waits already.
+// Inject sends every connected client the given frame as is, after the frames already
+// queued.
 func (r *Runtime) Inject(frame []byte, binary bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,7 +49,7 @@ func (r *Runtime) Inject(frame []byte, binary bool) {
 	}
 }
 
-// changes are the kinds that change frames, as functions.
+// changes maps the kinds that change frames to their functions.
 var changes = map[Garbage]func(object) object{
 	WrongTypes: func(frame object) object {
 		return everywhere(frame, "payload", "error", "seq")(twist)
@@ -87,27 +86,27 @@ var changes = map[Garbage]func(object) object{
 }
 
 var (
-	// indispensable are the members that a frame, a payload or a row is pointless without.
+	// requiredMembers are the members without which a frame, a payload or a row is useless.
 	indispensable = words(`type id ok payload event error code message nonce protocol auth scopes server bootId runId
 		status sessionKey agentId key sessionId session sessions agents messages role content text terminalReply result
 		payloads task action jobs models stream data phase state reason requestId details`)
-	// readByPeople are the members whose text ends before people's eyes.
+	// displayedMembers are the members whose text is shown to users.
 	readByPeople = words(`text content delta deltaText title label displayName derivedTitle lastMessagePreview error
 		errorMessage summary terminalSummary name emoji`)
 )
 
-// mark stands for half a surrogate pair until the frame is bytes: no Go string
-// can hold one.
+// surrogateMark stands for half a surrogate pair until the frame is encoded, because a Go
+// string can't hold one.
 const mark = "\uE000"
 
-// dirt is what control characters and their like are.
+// controlChars is a sample of control and invisible characters.
 const dirt = "\x00\a\b\x1b[31m\x7f\u0085\u200b\u202e\u2028\ufeff" + mark
 
 func loneSurrogates(data []byte) []byte {
 	return bytes.ReplaceAll(data, []byte(mark), []byte(`\ud800`))
 }
 
-// litter is the garbage that follows a frame.
+// garbagePackets returns the malformed frames that follow a valid one.
 func (c *connection) litter(g Garbage) []packet {
 	const event = `{"type":"event","event":"tick","payload":{"ts":1}}`
 	switch g {
@@ -156,19 +155,19 @@ func texts(list ...string) []packet {
 	return out
 }
 
-// generic is a frame as a client that knows nothing of it would decode it.
+// decoded returns a frame as a generic JSON decoder would return it.
 func generic(frame object) any {
 	d := json.NewDecoder(bytes.NewReader(encode(frame)))
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		panic(fmt.Sprintf("demo: a frame that is no JSON: %v", err))
+		panic(fmt.Sprintf("demo: decode frame: %v", err))
 	}
 	return v
 }
 
-// walk rebuilds a value from its leaves up; change gets each with the name of
-// the member that it is, or whose list it is in.
+// walk rebuilds a value from its leaves up. change receives each value with the name of its
+// member, or of the list that contains it.
 func walk(v any, change func(name string, v any) any) any {
 	var down func(name string, v any) any
 	down = func(name string, v any) any {
@@ -187,7 +186,7 @@ func walk(v any, change func(name string, v any) any) any {
 	return down("", v)
 }
 
-// everywhere applies a change below some members of a frame.
+// changeMembers applies a change to the values of the given members of a frame.
 func everywhere(frame object, members ...string) func(func(string, any) any) object {
 	return func(change func(string, any) any) object {
 		out := only[object](generic(frame))
@@ -200,7 +199,7 @@ func everywhere(frame object, members ...string) func(func(string, any) any) obj
 	}
 }
 
-// twist gives a value another type.
+// changeType returns v as a value of another type.
 func twist(_ string, v any) any {
 	switch v := v.(type) {
 	case string:
@@ -217,7 +216,7 @@ func twist(_ string, v any) any {
 	return v
 }
 
-// only is v as what it is known to be.
+// as returns v as a T, or the zero value if it isn't one.
 func only[T any](v any) T {
 	t, _ := v.(T)
 	return t

@@ -5,30 +5,30 @@ import (
 	"net/http"
 )
 
-// Door is what answers at the runtime's port.
+// PortMode selects what answers at the runtime's port.
 type Door uint8
 
-// The doors. All but the first answer probes and upgrades alike.
+// The port modes. All except PortNormal answer probes and upgrades alike.
 const (
 	OpenDoor   Door = iota // the runtime itself
-	PageDoor               // a proxy that does not know upgrades: 200 and a web page
-	BrokenDoor             // a proxy whose gateway is away: 502 and a web page
-	BusyDoor               // a proxy or gateway that cannot take more: 503 with Retry-After, in seconds
-	MovedDoor              // somebody who sends everyone elsewhere: 302
-	ProxyDoor              // the gateway, which refuses a proxy that it does not trust: 403
-	MuteDoor               // nobody: the connection is accepted and never answered, with TLS not even its handshake
-	ResetDoor              // nobody: the connection is reset as soon as something is asked
+	PageDoor               // a proxy that doesn't support upgrades: 200 and a web page
+	BrokenDoor             // a proxy that can't reach its gateway: 502 and a web page
+	BusyDoor               // an overloaded proxy or gateway: 503 and Retry-After in seconds
+	MovedDoor              // a redirect to another host: 302
+	ProxyDoor              // the gateway refusing an untrusted proxy: 403
+	MuteDoor               // accepts connections and never answers, not even the TLS handshake
+	ResetDoor              // resets the connection as soon as a request arrives
 )
 
-// Front puts a door before the runtime for everybody who comes from now on.
-// Connections that exist stay. OpenDoor heals.
+// SetPort sets what answers new connections. Existing connections stay. PortNormal restores
+// normal behavior.
 func (r *Runtime) Front(d Door) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.enter(d)
 }
 
-// enter changes the door and wakes those who wait at the mute one.
+// setPort changes the port mode and releases the connections held by PortSilent.
 func (f *faults) enter(d Door) {
 	if f.bell != nil {
 		close(f.bell)
@@ -39,10 +39,11 @@ func (f *faults) enter(d Door) {
 	}
 }
 
-// refuseDoor is what the real gateway answers to proxies that it does not trust.
+// proxyRefusal is the real gateway's answer to a proxy that it doesn't trust.
 const refuseDoor = `{"error":{"message":"Proxy client attribution is required..","type":"proxy_attribution_required"}}`
 
-// stopsAt answers a request in the place of the runtime, and says whether it did.
+// answeredAtPort answers a request according to the port mode. It reports whether it did;
+// if not, the runtime answers.
 func (r *Runtime) stopsAt(b *boot, w http.ResponseWriter, req *http.Request) bool {
 	if !r.admitted(req.Context(), b) {
 		panic(http.ErrAbortHandler) // closes the connection without an answer
@@ -53,7 +54,7 @@ func (r *Runtime) stopsAt(b *boot, w http.ResponseWriter, req *http.Request) boo
 	page := func(status int, kind, body string) bool {
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(status)
-		_, _ = w.Write([]byte(body)) // who went away needs no answer
+		_, _ = w.Write([]byte(body)) // the client may be gone
 		return true
 	}
 	switch door {
@@ -77,8 +78,8 @@ func (r *Runtime) stopsAt(b *boot, w http.ResponseWriter, req *http.Request) boo
 	return false
 }
 
-// admitted keeps whoever comes waiting at a mute door, and in the frost. It
-// says whether they may go on.
+// waitAdmitted waits while the port is silent or the runtime frozen. It reports whether the
+// request may proceed; if not, its context or the runtime has ended.
 func (r *Runtime) admitted(ctx context.Context, b *boot) bool {
 	r.mu.Lock()
 	wait := r.faults.bell

@@ -8,42 +8,41 @@ import (
 	"github.com/google/uuid"
 )
 
-// This file is the switch for what the real gateway does with a turn that its
-// restart interrupted (its main-session-restart-recovery, OpenClaw 2026.9.6):
-// it resumes it by itself, as a run of its own in the same session.
+// This file simulates the real gateway's recovery of turns that a restart interrupted
+// (main-session-restart-recovery, OpenClaw 2026.9.6): the gateway resumes them by itself,
+// as a new run in the same session.
 
-// recovery is what stands in the transcript before a resumed turn, and what
-// names its source.
+// recoveryText precedes a resumed turn in the transcript, and recoveryTool is its source.
 const (
 	recoveryText = "[system] Your previous turn was interrupted by a gateway restart. Continue from the existing transcript."
 	recoveryTool = "main_session_restart_recovery"
 )
 
-// errOvertaken is the end of a question that came to a session in between.
+// errSessionChanged ends a request that arrived before the session's interrupted turn was
+// resumed.
 const errOvertaken = `Session %q changed while starting work. Retry. | SESSION_WORK_START_CHANGED`
 
-// Resume makes the runtime resume, from its next restart on, the turns that the
-// restart interrupted, each so long after the port is open again; the real one
-// was seen to take 3 s. A question that comes to such a session meanwhile is
-// accepted and, when the turn is resumed, ends as one that the session changed
-// under: nothing of it is in the transcript, and its id is answered with that
-// from then on. Zero heals.
+// Resume makes the runtime resume interrupted turns after each following restart, with a
+// delay of after from the reopening of the port. The real gateway took 3 s. A request that
+// arrives in the meantime is accepted; when the turn resumes, it fails with the error that
+// its session changed. It leaves nothing in the transcript, and repeating its idempotency
+// key returns the same failure. Zero turns it off.
 func (r *Runtime) Resume(after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.resume = max(0, after)
 }
 
-// interrupt notes that a restart took a run away that is to be resumed. The
-// lock is held.
+// markInterrupted records a run that a restart interrupted, if it is to be resumed. The
+// caller must hold r.mu.
 func (r *Runtime) interrupt(q *run) {
 	if r.faults.resume > 0 {
 		q.session.interrupted = q
 	}
 }
 
-// resumeAll sets the clocks of the turns that are to be resumed in this life.
-// The lock is held.
+// resumeAll schedules the interrupted turns to resume in this boot. The caller must hold
+// r.mu.
 func (r *Runtime) resumeAll(b *boot) {
 	for _, s := range r.sessions {
 		if s.interrupted == nil {
@@ -58,13 +57,13 @@ func (r *Runtime) resumeAll(b *boot) {
 	}
 }
 
-// resume ends what came to the session in between, and begins the turn anew.
+// resume fails the requests queued in the session and restarts its interrupted turn.
 func (r *Runtime) resume(b *boot, s *session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old := s.interrupted
 	if old == nil || b.draining {
-		return // the next life resumes it
+		return // the next boot resumes it
 	}
 	s.interrupted = nil
 	for _, q := range slices.Clone(s.queue) {
@@ -80,7 +79,7 @@ func (r *Runtime) resume(b *boot, s *session) {
 	r.begin(q)
 }
 
-// question is the row of a run's message in the transcript.
+// question returns the transcript row of a run's message.
 func (q *run) question() message {
 	m := message{role: "user", text: q.message, key: q.id + ":user", at: q.createdAt, recorded: q.startedAt}
 	if q.resumes {

@@ -6,16 +6,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// The words of a run by which an agent wakes on its own.
+// The texts of a heartbeat run.
 const (
 	pollText   = "[OpenClaw heartbeat poll]"
 	pollTool   = "heartbeat"
 	pollAnswer = "HEARTBEAT_OK"
 )
 
-// Poll wakes an agent as the gateway's own clock does: in its main session, where
-// it finds nothing to do. Neither the question nor the answer is in chat.history;
-// both are in sessions.get, and what they used is in the totals.
+// Heartbeat wakes an agent in its main session, as the gateway's timer does. The agent
+// finds nothing to do. chat.history omits the question and the answer; sessions.get has
+// both, and the totals include their usage.
 func (r *Runtime) Poll(agentID string) (runID string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -29,8 +29,8 @@ func (r *Runtime) Poll(agentID string) (runID string, err error) {
 	return q.id, nil
 }
 
-// handleKept is the newest rows of a transcript, with those that are left out
-// where people read it.
+// handleSessionsGet returns the newest rows of a transcript, including those that
+// chat.history omits.
 func (r *Runtime) handleKept(c call) (any, *failure) {
 	in := struct {
 		Key   string

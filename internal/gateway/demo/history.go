@@ -10,14 +10,14 @@ import (
 	"unicode/utf16"
 )
 
-// What the gateway shows of a long message (OpenClaw 2026.9.6).
+// The gateway's limits for long messages (OpenClaw 2026.9.6).
 const (
-	historyChars = 8_000     // of each text, unless a client asks for more
-	historyMost  = 500_000   // that a client may ask for
-	messageChars = 1_000_000 // of one message by itself
+	historyChars = 8_000     // per text, unless a client asks for more
+	historyMost  = 500_000   // most that a client may ask for
+	messageChars = 1_000_000 // for a single message
 	messageMost  = 2_000_000
-	largestRow   = 128 << 10 // bytes; chat.history leaves out what a larger row says
-	replyChars   = 4_096     // of an answer, for whoever waits for its run
+	largestRow   = 128 << 10 // chat.history omits the content of larger rows
+	replyChars   = 4_096     // of an answer that agent.wait returns
 )
 
 var historyParams = params{
@@ -25,7 +25,7 @@ var historyParams = params{
 	optional: words("agentId cursor limit offset pendingBefore inputRunIds messageId sessionId maxChars"),
 }
 
-// handleHistory is the transcript of a session, the newest rows last.
+// handleHistory returns the transcript of a session, newest rows last.
 func (r *Runtime) handleHistory(c call) (any, *failure) {
 	in := struct {
 		SessionKey              string
@@ -69,7 +69,7 @@ func (r *Runtime) handleHistory(c call) (any, *failure) {
 
 var messageParams = params{required: words("sessionKey messageId"), optional: words("agentId maxChars")}
 
-// handleMessage is one row of a transcript, however large it is.
+// handleMessage returns one row of a transcript, however large.
 func (r *Runtime) handleMessage(c call) (any, *failure) {
 	in := struct {
 		SessionKey, MessageID string
@@ -89,7 +89,8 @@ func (r *Runtime) handleMessage(c call) (any, *failure) {
 	return object{"ok": false, "unavailableReason": "not_found"}, nil
 }
 
-// shortened is a row whose texts have at most that many characters, as JavaScript counts them.
+// truncateTexts limits the texts of a row to most UTF-16 code units, as JavaScript counts
+// them.
 func shortened(row object, most int) object {
 	switch content := row["content"].(type) {
 	case string:
@@ -117,8 +118,8 @@ func cutText(text string, most int, mark string) string {
 	return text
 }
 
-// fitting is a row, or what stands in the place of one that is too large: of what
-// it said, and in which run, nothing is left.
+// dropOversized returns row, or a placeholder without content and run id if the row is too
+// large.
 func fitting(row object) object {
 	data, err := json.Marshal(row)
 	if err != nil || len(data) <= largestRow {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// handler serves one port: probes, and a socket on any path.
+// handler serves the port: health probes, and WebSocket upgrades on any path.
 func (r *Runtime) handler(b *boot) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if r.stopsAt(b, w, req) {
@@ -22,7 +22,7 @@ func (r *Runtime) handler(b *boot) http.Handler {
 	})
 }
 
-// serveProbe answers the health checks, which need no token.
+// serveProbe answers health probes, which need no token.
 func (r *Runtime) serveProbe(b *boot, w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	starting, draining := r.starting, b.draining
@@ -57,18 +57,18 @@ func (r *Runtime) serveProbe(b *boot, w http.ResponseWriter, req *http.Request) 
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(encode(body)) // a prober that went away needs no answer
+	_, _ = w.Write(encode(body)) // the client may be gone
 }
 
 type socketKey struct{}
 
-// withSocket keeps the TCP connection with the request, so that Drop can cut it
-// without a word.
+// withSocket adds the TCP connection to the context, so that Drop can close it without a
+// close frame.
 func withSocket(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, socketKey{}, c)
 }
 
-// socketOf is the TCP connection of a request.
+// socketOf returns the TCP connection of a request.
 func socketOf(ctx context.Context) net.Conn {
 	c, _ := ctx.Value(socketKey{}).(net.Conn)
 	return c

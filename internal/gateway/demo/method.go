@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// call is one request of a client.
+// call is a request from a client.
 type call struct {
 	conn   *connection
 	id     string
@@ -17,16 +17,16 @@ type call struct {
 	params json.RawMessage
 }
 
-// method is one thing a client may ask for.
+// method is a method that clients can call.
 type method struct {
-	scope  string // what the client must hold; empty: nothing
-	hidden bool   // served and not advertised
-	// serve answers with the lock held. It returns the payload; or a failure; or
-	// nothing, when it has answered or will do so later.
+	scope  string // scope that the client must hold; empty means none
+	hidden bool   // served but not listed in hello-ok
+	// serve is called with the lock held. It returns the payload or a failure, or neither
+	// if it has answered or will answer later.
 	serve func(c call) (any, *failure)
 }
 
-// table is the list of what is served. Everything else is an unknown method.
+// methodTable returns the methods that the runtime serves.
 func (r *Runtime) table() map[string]method {
 	return map[string]method{
 		"health":             {serve: r.handleHealth},
@@ -58,7 +58,7 @@ func (r *Runtime) table() map[string]method {
 	}
 }
 
-// serve answers one request after the handshake.
+// serve handles a request after the handshake.
 func (r *Runtime) serve(conn *connection, req request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +80,7 @@ func (r *Runtime) serve(conn *connection, req request) {
 	}
 }
 
-// allow says whether a call may be served at all.
+// checkAllowed returns why a call is refused, or nil.
 func (r *Runtime) allow(c call, name string) *failure {
 	m, known := r.methods[name]
 	switch {
@@ -176,7 +176,7 @@ func (r *Runtime) handleSessions(c call) (any, *failure) {
 		return nil, f
 	}
 	all := slices.DeleteFunc(r.latest(in.AgentID), func(s *session) bool {
-		// Nothing here is archived, so who asks for that gets nothing.
+		// No session is archived, so a list of archived ones is empty.
 		other := in.Archived == true || in.Label != "" && in.Label != s.label || in.SpawnedBy != "" && in.SpawnedBy != s.parent
 		old := other || in.ActiveMinutes > 0 && r.now()-s.updatedAt > (time.Duration(in.ActiveMinutes)*time.Minute).Milliseconds()
 		return old || !strings.Contains(strings.ToLower(s.key), strings.ToLower(in.Search))
@@ -208,7 +208,7 @@ func (r *Runtime) handleSessions(c call) (any, *failure) {
 	}, nil
 }
 
-// defaults is what a session has that nobody changed.
+// defaults returns the settings of a session that nobody has changed.
 func (r *Runtime) defaults(levels bool) object {
 	m := modelOf(r.options.Agents[0])
 	d := object{
@@ -236,7 +236,7 @@ func (r *Runtime) handleDescribe(c call) (any, *failure) {
 	}
 	row := r.row(s)
 	row["activitySummary"] = object{"state": "unavailable", "canEnsure": true}
-	// The gateway leaves these out here: who wants to know asks for the list.
+	// The gateway omits these members here; sessions.list has them.
 	delete(row, "hasActiveRun")
 	delete(row, "activeRunIds")
 	if in.IncludeLastMessage && len(s.messages) > 0 {
@@ -245,7 +245,7 @@ func (r *Runtime) handleDescribe(c call) (any, *failure) {
 	return object{"session": row}, nil
 }
 
-// sessionInfo is the row that comes with a transcript.
+// sessionInfo returns the session row that accompanies a transcript.
 func (r *Runtime) sessionInfo(s *session) object {
 	row := r.row(s)
 	row["activitySummary"] = object{"state": "unavailable", "canEnsure": true}

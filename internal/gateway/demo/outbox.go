@@ -8,38 +8,38 @@ import (
 	"github.com/coder/websocket"
 )
 
-// This file is where frames leave. All of them pass through send; what the
-// switches do to them on the way is in bend.go.
+// This file sends frames. All frames pass through send; fault_frames_apply.go applies the
+// faults.
 
-// eventChallenge is the event that a connection begins with.
+// eventChallenge is the first event on a connection.
 const eventChallenge = "connect.challenge"
 
-// letter is a frame that is about to leave.
+// outFrame is a frame to send.
 type letter struct {
 	name   string // of the event, or of the method that it answers
-	answer bool   // to a request
+	answer bool   // answers a request
 	frame  object
 }
 
-// packet is a frame as bytes.
+// packet is an encoded frame.
 type packet struct {
 	kind websocket.MessageType
 	data []byte
-	torn bool // only half of it leaves, and then the connection is reset
+	torn bool // send only half of it, then reset the connection
 }
 
 func text(data []byte) packet { return packet{kind: websocket.MessageText, data: data} }
 
-// outbox is what waits to be sent to a client.
+// outbox is the queue of packets for a client.
 type outbox struct {
 	mu      sync.Mutex
 	packets []packet
 	bytes   int
-	closing *websocket.CloseError // sent after the packets; nothing is taken any more
-	wake    chan struct{}         // one slot
+	closing *websocket.CloseError // sent after the packets; no packet is accepted after it
+	wake    chan struct{}         // buffer of one
 }
 
-// send is the one way out for frames. The runtime's lock is held.
+// send sends a frame, subject to the faults. The caller must hold the runtime's lock.
 func (c *connection) send(l letter) {
 	if c.runtime.faults.wire.calm() {
 		c.leave(l, text(encode(l.frame)))
@@ -48,7 +48,7 @@ func (c *connection) send(l letter) {
 	c.bend(l)
 }
 
-// leave queues a frame as what it has become.
+// queueFrame queues a frame as the given packets.
 func (c *connection) leave(l letter, packets ...packet) {
 	for _, p := range packets {
 		c.post(p)
@@ -58,7 +58,7 @@ func (c *connection) leave(l letter, packets ...packet) {
 	}
 }
 
-// event sends an event. The runtime's lock is held.
+// event sends an event. The caller must hold the runtime's lock.
 func (c *connection) event(name string, payload, stateVersion any) {
 	if c.runtime.faults.wire.hushed {
 		return
@@ -71,7 +71,7 @@ func (c *connection) event(name string, payload, stateVersion any) {
 	c.send(letter{name: name, frame: frame})
 }
 
-// reply answers a request, refuse refuses it.
+// reply answers a request with a payload; refuse answers it with an error.
 func (c call) reply(payload any) {
 	c.send(object{"type": "res", "id": c.id, "ok": true, "payload": payload})
 }
@@ -84,7 +84,7 @@ func (c call) send(frame object) {
 	c.conn.send(letter{name: c.method, answer: true, frame: frame})
 }
 
-// post queues a packet. A client that is too far behind is cut off.
+// enqueue queues a packet. A client that is too far behind is disconnected.
 func (c *connection) post(p packet) {
 	q := &c.queue
 	q.mu.Lock()
@@ -99,7 +99,7 @@ func (c *connection) post(p packet) {
 	q.nudge()
 }
 
-// close queues a close. Frames that are queued already still go out.
+// close queues a close frame, behind the frames already queued.
 func (c *connection) close(code websocket.StatusCode, reason string) {
 	q := &c.queue
 	q.mu.Lock()
@@ -110,13 +110,14 @@ func (c *connection) close(code websocket.StatusCode, reason string) {
 	q.nudge()
 }
 
-// cut drops the TCP connection: no close frame, no goodbye.
+// cut closes the TCP connection without a close frame.
 func (c *connection) cut() {
 	_ = c.socket.Close()
 	c.stop()
 }
 
-// take removes the oldest packet, or tells of the close when none is left.
+// take removes and returns the oldest packet. If none is left, it returns the pending
+// close, if any.
 func (q *outbox) take() (p packet, closing *websocket.CloseError, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -135,13 +136,14 @@ func (q *outbox) nudge() {
 	}
 }
 
-// write sends what is queued, in order, and closes at the end of it when asked to.
+// write sends the queued packets in order until the connection ends, and then closes it if
+// a close is queued.
 func (c *connection) write(ctx context.Context) {
 	for c.runtime.thaw(ctx) == nil {
 		p, closing, more := c.queue.take()
 		switch {
 		case closing != nil:
-			// A peer that does not answer the close must not hold us up.
+			// A peer that doesn't answer the close must not block this goroutine.
 			impatient := time.AfterFunc(c.runtime.timing.linger, c.cut)
 			_ = c.ws.Close(closing.Code, closing.Reason)
 			impatient.Stop()
@@ -164,7 +166,7 @@ func (c *connection) write(ctx context.Context) {
 	}
 }
 
-// ping asks the peer for a sign of life, and cuts off one that gives none.
+// ping sends pings, and disconnects a peer that doesn't answer one in time.
 func (c *connection) ping(ctx context.Context) {
 	for sleep(ctx, c.runtime.timing.ping) == nil && c.runtime.thaw(ctx) == nil {
 		patience, cancel := context.WithTimeout(ctx, c.runtime.timing.pong)

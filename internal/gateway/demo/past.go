@@ -13,39 +13,38 @@ import (
 	"github.com/google/uuid"
 )
 
-// Past is what a runtime is to remember of the time before it was started. It is
-// made of the calendar alone: the same spans have the same sessions, runs and ids,
-// so that whoever keeps a ledger of them finds nothing new at the second look.
+// Past is the sample history of a runtime. It depends only on its fields: the same spans
+// give the same sessions, runs and ids, so a client that mirrors them finds nothing new
+// after a restart.
 type Past struct {
-	// Spans are the times in which the team has worked and nobody was looking, the
-	// earliest first. In between there was a runtime whose memory is lost, and of
-	// that time only the last hour before a start is made up for.
+	// Spans are the times in which the team worked before the start, earliest first.
+	// Between them other runtimes ran, whose memory is lost; of those times, only the last
+	// hour before a start is filled in.
 	Spans []Span
-	// Since is from when on the team remembers; the zero time is all. What it has
-	// forgotten changes nothing of the rest.
+	// Since is the start of the team's memory; the zero time means everything. It does not
+	// affect what happened later.
 	Since time.Time
-	Work  []Work // tasks that were worked at
+	Work  []Work // tasks that the agents worked on
 }
 
-// Span is a time from one moment until another.
+// Span is a period of time.
 type Span struct {
 	From  time.Time `json:"from"`
 	Until time.Time `json:"until"`
 }
 
-// holds says whether something that began then, and took so long at most, is
-// within it.
+// contains reports whether a run that starts at a time and takes at most the given duration
+// is in the span.
 func (s Span) holds(at time.Time, most time.Duration) bool {
 	return !at.Before(s.From) && !at.Add(most).After(s.Until)
 }
 
-// Work is a task that an agent has worked at, in a session of each day.
+// Work is a task that an agent worked on, in one session per half day.
 type Work struct{ AgentID, Key, Title string }
 
-// Remember gives the runtime a past: sessions in which the team has worked, and
-// timed jobs that have run; in the first span some of them late, not at all, and
-// without success. Nobody is told; it is for a runtime to which nobody is
-// connected yet, and whose clock is not before the last span's end.
+// SeedPast adds a past to the runtime: sessions with work, and timed jobs with runs. In the
+// first span, some jobs ran late, were missed, or failed. It emits no events: call it
+// before clients connect, with a clock not before the end of the last span.
 func (r *Runtime) Remember(p Past) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,7 +55,7 @@ func (r *Runtime) Remember(p Past) error {
 			}
 		}
 		if n > 0 {
-			s.From = p.Spans[n-1].Until // what was last before the start before is there already
+			s.From = p.Spans[n-1].Until // the end of the previous span is already seeded
 		}
 		if s.Until.After(p.Since) {
 			r.rememberLast(s, p.Work)
@@ -68,21 +67,21 @@ func (r *Runtime) Remember(p Past) error {
 		}
 	}
 	ended := func(entry object) int64 {
-		ms, _ := entry["ts"].(int64) // each has it
+		ms, _ := entry["ts"].(int64) // every entry has one
 		return ms
 	}
 	slices.SortStableFunc(r.ran, func(a, b object) int { return cmp.Compare(ended(a), ended(b)) })
 	return nil
 }
 
-// longRun is longer than any run of the past takes.
+// maxRunDuration is longer than any seeded run.
 const longRun = 5 * time.Minute
 
-// rememberDay is what of a day's work is in a span: between seven and eight in the
-// evening, and little of it on a weekend. The lock is held.
+// seedDay adds a day's work that is in the span, between 7 a.m. and 8 p.m. UTC, with little
+// on weekends. The caller must hold r.mu.
 func (r *Runtime) rememberDay(day time.Time, s Span, work []Work) {
 	date := day.Format("0102")
-	often := int64(9) // of ten
+	often := int64(9) // out of 10
 	if d := day.Weekday(); d == time.Saturday || d == time.Sunday {
 		often = 3
 	}
@@ -95,7 +94,7 @@ func (r *Runtime) rememberDay(day time.Time, s Span, work []Work) {
 		r.rememberThread(key, day.Add(7*time.Hour+time.Duration(chance(11*3600, key))*time.Second), s, e.place == sub, place)
 	}
 	for _, w := range work {
-		for _, half := range []string{date, date + "-2"} { // before noon and after it
+		for _, half := range []string{date, date + "-2"} { // morning and afternoon
 			at := day.Add(7*time.Hour + time.Duration(chance(3*3600, w.Key, half))*time.Second)
 			if half != date {
 				at = at.Add(6 * time.Hour)
@@ -107,13 +106,13 @@ func (r *Runtime) rememberDay(day time.Time, s Span, work []Work) {
 	}
 }
 
-// rememberLast is what was asked in the last hour of a span: people have looked in
-// a moment ago, whatever the time of the day is. The lock is held.
+// seedLastHour adds work in the last hour of a span, so that recent activity exists at any
+// time of day. The caller must hold r.mu.
 func (r *Runtime) rememberLast(s Span, work []Work) {
 	id := s.Until.UTC().Format("0102-150405")
 	all := threads()
 	for n, before := range []time.Duration{52 * time.Minute, 33 * time.Minute, 19 * time.Minute, 8 * time.Minute} {
-		// Each is another agent's: they are a quarter of the list apart.
+		// A quarter of the list apart, so that each belongs to a different agent.
 		place := all[(int(chance(uint32(len(all)), id))+n*len(all)/4)%len(all)]
 		r.rememberThread(place.key()+"-"+id, s.Until.Add(-before), s, place[0].place == sub, place[:1])
 	}
@@ -123,10 +122,10 @@ func (r *Runtime) rememberLast(s Span, work []Work) {
 	}
 }
 
-// thread is what was asked in one session, one thing after the other.
+// thread is a sequence of scenarios in one session.
 type thread []episode
 
-// threads are the episodes by their places; what a sub-agent does stands alone.
+// threads groups the scenarios by session. Each sub-agent scenario is a thread of its own.
 func threads() []thread {
 	var all []thread
 	place := map[string]int{}
@@ -142,7 +141,7 @@ func threads() []thread {
 	return all
 }
 
-// key is the session of a thread without its day.
+// key returns the session key of a thread without its day.
 func (t thread) key() string {
 	if t[0].place == sub {
 		return "agent:" + t[0].agent + ":subagent:" + t[0].label
@@ -150,7 +149,7 @@ func (t thread) key() string {
 	return "agent:" + t[0].agent + ":" + t[0].place
 }
 
-// rememberThread writes what of a thread is in a span. The lock is held.
+// seedThread adds the runs of a thread that are in the span. The caller must hold r.mu.
 func (r *Runtime) rememberThread(key string, at time.Time, s Span, spawned bool, t thread) {
 	var parent string
 	if spawned {
@@ -165,12 +164,12 @@ func (r *Runtime) rememberThread(key string, at time.Time, s Span, spawned bool,
 	}
 }
 
-// session is where an agent works at a task on a day.
+// session returns the key of the session in which an agent works on a task in a half day.
 func (w Work) session(day string) string {
 	return "agent:" + w.AgentID + ":task:" + w.Key + ":" + day
 }
 
-// thread is what an agent is asked on a day about a task that takes it days.
+// thread returns the runs of an agent that works on a task for days.
 func (w Work) thread(day string) thread {
 	read := func(n int, file string) step {
 		what := file + strconv.Itoa(n) + ".md"
@@ -180,32 +179,32 @@ func (w Work) thread(day string) thread {
 	for n := range 5 + int(chance(5, w.Key, day, "turns")) {
 		again := strconv.Itoa(n + 1)
 		e := episode{
-			agent: w.AgentID, place: "task:" + w.Key, ask: "Go on with " + w.Key + ": " + w.Title + ".",
+			agent: w.AgentID, place: "task:" + w.Key, ask: "Continue with " + w.Key + ": " + w.Title + ".",
 			steps: []step{
 				read(n, "notes-"), read(n, "findings-"),
-				{says: "I go on where I stood.", tool: "edit", args: object{"path": "work/" + strings.ToLower(w.Key) + "/draft.md", "part": again}, result: "part " + again + " written", reads: 1200},
-				{tool: "exec", args: object{"command": "bin/check " + w.Key + " --part " + again}, result: "no findings", reads: 1500 + chance(2500, w.Key, day, again)},
+				{says: "Picking up where I left off.", tool: "edit", args: object{"path": "work/" + strings.ToLower(w.Key) + "/draft.md", "part": again}, result: "part " + again + " written", reads: 1200},
+				{tool: "exec", args: object{"command": "bin/check " + w.Key + " --part " + again}, result: "no issues", reads: 1500 + chance(2500, w.Key, day, again)},
 			},
-			answer: "Part " + again + " of " + w.Key + " is there and has been looked through. What is left stands in its notes.",
+			answer: "Part " + again + " of " + w.Key + " is done and checked. The open points are in the notes.",
 		}
 		if n > 0 {
-			e.ask = "Good. Take the next part."
+			e.ask = "Good. On to the next part."
 		}
 		all = append(all, e)
 	}
 	return all
 }
 
-// known is an id that is always the same for the same words.
+// fixedID returns a UUID that depends only on words.
 func known(words ...string) uuid.UUID {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(strings.Join(append([]string{"wardroom-demo"}, words...), "\x00")))
 }
 
-// rememberRun writes a run into its session. The lock is held.
+// seedRun adds a run to its session. The caller must hold r.mu.
 func (r *Runtime) rememberRun(key, parent string, at time.Time, e episode) *session {
 	a, ok := r.agent(e.agent)
 	if !ok {
-		return nil // it is another team
+		return nil // another team
 	}
 	s := r.rememberSession(key, a, at)
 	s.parent, s.label = parent, e.label
@@ -224,7 +223,8 @@ func (r *Runtime) rememberRun(key, parent string, at time.Time, e episode) *sess
 	return s
 }
 
-// rememberSession finds a session, or makes it as of then. The lock is held.
+// seedSession returns a session, created as of the given time if it doesn't exist. The
+// caller must hold r.mu.
 func (r *Runtime) rememberSession(key string, a Agent, at time.Time) *session {
 	s, made := r.sessionOf(key, a)
 	if made {
@@ -236,28 +236,28 @@ func (r *Runtime) rememberSession(key string, a Agent, at time.Time) *session {
 	return s
 }
 
-// rest is how a session stands after a run.
+// setEnded sets the state of a session after a run.
 func (s *session) rest(runID, status string, from, to int64) {
 	s.ranBefore, s.lastRun, s.status = true, runID, status
 	s.startedAt, s.endedAt, s.ranMs = from, to, to-from
 	s.updatedAt, s.activeAt, s.interactedAt, s.budgetAt = to, to, from, from
 }
 
-// pay is what a model takes at a time for the next thing that it says in a
-// session. From then on the provider has in its cache what was said before, in
-// whole blocks; what is left over it reads as it is.
+// modelCall returns the usage of a model call at a time that writes text in a session. The
+// provider then caches the conversation so far in whole blocks; the model reads the
+// remainder as plain input.
 func (s *session) pay(text string, at int64) *spent {
 	s.forget(at)
 	fresh := s.context - s.cached
 	u := spend(modelOf(s.agent), s.context-fresh%cacheBlock, s.cached, "", text)
 	u.input = fresh % cacheBlock
-	u.output += 120 + chance(400, s.id, strconv.FormatInt(s.context, 10)) // it thinks before it speaks
+	u.output += 120 + chance(400, s.id, strconv.FormatInt(s.context, 10)) // thinking tokens
 	s.cached, s.last = s.cached+u.cacheWrite, &u
 	return &u
 }
 
-// ask is what a model takes for the answer to a question that was the last thing
-// said in a session.
+// answerCall returns the usage of a model call that answers a question, which is the last
+// message in the session.
 func (s *session) ask(question, answer string, at int64) *spent {
 	s.forget(at)
 	before := s.context - tokens(question)
@@ -266,8 +266,8 @@ func (s *session) ask(question, answer string, at int64) *spent {
 	return &u
 }
 
-// forget notes that the model is asked at a time: what was said long before that
-// is in the provider's cache no more.
+// expireCache records a model call at a time, and empties the provider's cache if the last
+// call is too long ago.
 func (s *session) forget(at int64) {
 	if at-s.calledAt > cacheStays.Milliseconds() {
 		s.cached = 0
@@ -275,7 +275,7 @@ func (s *session) forget(at int64) {
 	s.calledAt = at
 }
 
-// writer adds rows to a session as of a time.
+// writer appends rows to a session with a given time.
 type writer struct {
 	s     *session
 	runID string
@@ -283,7 +283,7 @@ type writer struct {
 	rows  int
 }
 
-// add adds a row; reads is how much of the model's context it takes beside its text.
+// add appends a row; reads is the number of context tokens beyond its text.
 func (w *writer) add(m message, reads int64) (message, int) {
 	m.at, m.recorded = w.at, w.at
 	m, seq := w.s.append(m)
@@ -295,15 +295,15 @@ func (w *writer) add(m message, reads int64) (message, int) {
 	return m, seq
 }
 
-// call is the row in which the agent calls the tool of its n-th step.
+// call appends the row with the tool call of the n-th step.
 func (w *writer) call(n int, st step) (message, int) {
 	l := &Line{Role: "assistant", Text: st.says, Call: w.callID(n), Tool: st.tool, Args: st.args}
-	// The call itself is written by the model, and paid for like any word.
+	// The model writes the tool call too, so it counts as output.
 	written := st.says + st.tool + fmt.Sprint(st.args)
 	return w.add(message{role: l.Role, text: l.Text, runID: w.runID, stop: "toolUse", line: l, spent: w.s.pay(written, w.at)}, tokens(written)-tokens(l.Text))
 }
 
-// result is the row of what came of it.
+// result appends the row with the result of the n-th step.
 func (w *writer) result(n int, st step) (message, int) {
 	l := &Line{Role: "toolResult", Text: st.result, Call: w.callID(n), Tool: st.tool, Error: st.failed}
 	return w.add(message{role: l.Role, text: l.Text, runID: w.runID, line: l}, st.reads)
@@ -311,19 +311,18 @@ func (w *writer) result(n int, st step) (message, int) {
 
 func (w *writer) callID(n int) string { return "call_" + known(w.runID, strconv.Itoa(n)).String()[:8] }
 
-// Rehearsed is what an agent answered at once, and what that cost.
+// DirectAnswer is an answer of AnswerDirectly, with its usage.
 type Rehearsed struct {
 	Text                                 string
 	SessionID                            string
 	Provider, Model                      string
 	Input, Output, CacheRead, CacheWrite int64 // tokens
-	CostNano                             int64 // dollars, in billionths
+	CostNano                             int64 // billionths of a dollar
 }
 
-// Rehearse has an agent answer a question without a client and without a pause,
-// at the moment that the clock of the runtime shows, as if it had taken so long.
-// It is how a demo comes by standups of the days before: on a clock that its
-// caller turns back.
+// AnswerDirectly makes an agent answer a question without a client and without a pause, at
+// the current time of the runtime's clock, recorded as if the answer took the given time.
+// The demo uses it with a clock set back, for the standups of past days.
 func (r *Runtime) Rehearse(ctx context.Context, agentID, sessionKey, runID, question string, took time.Duration) (Rehearsed, error) {
 	a, ok := r.agent(agentID)
 	if !ok {
@@ -349,8 +348,8 @@ func (r *Runtime) Rehearse(ctx context.Context, agentID, sessionKey, runID, ques
 	}, nil
 }
 
-// Used counts the sessions of an agent in which something was said from one time
-// on and until another, without those of standups.
+// CountSessions returns the number of an agent's sessions, except standups, that have
+// messages in a period.
 func (r *Runtime) Used(agentID string, from, to time.Time) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

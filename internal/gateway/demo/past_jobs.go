@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// habit is a timed job that the team has had for long, and which of its times in
-// the first span did not go as they should, counted back from the last one.
+// pastJob is a timed job with a history. late, missed and failed are the runs in the first
+// span that went wrong, counted back from the last one.
 type habit struct {
 	agent, name, what, expr, ask, answer string
 	late, missed, failed                 []int
@@ -18,24 +18,24 @@ type habit struct {
 
 func habits() []habit {
 	return []habit{
-		{agent: "coo", name: "Morning numbers", what: "What the day before cost and what broke.", expr: "0 6 * * *", ask: "Sum up yesterday: cost, failures, what is due today.", answer: "Yesterday was within its budget. Nothing broke that is not on the board; two tasks are due today.", reads: 9000},
-		{agent: "cto", name: "Watch the error rate", what: "Every four hours.", expr: "10 */4 * * *", ask: "Is the error rate as usual?", answer: "0.04 %, as usual.", late: []int{4, 39}, reads: 5000},
-		{agent: "cto", name: "Check the backup", what: "Restores the newest backup into an empty machine.", expr: "15 2 * * *", ask: "Restore the newest backup and compare the counts.", answer: "Restored in 6 minutes. The counts are the same.", failed: []int{1, 10}, reads: 12000},
-		{agent: "cpo", name: "Read the support mail", what: "Sorts what customers write.", expr: "30 5-19/3 * * *", ask: "Sort the new support mail and name what is urgent.", answer: "Eleven letters, none urgent. Three ask for shared workspaces.", missed: []int{5, 47}, reads: 14000},
-		{agent: "cmo", name: "Who mentions us?", what: "Looks through the public forums.", expr: "45 */6 * * *", ask: "Who has mentioned us since the last time?", answer: "Four mentions, all friendly. One asks for the price of Business.", reads: 8000},
+		{agent: "coo", name: "Morning numbers", what: "Costs and failures of the previous day.", expr: "0 6 * * *", ask: "Summarize yesterday: costs, failures, and what's due today.", answer: "Yesterday was within budget. There were no failures that aren't already on the board. Two tasks are due today.", reads: 9000},
+		{agent: "cto", name: "Check the error rate", what: "Compares the error rate with its usual level.", expr: "10 */4 * * *", ask: "Is the error rate normal?", answer: "Yes, 0.04%.", late: []int{4, 39}, reads: 5000},
+		{agent: "cto", name: "Check the backup", what: "Restores the latest backup to a clean machine.", expr: "15 2 * * *", ask: "Restore the latest backup and compare the row counts.", answer: "Restored in 6 minutes. The row counts match.", failed: []int{1, 10}, reads: 12000},
+		{agent: "cpo", name: "Triage support email", what: "Sorts new customer messages by urgency.", expr: "30 5-19/3 * * *", ask: "Triage the new support emails and tell me what's urgent.", answer: "Eleven new emails, none of them urgent. Three ask for shared workspaces.", missed: []int{5, 47}, reads: 14000},
+		{agent: "cmo", name: "Brand mentions", what: "Searches public forums for our name.", expr: "45 */6 * * *", ask: "Who has mentioned us since your last check?", answer: "Four mentions, all positive. One asks what Business costs.", reads: 8000},
 	}
 }
 
-// jobRun is longer than a run of these jobs takes.
+// maxJobDuration is longer than any run of these jobs.
 const jobRun = 2 * time.Minute
 
-// The words in which a run of a job fails, as the gateway has them.
-const errNoMachine = "LLM request failed: the tool `exec` ended with 1: no empty machine is free"
+// errNoMachine is the error of a failed run, worded like the gateway's.
+const errNoMachine = "LLM request failed: the tool `exec` exited with status 1: no clean machine available"
 
-// rememberJob makes a job and its runs. The lock is held.
+// seedJob adds a job and its past runs. The caller must hold r.mu.
 func (r *Runtime) rememberJob(h habit, p Past) error {
 	if _, ok := r.agent(h.agent); !ok {
-		return nil // it is another team
+		return nil // another team
 	}
 	if len(p.Spans) == 0 {
 		return nil
@@ -49,7 +49,7 @@ func (r *Runtime) rememberJob(h habit, p Past) error {
 		id: known("job", h.name).String(), createdAt: made, updatedAt: made,
 	}
 	if f := r.usable("cron.add", &j.spec); f != nil {
-		return fmt.Errorf("demo: remember %q: %s", h.name, f.Message)
+		return fmt.Errorf("demo: seed job %q: %s", h.name, f.Message)
 	}
 	for n, s := range p.Spans {
 		due := slices.Collect(j.Schedule.times.Between(s.From, s.Until.Add(-jobRun)))
@@ -63,13 +63,13 @@ func (r *Runtime) rememberJob(h habit, p Past) error {
 			}
 		}
 	}
-	// What was due in the last moment is run now.
+	// A job that came due right before the end of the last span runs now.
 	j.next = j.after(p.Spans[len(p.Spans)-1].Until.Add(-jobRun).UnixMilli() - 1)
 	r.jobs = append(r.jobs, j)
 	return nil
 }
 
-// rememberSlot writes one run of a job into its session and into the history.
+// seedJobRun adds one past run of a job to its session and to the job history.
 func (r *Runtime) rememberSlot(j *cronJob, h habit, due time.Time, back int) {
 	at := due.Add(400*time.Millisecond + time.Duration(chance(2000, j.id, due.String()))*time.Millisecond)
 	if slices.Contains(h.late, back) {

@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// recently is how far back "yesterday" reaches for who has not been asked
-	// before: over a weekend's day, but not into last week.
+	// recentWindow is how far back a first report reaches: over one day of a weekend, but
+	// not into the previous week.
 	recently = 48 * time.Hour
-	// longAgo is how far it reaches at most, after a long time without standups.
+	// maxReportWindow is how far back a report reaches at most, after a long time without
+	// standups.
 	longAgo = 14 * 24 * time.Hour
 )
 
-// speak is an agent's answer in its own voice, written from the board. The same
-// board and the same moment give the same answer.
+// reply returns an agent's answer, based on its board. The same board and time give the
+// same answer.
 func (r *Runtime) speak(ctx context.Context, a Agent, in Question) (string, error) {
 	text := strings.ToLower(in.Message)
 	switch {
@@ -45,14 +46,14 @@ func (r *Runtime) speak(ctx context.Context, a Agent, in Question) (string, erro
 	return a.chat(tasks), nil
 }
 
-// report is what an agent has to say in a standup, a sentence per entry.
+// report is an agent's standup report, with one sentence per entry.
 type report struct {
 	yesterday, today, blockers []string
 }
 
-// since is from when on an agent tells what it has done in the standup of a
-// session: what it has told in the standup before is no news. The one that is
-// being held may have asked it already, as the facilitator or once more.
+// reportSince returns the start of the period that an agent reports on: its last answer in
+// another standup. The current standup doesn't count, because the agent may already have
+// answered in it.
 func (r *Runtime) since(ctx context.Context, agentID, sessionKey string) (time.Time, error) {
 	_, name, _ := strings.Cut(strings.TrimPrefix(canonical(sessionKey), "agent:"), ":")
 	last, err := r.options.Stood(ctx, agentID, name)
@@ -66,11 +67,11 @@ func (r *Runtime) since(ctx context.Context, agentID, sessionKey string) (time.T
 	return last, err
 }
 
-// finished says whether a task was finished since then.
+// finished reports whether the task was finished after since.
 func (t Task) finished(since time.Time) bool { return t.DoneAt != nil && t.DoneAt.After(since) }
 
-// tell reads a report off the board: what has come to its end since then, and
-// what goes on.
+// newReport derives a report from the board: what was finished after since, and what
+// continues.
 func tell(tasks []Task, since, now time.Time) report {
 	var out report
 	for _, t := range ordered(tasks, newest) {
@@ -79,7 +80,7 @@ func tell(tasks []Task, since, now time.Time) report {
 			out.yesterday = append(out.yesterday, "Finished "+t.named())
 		case t.DoneAt != nil:
 		case t.Status == "review" && t.UpdatedAt.After(since):
-			out.yesterday = append(out.yesterday, "Brought "+t.named()+" to review")
+			out.yesterday = append(out.yesterday, "Moved "+t.named()+" to review")
 		case t.Status == "in_progress" && t.Blocked == "" && now.Sub(t.UpdatedAt) <= recently:
 			out.yesterday = append(out.yesterday, "Worked on "+t.named())
 		}
@@ -100,12 +101,12 @@ func tell(tasks []Task, since, now time.Time) report {
 			out.blockers = append(out.blockers, fmt.Sprintf("%s: %s (%s)", t.named(), t.reason(), age(t.BlockedDays)))
 		}
 	}
-	out.yesterday = atMost(out.yesterday, 4, "No task moved")
+	out.yesterday = atMost(out.yesterday, 4, "No tasks moved")
 	out.today = atMost(out.today, 3, "Pick the next task from the backlog")
 	return out
 }
 
-// atMost keeps the first few entries, or says something when there are none.
+// firstEntries returns the first n entries, or none as the only entry if the list is empty.
 func atMost(list []string, n int, none string) []string {
 	if len(list) == 0 {
 		return []string{none}
@@ -113,7 +114,7 @@ func atMost(list []string, n int, none string) []string {
 	return list[:min(n, len(list))]
 }
 
-// named is a task as people name it: by key and title.
+// named returns the task's key and title.
 func (t Task) named() string {
 	title := clip(t.Title, 100)
 	if title == "" {
@@ -122,17 +123,17 @@ func (t Task) named() string {
 	return t.Key + " " + title
 }
 
-// reason is why a task is blocked, as half a sentence.
+// reason returns why the task is blocked, without final punctuation.
 func (t Task) reason() string { return strings.TrimRight(clip(t.Blocked, 200), ".!") }
 
 func urgency(t Task) string {
 	if t.Priority == "urgent" || t.Priority == "high" {
-		return ", which is " + t.Priority + " priority"
+		return " (" + t.Priority + " priority)"
 	}
 	return ""
 }
 
-// age says how long something has been blocked.
+// age describes how long a task has been blocked.
 func age(days int) string {
 	switch {
 	case days <= 0:
@@ -143,8 +144,8 @@ func age(days int) string {
 	return fmt.Sprintf("for %d days", days)
 }
 
-// ordered is a copy of the tasks in an order; the key decides between equals,
-// so that the same board always reads the same.
+// ordered returns the tasks sorted by the given order and then by key, so that the same
+// board always gives the same text.
 func ordered(tasks []Task, by func(a, b Task) int) []Task {
 	return slices.SortedStableFunc(slices.Values(tasks), func(a, b Task) int {
 		return cmp.Or(by(a, b), cmp.Compare(len(a.Key), len(b.Key)), strings.Compare(a.Key, b.Key))
@@ -154,22 +155,22 @@ func ordered(tasks []Task, by func(a, b Task) int) []Task {
 func newest(a, b Task) int { return b.UpdatedAt.Compare(a.UpdatedAt) }
 func oldest(a, b Task) int { return cmp.Compare(b.BlockedDays, a.BlockedDays) }
 
-// urgent puts what is under way first, then by priority.
+// byUrgency orders tasks by status, those in progress first, and then by priority.
 func urgent(a, b Task) int {
 	under := func(t Task) int { return slices.Index([]string{"in_progress", "review", "todo"}, t.Status) & 3 }
 	prio := func(t Task) int { return slices.Index([]string{"low", "medium", "high", "urgent"}, t.Priority) }
 	return cmp.Or(cmp.Compare(under(a), under(b)), cmp.Compare(prio(b), prio(a)))
 }
 
-// style is how an agent formats a report. Models differ in this, and whoever
-// reads the reports has to cope with all of it.
+// style is an agent's format for reports. They differ because models differ, and Wardroom
+// must be able to parse them all.
 type style uint8
 
 const (
 	headings style = iota // Markdown headings and lists
 	bold                  // bold labels and lists
-	plain                 // "Yesterday: …" on one line each
-	numbered              // numbered sections, the blockers first
+	plain                 // one line each, such as "Yesterday: …"
+	numbered              // numbered sections, blockers first
 	styles
 )
 
@@ -189,7 +190,7 @@ func (r *Runtime) style(a Agent) style {
 	return style(h.Sum32() % uint32(styles))
 }
 
-// write puts a report into words.
+// formatReport returns a report in the given style.
 func write(s style, rep report) string {
 	var b strings.Builder
 	section := func(head, item string, lines []string, end string) {
@@ -209,7 +210,7 @@ func write(s style, rep report) string {
 		section("## Today\n", "- ", rep.today, ".\n")
 		section("## Blockers\n", "- ", blockers, ".\n")
 	case bold:
-		b.WriteString("Here is where I stand.\n\n")
+		b.WriteString("Here's my update.\n\n")
 		section("**Yesterday**\n", "* ", rep.yesterday, "\n")
 		section("**Today**\n", "* ", rep.today, "\n")
 		section("**Blockers:**\n", "* ", blockers, "\n")
@@ -224,7 +225,7 @@ func write(s style, rep report) string {
 	return strings.TrimSpace(b.String())
 }
 
-// chat is the answer to anything that is not a standup.
+// chat returns the answer to a message that is not about a standup.
 func (a Agent) chat(tasks []Task) string {
 	open, blocked := []Task{}, 0
 	for _, t := range ordered(tasks, urgent) {
@@ -242,9 +243,9 @@ func (a Agent) chat(tasks []Task) string {
 	}
 	switch {
 	case len(open) == 0 && blocked == 0:
-		return fmt.Sprintf("%s: understood. My board is clear, so I can take this on next.", who)
+		return fmt.Sprintf("%s. Got it. My board is clear, so I can start on this next.", who)
 	case len(open) == 0:
-		return fmt.Sprintf("%s: understood. All of my open work is blocked (%d), so I can take this on next.", who, blocked)
+		return fmt.Sprintf("%s. Got it. All my open tasks are blocked (%d), so I can start on this next.", who, blocked)
 	}
-	return fmt.Sprintf("%s: understood. I am on %s first and will come back to this after it.", who, open[0].named())
+	return fmt.Sprintf("%s. Got it. I'll finish %s first, then get to this.", who, open[0].named())
 }

@@ -68,29 +68,29 @@ func TestReports(t *testing.T) {
 
 ## Today
 - Continue with TASK-3 Move the queue.
-- Start TASK-5 Page the docs, which is urgent priority.
+- Start TASK-5 Page the docs (urgent priority).
 - Start TASK-12 Add rate limits.
 
 ## Blockers
 - TASK-4 Sign the contract: Waiting for legal (for 4 days).`,
-		"cpo": `Here is where I stand.
+		"cpo": `Here's my update.
 
 **Yesterday**
-* Brought TASK-7 Interview users to review
+* Moved TASK-7 Interview users to review
 
 **Today**
 * Get TASK-7 Interview users through review
 
 **Blockers:**
 * None`,
-		"cmo": `Yesterday: No task moved.
+		"cmo": `Yesterday: No tasks moved.
 Today: Pick the next task from the backlog.
 Blockers: TASK-9 Launch page: no access to the domain (for 1 day).`,
 		"coo": `1. **Blockers**
    - None.
 
 2. **Yesterday**
-   - No task moved.
+   - No tasks moved.
 
 3. **Today**
    - Pick the next task from the backlog.`,
@@ -137,19 +137,19 @@ func TestReview(t *testing.T) {
 	c := team(t, board())
 	four, nine := "TASK-4", "TASK-9"
 	want := review{
-		Summary: "Since the last standup the team finished TASK-1. Work goes on with TASK-3. " +
-			"What blocks TASK-9 we settle among ourselves today. TASK-4 needs a decision from outside the team.",
+		Summary: "Since the last standup the team finished TASK-1. Work continues on TASK-3. " +
+			"The team is unblocking TASK-9 today. TASK-4 needs a decision from outside the team.",
 		Resolutions: []resolution{{
 			Task: &nine, Blocker: "no access to the domain",
-			Resolution: "CMO sends the access request again with the owner named; I will follow it up today.",
+			Resolution: "CMO resends the access request and names the owner. I'll follow up today.",
 		}},
 		Escalations: []escalation{{
 			Task: &four, Title: "TASK-4 is stuck: Waiting for legal",
-			Detail: "TASK-4 Sign the contract has been blocked for 4 days with CTO: Waiting for legal. The team cannot settle this by itself; someone has to decide.",
+			Detail: "TASK-4 Sign the contract, assigned to CTO, has been blocked for 4 days: Waiting for legal. The team can't resolve this on its own; someone outside it has to decide.",
 		}},
 		ActionItems: []actionItem{
-			{Title: "Write down the options for TASK-4 and what each costs us", Assignee: "cto"},
-			{Title: "Clear what blocks TASK-9: no access to the domain", Assignee: "cmo"},
+			{Title: "List the options for TASK-4 and what each would cost", Assignee: "cto"},
+			{Title: "Unblock TASK-9: no access to the domain", Assignee: "cmo"},
 		},
 	}
 	ask := `Close the standup. Answer with JSON: {"summary": "...", "action_items": []}`
@@ -164,9 +164,9 @@ func TestReview(t *testing.T) {
 // What yesterday's standup put on the board is not put there again.
 func TestReviewDoesNotRepeat(t *testing.T) {
 	tasks := board()
-	tasks["cto"] = append(tasks["cto"], Task{Key: "TASK-20", Title: "Write down the options for TASK-4 and what each costs us", Status: "todo", UpdatedAt: ago(1)})
+	tasks["cto"] = append(tasks["cto"], Task{Key: "TASK-20", Title: "List the options for TASK-4 and what each would cost", Status: "todo", UpdatedAt: ago(1)})
 	got := reviewed(t, team(t, tasks).said("coo", "action_items")).ActionItems
-	if diff := cmp.Diff([]actionItem{{Title: "Clear what blocks TASK-9: no access to the domain", Assignee: "cmo"}}, got); diff != "" {
+	if diff := cmp.Diff([]actionItem{{Title: "Unblock TASK-9: no access to the domain", Assignee: "cmo"}}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -175,7 +175,7 @@ func TestReviewDoesNotRepeat(t *testing.T) {
 func TestReviewOfNothing(t *testing.T) {
 	got := reviewed(t, team(t, nil).said("coo", "action_items"))
 	want := review{
-		Summary:     "Nothing was finished since the last standup. Nobody has a task under way.",
+		Summary:     "Nothing has been finished since the last standup. No tasks are in progress.",
 		Resolutions: []resolution{}, Escalations: []escalation{},
 		ActionItems: []actionItem{{Title: "Agree on the team's next three priorities", Assignee: "coo"}},
 	}
@@ -187,10 +187,10 @@ func TestReviewOfNothing(t *testing.T) {
 // The ways to settle a blocker and to name many tasks.
 func TestReviewWords(t *testing.T) {
 	for reason, part := range map[string]string{
-		"needs a code review": "asks for the review", "waiting for the vendor": "asks for a date",
-		"a DECISION is open": "options to the next sync", "the build is red": "splits off",
+		"needs a code review": "asks for a review", "waiting for the vendor": "asks for a date",
+		"a DECISION is open": "adds the options to the task", "the build is red": "splits off",
 	} {
-		if got := settle(held{Task{Blocked: reason}, Agent{Name: "CTO"}}); !strings.Contains(got, part) || !strings.Contains(got, "CTO") && !strings.HasPrefix(got, "I ") {
+		if got := settle(held{Task{Blocked: reason}, Agent{Name: "CTO"}}); !strings.Contains(got, part) || !strings.Contains(got, "CTO") {
 			t.Errorf("%s: %s", reason, got)
 		}
 	}
@@ -205,9 +205,9 @@ func TestReviewWords(t *testing.T) {
 func TestChat(t *testing.T) {
 	c := team(t, board())
 	for agent, want := range map[string]string{
-		"cto": "Technology here: understood. I am on TASK-3 Move the queue first and will come back to this after it.",
-		"cmo": "Marketing here: understood. All of my open work is blocked (1), so I can take this on next.",
-		"coo": "Operations here: understood. My board is clear, so I can take this on next.",
+		"cto": "Technology here. Got it. I'll finish TASK-3 Move the queue first, then get to this.",
+		"cmo": "Marketing here. Got it. All my open tasks are blocked (1), so I can start on this next.",
+		"coo": "Operations here. Got it. My board is clear, so I can start on this next.",
 	} {
 		if diff := cmp.Diff(want, c.said(agent, "Please look at the invoice.")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", agent, diff)
@@ -234,7 +234,7 @@ func TestTellsNothingTwice(t *testing.T) {
 	}))
 	for agent, want := range map[string]string{
 		"cto": "## Yesterday\n- Worked on TASK-3 Move the queue.\n- Finished TASK-1 Fix the login.\n\n",
-		"cpo": "**Yesterday**\n* No task moved\n\n",
+		"cpo": "**Yesterday**\n* No tasks moved\n\n",
 		"cmo": "Yesterday: Finished TASK-10 Newsletter.\n", // after a month it reaches back two weeks
 	} {
 		if got := c.said(agent, standup); !strings.Contains(got, want) {

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// This file tells the story of a run as events, in the order in which the real
-// gateway was recorded to tell it.
+// This file emits the events of a run, in the order recorded from the real gateway.
 
-// tellAccepted: the question is in, the run waits for its turn.
+// emitAccepted reports that a run was queued.
 func (r *Runtime) tellAccepted(q *run, made bool) {
 	if made {
 		r.tellSession(q.session, object{"reason": "create"})
@@ -21,8 +20,8 @@ func (r *Runtime) tellAccepted(q *run, made bool) {
 	r.tellSession(q.session, object{"reason": "participants"})
 }
 
-// tellBegin: the turn begins. started and asked change the session at the
-// moments at which the events show the change.
+// emitBegin reports that a run has started. started and asked change the session between
+// the events, at the points where the recording shows the change.
 func (r *Runtime) tellBegin(q *run, started func(), asked func() (message, int)) {
 	r.tellTask(q, "running", "running", 0)
 	r.tellSession(q.session, object{"reason": "agent.run.started"})
@@ -34,8 +33,8 @@ func (r *Runtime) tellBegin(q *run, started func(), asked func() (message, int))
 	r.tellSession(q.session, object{"phase": "start", "runId": q.id})
 }
 
-// tellEnd: the turn is over. settle changes the session at the moment at which
-// the events show it.
+// emitEnd reports that a run has ended. update changes the session at the point where the
+// recording shows the change.
 func (r *Runtime) tellEnd(q *run, settle func()) {
 	switch {
 	case !q.begun:
@@ -50,7 +49,7 @@ func (r *Runtime) tellEnd(q *run, settle func()) {
 	r.tellSession(q.session, object{"reason": "agent.input.settled"})
 }
 
-// tellAnswered: the answer arrives in two pieces, as from a model that streams.
+// emitAnswered reports an answer in two pieces, as a streaming model would.
 func (r *Runtime) tellAnswered(q *run, settle func()) {
 	text := q.outcome.text
 	m, item := q.outcome.spent.model, q.taskID+":1"
@@ -89,7 +88,7 @@ func (r *Runtime) tellAnswered(q *run, settle func()) {
 	r.tellTask(q, "completed", "finished", 0)
 }
 
-// tellAborted: someone stopped the run.
+// emitAborted reports that a client stopped the run.
 func (r *Runtime) tellAborted(q *run, settle func()) {
 	r.tellChat(q, "aborted", object{"stopReason": "rpc"})
 	r.tellTask(q, "running", "unknown", q.endedAt)
@@ -110,7 +109,7 @@ func (r *Runtime) tellAborted(q *run, settle func()) {
 	r.tellTask(q, q.outcome.kind.task(), "finished", 0)
 }
 
-// tellFailed: the model refused, or the run's time was up.
+// emitFailed reports that the model refused or that the run timed out.
 func (r *Runtime) tellFailed(q *run, settle func()) {
 	m := q.outcome.spent.model
 	r.tellTask(q, "running", "running", q.startedAt)
@@ -149,7 +148,7 @@ func (r *Runtime) tellFailed(q *run, settle func()) {
 	r.tellTask(q, q.outcome.kind.task(), "finished", 0)
 }
 
-// tellUnbegun: a run that was still queued is over.
+// emitNeverBegun reports the end of a run that was still queued.
 func (r *Runtime) tellUnbegun(q *run, settle func()) {
 	if q.outcome.kind == aborted {
 		r.tellChat(q, "aborted", object{"stopReason": "rpc"})
@@ -159,7 +158,7 @@ func (r *Runtime) tellUnbegun(q *run, settle func()) {
 	r.tellTask(q, q.outcome.kind.task(), "finished", 0)
 }
 
-// tellReply writes the answer to the transcript and tells of it.
+// emitReply appends the answer to the transcript and emits it.
 func (r *Runtime) tellReply(q *run) {
 	if m, ok := q.record(r.now()); ok {
 		m.hidden = q.polls
@@ -168,7 +167,7 @@ func (r *Runtime) tellReply(q *run) {
 	}
 }
 
-// tellAgent sends an `agent` event; full ones carry the session's id.
+// emitAgent sends an `agent` event. Full events include the session id.
 func (r *Runtime) tellAgent(q *run, stream string, data object, full bool) {
 	q.seq++
 	payload := object{
@@ -182,7 +181,7 @@ func (r *Runtime) tellAgent(q *run, stream string, data object, full bool) {
 	r.tell(audience{scope: scopeRead}, "agent", payload, nil)
 }
 
-// tellChat sends a `chat` event.
+// emitChat sends a `chat` event.
 func (r *Runtime) tellChat(q *run, state string, more object) {
 	payload := with(object{
 		"runId": q.id, "sessionKey": q.session.key, "agentId": q.agent.ID, "seq": q.seq, "state": state,
@@ -191,7 +190,7 @@ func (r *Runtime) tellChat(q *run, state string, more object) {
 	r.tell(audience{scope: scopeRead}, "chat", payload, nil)
 }
 
-// tellSession sends sessions.changed; what says why (a reason, or a phase of a run).
+// emitSession sends sessions.changed. what is the cause: a reason or a phase of a run.
 func (r *Runtime) tellSession(s *session, what object) {
 	row := r.detailed(s)
 	payload := with(object{"sessionKey": s.key, "agentId": s.agentID, "ts": r.now(), "session": row}, what)
@@ -200,7 +199,7 @@ func (r *Runtime) tellSession(s *session, what object) {
 	r.tell(audience{scope: scopeRead, subscribed: true}, "sessions.changed", payload, nil)
 }
 
-// tellMessage sends session.message.
+// emitMessage sends session.message.
 func (r *Runtime) tellMessage(s *session, m message, seq int) {
 	row := r.detailed(s)
 	payload := object{
@@ -216,7 +215,7 @@ func (r *Runtime) tellMessage(s *session, m message, seq int) {
 	r.tell(audience{scope: scopeRead, subscribed: true}, "session.message", payload, nil)
 }
 
-// detailed is the row of a session as events carry it.
+// eventRow returns a session row as events include it.
 func (r *Runtime) detailed(s *session) object {
 	row := r.row(s)
 	row["activitySummary"] = object{"state": "unavailable", "canEnsure": true}
@@ -226,8 +225,8 @@ func (r *Runtime) detailed(s *session) object {
 	return row
 }
 
-// The members that an event repeats beside the row: those it has, and those
-// that it says are empty. The wide ones come only with a reason.
+// The members of a session row that events repeat at the top level, and those that they set
+// to null. The wide ones are only in events with a reason.
 var (
 	repeated = words(`updatedAt sessionId participants participantCount kind visibility archived pinned unread
 		activitySummary lastActivityAt permissionModePending createdVia createdAt displayName effectiveFastMode
@@ -242,7 +241,7 @@ var (
 	filled    = words(`lastRunError label parentSessionKey spawnedBy controlOwnerSessionKey spawnDepth`)
 )
 
-// flatten repeats a session's row beside it, as the gateway does.
+// flatten copies a session row's members to the top level of an event, as the gateway does.
 func flatten(payload, row object, wide bool) {
 	names, blanks := repeated, empty
 	if wide {
@@ -264,12 +263,12 @@ func flatten(payload, row object, wide bool) {
 	payload["hasAutomation"], payload["ancestorSessions"] = false, []string{}
 }
 
-// said is a piece of an answer as `chat` events carry it.
+// chatMessage returns a piece of an answer as `chat` events contain it.
 func (r *Runtime) said(text string) object {
 	return object{"role": "assistant", "content": content(text), "timestamp": r.now()}
 }
 
-// with is a copy of a with the members of b.
+// merge returns a copy of a with the members of b.
 func with(a, b object) object {
 	c := make(object, len(a)+len(b))
 	maps.Copy(c, a)
@@ -277,7 +276,7 @@ func with(a, b object) object {
 	return c
 }
 
-// head is the first few words of an answer.
+// firstWords returns the first three words of an answer.
 func head(text string) string {
 	spaces := 0
 	for i, c := range text {

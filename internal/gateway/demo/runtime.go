@@ -16,56 +16,55 @@ import (
 	"github.com/google/uuid"
 )
 
-// Runtime is a running demo runtime. All methods may be called at any time and
-// from anywhere.
+// Runtime is a running demo runtime. Its methods are safe for concurrent use.
 type Runtime struct {
 	options Options
 	timing  timing
-	addr    string            // fixed at the start, so that a restart comes back to it
-	methods map[string]method // what a client may call
+	addr    string            // fixed at start, so that a restart listens on the same address
+	methods map[string]method // methods that clients can call
 
-	ctx     context.Context // ends with the runtime
+	ctx     context.Context // ends when the runtime closes
 	cancel  context.CancelFunc
-	unhook  func() bool    // stops listening to the context given to Start
-	work    sync.WaitGroup // every goroutine that was started
+	unhook  func() bool    // detaches from the context passed to Start
+	work    sync.WaitGroup // all goroutines of the runtime
 	once    sync.Once
-	waiting atomic.Int32 // who stand at the mute door
+	waiting atomic.Int32 // connections and requests waiting on a silent or frozen port
 
-	mu       sync.Mutex // guards all below, and the fields of runs, sessions and boots
+	mu       sync.Mutex // guards everything below, and the fields of runs, sessions and boots
 	boot     *boot      // nil while the port is closed
 	closed   bool
 	starting bool
 	conns    map[*connection]struct{}
-	sessions map[string]*session // by key; survives restarts, as on disk
-	jobs     []*cronJob          // in the order in which they were made; these survive, too
-	ran      []object            // runs of jobs that have ended, the newest last
-	manual   int                 // how many were started by hand
-	primed   map[string]int64    // by agent: when it last began a piece of work by itself
+	sessions map[string]*session // by key; kept across restarts, as on disk
+	jobs     []*cronJob          // in order of creation; kept across restarts
+	ran      []object            // ended runs of jobs, newest last
+	manual   int                 // number of runs started by hand
+	primed   map[string]int64    // when each agent last started a scenario; by agent
 	faults   faults
-	token    string // the shared one
+	token    string // shared token
 	pairings pairings
 
 	certificate *tls.Certificate // nil without TLS
 	asked       map[string]int   // by agent
 	calls       map[string]int   // by method
-	owners      []string         // runs that were offered the owner tools
+	owners      []string         // ids of the runs that were offered the owner tools
 }
 
-// boot is one life of the process: what a restart loses.
+// boot is the state of one gateway process, which a restart discards.
 type boot struct {
 	id       string
 	since    time.Time
 	server   *http.Server
-	ctx      context.Context // ends when this life does
+	ctx      context.Context // ends with this boot
 	cancel   context.CancelFunc
 	draining bool
 	runs     map[string]*run // by id, which is the idempotency key
 	waiters  map[string][]*waiter
-	presence int // version numbers in hello-ok and health events
+	presence int // version counters in hello-ok and health events
 	health   int
 }
 
-// Start listens and serves until Close, or until ctx ends.
+// Start starts a runtime that serves until Close or until ctx ends.
 func Start(ctx context.Context, options Options) (*Runtime, error) {
 	return start(ctx, options, recorded)
 }
@@ -101,7 +100,7 @@ func start(ctx context.Context, options Options, t timing) (*Runtime, error) {
 	return r, nil
 }
 
-// URL is where the runtime listens, such as http://127.0.0.1:41234; https with TLS.
+// URL returns the runtime's address, such as http://127.0.0.1:41234 (https with TLS).
 func (r *Runtime) URL() string {
 	if r.options.TLS {
 		return "https://" + r.addr
@@ -109,8 +108,8 @@ func (r *Runtime) URL() string {
 	return "http://" + r.addr
 }
 
-// Close tells every client that the gateway stops, closes them with 1012, and
-// waits until nothing of the runtime runs any more. It may be called twice.
+// Close sends every client a shutdown event, closes all connections with 1012, and waits
+// for the runtime's goroutines to end. It may be called more than once.
 func (r *Runtime) Close() error {
 	r.once.Do(func() {
 		r.mu.Lock()
@@ -124,14 +123,15 @@ func (r *Runtime) Close() error {
 	return nil
 }
 
-// clock is the gateway's clock, which a switch may put wrong. The lock is held.
+// clock returns the gateway's time, including the offset set by Skew. The caller must hold
+// r.mu.
 func (r *Runtime) clock() time.Time { return r.options.Now().Add(r.faults.skew) }
 
-// now is the time of stamps, in milliseconds since 1970 as on the wire. The
-// lock is held.
+// now returns the gateway's time in Unix milliseconds, as on the wire. The caller must hold
+// r.mu.
 func (r *Runtime) now() int64 { return r.clock().UnixMilli() }
 
-// open begins a new life on ln. The lock is held.
+// startBoot serves a new boot on ln. The caller must hold r.mu.
 func (r *Runtime) open(ln net.Listener) {
 	b := &boot{
 		id: uuid.NewString(), since: time.Now(),
@@ -154,11 +154,12 @@ func (r *Runtime) open(ln net.Listener) {
 	})
 	r.work.Go(func() { r.beat(b) })
 	r.work.Go(func() { r.ring(b) })
-	r.options.Log.Debug("demo runtime open", "url", r.URL(), "boot_id", b.id)
+	r.options.Log.Debug("demo runtime listening", "url", r.URL(), "boot_id", b.id)
 }
 
-// shut ends the present life: refuses new clients, ends what is queued, tells
-// everyone why, and closes them. It says whether there was a life to end.
+// stopBoot stops the current boot: it refuses new clients, ends queued runs, sends all
+// clients a shutdown event with the payload why, and closes their connections. It reports
+// whether a boot was running.
 func (r *Runtime) shut(why object) bool {
 	r.mu.Lock()
 	b := r.boot
@@ -173,11 +174,11 @@ func (r *Runtime) shut(why object) bool {
 		c.event("shutdown", why, nil)
 		c.close(1012, "service restart")
 		if r.faults.ice != nil {
-			c.cut() // it would never get to the close
+			c.cut() // a frozen connection would never send the close frame
 		}
 	}
 	r.mu.Unlock()
-	_ = b.server.Close() // only ever the listener's error, and it is gone either way
+	_ = b.server.Close() // Close returns only the listener's error, and the listener is closed either way
 	for _, c := range conns {
 		<-c.done
 	}
@@ -185,8 +186,8 @@ func (r *Runtime) shut(why object) bool {
 	return true
 }
 
-// reopen begins the next life on the old address. Someone may have taken the
-// port meanwhile, so it is tried until it works or the runtime closes.
+// reopen starts the next boot on the same address. It retries until the port is free or the
+// runtime closes.
 func (r *Runtime) reopen() {
 	for {
 		var config net.ListenConfig
@@ -207,7 +208,7 @@ func (r *Runtime) reopen() {
 	}
 }
 
-// beat sends the events that come by themselves.
+// emitPeriodic sends tick and health events until the boot ends.
 func (r *Runtime) beat(b *boot) {
 	tick, health := time.NewTicker(r.timing.tick), time.NewTicker(r.timing.health)
 	defer tick.Stop()
@@ -229,13 +230,13 @@ func (r *Runtime) beat(b *boot) {
 	}
 }
 
-// audience says who gets an event. The zero value is everyone.
+// audience selects the clients that receive an event. The zero value means all of them.
 type audience struct {
-	scope      string // needed to hear of it
-	subscribed bool   // needs sessions.subscribe as well
+	scope      string // scope the client must hold; empty means none
+	subscribed bool   // the client must have called sessions.subscribe
 }
 
-// tell sends an event to everyone it is meant for. The lock is held.
+// broadcast sends an event to every client in the audience. The caller must hold r.mu.
 func (r *Runtime) tell(to audience, name string, payload, stateVersion any) {
 	for c := range r.conns {
 		if !c.greeted || !c.may(to.scope) || to.subscribed && !c.subscribed {
@@ -245,14 +246,14 @@ func (r *Runtime) tell(to audience, name string, payload, stateVersion any) {
 	}
 }
 
-// connections are those that exist at this moment.
+// connections returns the current connections.
 func (r *Runtime) connections() []*connection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Collect(maps.Keys(r.conns))
 }
 
-// agent finds an agent by its id.
+// agent returns the agent with the given id.
 func (r *Runtime) agent(id string) (Agent, bool) {
 	i := slices.IndexFunc(r.options.Agents, func(a Agent) bool { return a.ID == id })
 	if i < 0 {
@@ -261,7 +262,7 @@ func (r *Runtime) agent(id string) (Agent, bool) {
 	return r.options.Agents[i], true
 }
 
-// sleep waits for d and says whether ctx ended first.
+// sleep waits for d. It returns ctx's error if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

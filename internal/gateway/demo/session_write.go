@@ -16,8 +16,8 @@ var sendParams = params{
 		expectedPermissionMode expectedToolOverrides`),
 }
 
-// handleSend takes a message in. Unlike the real gateway's, a session that is at
-// work takes it as a run of its own, after the one that is going.
+// handleSend starts a run for a message. Unlike on the real gateway, a message to a busy
+// session starts a run of its own after the active one.
 func (r *Runtime) handleSend(c call) (any, *failure) {
 	var in struct{ SessionKey, Message, IdempotencyKey string }
 	if f := sendParams.read("chat.send", "", c.params, &in); f != nil {
@@ -40,23 +40,23 @@ func (r *Runtime) handleSend(c call) (any, *failure) {
 		s.participants = append(s.participants, c.conn.clientID)
 	}
 	q := newRun(c, s, a, in.IdempotencyKey, in.Message, 0, r.now())
-	q.askers, q.sent = nil, true // only `agent` answers twice
+	q.askers, q.sent = nil, true // only `agent` sends a second response
 	r.enqueue(q, made)
 	return nil, nil
 }
 
-// Line is a message that a session is to have, without anybody having run.
+// Line is a message to add to a transcript without a run.
 type Line struct {
 	Role     string // user, assistant or toolResult
 	Text     string
-	Thinking string // of an assistant
-	Call     string // id of the tool call that an assistant makes, or whose result it is; empty is none
-	Tool     string // its name
-	Args     any    // its arguments
-	Error    bool   // the result says that the tool failed
+	Thinking string // assistant only
+	Call     string // id of the tool call that an assistant makes or that a result belongs to; empty if none
+	Tool     string // name of the tool
+	Args     any    // arguments of the call
+	Error    bool   // the tool failed
 }
 
-// write puts into a row what the line consists of.
+// write sets the content members of a row.
 func (l *Line) write(row object) {
 	parts := []object{}
 	if l.Thinking != "" {
@@ -73,18 +73,18 @@ func (l *Line) write(row object) {
 	row["content"] = parts
 }
 
-// Recite appends lines to a session, which comes into being where it is not
-// there, and leaves it at rest. What an assistant says costs what it would have.
+// AppendLines appends messages to a session, which it creates if necessary and leaves idle.
+// Assistant messages have the usage that they would have cost.
 func (r *Runtime) Recite(sessionKey string, lines ...Line) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a, key, f := r.target(agentRequest{SessionKey: sessionKey})
 	if f != nil {
-		return fmt.Errorf("demo: recite: %s", f.Message)
+		return fmt.Errorf("demo: append lines: %s", f.Message)
 	}
 	s, made := r.sessionOf(key, a)
 	if s.active != nil {
-		return errors.New("demo: recite: the session is at work")
+		return errors.New("demo: append lines: the session has an active run")
 	}
 	runID := uuid.NewString()
 	for _, l := range lines {
@@ -114,12 +114,12 @@ func (r *Runtime) Recite(sessionKey string, lines ...Line) error {
 	return nil
 }
 
-// Delete makes the runtime forget a session, with what is going in it.
+// Delete deletes a session and aborts its runs.
 func (r *Runtime) Delete(sessionKey string) error {
 	return r.drop(sessionKey, "delete", func(*session) { delete(r.sessions, sessionKey) })
 }
 
-// Reset begins a session anew: under its key there is another transcript.
+// Reset replaces a session with a new one under the same key, and aborts its runs.
 func (r *Runtime) Reset(sessionKey string) error {
 	return r.drop(sessionKey, "reset", func(s *session) {
 		delete(r.sessions, sessionKey)

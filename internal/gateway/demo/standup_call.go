@@ -15,58 +15,58 @@ import (
 	"time"
 )
 
-// What an agent is told to do over HTTP, in a message such as that of the
-// standup's job: where, the variable with the credential, and whose standup it is.
+// Patterns for the parts of a message that tell an agent to run a standup over HTTP: the
+// URL, the environment variable that holds the key, and the team.
 var (
 	serviceIn    = regexp.MustCompile(`https?://[^\s"'<>` + "`" + `]+`)
 	credentialIn = regexp.MustCompile(`Bearer \$\{?([A-Z][A-Z0-9_]*)`)
 	teamIn       = regexp.MustCompile(`\{"team":"[a-z0-9-]{1,64}"\}`)
 )
 
-// isErrand recognises a message that asks for the standup to be held through
-// the service's own endpoints.
+// isStandupCall reports whether a message asks for a standup to be run through Wardroom's
+// API.
 func isErrand(message string) bool {
 	return strings.Contains(message, "POST /api/v1/standups") && strings.Contains(message, "/run")
 }
 
-// act does what such a message says: it opens the standup and runs it, with the
-// credential in the variable that the message names, and tells how it went. An
-// agent of the real runtime does the same with a shell or a fetch tool. The
-// errand's only reach is this machine.
+// holdStandup opens and runs a standup as the message asks, with the key from the
+// environment variable that the message names, and returns a sentence about the result. A
+// real agent would use a shell or fetch tool. Only loopback addresses are called.
 func (r *Runtime) act(ctx context.Context, message string) string {
 	base, key, err := r.errand(message)
 	if err != nil {
-		return "I could not hold the standup: " + err.Error() + "."
+		return "I couldn't run the standup: " + err.Error() + "."
 	}
 	client := &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it would get the credential
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a redirect would forward the credential
 		Timeout:       20 * time.Second,
 	}
-	// Without a team in the message there is no body, which is the team executive.
+	// Without a team in the message the body is empty, which selects the executive team.
 	opened, err := post(ctx, client, base+"/api/v1/standups", key, teamIn.FindString(message))
 	if err != nil || opened.ID == "" {
-		return fmt.Sprintf("I could not open the standup: %s.", opened.why(err))
+		return fmt.Sprintf("I couldn't open the standup: %s.", opened.why(err))
 	}
 	run, err := post(ctx, client, base+"/api/v1/standups/"+url.PathEscape(opened.ID)+"/run", key, "")
 	switch {
 	case err != nil:
-		return fmt.Sprintf("I opened the standup of %s and could not run it: %s.", opened.Date, run.why(err))
+		return fmt.Sprintf("I opened the %s standup but couldn't run it: %s.", opened.Date, run.why(err))
 	case run.Code == "already_running" || run.Code == "already_completed":
-		return fmt.Sprintf("The standup of %s needs nothing of me: %s.", opened.Date, run.Code)
+		return fmt.Sprintf("Nothing left to do for the %s standup: %s.", opened.Date, run.Code)
 	case run.status >= http.StatusMultipleChoices:
-		return fmt.Sprintf("I opened the standup of %s and could not run it: %s.", opened.Date, run.why(nil))
+		return fmt.Sprintf("I opened the %s standup but couldn't run it: %s.", opened.Date, run.why(nil))
 	}
-	return fmt.Sprintf("The standup of %s is %s.", opened.Date, run.Status)
+	return fmt.Sprintf("The %s standup is %s.", opened.Date, run.Status)
 }
 
 var (
-	errNoService    = errors.New("the message names no address of the service")
-	errFarService   = errors.New("the service is on another machine, and the demo's agents call nothing beyond this one")
-	errNoCredential = errors.New("the message names no variable with my credential")
+	errNoService    = errors.New("the message contains no URL")
+	errFarService   = errors.New("the URL points to another machine, and the demo's agents only call this one")
+	errNoCredential = errors.New("the message names no environment variable for my API key")
 )
 
-// errand reads where to go and what to show there.
+// standupTarget returns the base URL and the API key for the standup that a message
+// describes.
 func (r *Runtime) errand(message string) (base, key string, err error) {
 	found, err := url.Parse(strings.TrimRight(serviceIn.FindString(message), ".,;:)"))
 	if err != nil || found.Host == "" {
@@ -84,13 +84,13 @@ func (r *Runtime) errand(message string) (base, key string, err error) {
 		key = r.options.Env(name[1])
 	}
 	if key == "" {
-		return "", "", fmt.Errorf("the variable %s is empty in my environment", name[1])
+		return "", "", fmt.Errorf("the environment variable %s is not set", name[1])
 	}
 	path, _, _ := strings.Cut(found.Path, "/api/v1")
 	return (&url.URL{Scheme: found.Scheme, Host: found.Host, Path: strings.TrimRight(path, "/")}).String(), key, nil
 }
 
-// said is what the service answered: a standup, or a problem.
+// apiAnswer is Wardroom's response: a standup or a problem.
 type said struct {
 	ID, Date, Status string
 	Code, Detail     string
@@ -98,19 +98,19 @@ type said struct {
 	status int
 }
 
-// why says what went wrong, in words for the transcript.
+// failureReason describes a failed call in words for the transcript.
 func (s said) why(err error) string {
 	var timeout net.Error
 	switch {
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return "the service did not answer in time"
+		return "Wardroom did not answer in time"
 	case err != nil:
-		return "the service cannot be reached"
+		return "Wardroom could not be reached"
 	}
-	return strings.TrimRight(fmt.Sprintf("it answered %d %s: %s", s.status, s.Code, s.Detail), ". :")
+	return strings.TrimRight(fmt.Sprintf("Wardroom answered %d %s: %s", s.status, s.Code, s.Detail), ". :")
 }
 
-// post sends a body of JSON; an empty one is none.
+// post sends a POST request with an optional JSON body.
 func post(ctx context.Context, client *http.Client, address, key, body string) (said, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
@@ -132,7 +132,7 @@ func post(ctx context.Context, client *http.Client, address, key, body string) (
 	}
 	var problem struct{ ID, Date, Code, Detail string }
 	if res.StatusCode >= http.StatusMultipleChoices {
-		_ = json.Unmarshal(data, &problem) // a proxy may answer anything
+		_ = json.Unmarshal(data, &problem) // a proxy may answer with something other than JSON
 		out.Code, out.Detail = clip(problem.Code, 60), clip(problem.Detail, 300)
 		return out, nil
 	}

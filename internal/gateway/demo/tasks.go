@@ -7,9 +7,9 @@ var (
 	cancelParams = params{required: words("taskId"), optional: words("reason")}
 )
 
-// handleTasks lists what goes on and waits, of a session or of all. Unlike the
-// real gateway's ledger, this one forgets what has ended; like it, it knows
-// sessions by their keys in small letters alone.
+// handleTasks lists the active and queued runs of one session, or of all sessions. Unlike
+// the real gateway, it omits ended runs. Like the real one, it matches session keys only in
+// lowercase.
 func (r *Runtime) handleTasks(c call) (any, *failure) {
 	var in struct {
 		SessionKey string
@@ -34,7 +34,7 @@ func (r *Runtime) handleTasks(c call) (any, *failure) {
 	return object{"tasks": list}, nil
 }
 
-// handleCancel ends what one task is about, whoever has begun it.
+// handleCancel ends the run of a task, whichever client started it.
 func (r *Runtime) handleCancel(c call) (any, *failure) {
 	var in struct{ TaskID string }
 	if f := cancelParams.read("tasks.cancel", "", c.params, &in); f != nil {
@@ -50,7 +50,7 @@ func (r *Runtime) handleCancel(c call) (any, *failure) {
 	return object{"found": false, "cancelled": false}, nil
 }
 
-// going are the runs of the ledger that have not ended. The lock is held.
+// activeRuns returns the task ledger's runs that have not ended. The caller must hold r.mu.
 func (r *Runtime) going() []*run {
 	var going []*run
 	for _, s := range r.sessions {
@@ -64,14 +64,14 @@ func (r *Runtime) going() []*run {
 	return going
 }
 
-// tellTask sends the run as an entry of the task ledger. activity is when the
-// run last showed a sign of life; 0 leaves it out.
+// emitTask sends the run as a task ledger entry. activity is the time of the run's last
+// activity; 0 omits it.
 func (r *Runtime) tellTask(q *run, status, state string, activity int64) {
 	task := r.taskOf(q, status, state, activity)
 	r.tell(audience{scope: scopeRead}, "task", object{"action": "upserted", "task": task}, nil)
 }
 
-// taskOf is the run as an entry of the task ledger.
+// taskJSON returns the run as a task ledger entry.
 func (r *Runtime) taskOf(q *run, status, state string, activity int64) object {
 	execution := object{"state": state}
 	if activity > 0 {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// sum adds up what answers cost.
+// sum is the total usage of a number of answers.
 type sum struct {
 	input, output, cacheRead, cacheWrite       int64 // tokens
 	inputCost, outputCost, readCost, writeCost int64 // nano-dollars
@@ -36,7 +36,7 @@ func (s *sum) json() object {
 	}
 }
 
-// counts are the messages of a session or a day.
+// counts are the numbers of messages in a session or on a day.
 type counts struct{ user, assistant, errors int }
 
 func (c *counts) add(m message) {
@@ -59,7 +59,7 @@ func (c *counts) json() object {
 	}
 }
 
-// latencies are how long answers took, in milliseconds.
+// latencies are response times in milliseconds.
 type latencies []int64
 
 func (l latencies) json() object {
@@ -77,7 +77,7 @@ func (l latencies) json() object {
 	}
 }
 
-// modelKey names a model, dayModel a model on a day.
+// modelKey identifies a model, and dayModel a model on a day.
 type modelKey struct{ provider, id string }
 
 type dayModel struct {
@@ -85,7 +85,7 @@ type dayModel struct {
 	model modelKey
 }
 
-// ledger is one reading of the transcripts: a session's, or everyone's.
+// ledger aggregates the usage in transcripts, of one session or of all.
 type ledger struct {
 	total     sum
 	counts    counts
@@ -97,7 +97,7 @@ type ledger struct {
 	dayCounts map[string]*counts
 	dayTook   map[string]latencies
 	dayModels map[dayModel]*sum
-	quarters  map[int64]*ledger // by quarter of an hour since 1970; nil in a quarter
+	quarters  map[int64]*ledger // by quarter hour since 1970; nil in the ledger of a quarter hour
 }
 
 func newLedger(quarters bool) *ledger {
@@ -111,7 +111,7 @@ func newLedger(quarters bool) *ledger {
 	return l
 }
 
-// at is the entry of a map, made when it is missing.
+// entryAt returns the entry for k, created if necessary.
 func at[K comparable, V any](m map[K]*V, k K) *V {
 	if m[k] == nil {
 		m[k] = new(V)
@@ -155,7 +155,7 @@ type usageRequest struct {
 	Limit                                                     int
 }
 
-// check refuses what the gateway refuses, in its words.
+// check refuses invalid parameters with the gateway's errors.
 func (in usageRequest) check() *failure {
 	const name = "invalid sessions.usage params: "
 	switch {
@@ -173,8 +173,8 @@ func (in usageRequest) check() *failure {
 	return within("sessions.usage", "limit", in.Limit, 1, math.MaxInt)
 }
 
-// days are the first and the last that are counted. Dates go before a range, and
-// without either it is thirty days.
+// days returns the first and last day of the period. Dates take precedence over a range;
+// the default is 30 days.
 func (in usageRequest) days(now time.Time) (first, last string) {
 	if in.StartDate != "" {
 		return in.StartDate, in.EndDate
@@ -190,8 +190,8 @@ func (in usageRequest) days(now time.Time) (first, last string) {
 	return now.AddDate(0, 0, 1-count).Format(time.DateOnly), now.Format(time.DateOnly)
 }
 
-// handleUsage adds up what the sessions cost. Days are UTC: the demo does not
-// know other zones. Its numbers are fresh unless a switch says otherwise.
+// handleUsage returns the usage of the sessions. Days are in UTC; other time zones are not
+// supported. The numbers are fresh unless Refreshing is on.
 func (r *Runtime) handleUsage(c call) (any, *failure) {
 	in := usageRequest{Limit: 50}
 	if f := usageParams.read("sessions.usage", "", c.params, &in); f != nil {
@@ -236,14 +236,14 @@ func (r *Runtime) handleUsage(c call) (any, *failure) {
 		"sessions": rows[:min(in.Limit, count)], "totals": all.total.json(),
 		"aggregates": all.aggregates(count, longest, agents), "creatorOptions": []object{},
 	}
-	if count > 0 { // the gateway says nothing of nothing
+	if count > 0 { // the gateway omits the status if there are no sessions
 		answer["cacheStatus"] = r.cacheStatus(fresh, count)
 	}
 	return answer, nil
 }
 
-// cacheStatus says how good the numbers are: the gateway answers before it has
-// read its files, and then with nothing.
+// cacheStatus says whether the numbers are fresh. The gateway answers with zeros before it
+// has read its files.
 func (r *Runtime) cacheStatus(fresh bool, files int) object {
 	if !fresh {
 		return object{"status": "refreshing", "cachedFiles": 0, "pendingFiles": files, "staleFiles": files}
@@ -251,7 +251,7 @@ func (r *Runtime) cacheStatus(fresh bool, files int) object {
 	return object{"status": "fresh", "cachedFiles": files, "pendingFiles": 0, "staleFiles": 0, "refreshedAt": r.now()}
 }
 
-// usage is one session's row.
+// usage returns the row of one session.
 func (s *session) usage(l *ledger) object {
 	m := modelOf(s.agent)
 	days := []object{}
@@ -286,7 +286,7 @@ func (s *session) usage(l *ledger) object {
 	}
 }
 
-// aggregates are the totals from every side.
+// aggregates returns the totals by model, provider, agent and day.
 func (l *ledger) aggregates(sessions int, longest int64, agents map[string]*sum) object {
 	providers := map[string]*sum{}
 	for key, s := range l.models {
