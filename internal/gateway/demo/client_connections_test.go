@@ -13,13 +13,13 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// A client that asks for operator.admin holds two connections, because a run
-// inherits the scopes of the connection that starts it.
+// A client that asks for operator.admin opens two connections, because a run inherits the
+// scopes of the connection that starts it.
 
-// withAdmin has a client ask for operator.admin.
+// withAdmin makes a client ask for operator.admin.
 func withAdmin(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} }
 
-// connectionOf is the connection of that purpose; the zero Connection is none.
+// connectionOf returns the connection for a purpose, or the zero Connection.
 func connectionOf(s gateway.Status, p gateway.Purpose) gateway.Connection {
 	for _, one := range s.Connections {
 		if one.Purpose == p {
@@ -37,7 +37,7 @@ func noOwnerTools(t *testing.T, r *Runtime) {
 	}
 }
 
-// schedules adds a job to the runtime, and removes it.
+// schedules adds a job to the runtime and removes it again.
 func schedules(t *testing.T, c *gateway.Client) error {
 	t.Helper()
 	job, err := c.AddJob(t.Context(), gateway.NewJob{Name: "test", AgentID: "cto", Message: "hi", SessionTarget: "isolated", Schedule: gateway.JobSchedule{Kind: "cron", Expr: "0 6 * * *", Zone: "UTC"}})
@@ -47,14 +47,13 @@ func schedules(t *testing.T, c *gateway.Client) error {
 	return c.RemoveJob(t.Context(), job.ID)
 }
 
-// An agent that is offered the gateway's owner tools can change the gateway's
-// configuration. So every method has its connection, and those that start runs
-// never have the one with operator.admin.
+// An agent with the gateway's owner tools could change the gateway's configuration, so
+// methods that start runs must never use the connection with operator.admin.
 func TestClientTwoConnections(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	var mu sync.Mutex
-	over := map[string]bool{} // by method: whether it came with operator.admin
+	over := map[string]bool{} // by method: whether the call came with operator.admin
 	r.Watch(func(q Request) bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -105,8 +104,8 @@ func TestClientTwoConnections(t *testing.T) {
 	}
 }
 
-// The demo runtime has to show the fault that two connections mend, or no test
-// over it proves anything.
+// The demo runtime must reproduce the problem that two connections solve. Otherwise the
+// tests below prove nothing.
 func TestOwnerRuns(t *testing.T) {
 	r := open(t, Options{})
 	plain, all := join(t, r), dial(t, r, nil)
@@ -122,8 +121,7 @@ func TestOwnerRuns(t *testing.T) {
 	}
 }
 
-// Without operator.admin there is one connection, as there always was; also where
-// the gateway does not grant it.
+// Without operator.admin, or if the gateway does not grant it, there is one connection.
 func TestClientOneConnection(t *testing.T) {
 	for name, withheld := range map[string]string{"not asked for": "", "not granted": scopeAdmin} {
 		t.Run(name, func(t *testing.T) {
@@ -148,8 +146,8 @@ func TestClientOneConnection(t *testing.T) {
 	}
 }
 
-// While the connection that starts runs is down, no run starts: not over the other
-// one either. All else goes on, and whoever wants to ask waits.
+// While the connection that starts runs is down, no run starts, not even over the other
+// connection. Everything else works, and new runs wait.
 func TestClientRunConnectionDown(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
@@ -200,9 +198,8 @@ func TestClientRunConnectionDown(t *testing.T) {
 	noOwnerTools(t, r)
 }
 
-// While the connection with operator.admin is down, agents are asked and watched
-// all the same; what needs it is refused as with a gateway that is away, and
-// nothing says that a scope is missing.
+// While the connection with operator.admin is down, runs and events still work. Methods
+// that need it fail as with an unreachable gateway, and no scope is reported as missing.
 func TestClientAdminConnectionDown(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
@@ -226,7 +223,7 @@ func TestClientAdminConnectionDown(t *testing.T) {
 	if err := schedules(t, c); err != nil {
 		t.Errorf("scheduling afterwards: %v", err)
 	}
-	// Events came over one connection at a time, and each change was told.
+	// Events came over one connection at a time, and every change was reported.
 	var told []string
 	for late := time.After(patience); len(told) < 7; {
 		select {
@@ -243,7 +240,7 @@ func TestClientAdminConnectionDown(t *testing.T) {
 	}
 }
 
-// Both connections get every event: whoever counts them must count each once.
+// Both connections receive every event; each event must be counted once.
 func TestClientEventsOnce(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
@@ -271,8 +268,8 @@ func TestClientEventsOnce(t *testing.T) {
 	}
 }
 
-// However often both are cut, two connections are left, and no run begins with
-// operator.admin. A gateway that is away is called by one of the two.
+// After both connections have been cut repeatedly, two are left and no run has started with
+// operator.admin. Only one of the two retries an unreachable gateway.
 func TestClientTwoConnectionsInAStorm(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
@@ -315,7 +312,7 @@ func TestClientTwoConnectionsInAStorm(t *testing.T) {
 	in(t, c, gateway.Connected)
 }
 
-// A service that stops leaves nothing behind, whichever connection is up.
+// A service that stops leaves no goroutine behind, whichever connection is up.
 func TestClientTwoConnectionsShutDown(t *testing.T) {
 	for name, whom := range map[string]func([]string) bool{"both": nil, "runs": Admin, "manages": Plain} {
 		t.Run(name, func(t *testing.T) {
@@ -346,8 +343,8 @@ func TestClientTwoConnectionsShutDown(t *testing.T) {
 	}
 }
 
-// Both connections are one device: it asks for one approval, for everything, and
-// what becomes of it is told once.
+// Both connections belong to one device, so there is one pairing request for all scopes and
+// one report of its result.
 func TestClientTwoConnectionsPair(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)
@@ -381,7 +378,7 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 	if issued != 1 || len(r.Pending()) != 0 {
 		t.Errorf("heard %+v, pending %+v", heard(), r.Pending())
 	}
-	// Another device takes the place of both.
+	// A new device replaces the device of both connections.
 	c.Become(gateway.Identity{Key: keyOf(2)})
 	eventually(t, "the other device asks", func() bool { return len(r.Pending()) == 1 && c.Status().Pairing != nil })
 	if q := r.Pending()[0]; len(q.Scopes) != 3 || q.DeviceID == pending[0].DeviceID {
@@ -394,8 +391,8 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 	noOwnerTools(t, r)
 }
 
-// A device that is approved for less goes on with that, and says what waits: runs
-// need no operator.admin.
+// A device that is approved for fewer scopes uses those and reports the pending upgrade,
+// because runs don't need operator.admin.
 func TestClientScopeUpgrade(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)
@@ -432,8 +429,7 @@ func TestClientScopeUpgrade(t *testing.T) {
 	noOwnerTools(t, r)
 }
 
-// A token that was replaced is noticed by both, and neither shows the old one for
-// ever.
+// Both connections notice a replaced token, and neither keeps retrying with the old one.
 func TestClientTwoConnectionsWithANewToken(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)
@@ -443,7 +439,7 @@ func TestClientTwoConnectionsWithANewToken(t *testing.T) {
 	r.Approve(r.Pending()[0].ID)
 	s := as(t, c, keyOf(1))
 	r.RotateToken(s.DeviceID)
-	r.Bar(Plain) // the one that starts runs meets the new token first
+	r.Bar(Plain) // the connection that starts runs sees the new token first
 	r.Bar(nil)
 	eventually(t, "both are there again", func() bool { return r.Connections() == 2 && c.Status().State == gateway.Connected })
 	works(t, c, "run-1")
@@ -453,7 +449,7 @@ func TestClientTwoConnectionsWithANewToken(t *testing.T) {
 	works(t, c, "run-2")
 }
 
-// The doctor examines both connections, and says of each what it is for.
+// The doctor examines both connections and reports the purpose of each.
 func TestDoctorTwoConnections(t *testing.T) {
 	options := func(r *Runtime) gateway.Options {
 		return gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite, scopeAdmin}, Timeout: patience}

@@ -13,15 +13,15 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// keyOf is one of several devices.
+// keyOf returns the n-th test key.
 func keyOf(n byte) ed25519.PrivateKey {
 	seed := make([]byte, ed25519.SeedSize)
 	seed[0] = n
 	return ed25519.NewKeyFromSeed(seed)
 }
 
-// hearing is a client whose news are kept, and who does not try again by itself
-// where only a person can help.
+// hearing returns a client whose notices are recorded and that doesn't retry where only a
+// person can help.
 func hearing(t *testing.T, r *Runtime, change ...func(*gateway.Options)) (*gateway.Client, func() []gateway.DeviceNews) {
 	t.Helper()
 	var mu sync.Mutex
@@ -58,7 +58,7 @@ func hearing(t *testing.T, r *Runtime, change ...func(*gateway.Options)) (*gatew
 	}
 }
 
-// as waits until the client is connected as a device, or as none.
+// as waits until the client is connected as the given device, or without one.
 func as(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) gateway.Status {
 	t.Helper()
 	want := ""
@@ -77,13 +77,13 @@ func as(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) gateway.Status 
 	}
 }
 
-// A device comes, and goes, while the service runs: what it is refused for at the
-// moment, with half a minute or more until the next attempt, must not matter.
+// A device can be set or removed while the service runs, even if the next attempt is half a
+// minute or more away.
 func TestClientBecomes(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	c, _ := hearing(t, r)
-	in(t, c, gateway.Unpaired) // as none; the next attempt is an hour away
+	in(t, c, gateway.Unpaired) // without a device; the next attempt is an hour away
 	c.Become(gateway.Identity{Key: keyOf(1)})
 	late := time.Now().Add(patience)
 	for len(r.Pending()) == 0 || c.Status().Pairing == nil {
@@ -109,8 +109,8 @@ func TestClientBecomes(t *testing.T) {
 	works(t, c, "run-after")
 }
 
-// What the gateway makes of the device has to be told, because it is stored: a
-// token that is lost costs an approval.
+// The client must report what the gateway says about its device, because it is stored: a
+// lost token costs another approval.
 func TestClientTellsOfItsDevice(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)
@@ -161,7 +161,7 @@ func TestClientTellsOfItsDevice(t *testing.T) {
 	}
 }
 
-// Another device is introduced beside the connection, which must not notice.
+// Introducing another device must not affect the existing connection.
 func TestIntroduce(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r)

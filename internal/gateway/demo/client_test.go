@@ -10,11 +10,11 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// The service's own client is held against every switch here: whatever the
-// gateway does, the client says what is wrong, and is well again afterwards.
+// These tests run the gateway client against every fault: the client must report the
+// problem and recover afterwards.
 
-// impatient is a client whose pauses are short, so that tests need not be long.
-// It has its answers also on a busy machine: tests without them set a Timeout.
+// impatient returns a client with short pauses, to keep tests fast. Its request timeout is
+// long enough for a busy machine; tests of unanswered requests set a shorter one.
 func impatient(t *testing.T, r *Runtime, change ...func(*gateway.Options)) *gateway.Client {
 	t.Helper()
 	o := gateway.Options{
@@ -40,7 +40,7 @@ func impatient(t *testing.T, r *Runtime, change ...func(*gateway.Options)) *gate
 	return c
 }
 
-// connected is an impatient client that is connected.
+// connected returns an impatient client that is connected.
 func connected(t *testing.T, r *Runtime, change ...func(*gateway.Options)) *gateway.Client {
 	t.Helper()
 	c := impatient(t, r, change...)
@@ -62,7 +62,7 @@ func in(t *testing.T, c *gateway.Client, state gateway.State) gateway.Status {
 	return s
 }
 
-// works asks for the roster and for an answer, as a standup does.
+// works lists the agents and runs a question, as a standup does.
 func works(t *testing.T, c *gateway.Client, runID string) {
 	t.Helper()
 	agents, err := c.Agents(t.Context())
@@ -78,7 +78,7 @@ func works(t *testing.T, c *gateway.Client, runID string) {
 	}
 }
 
-// Garbage between the frames disturbs nothing, and nobody hangs up for it.
+// Garbage between frames has no effect and does not close the connection.
 func TestClientGarbage(t *testing.T) {
 	for _, kind := range []Garbage{NotJSON, WrongShape, BinaryFrame, InvalidUTF8, StrayAnswer, UnknownEvent, ExtraMembers, MissingMembers, ControlCharacters} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestClientGarbage(t *testing.T) {
 	}
 }
 
-// Answers that make no sense are errors, not empty truths; then all is well again.
+// Nonsensical answers are errors, not empty results, and the client recovers.
 func TestClientWrongTypes(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r)
@@ -122,7 +122,7 @@ func TestClientWrongTypes(t *testing.T) {
 	works(t, late, "run-3")
 }
 
-// A frame at the limit is taken. One beyond it ends the connection, and only that.
+// A frame at the size limit is accepted. A larger one closes only the connection.
 func TestClientHuge(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Timeout = patience })
@@ -137,14 +137,15 @@ func TestClientHuge(t *testing.T) {
 	works(t, c, "run-2")
 }
 
-// Answers that come again, or in another order, reach whom they are for.
+// Repeated and reordered answers reach the right callers.
 func TestClientOrder(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r)
 	r.Repeat("", 2)
 	works(t, c, "run-1")
 	r.Repeat("", 0)
-	// A wait that was overtaken by its answer may still be on its way; behind this it is not.
+	// A wait that its answer overtook may still be in flight; once this call returns, it
+	// isn't.
 	if _, err := c.Agents(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -178,8 +179,7 @@ func TestClientOrder(t *testing.T) {
 	works(t, c, "run-3")
 }
 
-// A slow answer is an error of the one who asked, not of the connection; a late
-// one reaches nobody else.
+// A slow answer fails only its own request, and a late answer reaches no other caller.
 func TestClientSlow(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Timeout = shortTimeout })
@@ -214,7 +214,7 @@ func TestClientSlow(t *testing.T) {
 	in(t, late, gateway.Connected)
 }
 
-// Whoever derives something from events must hear that some were lost.
+// A client that derives state from events must learn that events were lost.
 func TestClientGap(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r)
@@ -235,7 +235,7 @@ func TestClientGap(t *testing.T) {
 	}
 }
 
-// A connection that breaks is made anew, and what it carried is not lost in silence.
+// A broken connection is replaced, and the requests on it fail with an error.
 func TestClientBroken(t *testing.T) {
 	for name, fault := range map[string]func(*Runtime){
 		"torn":   func(r *Runtime) { r.Tear("agents.list", true) },
@@ -255,7 +255,7 @@ func TestClientBroken(t *testing.T) {
 	}
 }
 
-// A gateway that is hushed and pings is alive.
+// A gateway that sends pings but no events is alive.
 func TestClientHush(t *testing.T) {
 	r := open(t, Options{}, func(p *timing) { p.ping = 20 * time.Millisecond })
 	c := connected(t, r, func(o *gateway.Options) { o.Silence = 4 * time.Second })
@@ -270,7 +270,7 @@ func TestClientHush(t *testing.T) {
 	}
 }
 
-// Each way to be kept out has its own state and words.
+// Each way to be refused has its own state and message.
 func TestClientAccess(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault func(*Runtime)
@@ -317,7 +317,7 @@ func TestClientAccess(t *testing.T) {
 	}
 }
 
-// A token that changes under us is told as such, and not asked for again and again.
+// A token that changes while connected is reported as such and is not retried.
 func TestClientTokenChanged(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r)
@@ -327,7 +327,7 @@ func TestClientTokenChanged(t *testing.T) {
 	in(t, c, gateway.Connected)
 }
 
-// Without pairing the gateway keeps the service out; the state must say so.
+// An unpaired client is refused, and its state says so.
 func TestClientUnpaired(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)

@@ -12,10 +12,9 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// The window of versions and manners in which the client works: gateways that
-// have less, connections that never last, and readers who do not read.
+// Tests with gateways that lack methods, connections that keep breaking, and slow readers.
 
-// lacks says which methods the status names as missing.
+// lacks returns the methods that the status reports as missing.
 func lacks(c *gateway.Client) (methods []string) {
 	for _, u := range c.Status().Unavailable {
 		methods = append(methods, u.Method)
@@ -23,8 +22,7 @@ func lacks(c *gateway.Client) (methods []string) {
 	return methods
 }
 
-// A method that a gateway does not have must cost what needs it, and nothing
-// else; and somebody must be told.
+// A missing method disables only what needs it, and the status reports it.
 func TestClientWithoutMethod(t *testing.T) {
 	r := open(t, Options{})
 	r.Without("sessions.describe", "sessions.usage")
@@ -39,7 +37,7 @@ func TestClientWithoutMethod(t *testing.T) {
 	changed := make(chan gateway.Status, 8)
 	go c.Watch(t.Context(), func(s gateway.Status) { changed <- s })
 	<-changed
-	// No gateway lists this one, so that only asking tells.
+	// No gateway lists this method, so only a call shows that it is missing.
 	if _, err := c.Usage(t.Context()); !errors.Is(err, gateway.ErrRefused) {
 		t.Errorf("what needs the hidden one: %v", err)
 	}
@@ -55,7 +53,7 @@ func TestClientWithoutMethod(t *testing.T) {
 	}
 }
 
-// A gateway that says nothing of its methods lacks none that we know of.
+// If a gateway doesn't list its methods, none is reported as missing.
 func TestClientWithoutFeatures(t *testing.T) {
 	r := open(t, Options{})
 	r.Garble(MissingMembers)
@@ -66,9 +64,8 @@ func TestClientWithoutFeatures(t *testing.T) {
 	works(t, c, "run-1")
 }
 
-// A cable with a loose contact: each connection is cut as soon as it is made,
-// while agents are asked and events are read. In the end all is well, and
-// nothing of the many connections is left.
+// Every connection is cut right after it opens, while runs and events are in progress. In
+// the end everything works and no connection is left over.
 func TestClientReconnectStorm(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r)
@@ -103,7 +100,7 @@ func TestClientReconnectStorm(t *testing.T) {
 	if n := r.Connections(); n != 1 {
 		t.Errorf("%d connections are left", n)
 	}
-	// Whoever follows hears of each connection and of its end, in turns.
+	// A subscriber is told of every connection and its end, in turn.
 	stop()
 	made, lost := 0, 0
 	for e := range events {
@@ -122,8 +119,8 @@ func TestClientReconnectStorm(t *testing.T) {
 	}
 }
 
-// A gateway that takes everybody and hangs up at once is not called as often as
-// one that was there for long: each time the pause grows, and a count tells.
+// A gateway that accepts connections and closes them at once is retried with growing
+// pauses, and the failures are counted.
 func TestClientIsNotTheStorm(t *testing.T) {
 	r := open(t, Options{})
 	c := impatient(t, r, func(o *gateway.Options) {
@@ -142,8 +139,8 @@ func TestClientIsNotTheStorm(t *testing.T) {
 	}
 }
 
-// Somebody who subscribes and never reads must not stop the reader: the gateway
-// drops a client that does not answer its pings.
+// A subscriber that never reads must not block the client's reader, because the gateway
+// disconnects clients that don't answer pings.
 func TestClientSlowReader(t *testing.T) {
 	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = 20*time.Millisecond, 5*time.Second })
 	c := connected(t, r)
@@ -177,8 +174,8 @@ func TestClientSlowReader(t *testing.T) {
 	}
 }
 
-// An event of 25 MiB is one event more, not the end of the connection; an
-// answer of that size comes through while others are asked for.
+// A 25 MiB event does not close the connection, and a 25 MiB answer arrives while other
+// requests are in progress.
 func TestClientHugeEvent(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Timeout = patience })
@@ -189,7 +186,7 @@ func TestClientHugeEvent(t *testing.T) {
 	for n := int64(1); n <= 3; n++ {
 		ticks(r, 1)
 		e := <-events
-		for e.Name == "health" { // after a minute, on a busy machine
+		for e.Name == "health" { // sent after a minute, on a busy machine
 			e = <-events
 		}
 		if e.Name != "tick" || e.Seq < n || len(e.Payload) < maxPayload-1000 {
@@ -203,8 +200,8 @@ func TestClientHugeEvent(t *testing.T) {
 	}
 }
 
-// Everything at once, as no gateway should be: doubled and reversed answers,
-// swapped events, unknown members. What is asked for is answered, to whom asked.
+// With repeated and reversed answers, swapped events and unknown members all at once, every
+// answer still reaches its caller.
 func TestClientDisorder(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r)
@@ -213,7 +210,7 @@ func TestClientDisorder(t *testing.T) {
 	r.Reverse("agents.list", 2)
 	r.Garble(ExtraMembers, UnknownEvent, StrayAnswer)
 	var asking sync.WaitGroup
-	for range 40 { // an even number: the last of a pair waits for the other
+	for range 40 { // an even number, because the last event of a pair waits for the other
 		asking.Go(func() {
 			if agents, err := c.Agents(t.Context()); err != nil || len(agents) != 4 {
 				t.Errorf("agents: %v, %v", agents, err)

@@ -26,7 +26,7 @@ func admin(t *testing.T, r *Runtime) *client {
 	return c
 }
 
-// job is the params of cron.add.
+// job returns the params of cron.add.
 func job(change func(object)) object {
 	p := object{
 		"name": "standup-daily", "description": "created by ops", "agentId": "cto",
@@ -41,8 +41,8 @@ func job(change func(object)) object {
 	return p
 }
 
-// Every method of timed jobs must answer in the recorded shape, and tell of what
-// it did as the gateway does, or what works here fails there.
+// Every job method must answer and emit events in the recorded shape. Otherwise a client
+// that works here could fail at a real gateway.
 func TestCronMethods(t *testing.T) {
 	r := open(t, Options{})
 	c := admin(t, r)
@@ -57,7 +57,7 @@ func TestCronMethods(t *testing.T) {
 		delete(p, "description")
 	}))
 	id := must[string](t, made, "payload", "id")
-	shape("cron.list", "cron.list", object{}, "/payload/deliveryPreviews") // by the ids of the jobs
+	shape("cron.list", "cron.list", object{}, "/payload/deliveryPreviews") // keyed by job id
 	shape("cron.get", "cron.get", object{"id": must[string](t, c.ok("cron.add", job(nil)), "id")})
 	shape("cron.status", "cron.status", object{})
 	shape("cron.runs", "cron.runs all", object{"scope": "all", "limit": 5})
@@ -70,7 +70,7 @@ func TestCronMethods(t *testing.T) {
 	shape("cron.update", "cron.update", object{"id": id, "patch": object{"schedule": object{"kind": "cron", "expr": "0 9 * * *", "tz": "UTC"}}})
 	shape("cron.remove", "cron.remove", object{"id": id})
 	for event, except := range map[string][]string{
-		// The recorded job had been changed, so that its state says when.
+		// The recorded job had been changed, so its state says when.
 		"cron.added":                    {"/payload/job/description", "/payload/job/schedule"},
 		"cron.started":                  {"/payload/job/description", "/payload/job/schedule", "/payload/job/state"},
 		"cron.finished":                 {"/payload/job/description", "/payload/job/schedule", "/payload/job/state", "/payload/nextRunAtMs"}, // it was disabled
@@ -90,7 +90,7 @@ func TestCronMethods(t *testing.T) {
 	}
 }
 
-// What the gateway refuses must be refused here, in the same words.
+// Requests that the gateway refuses must be refused here with the same error.
 func TestCronRefusals(t *testing.T) {
 	r := open(t, Options{})
 	c := admin(t, r)
@@ -132,7 +132,7 @@ func TestCronRefusals(t *testing.T) {
 	plain.ok("cron.list", object{})
 }
 
-// A client that changes jobs without end is stopped for a while, and says so.
+// A client that exceeds the rate limit for changes is refused for a while.
 func TestCronRateLimit(t *testing.T) {
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	var ahead atomic.Int64
@@ -146,14 +146,14 @@ func TestCronRateLimit(t *testing.T) {
 		dig[string](e, "details", "limit") != "30 per 60s" {
 		t.Errorf("refused with %v", e)
 	}
-	c.ok("cron.add", job(nil)) // each method has its own
+	c.ok("cron.add", job(nil)) // each method has its own limit
 	ahead.Add(int64(time.Minute))
 	if got := dig[string](c.call("cron.remove", object{"id": "x"}), "error", "details", "code"); got != "CRON_JOB_NOT_FOUND" {
 		t.Errorf("after a minute: %q", got)
 	}
 }
 
-// More jobs than fit on a page are all read, each once, by their names.
+// All jobs are read exactly once if they span several pages, sorted by name.
 func TestCronManyJobs(t *testing.T) {
 	r := open(t, Options{Writes: 1000})
 	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
@@ -178,7 +178,7 @@ func TestCronManyJobs(t *testing.T) {
 	}
 }
 
-// A job runs at its time, once, and a disabled one never; a restart keeps it.
+// A job runs once at its time, a disabled one never, and a restart keeps both.
 func TestCronRuns(t *testing.T) {
 	now := time.Date(2026, 11, 20, 8, 29, 0, 0, time.UTC) // 09:29 in Berlin
 	var ahead atomic.Int64
@@ -221,7 +221,7 @@ func TestCronRuns(t *testing.T) {
 	}
 }
 
-// A restart takes a job's run away: the job says so and runs again later.
+// A restart interrupts a job's run. The job reports it and runs again later.
 func TestCronInterrupted(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
@@ -247,7 +247,7 @@ func TestCronInterrupted(t *testing.T) {
 	})
 }
 
-// desk is a service that the COO calls, and who called it.
+// desk is a fake Wardroom server that records the calls of the COO.
 type desk struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -275,8 +275,8 @@ func newDesk(t *testing.T, run int, answer string) *desk {
 	return d
 }
 
-// The demo's COO does what a job's message says, with the credential from its
-// environment, and says honestly how it went.
+// The COO does what a job's message says, with the key from its environment, and reports
+// the result.
 func TestErrand(t *testing.T) {
 	const message = "Open it with POST /api/v1/standups at %s, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY."
 	going := newDesk(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
@@ -311,7 +311,7 @@ func TestErrand(t *testing.T) {
 	}
 }
 
-// Of whichever team the message speaks, its standup is opened and no other's.
+// The COO opens the standup of the team in the message.
 func TestErrandOfTeam(t *testing.T) {
 	d := newDesk(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
 	c := join(t, open(t, Options{Env: func(string) string { return "wrk_x" }}))
@@ -326,7 +326,7 @@ func TestErrandOfTeam(t *testing.T) {
 	}
 }
 
-// Who cannot see a job that was not run cannot test that somebody is told.
+// Stopped jobs must be observable, because tests of missed jobs depend on them.
 func TestStopJobs(t *testing.T) {
 	r := open(t, Options{})
 	c := admin(t, r)

@@ -22,7 +22,7 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// examined is what the doctor finds with the given settings.
+// examined returns the doctor's findings for the given settings.
 func examined(t *testing.T, o gateway.Options) gateway.Examination {
 	t.Helper()
 	c, err := gateway.New(o)
@@ -50,8 +50,8 @@ func examined(t *testing.T, o gateway.Options) gateway.Examination {
 	return found
 }
 
-// sound holds what is true of every examination: one failure at most, which has
-// a cause and a fix, and nothing but what was not reached behind it.
+// sound checks what must hold for every examination: at most one failure, with a cause and
+// a fix, and later checks are skipped.
 func sound(t *testing.T, found gateway.Examination) {
 	t.Helper()
 	if len(found.Steps) != len(gateway.Layers()) {
@@ -81,10 +81,10 @@ func sound(t *testing.T, found gateway.Examination) {
 	}
 }
 
-// deviceKey is the key pair of these tests.
+// deviceKey returns the key pair of these tests.
 func deviceKey() ed25519.PrivateKey { return ed25519.NewKeyFromSeed([]byte(strings.Repeat("d", 32))) }
 
-// listener is a port of ours, which serves each connection.
+// listener serves every connection to a new port with the given function.
 func listener(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -111,7 +111,7 @@ func listener(t *testing.T, serve func(net.Conn)) string {
 	return "ws://" + ln.Addr().String()
 }
 
-// closedPort is an address where nothing listens.
+// closedPort returns an address where nothing listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -122,7 +122,7 @@ func closedPort(t *testing.T) string {
 	return "ws://" + ln.Addr().String()
 }
 
-// deaf is a proxy before the runtime that passes requests on and no upgrades.
+// deaf returns the address of a proxy that forwards requests but not upgrades.
 func deaf(t *testing.T, r *Runtime) string {
 	t.Helper()
 	to, err := url.Parse(r.URL())
@@ -140,14 +140,14 @@ func deaf(t *testing.T, r *Runtime) string {
 	return strings.Replace(s.URL, "http", "ws", 1)
 }
 
-// unresolved is a network whose resolver knows no name.
+// unresolved returns a transport whose resolver finds no name.
 func unresolved() *http.Transport {
 	return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		return nil, &net.DNSError{Err: "no such host", Name: "gateway.invalid", IsNotFound: true}
 	}}
 }
 
-// expired serves a certificate that ended, of an authority that is trusted.
+// expired serves an expired certificate of a trusted authority.
 func expired(t *testing.T, o *gateway.Options) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -158,13 +158,12 @@ func expired(t *testing.T, o *gateway.Options) {
 	pool := x509.NewCertPool()
 	pool.AddCert(leaf)
 	o.URL, o.Roots = strings.Replace(s.URL, "https", "wss", 1), pool
-	// The same certificate, seen when it has ended.
+	// Moving the clock forward makes the certificate expire.
 	after := func() time.Time { return leaf.NotAfter.Add(time.Hour) }
 	o.HTTP = &http.Transport{TLSClientConfig: &tls.Config{Time: after, MinVersion: tls.VersionTLS12}}
 }
 
-// ailment is something that keeps the service from the gateway, and what the
-// doctor must find.
+// ailment is a fault that prevents a connection, and what the doctor must report.
 type ailment struct {
 	serve  Options
 	inject func(t *testing.T, r *Runtime, o *gateway.Options)
@@ -173,10 +172,10 @@ type ailment struct {
 	fix    string
 }
 
-// fingerprints are those of a certificate that nobody has.
+// fingerprints returns fingerprints that match no certificate.
 func fingerprints(n byte) [][32]byte { return [][32]byte{{n}} }
 
-// below are the ailments under the gateway's own handshake.
+// below returns the faults below the gateway's handshake.
 func below() map[string]ailment {
 	front := func(d Door) func(*testing.T, *Runtime, *gateway.Options) {
 		return func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Front(d) }
@@ -188,7 +187,7 @@ func below() map[string]ailment {
 	says := func(text string) func(*testing.T) string {
 		return func(t *testing.T) string {
 			return listener(t, func(c net.Conn) {
-				_, _ = c.Write([]byte(text)) // who hangs up need not hear it
+				_, _ = c.Write([]byte(text)) // the client may be gone
 				_, _ = c.Read(make([]byte, 4096))
 			})
 		}
@@ -226,7 +225,7 @@ func below() map[string]ailment {
 	}
 }
 
-// above are the ailments of the gateway's own handshake, and above it.
+// above returns the faults in the gateway's handshake and above it.
 func above() map[string]ailment {
 	as := func(r *Runtime, o *gateway.Options) { r.RequirePairing(true); o.DeviceKey = deviceKey() }
 	return map[string]ailment{
@@ -297,7 +296,7 @@ func above() map[string]ailment {
 	}
 }
 
-// pair has the device of o approved.
+// pair approves the device of o.
 func pair(t *testing.T, r *Runtime, o gateway.Options) {
 	t.Helper()
 	c := impatient(t, r, func(mine *gateway.Options) { mine.DeviceKey = o.DeviceKey })
@@ -310,8 +309,8 @@ func pair(t *testing.T, r *Runtime, o gateway.Options) {
 	in(t, c, gateway.Connected)
 }
 
-// Somebody who cannot connect reads this and nothing else. A wrong layer sends
-// them to the wrong host; a missing fix leaves them there.
+// The doctor must name the failing layer and a fix. A wrong layer sends the user to the
+// wrong host.
 func TestDoctorFindsTheFault(t *testing.T) {
 	for _, table := range []map[string]ailment{below(), above()} {
 		for name, test := range table {
@@ -338,8 +337,8 @@ func TestDoctorFindsTheFault(t *testing.T) {
 	}
 }
 
-// Whoever speaks before the request is written meets another wording of net/http
-// than whoever answers it. Either is met within some tries.
+// net/http words an error differently depending on whether the server speaks before or
+// after the request is written. A few attempts produce either.
 func TestDoctorKnowsWhoSpeaksFirst(t *testing.T) {
 	t.Parallel()
 	r := ticking(t, Options{})
@@ -352,7 +351,7 @@ func TestDoctorKnowsWhoSpeaksFirst(t *testing.T) {
 	}
 }
 
-// A doctor who calls the healthy ill is not asked again.
+// The doctor must not report faults in a working gateway.
 func TestDoctorLikesTheHealthy(t *testing.T) {
 	fingerprint := func(r *Runtime) [][32]byte {
 		var sum [32]byte
@@ -424,7 +423,7 @@ func unhex(c byte) byte {
 	return c - '0'
 }
 
-// Without a gateway there is nothing to find, and no connection to make.
+// Without a gateway the doctor reports nothing and makes no connection.
 func TestDoctorWithoutGateway(t *testing.T) {
 	found := examined(t, gateway.Options{})
 	if found.Configured || found.Healthy || found.Failure != nil {
@@ -432,8 +431,8 @@ func TestDoctorWithoutGateway(t *testing.T) {
 	}
 }
 
-// Twenty admins press the button at once: the gateway is examined once, and the
-// connection that the service works with does not notice.
+// Twenty concurrent examinations share one run, and the service's connection is not
+// affected.
 func TestDoctorIsSharedAndDisturbsNobody(t *testing.T) {
 	r := ticking(t, Options{})
 	c := connected(t, r)
@@ -458,7 +457,7 @@ func TestDoctorIsSharedAndDisturbsNobody(t *testing.T) {
 	eventually(t, "only the service is connected", func() bool { return r.Connections() == 1 })
 }
 
-// Whoever asked and went away must not keep the next one from an answer.
+// A caller that goes away must not prevent the next one from getting an answer.
 func TestDoctorWhoLeaves(t *testing.T) {
 	r := ticking(t, Options{})
 	r.Front(MuteDoor)

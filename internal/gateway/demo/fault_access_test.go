@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// turned expects to be turned away, and returns the error and how it ended.
+// turned expects a refused connect, and returns the error and the close.
 func turned(t *testing.T, r *Runtime, params object) (failure object, end object) {
 	t.Helper()
 	c := dial(t, r, nil)
@@ -16,7 +16,7 @@ func turned(t *testing.T, r *Runtime, params object) (failure object, end object
 	return must[object](t, got, "error"), object{"code": float64(code), "reason": reason}
 }
 
-// A client that gets less than it asked for is connected, and must hear so.
+// A client that gets fewer scopes than it asked for is connected and sees which.
 func TestWithhold(t *testing.T) {
 	r := open(t, Options{})
 	before := join(t, r)
@@ -38,7 +38,7 @@ func TestWithhold(t *testing.T) {
 	join(t, r).ok("agent", question("cto", "run-3", "hi"))
 }
 
-// Another version of the protocol is refused with the numbers that say who is older.
+// Another protocol version is refused with both version ranges.
 func TestSpeak(t *testing.T) {
 	r := open(t, Options{})
 	for _, v := range []float64{5, 3} {
@@ -62,7 +62,7 @@ func TestSpeak(t *testing.T) {
 	join(t, r)
 }
 
-// After the token changes nobody with the old one may stay or come back.
+// After the token changes, clients with the old token are disconnected and refused.
 func TestChangeToken(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -77,7 +77,7 @@ func TestChangeToken(t *testing.T) {
 	if code := dig[string](got, "details", "code"); code != "AUTH_TOKEN_MISMATCH" {
 		t.Errorf("refused with %s", code)
 	}
-	r.Heal() // the token is no fault
+	r.Heal() // Heal does not restore the token
 	c = dial(t, r, nil)
 	c.ok("connect", hello(func(p object) { p["auth"] = object{"token": "another-token"} }))
 	r.ChangeToken("another-token")
@@ -85,7 +85,7 @@ func TestChangeToken(t *testing.T) {
 	c.ok("health", object{})
 }
 
-// A locked-out client is told how long to stay away, also with the right token.
+// A locked-out client is told how long to wait, even with the right token.
 func TestLockOut(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -102,7 +102,7 @@ func TestLockOut(t *testing.T) {
 	join(t, r)
 }
 
-// The gateway's clock is the one that counts, wherever it shows.
+// The clock offset shows in every timestamp.
 func TestSkew(t *testing.T) {
 	r := open(t, Options{})
 	off := func(ms float64) time.Duration {

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A frame at the limit must be taken, one beyond it must not; so both must be
-// exactly as large as they say.
+// Bloat must produce the exact size, because tests need frames at the limit and just above
+// it.
 func TestBloat(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -47,7 +47,7 @@ func TestBloat(t *testing.T) {
 	}
 }
 
-// The same answer may come again, and the same event with the same number.
+// Repeat sends the same answer, or the same event with the same number, again.
 func TestRepeat(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -79,7 +79,7 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
-// order are the ids of the answers in which they came.
+// order returns the ids of the answers in order of arrival.
 func (c *client) order() (ids []string) {
 	for _, f := range c.seen() {
 		if f["type"] == "res" {
@@ -89,7 +89,7 @@ func (c *client) order() (ids []string) {
 	return ids
 }
 
-// Nothing promises that answers come in the order of the questions.
+// Answers can arrive in another order than their requests.
 func TestReverse(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -103,7 +103,7 @@ func TestReverse(t *testing.T) {
 	}
 	c.ask("health", object{})
 	r.Reverse("", 0)
-	c.answer("r5", 0) // what waited is let go
+	c.answer("r5", 0) // the held answers are sent
 	r.Reverse("agent", 2)
 	id := c.ask("agent", question("cto", "run-1", "hi"))
 	second := c.answer(id, 1)
@@ -112,8 +112,8 @@ func TestReverse(t *testing.T) {
 	}
 }
 
-// What a slow gateway does is done at once, only its answer is late, and the
-// answers stay in order. Others are not late.
+// With Lag, a request takes effect at once, only its answer is late, and late answers stay
+// in order. Other methods are not delayed.
 func TestLag(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -140,7 +140,7 @@ func TestLag(t *testing.T) {
 	c.answer("r5", 0)
 }
 
-// A slow handshake must not let events out before its answer.
+// If the handshake is slow, no event may arrive before its answer.
 func TestLagConnect(t *testing.T) {
 	r := open(t, Options{}, func(p *timing) { p.tick = time.Millisecond })
 	r.Lag("connect", 30*time.Millisecond)
@@ -160,7 +160,7 @@ func TestLagConnect(t *testing.T) {
 	}
 }
 
-// A request that is never answered may have been carried out.
+// A request that is never answered may still have taken effect.
 func TestHang(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -178,7 +178,7 @@ func TestHang(t *testing.T) {
 	}
 }
 
-// ticks sends some events at once.
+// ticks broadcasts n events.
 func ticks(r *Runtime, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,8 +187,8 @@ func ticks(r *Runtime, n int) {
 	}
 }
 
-// ticking is a runtime that ticks much more often than it announces: nobody waits
-// for an event, and one that a busy machine sends late is not missed.
+// ticking returns a runtime that sends ticks far more often than it announces, so that
+// tests don't wait for one and a client on a busy machine doesn't miss one.
 func ticking(t *testing.T, o Options) *Runtime {
 	t.Helper()
 	r := open(t, o, func(p *timing) { p.tick = 8 * time.Second })
@@ -213,7 +213,7 @@ func ticking(t *testing.T, o Options) *Runtime {
 	return r
 }
 
-// numbers are those of the events, as they came.
+// numbers returns the sequence numbers of the events in order of arrival.
 func (c *client) numbers() (all []float64) {
 	for _, f := range c.seen() {
 		if seq, ok := f["seq"].(float64); ok {
@@ -223,8 +223,8 @@ func (c *client) numbers() (all []float64) {
 	return all
 }
 
-// Lost events leave a gap, swapped ones go backwards, and what is hushed leaves
-// no trace at all.
+// Lost events leave a gap, swapped events arrive in reverse, and muted events leave no
+// trace.
 func TestEventFaults(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -250,18 +250,18 @@ func TestEventFaults(t *testing.T) {
 	}
 }
 
-// A half-open connection looks alive and is not. What it owes comes when it
-// wakes; and it must not hold up the end of the runtime.
+// A frozen connection looks alive but is half open. It catches up after the freeze, and it
+// must not delay the end of the runtime.
 func TestFreeze(t *testing.T) {
 	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = time.Millisecond, 20*time.Millisecond })
 	c := join(t, r)
 	r.Freeze(true)
-	if c.pong(30*time.Millisecond) == nil { // the reader stands where it waits for a frame
+	if c.pong(30*time.Millisecond) == nil { // the reader is waiting for a frame
 		t.Error("a frozen peer answers pings")
 	}
 	id := c.ask("health", object{})
 	ticks(r, 1)
-	if c.pong(100*time.Millisecond) == nil { // and now behind one
+	if c.pong(100*time.Millisecond) == nil { // the reader has received a frame
 		t.Error("a frozen peer answers pings")
 	}
 	if n := len(c.named(id)) + len(c.numbers()); n != 0 {
@@ -281,7 +281,7 @@ func TestFreeze(t *testing.T) {
 	}
 }
 
-// In the frost a new connection is taken and never answered.
+// During a freeze, a new connection is accepted and never answered.
 func TestFreezeNew(t *testing.T) {
 	for name, door := range map[string]func(*Runtime, bool){
 		"frozen": (*Runtime).Freeze,
@@ -311,7 +311,7 @@ func TestFreezeNew(t *testing.T) {
 	}
 }
 
-// A connection that breaks inside a frame is none that ends well.
+// A connection that breaks inside a frame has no clean end.
 func TestTear(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -329,8 +329,7 @@ func TestTear(t *testing.T) {
 	join(t, r).ok("agents.list", object{})
 }
 
-// The half of the frame is really sent: a reader is in the middle of it when
-// the connection goes.
+// Half of the frame is really sent, so the connection breaks while the client reads it.
 func TestTornFrame(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
@@ -342,7 +341,7 @@ func TestTornFrame(t *testing.T) {
 	}
 }
 
-// One call heals everything, so that a test can say where the trouble ends.
+// Heal turns everything off at once.
 func TestHeal(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)

@@ -10,7 +10,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// junk are the things on the wire that no client should have to read.
+// junk returns the received packets that are not valid frames.
 func (c *client) junk() (bad []packet) {
 	for _, p := range c.wire() {
 		var f struct{ Type, ID, Event string }
@@ -21,8 +21,8 @@ func (c *client) junk() (bad []packet) {
 	return bad
 }
 
-// A client is held against these frames; if they were not on the wire, it would
-// be held against nothing. And the proper ones must still come.
+// The client tests depend on these frames, so they must really be sent, and the valid
+// frames must still arrive.
 func TestGarble(t *testing.T) {
 	for kind, there := range map[Garbage]func(*client) bool{
 		NotJSON:    func(c *client) bool { return c.has("") && c.has("{") && c.has("not json at all") },
@@ -42,7 +42,7 @@ func TestGarble(t *testing.T) {
 			r.Garble(kind)
 			c.ok("health", object{})
 			r.Garble()
-			c.ok("agents.list", object{}) // whatever followed the first answer has arrived
+			c.ok("agents.list", object{}) // everything that followed the first answer has arrived
 			after := c.wire()
 			if !there(c) {
 				t.Errorf("after the answer came %s", list(after[before:]))
@@ -56,7 +56,7 @@ func TestGarble(t *testing.T) {
 	}
 }
 
-// numbered checks that the events so far were counted without a gap.
+// numbered checks that the events so far are numbered without a gap.
 func (c *client) numbered() {
 	c.t.Helper()
 	next := 1.0
@@ -70,7 +70,7 @@ func (c *client) numbered() {
 	}
 }
 
-// named are the answers to an id.
+// named returns the answers to a request id.
 func (c *client) named(id string) (all []object) {
 	for _, f := range c.seen() {
 		if f["id"] == id {
@@ -80,7 +80,7 @@ func (c *client) named(id string) (all []object) {
 	return all
 }
 
-// has says whether exactly this came.
+// has reports whether exactly this frame arrived.
 func (c *client) has(frame string) bool {
 	for _, p := range c.wire() {
 		if string(p.data) == frame {
@@ -98,7 +98,7 @@ func list(packets []packet) string {
 	return b.String()
 }
 
-// The answers themselves may be bad, and healed they must be as they were.
+// Answers can be garbled, and are normal again after Heal.
 func TestGarbleAnswers(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -132,7 +132,7 @@ func TestGarbleAnswers(t *testing.T) {
 	}
 }
 
-// The handshake may be bad, too.
+// The handshake can be garbled too.
 func TestGarbleHandshake(t *testing.T) {
 	r := open(t, Options{})
 	r.Garble(NotJSON, WrongTypes)
@@ -149,7 +149,7 @@ func TestGarbleHandshake(t *testing.T) {
 	}
 }
 
-// Tests may need a frame that nobody has thought of.
+// Inject sends any frame that a test needs.
 func TestInject(t *testing.T) {
 	r := open(t, Options{})
 	stranger, c := dial(t, r, nil), join(t, r)

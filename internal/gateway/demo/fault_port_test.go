@@ -18,7 +18,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// What stands before a gateway answers probes and upgrades in its own way.
+// Each port mode answers probes and upgrades in its own way.
 func TestFront(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -58,12 +58,12 @@ func TestFront(t *testing.T) {
 	if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
 		t.Errorf("a reset door: %v", err)
 	}
-	c.ok("health", object{}) // who is in stays in
+	c.ok("health", object{}) // existing connections stay
 	r.Front(OpenDoor)
 	join(t, r)
 }
 
-// A mute door must not hold up the end of the runtime, with TLS or without.
+// A silent port must not delay the end of the runtime, with or without TLS.
 func TestMuteDoorCloses(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		r := open(t, Options{TLS: secure})
@@ -94,7 +94,7 @@ func TestMuteDoorCloses(t *testing.T) {
 	}
 }
 
-// peer is the certificate that the runtime shows.
+// peer returns the certificate that the runtime presents.
 func peer(t *testing.T, r *Runtime) *x509.Certificate {
 	t.Helper()
 	d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
@@ -106,8 +106,7 @@ func peer(t *testing.T, r *Runtime) *x509.Certificate {
 	return only[*tls.Conn](c).ConnectionState().PeerCertificates[0]
 }
 
-// The certificate is one that no client can verify by name, so a client that
-// connects has pinned it.
+// No client can verify the certificate by name, so a client that connects has pinned it.
 func TestTLS(t *testing.T) {
 	r := open(t, Options{TLS: true})
 	cert := peer(t, r)
@@ -137,7 +136,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Who speaks plain HTTP to a gateway with TLS is hung up on without a word.
+// Plain HTTP on a TLS port is disconnected without an answer.
 func TestTLSPlain(t *testing.T) {
 	r := open(t, Options{TLS: true})
 	var d net.Dialer

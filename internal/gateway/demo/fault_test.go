@@ -23,7 +23,7 @@ func sameJSON(t *testing.T, raw json.RawMessage, v any) {
 	}
 }
 
-// A slow agent answers when it is ready, and not before.
+// A slow agent doesn't answer before its delay has passed.
 func TestDelay(t *testing.T) {
 	r := open(t, Options{Pace: 10 * time.Millisecond})
 	r.Delay("cto", 40*time.Millisecond)
@@ -37,7 +37,7 @@ func TestDelay(t *testing.T) {
 		}
 	}
 	r.Delay("", time.Hour)
-	r.Delay("cto", time.Millisecond) // its own setting wins
+	r.Delay("cto", time.Millisecond) // the agent's own setting wins
 	c.ok("agent", question("cto", "again", "hi"))
 	c.wait("again")
 	r.Delay("", 0)
@@ -45,7 +45,7 @@ func TestDelay(t *testing.T) {
 	c.wait("healed")
 }
 
-// A silent agent ends with an abort, and only its next run is healed.
+// An abort ends a silent run, and turning Silence off affects only the next run.
 func TestSilence(t *testing.T) {
 	r := open(t, Options{})
 	r.Silence("", true)
@@ -62,7 +62,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// A failure is told with its reason; one agent's does not touch the others.
+// A failed run reports its reason, and other agents are not affected.
 func TestFail(t *testing.T) {
 	r := open(t, Options{})
 	r.Fail("cto", "out of credit")
@@ -82,7 +82,7 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// A script sees what the agent was asked.
+// A script receives the message to the agent.
 func TestAnswer(t *testing.T) {
 	r := open(t, Options{})
 	asked := make(chan Question, 1)
@@ -107,8 +107,8 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// A cut connection has no close frame. The run goes on, and a new connection
-// gets its answer.
+// A dropped connection ends without a close frame. Its run continues, and a new connection
+// gets the answer.
 func TestDrop(t *testing.T) {
 	r := open(t, Options{})
 	release := make(chan struct{})
@@ -133,16 +133,16 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// bootID connects once more to see which life of the runtime this is.
+// bootID connects again and returns the current boot id.
 func bootID(t *testing.T, r *Runtime) string {
 	t.Helper()
 	c := dial(t, r, nil)
 	return must[string](t, c.ok("connect", hello(nil)), "server", "bootId")
 }
 
-// After a restart: a new boot id, no memory of runs or keys, the transcripts
-// whole. A run under way leaves its question unanswered; a queued one leaves
-// nothing, and whoever waits for it is told.
+// A restart changes the boot id, discards runs and idempotency keys, and keeps transcripts.
+// The question of an active run stays unanswered. A queued run leaves nothing, and its
+// caller is told.
 func TestRestart(t *testing.T) {
 	r := open(t, Options{})
 	before := bootID(t, r)
@@ -155,7 +155,7 @@ func TestRestart(t *testing.T) {
 	queued := c.ask("agent", question("cto", "queued", "hi"))
 	c.answer(queued, 0)
 	waiting := c.ask("agent.wait", object{"runId": "queued", "timeoutMs": patience.Milliseconds()})
-	c.ok("health", object{}) // the wait has been taken in
+	c.ok("health", object{}) // the wait has been registered
 	old := r.boot
 	r.Restart(0)
 	if old.ctx.Err() == nil {
@@ -202,8 +202,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// On a connection that is still open while the gateway goes down, everything
-// is refused, and worth repeating.
+// While the gateway shuts down, every request on an open connection is refused as
+// retryable.
 func TestDraining(t *testing.T) {
 	r := &Runtime{}
 	r.methods = r.table()
@@ -219,8 +219,7 @@ func TestDraining(t *testing.T) {
 
 func last[T any](list []T) T { return list[len(list)-1] }
 
-// answered is the last response to a request among the frames so far: no new
-// ones come any more.
+// answered returns the last response to a request among the frames so far, without waiting.
 func (c *client) answered(id string) object {
 	c.t.Helper()
 	for i := len(c.seen()) - 1; i >= 0; i-- {
@@ -232,7 +231,7 @@ func (c *client) answered(id string) object {
 	return nil
 }
 
-// For as long as the restart takes, nobody can connect.
+// No client can connect during a restart.
 func TestRestartDown(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -246,10 +245,10 @@ func TestRestartDown(t *testing.T) {
 		_ = conn.Close()
 		t.Error("the port answers during the restart")
 	}
-	r.Restart(0) // there is nothing to restart
+	r.Restart(0) // the port is already closed
 }
 
-// Then everybody can, at the same address.
+// After a restart, clients can connect at the same address.
 func TestRestartUp(t *testing.T) {
 	r := open(t, Options{})
 	r.Restart(5 * time.Millisecond)
@@ -267,8 +266,8 @@ func TestRestartUp(t *testing.T) {
 	join(t, r)
 }
 
-// Close tells the clients, and nothing is left: not even while the port is
-// down, while agents think, or when it is called twice.
+// Close notifies the clients and leaves nothing behind, even while the port is down, while
+// agents think, or when called twice.
 func TestClose(t *testing.T) {
 	t.Run("with clients and runs", func(t *testing.T) {
 		r := open(t, Options{Pace: time.Hour})
@@ -303,7 +302,7 @@ func TestClose(t *testing.T) {
 		if code, _ := c.closed(); code != 1012 {
 			t.Errorf("closed with %d", code)
 		}
-		_ = r.Close() // waits for the end that the context began
+		_ = r.Close() // waits for the shutdown that the context started
 	})
 	t.Run("with a peer that does not read", func(t *testing.T) {
 		r := open(t, Options{}, func(p *timing) { p.linger = 20 * time.Millisecond })
@@ -325,7 +324,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// Options that cannot work are refused at the start.
+// Invalid options are refused at the start.
 func TestOptions(t *testing.T) {
 	for name, o := range map[string]Options{
 		"no token":       {},
@@ -349,7 +348,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Many clients, switches and runs at once: the race detector looks on.
+// Concurrent clients, faults and runs must not race.
 func TestTurmoil(t *testing.T) {
 	r := open(t, Options{Pace: time.Millisecond})
 	type asked struct {
@@ -378,7 +377,7 @@ func TestTurmoil(t *testing.T) {
 	}
 }
 
-// A client that does not take what it is sent must not fill our memory.
+// A client that doesn't read must not fill the runtime's memory.
 func TestBacklog(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A client that connects as it should must see what the real gateway shows.
+// A valid connect gets the same answer as from the real gateway.
 func TestConnect(t *testing.T) {
 	r := open(t, Options{})
 	c := dial(t, r, nil)
@@ -34,7 +34,7 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// The challenge comes before anything is counted; only its own frame has no number.
+// without returns a copy of o without the given members.
 func without(o object, keys ...string) object {
 	c := with(o, nil)
 	for _, k := range keys {
@@ -43,7 +43,7 @@ func without(o object, keys ...string) object {
 	return c
 }
 
-// Each refusal has its own code and its own close; a client tells them apart by these.
+// Each refusal has its own code and close, by which clients tell them apart.
 func TestConnectRefusals(t *testing.T) {
 	r := open(t, Options{})
 	setClient := func(k string, v any) func(object) {
@@ -51,8 +51,8 @@ func TestConnectRefusals(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		change   func(object)
-		recorded string // exactly this
-		message  string // or this text
+		recorded string // recorded error
+		message  string // or error text
 	}{
 		"wrong token":     {func(p object) { p["auth"] = object{"token": "wrong"} }, "connect: wrong token, no device", ""},
 		"no auth":         {func(p object) { delete(p, "auth") }, "connect: no auth at all, no device", ""},
@@ -91,7 +91,7 @@ func TestConnectRefusals(t *testing.T) {
 	}
 }
 
-// Only a backend client gets scopes without a device; the others get in and may do nothing.
+// Only backend clients get scopes without a device. Other clients connect without scopes.
 func TestScopes(t *testing.T) {
 	r := open(t, Options{})
 	for _, c := range []struct {
@@ -132,7 +132,7 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// What is not a connect ends the connection, each in its own way.
+// Any first frame other than connect ends the connection.
 func TestFirstFrame(t *testing.T) {
 	r := open(t, Options{})
 	for name, c := range map[string]struct {
@@ -168,7 +168,7 @@ func TestFirstFrame(t *testing.T) {
 	})
 }
 
-// While it starts the runtime says so, and that it is worth coming back.
+// While starting, the runtime refuses clients as retryable.
 func TestStarting(t *testing.T) {
 	r := open(t, Options{})
 	r.Starting(true)
@@ -191,7 +191,7 @@ func TestStarting(t *testing.T) {
 	join(t, r)
 }
 
-// Probes need no token, and everything else on HTTP is not there.
+// Probes need no token; other paths are not found.
 func TestProbes(t *testing.T) {
 	r := open(t, Options{})
 	for path, want := range map[string]object{
@@ -215,7 +215,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// A peer that answers pings stays.
+// A peer that answers pings stays connected.
 func TestPing(t *testing.T) {
 	r := open(t, Options{}, func(p *timing) { p.ping = time.Millisecond })
 	pings := make(chan struct{})
@@ -228,9 +228,9 @@ func TestPing(t *testing.T) {
 	}})
 	c.ask("connect", hello(nil))
 	for range 5 {
-		<-pings // the next one comes only after the answer to this one
+		<-pings // the next ping follows only after the answer to this one
 	}
-	go func() { // let the others pass
+	go func() { // accept the remaining pings
 		for range pings {
 		}
 	}()
@@ -240,7 +240,7 @@ func TestPing(t *testing.T) {
 	<-c.end
 }
 
-// A peer that does not read is cut off.
+// A peer that doesn't answer pings is disconnected.
 func TestNoPong(t *testing.T) {
 	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = 5*time.Millisecond, 20*time.Millisecond })
 	deaf, resp, err := websocket.Dial(t.Context(), r.URL(), nil)

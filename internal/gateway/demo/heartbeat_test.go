@@ -10,7 +10,8 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// What nobody needs to read is paid for all the same: who counts has to find it.
+// Heartbeat runs are hidden from users but cost tokens, so a client that tracks usage must
+// find them.
 func TestPoll(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A session made by a client has no creator; the recorded one was made by an agent.
+// A session created by a client has no creator; the recorded one was created by an agent.
 var recordedByAgent = []string{"/spawnDepth", "/createdActor"}
 
 func under(prefix string, paths ...string) []string {
@@ -19,8 +19,8 @@ func under(prefix string, paths ...string) []string {
 	return out
 }
 
-// Every method must answer in the recorded shape, or a client that works here
-// fails at the real gateway.
+// Every method must answer in the recorded shape. Otherwise a client that works here could
+// fail at a real gateway.
 func TestMethods(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -68,7 +68,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// What the gateway refuses must be refused here, in the same words.
+// Requests that the gateway refuses must be refused here with the same error.
 func TestRefusals(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -123,7 +123,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// After the handshake the gateway drops what it cannot read, and goes on.
+// After the handshake, the gateway ignores frames that it can't read.
 func TestGarbage(t *testing.T) {
 	c := join(t, open(t, Options{}))
 	c.send(websocket.MessageText, "not JSON")
@@ -132,8 +132,8 @@ func TestGarbage(t *testing.T) {
 	c.ok("health", object{})
 }
 
-// A question without a session goes to the agent's main one, and without an
-// agent to the default one.
+// A request without a session uses the agent's main session, and one without an agent uses
+// the default agent.
 func TestTarget(t *testing.T) {
 	c := join(t, open(t, Options{}))
 	got := c.call("agent", object{"message": "hi", "agentId": "cmo", "idempotencyKey": "a"})
@@ -152,7 +152,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// Lists must page, filter and tell how many there are.
+// The session list supports paging, filters and a total count.
 func TestSessionsList(t *testing.T) {
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	clock := &now
@@ -200,7 +200,7 @@ func TestSessionsList(t *testing.T) {
 	}
 }
 
-// The overview counts runs by how they ended.
+// The status counts runs by how they ended.
 func TestStatusCounts(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -217,7 +217,7 @@ func TestStatusCounts(t *testing.T) {
 	}
 }
 
-// Beats come to everyone, without asking.
+// Ticks and health events reach all clients without a subscription.
 func TestTickAndHealth(t *testing.T) {
 	c := join(t, open(t, Options{}, func(p *timing) { p.tick, p.health = 5*time.Millisecond, 5*time.Millisecond }))
 	sameShape(t, "tick", recording(t, "events.json", "tick"), c.event("tick"))

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// machine is a client with a key.
+// machine is a client with a device key.
 type machine struct {
 	t    *testing.T
 	r    *Runtime
@@ -40,8 +40,8 @@ func (m *machine) id() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// connect signs the challenge and connects. change may spoil the request after
-// it was signed.
+// connect signs the challenge and connects. change may modify the request after it was
+// signed.
 func (m *machine) connect(auth object, scopes []string, change func(object)) *client {
 	m.t.Helper()
 	c := dial(m.t, m.r, nil)
@@ -69,24 +69,24 @@ func (m *machine) connect(auth object, scopes []string, change func(object)) *cl
 	return c
 }
 
-// first is the answer to the connect.
+// first returns the answer to the connect.
 func (c *client) first() object { return c.named("r1")[0] }
 
-// refused holds a refusal against the recorded one.
+// refused compares a refusal with the recorded one.
 func (m *machine) refused(c *client, recorded string) object {
 	m.t.Helper()
 	want := recording(m.t, "devices.json", recorded)
 	got := must[object](m.t, c.first(), "error")
 	m.sameBut(recorded, want["error"], got, "requestId", "deviceId")
 	code, reason := c.closed()
-	wantReason, _, _ := strings.Cut(must[string](m.t, want, "close", "reason"), "requestId: ") // each has its own
+	wantReason, _, _ := strings.Cut(must[string](m.t, want, "close", "reason"), "requestId: ") // every request has its own id
 	if code != 1008 || !strings.HasPrefix(reason, wantReason) {
 		m.t.Errorf("%s: closed with %d %q, want %q", recorded, code, reason, wantReason)
 	}
 	return got
 }
 
-// sameBut compares errors, except for some of the details.
+// sameBut compares errors, ignoring some of the details.
 func (m *machine) sameBut(what string, want, got any, except ...string) {
 	m.t.Helper()
 	clean := func(v any) any {
@@ -108,8 +108,8 @@ var (
 	shared    = object{"token": token}
 )
 
-// The whole story as it was recorded: not approved, approved, the token of its
-// own, more scopes, a rotated token, removed.
+// The recorded sequence: not approved, approved, device token, more scopes, rotated token,
+// removed.
 func TestPairing(t *testing.T) {
 	r := open(t, Options{})
 	guard := dial(t, r, nil)
@@ -173,8 +173,8 @@ func TestPairing(t *testing.T) {
 	m.connect(shared, readWrite, nil).ok("agents.list", object{})
 }
 
-// Without a device nobody gets in from elsewhere, and a device token is worth
-// nothing without its device.
+// With pairing required, no client can connect without a device, and a device token is
+// useless without its device.
 func TestPairingWithoutDevice(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)
@@ -194,8 +194,8 @@ func TestPairingWithoutDevice(t *testing.T) {
 	thief.refused(thief.connect(object{"deviceToken": own}, read, nil), "connect bad deviceToken")
 }
 
-// On the gateway's own host a service's device is looked at and not kept, and
-// another client's is paired without asking.
+// On the gateway's own host, a backend client's device is verified but not stored, and
+// another client's is paired automatically.
 func TestLocalDevice(t *testing.T) {
 	r := open(t, Options{})
 	m := newMachine(t, r)
@@ -210,7 +210,7 @@ func TestLocalDevice(t *testing.T) {
 	}
 }
 
-// Each way to be wrong has its own code, with pairing and without.
+// Each kind of invalid device has its own code, with and without pairing.
 func TestDeviceRefusals(t *testing.T) {
 	r := open(t, Options{})
 	m := newMachine(t, r)
@@ -250,8 +250,8 @@ func TestDeviceRefusals(t *testing.T) {
 	}
 }
 
-// A client whose clock is right must be refused by a gateway whose clock is
-// wrong, unless it takes the time from the challenge.
+// If the gateway's clock is wrong, it refuses a client that signs its own time, but accepts
+// one that signs the time of the challenge.
 func TestSignatureClock(t *testing.T) {
 	r := open(t, Options{})
 	r.Skew(time.Hour)
@@ -274,7 +274,7 @@ func TestSignatureClock(t *testing.T) {
 	}
 }
 
-// Our reading of what is signed must be that of the real gateway, to the byte.
+// The signed payload must match the real gateway's byte for byte.
 func TestSignature(t *testing.T) {
 	var v struct {
 		PublicKey, DeviceID string

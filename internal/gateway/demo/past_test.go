@@ -12,7 +12,7 @@ import (
 // until is the end of the past in these tests, a Friday.
 var until = time.Date(2026, 11, 20, 14, 37, 0, 0, time.UTC)
 
-// lived is a past that was interrupted for an hour by a runtime of which nothing is known.
+// lived returns a past with a gap of one hour, in which another runtime ran.
 func lived() Past {
 	return Past{
 		Spans: []Span{{until.AddDate(0, 0, -3), until.Add(-26 * time.Hour)}, {until.Add(-25 * time.Hour), until}},
@@ -20,7 +20,7 @@ func lived() Past {
 	}
 }
 
-// remembering is a runtime with a past, whose clock stands at its end.
+// remembering returns a runtime with a past, with its clock at the end of it.
 func remembering(t *testing.T, p Past) *Runtime {
 	t.Helper()
 	r := open(t, Options{Now: func() time.Time { return p.Spans[len(p.Spans)-1].Until }})
@@ -30,8 +30,7 @@ func remembering(t *testing.T, p Past) *Runtime {
 	return r
 }
 
-// told is what a runtime says in all: its sessions by id with what they cost, and
-// the messages in them.
+// told returns the cost of every run by session and id, and all messages.
 func told(r *Runtime) (cost map[string]int64, said []message) {
 	cost = map[string]int64{}
 	for _, s := range r.sessions {
@@ -45,8 +44,8 @@ func told(r *Runtime) (cost map[string]int64, said []message) {
 	return cost, said
 }
 
-// A demo that remembers another past at its second start would count everything
-// twice, and one whose jobs all went well would show nothing of what a ledger is for.
+// A demo that seeded another past at its second start would count everything twice, and
+// jobs without failures would not show what the job history is for.
 func TestPast(t *testing.T) {
 	past := lived()
 	r := remembering(t, past)
@@ -96,8 +95,8 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// What the team does after a later start, and what it forgets, must change nothing
-// of what the ledgers have of it already.
+// What the team does after a later start, and what it forgets, must not change recorded
+// usage.
 func TestPastGoesOn(t *testing.T) {
 	past := lived()
 	before, _ := told(remembering(t, past))
@@ -132,13 +131,13 @@ func TestPastGoesOn(t *testing.T) {
 	}
 }
 
-// Who starts the demo again a moment after it has ended finds what was said a
-// moment ago, and not only what was said before the hours in which they watched.
+// A demo that is restarted shows recent work, not only work from before it was last
+// watched.
 func TestPastAfterWatching(t *testing.T) {
 	past, watched := lived(), 3*time.Hour
 	before, _ := told(remembering(t, past))
 	again := until.Add(watched)
-	for range 2 { // the second time at once: then there is nothing to add
+	for range 2 { // the second start follows at once and adds nothing
 		past.Spans = append(past.Spans, Span{again.Add(-time.Minute), again})
 		after, _ := told(remembering(t, past))
 		if n := len(after) - len(before); n != 5 {
@@ -157,8 +156,8 @@ func TestPastAfterWatching(t *testing.T) {
 	}
 }
 
-// liveCost is what the demo costs at a pace of its own for so long, in nano-dollars,
-// with a session for each place as Live has them.
+// liveCost returns the cost of background work at a given pace and duration in
+// nano-dollars, with one session per place as in StartBackgroundWork.
 func liveCost(r *Runtime, rest, lasts time.Duration) (cost int64) {
 	live := script{seed: "a seed"}
 	busy, at := map[string]time.Time{}, until
@@ -185,10 +184,10 @@ func liveCost(r *Runtime, rest, lasts time.Duration) (cost int64) {
 	return cost
 }
 
-// Who looks at the spend sees one team: a day at the pace of now costs about what
-// the days before have cost, with tokens of the same kinds in the same measure.
+// Spend must look continuous: a day of background work costs about as much as a day of the
+// past, with a similar mix of tokens.
 func TestPastCostsWhatNowCosts(t *testing.T) {
-	const rest = 90 * time.Second // as `wardroom demo` has it
+	const rest = 90 * time.Second // as in `wardroom demo`
 	r := remembering(t, Past{
 		Spans: []Span{{until.AddDate(0, 0, -14), until}},
 		Work:  []Work{{"cto", "TASK-10", "a"}, {"cpo", "TASK-8", "b"}, {"cmo", "TASK-9", "c"}, {"coo", "TASK-7", "d"}},
@@ -217,7 +216,7 @@ func TestPastCostsWhatNowCosts(t *testing.T) {
 	}
 }
 
-// Who watches for a quarter of an hour must not see the same thing twice.
+// No scenario may repeat within a quarter of an hour.
 func TestScriptDoesNotRepeat(t *testing.T) {
 	const rest = 90 * time.Second
 	live, again := script{seed: "a"}, script{seed: "a"}
@@ -247,7 +246,7 @@ func TestScriptDoesNotRepeat(t *testing.T) {
 	}
 }
 
-// What nobody sees move is not believed to be live.
+// Background work must be visible as events and sessions.
 func TestLive(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// recordings are frames of the real gateway, from testdata.
+// recordings returns the frames of a real gateway in a testdata file.
 func recordings(t *testing.T, file string) map[string]json.RawMessage {
 	t.Helper()
 	data, err := os.ReadFile("testdata/" + file)
@@ -24,7 +24,7 @@ func recordings(t *testing.T, file string) map[string]json.RawMessage {
 	return all
 }
 
-// recording is one of them.
+// recording returns one recorded frame.
 func recording(t *testing.T, file, name string) object {
 	t.Helper()
 	raw, ok := recordings(t, file)[name]
@@ -38,9 +38,9 @@ func recording(t *testing.T, file, name string) object {
 	return o
 }
 
-// sameShape holds a frame of ours against a recorded one: the same members,
-// with the same types. Lists are compared by their first elements; where ours
-// is empty there is nothing to compare. except are paths that may differ.
+// sameShape checks that a frame has the same members with the same types as a recorded one.
+// Lists are compared by their first elements, and empty lists match. except are paths that
+// may differ.
 func sameShape(t *testing.T, what string, want, got any, except ...string) {
 	t.Helper()
 	for _, d := range differences("", want, got) {
@@ -88,7 +88,7 @@ func differences(path string, want, got any) []string {
 	return nil
 }
 
-// The comparison itself must notice what it is there for.
+// sameShape must detect differences.
 func TestSameShapeNotices(t *testing.T) {
 	want := object{"a": 1.0, "b": []any{object{"c": "x"}}, "d": nil}
 	for _, got := range []object{

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// nine is the moment of every standup in these tests.
+// nine is the time of every standup in these tests.
 var nine = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
 func ago(h int) time.Time { return nine.Add(-time.Duration(h) * time.Hour) }
@@ -21,7 +21,7 @@ func done(key, title string, hours int) Task {
 	return Task{Key: key, Title: title, Status: "done", Priority: "medium", UpdatedAt: at, DoneAt: &at}
 }
 
-// board is a team in the middle of its work.
+// board returns the board of a team in the middle of its work.
 func board() map[string][]Task {
 	return map[string][]Task{
 		"cto": {
@@ -57,8 +57,8 @@ func (c *client) said(agent, text string) string {
 
 const standup = "Daily standup. What did you do yesterday, what do you do today, what blocks you?"
 
-// Each agent reports from its own part of the board, in its own format: the
-// formats are what the service has to be able to read.
+// Each agent reports from its own tasks in its own format, all of which Wardroom must be
+// able to parse.
 func TestReports(t *testing.T) {
 	c := team(t, board())
 	for agent, want := range map[string]string{
@@ -105,7 +105,7 @@ Blockers: TASK-9 Launch page: no access to the domain (for 1 day).`,
 	}
 }
 
-// Anyone beyond the four has a format too, always the same.
+// Other agents have a fixed format too.
 func TestStyleOfOthers(t *testing.T) {
 	r := &Runtime{}
 	for _, id := range []string{"qa", "legal", "ops-lead"} {
@@ -115,7 +115,7 @@ func TestStyleOfOthers(t *testing.T) {
 	}
 }
 
-// reviewed reads the JSON out of the COO's answer, as the service does.
+// reviewed decodes the JSON in the COO's answer, as Wardroom does.
 func reviewed(t *testing.T, text string) review {
 	t.Helper()
 	before, rest, ok := strings.Cut(text, "```json\n")
@@ -132,7 +132,7 @@ func reviewed(t *testing.T, text string) review {
 	return out
 }
 
-// The COO settles what is young, hands up what is old, and sums up the day.
+// The COO resolves recent blockers, escalates old ones, and summarizes the day.
 func TestReview(t *testing.T) {
 	c := team(t, board())
 	four, nine := "TASK-4", "TASK-9"
@@ -161,7 +161,7 @@ func TestReview(t *testing.T) {
 	}
 }
 
-// What yesterday's standup put on the board is not put there again.
+// Action items that are already on the board are not repeated.
 func TestReviewDoesNotRepeat(t *testing.T) {
 	tasks := board()
 	tasks["cto"] = append(tasks["cto"], Task{Key: "TASK-20", Title: "List the options for TASK-4 and what each would cost", Status: "todo", UpdatedAt: ago(1)})
@@ -171,7 +171,7 @@ func TestReviewDoesNotRepeat(t *testing.T) {
 	}
 }
 
-// A day on which nothing happened still has a summary and something to do.
+// A day without work still has a summary and an action item.
 func TestReviewOfNothing(t *testing.T) {
 	got := reviewed(t, team(t, nil).said("coo", "action_items"))
 	want := review{
@@ -184,7 +184,7 @@ func TestReviewOfNothing(t *testing.T) {
 	}
 }
 
-// The ways to settle a blocker and to name many tasks.
+// Resolutions depend on the reason for the blocker, and long lists of tasks are shortened.
 func TestReviewWords(t *testing.T) {
 	for reason, part := range map[string]string{
 		"needs a code review": "asks for a review", "waiting for the vendor": "asks for a date",
@@ -201,7 +201,7 @@ func TestReviewWords(t *testing.T) {
 	}
 }
 
-// Anything else gets a short answer that knows the board.
+// Any other message gets a short answer that refers to the board.
 func TestChat(t *testing.T) {
 	c := team(t, board())
 	for agent, want := range map[string]string{
@@ -215,8 +215,8 @@ func TestChat(t *testing.T) {
 	}
 }
 
-// What a standup has told is no news in the next one, neither in the reports nor
-// in the headline.
+// A standup doesn't repeat what the previous one reported, neither in the reports nor in
+// the summary.
 func TestTellsNothingTwice(t *testing.T) {
 	tasks := board()
 	tasks["cpo"][0].UpdatedAt = ago(30)
@@ -235,7 +235,7 @@ func TestTellsNothingTwice(t *testing.T) {
 	for agent, want := range map[string]string{
 		"cto": "## Yesterday\n- Worked on TASK-3 Move the queue.\n- Finished TASK-1 Fix the login.\n\n",
 		"cpo": "**Yesterday**\n* No tasks moved\n\n",
-		"cmo": "Yesterday: Finished TASK-10 Newsletter.\n", // after a month it reaches back two weeks
+		"cmo": "Yesterday: Finished TASK-10 Newsletter.\n", // after a month, the report reaches back two weeks
 	} {
 		if got := c.said(agent, standup); !strings.Contains(got, want) {
 			t.Errorf("%s says\n%s\nwant %q in it", agent, got, want)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// label names an event, so that the order of many can be read.
+// label returns a short name of an event, to compare sequences of events.
 func label(f object) string {
 	p := dig[object](f, "payload")
 	switch name := dig[string](f, "event"); name {
@@ -28,7 +28,7 @@ func label(f object) string {
 	}
 }
 
-// story is the order of the events so far.
+// story returns the labels of the events so far.
 func (c *client) story() (out []string) {
 	for _, f := range c.seen() {
 		if f["type"] == "event" && f["event"] != "connect.challenge" {
@@ -51,8 +51,7 @@ var begin = []string{
 	"sessions agent.run.started", "agent lifecycle start", "task running running", "message user", "sessions start",
 }
 
-// A question that is answered: two responses, the events in the recorded
-// order, and each in its recorded shape.
+// An answered run has two responses, and its events have the recorded order and shapes.
 func TestAnswered(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -86,13 +85,13 @@ func TestAnswered(t *testing.T) {
 		"sessions.changed.send": "sessions send", "sessions.changed.start": "sessions start", "sessions.changed.end": "sessions end",
 	} {
 		except := sessionEventExcept
-		if name == "sessions.changed.end" { // by now the session is like the recorded one
+		if name == "sessions.changed.end" { // by now the session matches the recorded one
 			except = slices.Concat(under("/payload", recordedByAgent...), under("/payload/session", recordedByAgent...),
 				[]string{"/payload/displayName", "/payload/session/displayName"})
 		}
 		got := c.until(l, 0, func(f object) bool { return label(f) == l })
 		if dig[object](recording(t, "events.json", name), "payload", "session") == nil {
-			delete(must[object](t, got, "payload"), "session") // recorded once is enough
+			delete(must[object](t, got, "payload"), "session") // compared elsewhere
 		}
 		sameShape(t, name, recording(t, "events.json", name), got, except...)
 	}
@@ -102,7 +101,7 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// The recorded session was made by an agent and had run before; ours is new.
+// The recorded session was created by an agent and had run before; this one is new.
 var sessionEventExcept = slices.Concat(
 	under("/payload", "/spawnDepth", "/createdActor", "/displayName", "/abortedLastRun", "/inputTokens", "/outputTokens",
 		"/totalTokens", "/estimatedCostUsd", "/contextBudgetStatus", "/lastActivityAt", "/endedAt", "/startedAt", "/runtimeMs",
@@ -113,8 +112,8 @@ var sessionEventExcept = slices.Concat(
 		"/lastRunId", "/lastMessagePreview"),
 )
 
-// Everyone who may read sees every run; the rows of the sessions come only to
-// those who asked for them; and without a scope there is nothing to see.
+// Every client with the read scope sees every run. Session rows reach only subscribers, and
+// clients without scopes see nothing.
 func TestVisibility(t *testing.T) {
 	r := open(t, Options{}, func(p *timing) { p.tick = 50 * time.Millisecond })
 	join := func(scopes ...string) *client {
@@ -137,7 +136,7 @@ func TestVisibility(t *testing.T) {
 			t.Errorf("the %s sees %v", name, c.story())
 		}
 	}
-	writer.ok("agents.list", object{}) // writing includes reading
+	writer.ok("agents.list", object{}) // write includes read
 	nobody.event("tick")
 	for _, e := range nobody.story() {
 		if e != "tick" {
@@ -146,7 +145,7 @@ func TestVisibility(t *testing.T) {
 	}
 }
 
-// endingTest is one way in which a run ends without an answer.
+// endingTest is a way in which a run ends without an answer.
 type endingTest struct {
 	prepare func(*Runtime)
 	timeout int
@@ -158,7 +157,7 @@ type endingTest struct {
 	row     string // of the transcript
 }
 
-// endings are those ways, with the recorded order of events after the begin.
+// endings are these ways, with the recorded order of the events after the start.
 var endings = map[string]endingTest{
 	"failed": {
 		prepare: func(r *Runtime) { r.Fail("cpo", "LLM request failed: provider rejected the request.") },
@@ -200,8 +199,8 @@ var endings = map[string]endingTest{
 	},
 }
 
-// A run that fails, one whose time is up and one that is aborted: three
-// endings that a client must be able to tell apart, each as recorded.
+// A failed, a timed-out and an aborted run differ as recorded, so that clients can tell
+// them apart.
 func TestEndings(t *testing.T) {
 	for name, test := range endings {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +242,7 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// checkAfter looks at what a run without an answer leaves in its session.
+// checkAfter checks what a run without an answer leaves in its session.
 func (c *client) checkAfter(status, row string) {
 	c.t.Helper()
 	h := c.ok("chat.history", object{"sessionKey": "agent:cpo:test"})

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Waiting for too short a time, or for a run nobody knows, says the same: a
-// timeout without an end. The run goes on.
+// A wait that is too short and a wait for an unknown run give the same result: a timeout
+// without an end. The run continues.
 func TestWaitTimeout(t *testing.T) {
 	r := open(t, Options{})
 	r.Silence("cto", true)
@@ -31,14 +31,14 @@ func TestWaitTimeout(t *testing.T) {
 	if row["hasActiveRun"] != true || row["status"] != "running" {
 		t.Errorf("the row says %v %v", row["hasActiveRun"], row["status"])
 	}
-	// While a run is under way its id is not in the row: no client may rely on it.
+	// While a run is active, its id is not in the row, so clients must not rely on it.
 	sameShape(t, "row", must[[]any](t, recording(t, "responses.json", "sessions.list while running"), "payload", "sessions")[0], row, "/lastActivityAt")
 	if id := must[string](t, c.ok("chat.history", object{"sessionKey": "agent:cto:test"}), "inFlightRun", "runId"); id != "run-1" {
 		t.Errorf("in flight is %s", id)
 	}
 }
 
-// Whoever waits for a run before it exists is told when it ends.
+// A wait that starts before its run is answered when the run ends.
 func TestWaitBefore(t *testing.T) {
 	c := join(t, open(t, Options{}))
 	id := c.ask("agent.wait", object{"runId": "run-1", "timeoutMs": patience.Milliseconds()})
@@ -48,8 +48,8 @@ func TestWaitBefore(t *testing.T) {
 	}
 }
 
-// A repeated key never asks twice: in flight while it runs, then the same
-// answer for five minutes.
+// A repeated idempotency key never starts a second run: it answers in_flight while the run
+// is active, then the same result for five minutes.
 func TestIdempotency(t *testing.T) {
 	var now atomic.Int64
 	now.Store(time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC).UnixMilli())
@@ -80,7 +80,7 @@ func TestIdempotency(t *testing.T) {
 	eventually(t, "two runs", func() bool { return r.Asked("cto") == 2 })
 }
 
-// A failure is remembered like an answer.
+// A failure is kept like an answer.
 func TestIdempotentFailure(t *testing.T) {
 	r := open(t, Options{})
 	r.Fail("", "LLM request failed.")
@@ -97,7 +97,7 @@ func TestIdempotentFailure(t *testing.T) {
 	}
 }
 
-// The gateway remembers no more than a thousand runs.
+// The gateway keeps at most 1,000 runs.
 func TestRemember(t *testing.T) {
 	b := &boot{runs: map[string]*run{}}
 	now := time.UnixMilli(1_795_161_590_000)
@@ -114,7 +114,7 @@ func TestRemember(t *testing.T) {
 	}
 }
 
-// One session answers one question at a time; other sessions do not wait for it.
+// A session answers one question at a time, independently of other sessions.
 func TestQueue(t *testing.T) {
 	r := open(t, Options{})
 	step := make(chan struct{})
@@ -145,8 +145,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// Who has not begun a run may not abort it, unless they may do all; the task
-// ledger has it all the same, but for messages.
+// Only the owner of a run or an admin may abort it. The task ledger lists it for all
+// clients unless it was started with chat.send.
 func TestAbortOfOthers(t *testing.T) {
 	r := open(t, Options{})
 	r.Silence("cto", true)
@@ -189,7 +189,7 @@ func TestAbortOfOthers(t *testing.T) {
 	}
 }
 
-// Aborting a session stops what runs and what waits; nothing of it is asked.
+// Aborting a session stops its active and queued runs, and no queued run starts.
 func TestAbortQueue(t *testing.T) {
 	r := open(t, Options{})
 	r.Silence("cto", true)
@@ -217,8 +217,8 @@ func TestAbortQueue(t *testing.T) {
 	}
 }
 
-// Every token is accounted for, and the price is exact to the last digit: per
-// message, per run, per session and in all.
+// Every token is counted, and prices are exact: per message, per run, per session and in
+// total.
 func TestUsage(t *testing.T) {
 	r := open(t, Options{})
 	r.Answer("", func(Question) string { return strings.Repeat("word", 10) }) // 10 tokens
@@ -227,12 +227,13 @@ func TestUsage(t *testing.T) {
 		id := c.ask("agent", question(agent, run, "What is new?")) // 3 tokens
 		return c.answer(id, 1)
 	}
-	// A context of 7000 is written to the cache: 7000×3.75 + 3×3 + 10×15 = 26409 millionths of a dollar.
+	// A context of 7000 is written to the cache: 7000×3.75 + 3×3 + 10×15 = 26409 millionths
+	// of a dollar.
 	first := must[object](t, ask("cto", "1"), "payload", "result", "meta", "agentMeta")
 	if v := must[float64](t, first, "costUsd"); v != 0.026409 {
 		t.Errorf("the first run cost %v", v)
 	}
-	// Then it is read from there: 7000×0.3 + 13×3.75 + 9 + 150 = 2307.75.
+	// Then it is read from the cache: 7000×0.3 + 13×3.75 + 9 + 150 = 2307.75.
 	second := must[object](t, ask("cto", "2"), "payload", "result", "meta", "agentMeta")
 	if diff := cmp.Diff(object{
 		"input": 3.0, "output": 10.0, "cacheRead": 7000.0, "cacheWrite": 13.0, "total": 7026.0, "cost": object{"total": 0.00230775},
@@ -273,7 +274,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A service that asks for all there is must not get the last thirty days.
+// A client that asks for all usage must not get only the last 30 days.
 func TestUsageRange(t *testing.T) {
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	r := open(t, Options{Now: func() time.Time { return now }})
@@ -304,7 +305,7 @@ func TestUsageRange(t *testing.T) {
 	}
 }
 
-// Prices are exact: no binary fraction may get in.
+// Prices are exact decimals.
 func TestUSD(t *testing.T) {
 	for nano, want := range map[int64]string{0: "0", 1: "0.000000001", 28_314_000: "0.028314", 1_000_000_000: "1", 1_165_965_000: "1.165965", 10_000_000_000: "10"} {
 		if got := usd(nano).String(); got != want {
@@ -313,7 +314,7 @@ func TestUSD(t *testing.T) {
 	}
 }
 
-// A board that cannot be read is a run that failed, not a silent agent.
+// If the board can't be read, the run fails.
 func TestBoardError(t *testing.T) {
 	r := open(t, Options{Board: func(context.Context, string) ([]Task, error) { return nil, context.DeadlineExceeded }})
 	c := join(t, r)
@@ -323,7 +324,7 @@ func TestBoardError(t *testing.T) {
 	}
 }
 
-// A model may say nothing at all.
+// An answer can be empty.
 func TestEmptyAnswer(t *testing.T) {
 	r := open(t, Options{})
 	r.Answer("cto", func(Question) string { return "" })

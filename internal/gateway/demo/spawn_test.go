@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A monitor shows where a sub-agent comes from, what it is called and what it does.
+// A sub-agent's session shows its parent, its title and its activity.
 func TestSpawn(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -41,7 +41,8 @@ func TestSpawn(t *testing.T) {
 		t.Errorf("answered %q", text)
 	}
 	row = only[object](must[[]any](t, c.ok("sessions.list", object{"spawnedBy": "agent:cto:test"}), "sessions")[0])
-	// People began none of these, and the demo neither thinks nor works in a folder.
+	// The recorded session differs here: users created none of these, and the demo has no
+	// thinking and no workspace.
 	sameShape(t, "row", recording(t, "devices.json", "subagent row"), row,
 		"/createdActor", "/owner", "/spawnedWorkspaceDir", "/workspaceDir", "/thinkingLevel", "/fastMode", "/modelOverrideSource",
 		"/participants", "/expandedParticipants", "/participantCount", "/permissionModePending", "/snapshotAt", "/placement",
@@ -62,7 +63,7 @@ func TestSpawn(t *testing.T) {
 	}
 }
 
-// What people call a session is what a monitor calls it.
+// A label set by a user becomes the session's title.
 func TestLabel(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -84,8 +85,7 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-// All that a monitor shows must be in the row, in the list, in the transcript
-// and in the events alike.
+// The row, the list, the transcript and the events show the same session data.
 func TestMonitorRow(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
@@ -112,7 +112,7 @@ func TestMonitorRow(t *testing.T) {
 	}
 }
 
-// The first numbers are none, and must not pass for zero.
+// Usage that is still refreshing must not pass for zero.
 func TestRefreshing(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What happens to a client at the moment in which its request arrives happens
-// before the request does: else a test that ends a client there ends it anywhere.
+// Watch must report a request before it is handled. Otherwise a test that kills a client in
+// it would do so at an arbitrary point.
 func TestWatch(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
