@@ -25,7 +25,7 @@ var (
 
 // maxTimerMs is the longest timer on the gateway: 24.8 days, the limit of a JavaScript
 // timer.
-const longest = math.MaxInt32
+const maxTimerMs = math.MaxInt32
 
 type agentRequest struct {
 	Message, IdempotencyKey string
@@ -41,14 +41,14 @@ func (r *Runtime) handleAgent(c call) (any, *failure) {
 	if f := agentParams.read("agent", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if (in.Model != "" || in.Provider != "") && !c.conn.may(scopeAdmin) {
+	if (in.Model != "" || in.Provider != "") && !c.conn.hasScope(scopeAdmin) {
 		return nil, missing(scopeAdmin)
 	}
 	timeout := defaultTimeout
 	if in.Timeout != nil {
 		timeout = *in.Timeout // 0 means no limit
 	}
-	if f := within("agent", "timeout", timeout, 0, math.MaxInt); f != nil {
+	if f := checkRange("agent", "timeout", timeout, 0, math.MaxInt); f != nil {
 		return nil, f
 	}
 	a, key, f := r.target(in)
@@ -61,7 +61,7 @@ func (r *Runtime) handleAgent(c call) (any, *failure) {
 				"runId": old.id, "status": "in_flight", "sessionKey": old.session.key, "agentId": old.agent.ID,
 			}, nil
 		}
-		c.second(old)
+		c.sendFinal(old)
 		return nil, nil
 	}
 	accepted := object{"runId": in.IdempotencyKey, "agentId": a.ID, "status": "accepted", "acceptedAt": r.now()}
@@ -73,7 +73,7 @@ func (r *Runtime) handleAgent(c call) (any, *failure) {
 	if !slices.Contains(s.participants, c.conn.clientID) {
 		s.participants = append(s.participants, c.conn.clientID)
 	}
-	r.enqueue(newRun(c, s, a, in.IdempotencyKey, in.Message, time.Duration(min(timeout, longest/1000))*r.timing.second, r.now()), made)
+	r.enqueue(newRun(c, s, a, in.IdempotencyKey, in.Message, time.Duration(min(timeout, maxTimerMs/1000))*r.timing.second, r.now()), made)
 	return nil, nil
 }
 
@@ -117,21 +117,21 @@ func (r *Runtime) handleWait(c call) (any, *failure) {
 	if f := waitParams.read("agent.wait", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := within("agent.wait", "timeoutMs", in.TimeoutMs, 0, math.MaxInt); f != nil {
+	if f := checkRange("agent.wait", "timeoutMs", in.TimeoutMs, 0, math.MaxInt); f != nil {
 		return nil, f
 	}
 	b := c.conn.boot
 	if q := b.find(in.RunID, r.clock()); q != nil && q.ended {
-		return q.waited(), nil
+		return q.waitResult(), nil
 	}
 	w := &waiter{call: c, runID: in.RunID}
 	b.waiters[in.RunID] = append(b.waiters[in.RunID], w)
-	w.clock = time.AfterFunc(time.Duration(min(in.TimeoutMs, longest))*time.Millisecond, func() { r.giveUp(b, w) })
+	w.timer = time.AfterFunc(time.Duration(min(in.TimeoutMs, maxTimerMs))*time.Millisecond, func() { r.endWait(b, w) })
 	return nil, nil
 }
 
 // endWait answers a wait that has timed out. The run continues.
-func (r *Runtime) giveUp(b *boot, w *waiter) {
+func (r *Runtime) endWait(b *boot, w *waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := slices.Index(b.waiters[w.runID], w)
@@ -167,7 +167,7 @@ func (r *Runtime) handleAbort(c call) (any, *failure) {
 		r.next(s)
 	}
 	if len(ids) == 0 && in.RunID == "" {
-		ids = r.unwinding(c.conn, s)
+		ids = r.recentlyAborted(c.conn, s)
 	}
 	if foreign && len(ids) == 0 {
 		return nil, invalid("unauthorized")
@@ -176,14 +176,14 @@ func (r *Runtime) handleAbort(c call) (any, *failure) {
 }
 
 // abortGrace is how long the gateway still reports a run as aborted after it ended.
-const unwinds = 100 * time.Millisecond
+const abortGrace = 100 * time.Millisecond
 
 // recentlyAborted returns the session's runs that were aborted within abortGrace and that
 // the client may stop. The caller must hold r.mu.
-func (r *Runtime) unwinding(by *connection, s *session) []string {
+func (r *Runtime) recentlyAborted(by *connection, s *session) []string {
 	ids := []string{}
 	for _, q := range r.boot.runs {
-		if q.session == s && q.ended && q.outcome.kind == aborted && r.now()-q.endedAt < unwinds.Milliseconds() && by.mayStop(q) {
+		if q.session == s && q.ended && q.outcome.kind == aborted && r.now()-q.endedAt < abortGrace.Milliseconds() && by.mayStop(q) {
 			ids = append(ids, q.id)
 		}
 	}
@@ -191,7 +191,7 @@ func (r *Runtime) unwinding(by *connection, s *session) []string {
 }
 
 // waitResult returns the agent.wait result of an ended run.
-func (q *run) waited() object {
+func (q *run) waitResult() object {
 	out := object{"runId": q.id, "status": "error", "endedAt": q.endedAt}
 	if q.begun {
 		out["startedAt"] = q.startedAt
@@ -199,32 +199,32 @@ func (q *run) waited() object {
 	switch q.outcome.kind {
 	case answered:
 		out["status"], out["stopReason"], out["livenessState"] = "ok", "stop", "working"
-		out["terminalReceipt"], out["terminalReply"] = q.receipt(true), q.terminal()
+		out["terminalReceipt"], out["terminalReply"] = q.receipt(true), q.terminalReply()
 	case failed, drained:
 		out["error"] = q.outcome.error
 	case aborted:
 		out["stopReason"] = "rpc"
 	case timedOut:
 		out["status"], out["error"] = "timeout", q.outcome.error
-		maps.Copy(out, q.lateness())
+		maps.Copy(out, q.timeoutFields())
 	}
 	return out
 }
 
 // timeoutFields returns the members that describe a run that timed out.
-func (q *run) lateness() object {
+func (q *run) timeoutFields() object {
 	return object{
 		"livenessState": "paused", "timeoutPhase": "provider", "providerStarted": true,
-		"terminalReceipt": q.receipt(true), "terminalReply": q.terminal(),
+		"terminalReceipt": q.receipt(true), "terminalReply": q.terminalReply(),
 	}
 }
 
 // terminalReply returns the answer as clients other than the caller receive it.
-func (q *run) terminal() object {
+func (q *run) terminalReply() object {
 	if q.outcome.text == "" {
 		return object{"disposition": "empty"}
 	}
-	return object{"disposition": "visible", "text": cutText(q.outcome.text, replyChars-1, "…")}
+	return object{"disposition": "visible", "text": truncate(q.outcome.text, replyChars-1, "…")}
 }
 
 // receipt returns the model that produced the answer. With disposition, it also says
@@ -256,7 +256,7 @@ func (q *run) observation() object {
 
 // sendFinal sends the second response to `agent`, which reports the end of the run. A later
 // call with the same idempotency key gets the same response.
-func (c call) second(q *run) {
+func (c call) sendFinal(q *run) {
 	out := object{"runId": q.id}
 	switch q.outcome.kind {
 	case failed, drained:
@@ -289,7 +289,7 @@ func (q *run) result() object {
 	}
 	meta := object{
 		"durationMs": q.endedAt - q.startedAt, "agentMeta": q.meta(), "aborted": false,
-		"systemPromptReport": q.prompt(), "finalPromptText": q.message, "replayInvalid": late,
+		"systemPromptReport": q.promptReport(), "finalPromptText": q.message, "replayInvalid": late,
 	}
 	if late {
 		meta["livenessState"], meta["timeoutPhase"], meta["providerStarted"] = "paused", "provider", true
@@ -332,7 +332,7 @@ func (q *run) meta() object {
 }
 
 // promptReport describes the system prompt. The demo's has no files, skills or tools.
-func (q *run) prompt() object {
+func (q *run) promptReport() object {
 	m := q.outcome.spent.model
 	return object{
 		"source": "run", "generatedAt": q.startedAt, "sessionId": q.session.id, "sessionKey": q.session.key,

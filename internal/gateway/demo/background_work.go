@@ -11,24 +11,24 @@ import (
 
 const (
 	// subAgentRetention is how long a finished sub-agent stays listed.
-	subAgentStays = 2 * time.Minute
+	subAgentRetention = 2 * time.Minute
 	// contextLimitPercent is how much of the model's context a session of sample work may
 	// fill before it is reset.
-	roomy = 12
+	contextLimitPercent = 12
 )
 
 // StartBackgroundWork makes the agents work on their own until the runtime closes. About
 // every rest, an idle agent starts a scenario with tool calls and pauses; the first two
 // start almost at once. The same seed gives the same order and pauses. Nothing runs between
 // steps.
-func (r *Runtime) Live(rest time.Duration, seed string) {
+func (r *Runtime) StartBackgroundWork(rest time.Duration, seed string) {
 	r.work.Go(func() {
-		s := script{seed: seed}
-		for n := 0; sleep(r.ctx, s.rest(n, rest)) == nil; n++ {
+		s := workOrder{seed: seed}
+		for n := 0; sleep(r.ctx, s.pause(n, rest)) == nil; n++ {
 			r.mu.Lock()
-			r.tidy()
+			r.removeFinishedSubAgents()
 			if e, ok := s.next(r.idle); ok {
-				r.undertake(e)
+				r.startScenario(e)
 			}
 			r.mu.Unlock()
 		}
@@ -37,27 +37,27 @@ func (r *Runtime) Live(rest time.Duration, seed string) {
 
 // workOrder determines the order of the scenarios. Each comes once per round, in its part
 // of the day, and every round has a different order.
-type script struct {
+type workOrder struct {
 	seed  string
 	round int
-	todo  []episode // rest of the current round
+	todo  []scenario // rest of the current round
 }
 
 // pause returns the n-th pause, which varies around rest.
-func (s *script) rest(n int, rest time.Duration) time.Duration {
+func (s *workOrder) pause(n int, rest time.Duration) time.Duration {
 	switch n {
 	case 0:
 		return rest / 90
 	case 1:
 		return rest / 30
 	}
-	return rest/2 + time.Duration(chance(1000, s.seed, "rest", strconv.Itoa(n)))*rest/1000
+	return rest/2 + time.Duration(pseudoRandom(1000, s.seed, "rest", strconv.Itoa(n)))*rest/1000
 }
 
 // next returns the next scenario whose agent is idle, if there is one.
-func (s *script) next(idle func(agentID string) bool) (episode, bool) {
+func (s *workOrder) next(idle func(agentID string) bool) (scenario, bool) {
 	if len(s.todo) == 0 {
-		s.todo, s.round = s.shuffled(), s.round+1
+		s.todo, s.round = s.newRound(), s.round+1
 	}
 	for i, e := range s.todo {
 		if idle(e.agent) {
@@ -65,15 +65,15 @@ func (s *script) next(idle func(agentID string) bool) (episode, bool) {
 			return e, true
 		}
 	}
-	return episode{}, false
+	return scenario{}, false
 }
 
 // newRound returns all scenarios by part of the day, shuffled within each part.
-func (s *script) shuffled() []episode {
-	var all []episode
-	for _, part := range parts() {
-		place := func(e episode) int64 { return chance(1<<31, s.seed, strconv.Itoa(s.round), e.agent, e.ask) }
-		slices.SortStableFunc(part, func(a, b episode) int { return cmp.Compare(place(a), place(b)) })
+func (s *workOrder) newRound() []scenario {
+	var all []scenario
+	for _, part := range dayParts() {
+		place := func(e scenario) int64 { return pseudoRandom(1<<31, s.seed, strconv.Itoa(s.round), e.agent, e.ask) }
+		slices.SortStableFunc(part, func(a, b scenario) int { return cmp.Compare(place(a), place(b)) })
 		all = append(all, part...)
 	}
 	return all
@@ -86,18 +86,18 @@ func (r *Runtime) idle(agentID string) bool {
 }
 
 // startScenario starts a run that performs a scenario. The caller must hold r.mu.
-func (r *Runtime) undertake(e episode) {
+func (r *Runtime) startScenario(e scenario) {
 	a, ok := r.agent(e.agent)
 	if !ok {
 		return
 	}
 	key := "agent:" + a.ID + ":" + e.place
-	if e.place == sub {
+	if e.place == subAgentPlace {
 		key = "agent:" + a.ID + ":subagent:" + uuid.NewString()
 	}
-	s, made := r.workplace(key, a, r.now())
+	s, made := r.scenarioSession(key, a, r.now())
 	s.label, s.live = e.label, true
-	if e.place == sub {
+	if e.place == subAgentPlace {
 		s.parent = "agent:" + a.ID + ":main"
 	}
 	q := &run{
@@ -109,17 +109,17 @@ func (r *Runtime) undertake(e episode) {
 // scenarioSession returns the session of a scenario that starts at a time. It replaces a
 // session whose context is too full. A new session starts with the agent's system prompt in
 // the provider's cache if the agent worked recently. The caller must hold r.mu.
-func (r *Runtime) workplace(key string, a Agent, at int64) (s *session, made bool) {
+func (r *Runtime) scenarioSession(key string, a Agent, at int64) (s *session, made bool) {
 	key = canonical(key)
-	if s := r.sessions[key]; s != nil && s.context > modelOf(a).window*roomy/100 {
+	if s := r.sessions[key]; s != nil && s.context > modelOf(a).window*contextLimitPercent/100 {
 		delete(r.sessions, key)
-		r.tellSession(s, object{"reason": "reset"})
+		r.emitSession(s, object{"reason": "reset"})
 	}
 	s, made = r.sessionOf(key, a)
-	if last, ok := r.primed[a.ID]; ok && made && at-last <= cacheStays.Milliseconds() {
+	if last, ok := r.lastWorkAt[a.ID]; ok && made && at-last <= cacheLifetime.Milliseconds() {
 		s.cached, s.calledAt = baseContext-baseContext%cacheBlock, last
 	}
-	r.primed[a.ID] = at
+	r.lastWorkAt[a.ID] = at
 	return s, made
 }
 
@@ -135,40 +135,40 @@ func (r *Runtime) busy(agentID string) bool {
 
 // removeFinishedSubAgents deletes sub-agent sessions that ended before subAgentRetention.
 // The caller must hold r.mu.
-func (r *Runtime) tidy() {
-	before := r.now() - subAgentStays.Milliseconds()
+func (r *Runtime) removeFinishedSubAgents() {
+	before := r.now() - subAgentRetention.Milliseconds()
 	for key, s := range r.sessions {
 		if s.parent != "" && s.live && s.active == nil && len(s.queue) == 0 && s.endedAt > 0 && s.endedAt < before {
 			delete(r.sessions, key)
-			r.tellSession(s, object{"reason": "delete"})
+			r.emitSession(s, object{"reason": "delete"})
 		}
 	}
 }
 
 // runSteps performs the steps of a scenario with pauses. It reports whether the run is
 // still active.
-func (r *Runtime) labour(q *run, wait func(time.Duration) error) bool {
+func (r *Runtime) runSteps(q *run, wait func(time.Duration) error) bool {
 	for n, st := range q.work.steps {
-		if wait(r.lasts(takes(*q.work, n))) != nil {
+		if wait(r.scale(stepDuration(*q.work, n))) != nil {
 			return false
 		}
 		w := &writer{s: q.session, runID: q.id}
-		if !r.told(q, w, func() (message, int) { return w.call(n, st) }) || wait(r.lasts(time.Second)) != nil ||
-			!r.told(q, w, func() (message, int) { return w.result(n, st) }) {
+		if !r.appendStep(q, w, func() (message, int) { return w.call(n, st) }) || wait(r.scale(time.Second)) != nil ||
+			!r.appendStep(q, w, func() (message, int) { return w.result(n, st) }) {
 			return false
 		}
 	}
-	return wait(r.lasts(takes(*q.work, len(q.work.steps)))) == nil
+	return wait(r.scale(stepDuration(*q.work, len(q.work.steps)))) == nil
 }
 
 // scale converts d to the runtime's seconds, which are shorter in tests.
-func (r *Runtime) lasts(d time.Duration) time.Duration {
+func (r *Runtime) scale(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * r.timing.second.Seconds())
 }
 
 // appendStep adds a row to an active run's transcript and emits it. It reports whether the
 // run is still active.
-func (r *Runtime) told(q *run, w *writer, row func() (message, int)) bool {
+func (r *Runtime) appendStep(q *run, w *writer, row func() (message, int)) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if q.ended {
@@ -176,6 +176,6 @@ func (r *Runtime) told(q *run, w *writer, row func() (message, int)) bool {
 	}
 	w.at = r.now()
 	m, seq := row()
-	r.tellMessage(q.session, m, seq)
+	r.emitMessage(q.session, m, seq)
 	return true
 }

@@ -44,7 +44,7 @@ func newCertificate() (*tls.Certificate, error) {
 // Fingerprint returns the SHA-256 of the certificate in lowercase hexadecimal, for pinning;
 // empty without TLS.
 func (r *Runtime) Fingerprint() string {
-	der := r.der()
+	der := r.certificateDER()
 	if der == nil {
 		return ""
 	}
@@ -55,14 +55,14 @@ func (r *Runtime) Fingerprint() string {
 // CertificatePEM returns the certificate in PEM format, for a file of trusted certificates;
 // nil without TLS.
 func (r *Runtime) CertificatePEM() []byte {
-	der := r.der()
+	der := r.certificateDER()
 	if der == nil {
 		return nil
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-func (r *Runtime) der() []byte {
+func (r *Runtime) certificateDER() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.certificate == nil {
@@ -74,7 +74,7 @@ func (r *Runtime) der() []byte {
 // ChangeCertificate generates a new certificate for new connections. Existing connections
 // stay. Without TLS it does nothing.
 func (r *Runtime) ChangeCertificate() error {
-	if r.der() == nil {
+	if r.certificateDER() == nil {
 		return nil
 	}
 	fresh, err := newCertificate()
@@ -88,22 +88,22 @@ func (r *Runtime) ChangeCertificate() error {
 }
 
 // tlsListener wraps accepted connections in TLS.
-type secured struct {
+type tlsListener struct {
 	net.Listener
 	config *tls.Config
 }
 
 // wrapTLS wraps ln in TLS if the runtime has a certificate. The caller must hold r.mu.
-func (r *Runtime) secure(ln net.Listener, b *boot) net.Listener {
+func (r *Runtime) wrapTLS(ln net.Listener, b *boot) net.Listener {
 	if r.certificate == nil {
 		return ln
 	}
 	// A silent port may hold the handshake, which then counts toward the server's
 	// ReadHeaderTimeout.
-	return secured{ln, &tls.Config{
+	return tlsListener{ln, &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			if !r.admitted(b.ctx, b) {
+			if !r.waitAdmitted(b.ctx, b) {
 				return nil, net.ErrClosed
 			}
 			r.mu.Lock()
@@ -116,12 +116,12 @@ func (r *Runtime) secure(ln net.Listener, b *boot) net.Listener {
 // Accept returns a connection that net/http doesn't recognize as TLS. Otherwise the server
 // would answer plain HTTP clients with an explanation; the real gateway just closes the
 // connection.
-func (s secured) Accept() (net.Conn, error) {
+func (s tlsListener) Accept() (net.Conn, error) {
 	c, err := s.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return sealed{tls.Server(c, s.config)}, nil
+	return opaqueConn{tls.Server(c, s.config)}, nil
 }
 
-type sealed struct{ *tls.Conn }
+type opaqueConn struct{ *tls.Conn }

@@ -153,7 +153,7 @@ func TestClientRunConnectionDown(t *testing.T) {
 	c := connected(t, r, withAdmin)
 	events, stop := c.Events(1000)
 	defer stop()
-	r.Bar(Plain)
+	r.RefuseClients(WithoutAdmin)
 	eventually(t, "the loss is noticed", func() bool { return c.Status().State == gateway.Unreachable })
 	_, start := c.Start(t.Context(), gateway.Question{RunID: "run-1", AgentID: "cto", SessionKey: "agent:cto:test", Message: "hi"})
 	say := c.Say(t.Context(), gateway.Saying{SessionKey: "agent:cto:test", Text: "hi", RunID: "said"})
@@ -189,7 +189,7 @@ func TestClientRunConnectionDown(t *testing.T) {
 			done = true
 		}
 	}
-	r.Bar(nil)
+	r.RefuseClients(nil)
 	in(t, c, gateway.Connected)
 	works(t, c, "run-2")
 	if n := r.Asked(""); n != 1 {
@@ -205,7 +205,7 @@ func TestClientAdminConnectionDown(t *testing.T) {
 	c := connected(t, r, withAdmin)
 	events, stop := c.Events(1000)
 	defer stop()
-	r.Bar(Admin)
+	r.RefuseClients(WithAdmin)
 	eventually(t, "the loss is noticed", func() bool { return c.Status().State == gateway.Unreachable })
 	works(t, c, "run-1")
 	r.Silence("cto", true)
@@ -217,7 +217,7 @@ func TestClientAdminConnectionDown(t *testing.T) {
 		t.Errorf("scheduling: %v", err)
 	}
 	ticks(r, 1)
-	r.Bar(nil)
+	r.RefuseClients(nil)
 	in(t, c, gateway.Connected)
 	ticks(r, 1)
 	if err := schedules(t, c); err != nil {
@@ -314,7 +314,7 @@ func TestClientTwoConnectionsInAStorm(t *testing.T) {
 
 // A service that stops leaves no goroutine behind, whichever connection is up.
 func TestClientTwoConnectionsShutDown(t *testing.T) {
-	for name, whom := range map[string]func([]string) bool{"both": nil, "runs": Admin, "manages": Plain} {
+	for name, whom := range map[string]func([]string) bool{"both": nil, "runs": WithAdmin, "manages": WithoutAdmin} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{})
 			c, err := gateway.New(gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite, scopeAdmin}, Timeout: patience})
@@ -326,7 +326,7 @@ func TestClientTwoConnectionsShutDown(t *testing.T) {
 			go func() { done <- c.Run(ctx) }()
 			in(t, c, gateway.Connected)
 			events, _ := c.Events(100)
-			r.Bar(whom)
+			r.RefuseClients(whom)
 			began := time.Now()
 			cancel()
 			if err := <-done; err != nil || time.Since(began) > patience/2 {
@@ -348,7 +348,7 @@ func TestClientTwoConnectionsShutDown(t *testing.T) {
 func TestClientTwoConnectionsPair(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)
-	c, heard := hearing(t, r, withAdmin, func(o *gateway.Options) { o.Backoff.Max = 20 * time.Millisecond })
+	c, heard := clientWithEvents(t, r, withAdmin, func(o *gateway.Options) { o.Backoff.Max = 20 * time.Millisecond })
 	c.Become(gateway.Identity{Key: keyOf(1)})
 	eventually(t, "it asks", func() bool { return c.Status().Pairing != nil })
 	asked, pending := r.Calls("connect"), r.Pending()
@@ -362,7 +362,7 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 		t.Fatalf("it asks for %+v, and shows %+v", pending, c.Status().Pairing)
 	}
 	r.Approve(pending[0].ID)
-	as(t, c, keyOf(1))
+	connectedAs(t, c, keyOf(1))
 	works(t, c, "run-1")
 	for _, p := range []gateway.Purpose{gateway.StartsRuns, gateway.Manages} {
 		if connectionOf(c.Status(), p).ConnectedAt == nil {
@@ -386,7 +386,7 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 	}
 	eventually(t, "the first device is gone", func() bool { return r.Connections() == 0 })
 	r.Approve(r.Pending()[0].ID)
-	as(t, c, keyOf(2))
+	connectedAs(t, c, keyOf(2))
 	works(t, c, "run-2")
 	noOwnerTools(t, r)
 }
@@ -396,13 +396,13 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 func TestClientScopeUpgrade(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)
-	before, _ := hearing(t, r)
+	before, _ := clientWithEvents(t, r)
 	before.Become(gateway.Identity{Key: keyOf(1)})
 	eventually(t, "it asks", func() bool { return len(r.Pending()) == 1 })
 	r.Approve(r.Pending()[0].ID)
-	as(t, before, keyOf(1))
+	connectedAs(t, before, keyOf(1))
 
-	c, _ := hearing(t, r, withAdmin)
+	c, _ := clientWithEvents(t, r, withAdmin)
 	c.Become(gateway.Identity{Key: keyOf(1)})
 	s := in(t, c, gateway.MissingScopes)
 	if s.ConnectedAt == nil || s.Pairing == nil || !slices.Equal(s.MissingScopes, []string{scopeAdmin}) || !slices.Equal(s.ScopesGranted, []string{scopeRead, scopeWrite}) {
@@ -433,14 +433,14 @@ func TestClientScopeUpgrade(t *testing.T) {
 func TestClientTwoConnectionsWithANewToken(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)
-	c, _ := hearing(t, r, withAdmin)
+	c, _ := clientWithEvents(t, r, withAdmin)
 	c.Become(gateway.Identity{Key: keyOf(1)})
 	eventually(t, "it asks", func() bool { return len(r.Pending()) == 1 })
 	r.Approve(r.Pending()[0].ID)
-	s := as(t, c, keyOf(1))
+	s := connectedAs(t, c, keyOf(1))
 	r.RotateToken(s.DeviceID)
-	r.Bar(Plain) // the connection that starts runs sees the new token first
-	r.Bar(nil)
+	r.RefuseClients(WithoutAdmin) // the connection that starts runs sees the new token first
+	r.RefuseClients(nil)
 	eventually(t, "both are there again", func() bool { return r.Connections() == 2 && c.Status().State == gateway.Connected })
 	works(t, c, "run-1")
 	r.RotateToken(s.DeviceID)
@@ -468,7 +468,7 @@ func TestDoctorTwoConnections(t *testing.T) {
 	})
 	t.Run("the one that starts runs is refused", func(t *testing.T) {
 		r := ticking(t, Options{})
-		r.Bar(Plain)
+		r.RefuseClients(WithoutAdmin)
 		found := examined(t, options(r))
 		if f := found.Failure; f == nil || f.Layer != gateway.LayerScopes || !strings.Contains(f.Cause, "starts runs") || f.Fix == "" {
 			t.Errorf("found %+v", f)
@@ -486,7 +486,7 @@ func TestDoctorTwoConnections(t *testing.T) {
 		if f := found.Failure; f == nil || f.Layer != gateway.LayerPairing || !strings.Contains(f.Cause, "agents are asked and watched") {
 			t.Errorf("found %+v", f)
 		}
-		if pending := r.Pending(); len(pending) != 1 || !Admin(pending[0].Scopes) {
+		if pending := r.Pending(); len(pending) != 1 || !WithAdmin(pending[0].Scopes) {
 			t.Errorf("it asked for %+v", pending)
 		}
 	})

@@ -20,9 +20,9 @@ func keyOf(n byte) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed)
 }
 
-// hearing returns a client whose notices are recorded and that doesn't retry where only a
+// clientWithEvents returns a client whose notices are recorded and that doesn't retry where only a
 // person can help.
-func hearing(t *testing.T, r *Runtime, change ...func(*gateway.Options)) (*gateway.Client, func() []gateway.DeviceNews) {
+func clientWithEvents(t *testing.T, r *Runtime, change ...func(*gateway.Options)) (*gateway.Client, func() []gateway.DeviceNews) {
 	t.Helper()
 	var mu sync.Mutex
 	var heard []gateway.DeviceNews
@@ -58,8 +58,8 @@ func hearing(t *testing.T, r *Runtime, change ...func(*gateway.Options)) (*gatew
 	}
 }
 
-// as waits until the client is connected as the given device, or without one.
-func as(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) gateway.Status {
+// connectedAs waits until the client is connected as the given device, or without one.
+func connectedAs(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) gateway.Status {
 	t.Helper()
 	want := ""
 	if key != nil {
@@ -79,10 +79,10 @@ func as(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) gateway.Status 
 
 // A device can be set or removed while the service runs, even if the next attempt is half a
 // minute or more away.
-func TestClientBecomes(t *testing.T) {
+func TestClientSetIdentity(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)
-	c, _ := hearing(t, r)
+	c, _ := clientWithEvents(t, r)
 	in(t, c, gateway.Unpaired) // without a device; the next attempt is an hour away
 	c.Become(gateway.Identity{Key: keyOf(1)})
 	late := time.Now().Add(patience)
@@ -93,7 +93,7 @@ func TestClientBecomes(t *testing.T) {
 		<-time.After(time.Millisecond)
 	}
 	r.Approve(r.Pending()[0].ID)
-	as(t, c, keyOf(1))
+	connectedAs(t, c, keyOf(1))
 	made := c.Connections()
 	c.Become(gateway.Identity{Key: keyOf(1), Token: "another-token-0123456789"})
 	if c.Connections() != made || c.Status().State != gateway.Connected {
@@ -101,20 +101,20 @@ func TestClientBecomes(t *testing.T) {
 	}
 	r.RequirePairing(false)
 	c.Become(gateway.Identity{Key: keyOf(2)})
-	if s := as(t, c, keyOf(2)); s.Auth != "token" {
+	if s := connectedAs(t, c, keyOf(2)); s.Auth != "token" {
 		t.Errorf("as another device it shows the %s", s.Auth)
 	}
 	c.Become(gateway.Identity{})
-	as(t, c, nil)
+	connectedAs(t, c, nil)
 	works(t, c, "run-after")
 }
 
 // The client must report what the gateway says about its device, because it is stored: a
 // lost token costs another approval.
-func TestClientTellsOfItsDevice(t *testing.T) {
+func TestClientReportsDeviceEvents(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)
-	c, heard := hearing(t, r)
+	c, heard := clientWithEvents(t, r)
 	key := keyOf(1)
 	id := (&machine{key: key}).id()
 	c.Become(gateway.Identity{Key: key})
@@ -138,7 +138,7 @@ func TestClientTellsOfItsDevice(t *testing.T) {
 		<-time.After(time.Millisecond)
 	}
 	r.Approve(r.Pending()[0].ID)
-	as(t, c, key)
+	connectedAs(t, c, key)
 	first := r.DeviceToken(id)
 	until("the token", last(gateway.TokenIssued, first))
 	r.RotateToken(id)
@@ -155,7 +155,7 @@ func TestClientTellsOfItsDevice(t *testing.T) {
 	}
 	r.RequirePairing(false)
 	c.Become(gateway.Identity{Key: keyOf(3)})
-	as(t, c, keyOf(3))
+	connectedAs(t, c, keyOf(3))
 	if all := heard(); all[len(all)-1].Kind != gateway.LetInAsLocal || all[len(all)-1].Token != "" {
 		t.Errorf("at last it heard %+v", all[len(all)-1])
 	}

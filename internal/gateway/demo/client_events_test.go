@@ -14,12 +14,12 @@ import (
 // A client must notice that the first events of a connection are missing.
 func TestClientFirstEventsLost(t *testing.T) {
 	r := open(t, Options{})
-	r.Lose("", true)
+	r.LoseEvents("", true)
 	c := connected(t, r)
 	events, stop := c.Events(100)
 	defer stop()
 	ticks(r, 2)
-	r.Lose("", false)
+	r.LoseEvents("", false)
 	ticks(r, 1)
 	for e := range events {
 		if e.Name == gateway.EventGap && e.Resync {
@@ -35,7 +35,7 @@ func TestClientFirstEventsLost(t *testing.T) {
 func TestClientEventsInOrder(t *testing.T) {
 	for name, turn := range map[string]func(*Runtime){
 		"repeated": func(r *Runtime) { r.Repeat("", 2) },
-		"swapped":  func(r *Runtime) { r.Swap(true) },
+		"swapped":  func(r *Runtime) { r.SwapEvents(true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{})
@@ -101,7 +101,7 @@ func TestClientTextsAreClean(t *testing.T) {
 // A client respects Retry-After, up to a limit.
 func TestClientRetryAfter(t *testing.T) {
 	r := open(t, Options{})
-	r.Front(BusyDoor) // Retry-After: 7
+	r.SetPort(PortUnavailable) // Retry-After: 7
 	for name, c := range map[string]struct{ most, from, to time.Duration }{
 		"honoured": {30 * time.Second, 5 * time.Second, 9 * time.Second},
 		"bounded":  {time.Second, 500 * time.Millisecond, 1500 * time.Millisecond},

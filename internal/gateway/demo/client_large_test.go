@@ -69,7 +69,7 @@ func TestLongAnswersAreFoundWhole(t *testing.T) {
 // A gateway without chat.message.get truncates long answers; everything else works.
 func TestLongAnswersOfAnOlderGateway(t *testing.T) {
 	r := open(t, Options{})
-	r.Without("chat.message.get")
+	r.RemoveMethods("chat.message.get")
 	r.Answer("cto", func(Question) string { return strings.Repeat("word ", 28_700) })
 	c := connected(t, r)
 	ask := gateway.Question{RunID: "run-1", AgentID: "cto", SessionKey: "agent:cto:test", Message: "How is it going?", Limit: time.Minute}

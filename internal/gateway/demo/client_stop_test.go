@@ -53,7 +53,7 @@ func TestClientStopsWhatItBeganBefore(t *testing.T) {
 	if f := fault.Of(err); !errors.Is(err, gateway.ErrForeignRun) || errors.Is(err, gateway.ErrUnsure) || !strings.Contains(f.Detail, "dashboard") {
 		t.Errorf("a message: %v", err)
 	}
-	r.Without("tasks.list")
+	r.RemoveMethods("tasks.list")
 	ask(t, before, "run-3", "agent:cto:test")
 	if _, err := now.Stop(t.Context(), "agent:cto:test", "run-3"); !errors.Is(err, gateway.ErrForeignRun) {
 		t.Errorf("without a ledger: %v", err)

@@ -221,9 +221,9 @@ func TestClientGap(t *testing.T) {
 	events, stop := c.Events(100)
 	defer stop()
 	ticks(r, 1)
-	r.Lose("tick", true)
+	r.LoseEvents("tick", true)
 	ticks(r, 2)
-	r.Lose("tick", false)
+	r.LoseEvents("tick", false)
 	ticks(r, 1)
 	for e := range events {
 		if e.Name == gateway.EventGap {
@@ -256,10 +256,10 @@ func TestClientBroken(t *testing.T) {
 }
 
 // A gateway that sends pings but no events is alive.
-func TestClientHush(t *testing.T) {
+func TestClientMutedEvents(t *testing.T) {
 	r := open(t, Options{}, func(p *timing) { p.ping = 20 * time.Millisecond })
 	c := connected(t, r, func(o *gateway.Options) { o.Silence = 4 * time.Second })
-	r.Hush(true)
+	r.MuteEvents(true)
 	start := time.Now()
 	eventually(t, "pings alone keep it alive for longer than its patience", func() bool {
 		return c.Status().LastSeenAt.Sub(start) > 5*time.Second
@@ -277,18 +277,18 @@ func TestClientAccess(t *testing.T) {
 		state gateway.State
 		says  string
 	}{
-		"other protocol": {func(r *Runtime) { r.Speak(5) }, gateway.Unreachable, "speaks protocol 5"},
-		"older protocol": {func(r *Runtime) { r.Speak(3) }, gateway.Unreachable, "speaks protocol 3"},
+		"other protocol": {func(r *Runtime) { r.SetProtocol(5) }, gateway.Unreachable, "speaks protocol 5"},
+		"older protocol": {func(r *Runtime) { r.SetProtocol(3) }, gateway.Unreachable, "speaks protocol 3"},
 		"fewer scopes":   {func(r *Runtime) { r.Withhold(scopeWrite) }, gateway.MissingScopes, "operator.write"},
 		"locked out":     {func(r *Runtime) { r.LockOut(time.Minute) }, gateway.Unauthorized, "has locked this address out"},
 		"starting":       {func(r *Runtime) { r.Starting(true) }, gateway.Unreachable, "starting"},
-		"web page":       {func(r *Runtime) { r.Front(PageDoor) }, gateway.Unreachable, "HTTP 200"},
-		"bad gateway":    {func(r *Runtime) { r.Front(BrokenDoor) }, gateway.Unreachable, "HTTP 502"},
-		"busy":           {func(r *Runtime) { r.Front(BusyDoor) }, gateway.Unreachable, "503"},
-		"moved":          {func(r *Runtime) { r.Front(MovedDoor) }, gateway.Unreachable, "redirects"},
-		"proxy":          {func(r *Runtime) { r.Front(ProxyDoor) }, gateway.Unreachable, "Proxy client attribution"},
-		"reset":          {func(r *Runtime) { r.Front(ResetDoor) }, gateway.Unreachable, "hung up"},
-		"mute":           {func(r *Runtime) { r.Front(MuteDoor) }, gateway.Slow, "did not answer within"},
+		"web page":       {func(r *Runtime) { r.SetPort(PortWebPage) }, gateway.Unreachable, "HTTP 200"},
+		"bad gateway":    {func(r *Runtime) { r.SetPort(PortBadGateway) }, gateway.Unreachable, "HTTP 502"},
+		"busy":           {func(r *Runtime) { r.SetPort(PortUnavailable) }, gateway.Unreachable, "503"},
+		"moved":          {func(r *Runtime) { r.SetPort(PortRedirect) }, gateway.Unreachable, "redirects"},
+		"proxy":          {func(r *Runtime) { r.SetPort(PortProxyRefused) }, gateway.Unreachable, "Proxy client attribution"},
+		"reset":          {func(r *Runtime) { r.SetPort(PortReset) }, gateway.Unreachable, "hung up"},
+		"mute":           {func(r *Runtime) { r.SetPort(PortSilent) }, gateway.Slow, "did not answer within"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{})

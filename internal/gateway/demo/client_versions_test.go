@@ -25,7 +25,7 @@ func lacks(c *gateway.Client) (methods []string) {
 // A missing method disables only what needs it, and the status reports it.
 func TestClientWithoutMethod(t *testing.T) {
 	r := open(t, Options{})
-	r.Without("sessions.describe", "sessions.usage")
+	r.RemoveMethods("sessions.describe", "sessions.usage")
 	c := connected(t, r)
 	if got := lacks(c); !slices.Equal(got, []string{"sessions.describe"}) {
 		t.Errorf("the status lists %v", got)
@@ -45,7 +45,7 @@ func TestClientWithoutMethod(t *testing.T) {
 		t.Errorf("who watches is told %+v", s.Unavailable)
 	}
 	works(t, c, "run-1")
-	r.Without()
+	r.RemoveMethods()
 	r.Drop()
 	eventually(t, "the gateway has everything again", func() bool { return c.Connections() == 2 && len(lacks(c)) == 0 })
 	if _, err := c.Usage(t.Context()); err != nil {
@@ -206,7 +206,7 @@ func TestClientDisorder(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r)
 	r.Repeat("", 1)
-	r.Swap(true)
+	r.SwapEvents(true)
 	r.Reverse("agents.list", 2)
 	r.Garble(ExtraMembers, UnknownEvent, StrayAnswer)
 	var asking sync.WaitGroup

@@ -35,7 +35,7 @@ type connection struct {
 
 	// Guarded by the runtime's lock.
 	ready      bool // the handshake is complete
-	greeted    bool // hello-ok has been queued; events may follow only then
+	helloSent  bool // hello-ok has been queued; events may follow only then
 	clientID   string
 	deviceID   string // empty without a device
 	shared     bool   // authenticated with the shared token
@@ -43,7 +43,7 @@ type connection struct {
 	subscribed bool
 	seq        int                    // number of the last event, from 1
 	writes     map[string][]time.Time // recent times of calls that change jobs, by method
-	kept       kept                   // frames held back by faults
+	held       heldFrames             // frames held back by faults
 	queue      outbox                 // has its own lock
 }
 
@@ -66,16 +66,16 @@ func (r *Runtime) serveSocket(b *boot, w http.ResponseWriter, req *http.Request)
 		origin: req.Header.Get("Origin"), stop: stop, done: make(chan struct{}),
 		queue: outbox{wake: make(chan struct{}, 1)},
 	}
-	if !r.admit(c) {
+	if !r.register(c) {
 		_ = ws.CloseNow()
 		return
 	}
-	defer r.forget(c)
+	defer r.unregister(c)
 	c.serve(ctx)
 }
 
 // register adds a connection, unless the boot is stopping.
-func (r *Runtime) admit(c *connection) bool {
+func (r *Runtime) register(c *connection) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c.boot.draining {
@@ -83,18 +83,18 @@ func (r *Runtime) admit(c *connection) bool {
 	}
 	r.work.Add(1)
 	r.conns[c] = struct{}{}
-	c.send(letter{name: eventChallenge, frame: object{"type": "event", "event": eventChallenge, "payload": object{
+	c.send(outFrame{name: eventChallenge, frame: object{"type": "event", "event": eventChallenge, "payload": object{
 		"nonce": c.nonce, "ts": r.now(), "capabilities": []string{"model-catalog-snapshot"},
 	}}})
 	return true
 }
 
 // unregister removes a connection. The client's runs continue; its waits end.
-func (r *Runtime) forget(c *connection) {
+func (r *Runtime) unregister(c *connection) {
 	r.mu.Lock()
 	delete(r.conns, c)
-	c.boot.abandon(c)
-	c.kept.forget()
+	c.boot.dropWaiters(c)
+	c.held.clear()
 	r.mu.Unlock()
 	close(c.done)
 	r.work.Done()
@@ -132,7 +132,7 @@ func (c *connection) read(ctx context.Context) {
 			limit = maxFirst
 		}
 		data, err := io.ReadAll(io.LimitReader(body, limit+1))
-		if err != nil || c.runtime.thaw(ctx) != nil {
+		if err != nil || c.runtime.waitUnfrozen(ctx) != nil {
 			return
 		}
 		var req request
@@ -147,7 +147,7 @@ func (c *connection) read(ctx context.Context) {
 			// After the handshake, the gateway silently ignores unreadable frames.
 		case first:
 			c.runtime.connect(c, req)
-		case c.runtime.seen(c, req):
+		case c.runtime.notifyWatcher(c, req):
 			c.runtime.serve(c, req)
 		}
 	}
@@ -155,4 +155,4 @@ func (c *connection) read(ctx context.Context) {
 
 // hasScope reports whether the client holds a scope. The caller must hold the runtime's
 // lock.
-func (c *connection) may(scope string) bool { return scope == "" || covers(c.scopes, scope) }
+func (c *connection) hasScope(scope string) bool { return scope == "" || covers(c.scopes, scope) }

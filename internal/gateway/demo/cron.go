@@ -23,13 +23,13 @@ type cronJob struct {
 	createdAt, updatedAt int64
 	activatedAt          int64 // when its schedule last changed; 0 if it never did
 	next                 int64 // next run; 0 if none
-	going                *run  // its active run, or nil
+	active               *run  // its active run, or nil
 	runningAt            int64
 
-	lastRunAt, lastTook int64
-	lastStatus          string // ok or error; empty before the first run
-	lastError           string
-	errors              int
+	lastRunAt, lastDuration int64
+	lastStatus              string // ok or error; empty before the first run
+	lastError               string
+	errors                  int
 }
 
 // spec is the part of a job that clients define.
@@ -84,7 +84,7 @@ const (
 )
 
 // rateLimited wraps a method that changes jobs with the rate limit.
-func (r *Runtime) control(serve func(c call) (any, *failure)) func(c call) (any, *failure) {
+func (r *Runtime) rateLimited(serve func(c call) (any, *failure)) func(c call) (any, *failure) {
 	return func(c call) (any, *failure) {
 		now := r.clock()
 		recent := slices.DeleteFunc(c.conn.writes[c.method], func(at time.Time) bool { return now.Sub(at) >= cronWindow })
@@ -113,9 +113,9 @@ func (r *Runtime) handleCronStatus(c call) (any, *failure) {
 		"enabled": true, "triggersEnabled": false, "storePath": "demo", "storage": "memory", "sqlitePath": "demo",
 		"jobs": len(r.jobs), "nextWakeAtMs": nil,
 	}
-	first := orNever(0)
+	first := nextOrNever(0)
 	for _, j := range r.jobs {
-		if at := orNever(j.next); at < first {
+		if at := nextOrNever(j.next); at < first {
 			first = at
 			out["nextWakeAtMs"] = at
 		}
@@ -134,7 +134,7 @@ func (r *Runtime) handleCronList(c call) (any, *failure) {
 	if f := cronParams.read("cron.list", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := cmp.Or(within("cron.list", "limit", in.Limit, 1, 200), within("cron.list", "offset", in.Offset, 0, math.MaxInt)); f != nil {
+	if f := cmp.Or(checkRange("cron.list", "limit", in.Limit, 1, 200), checkRange("cron.list", "offset", in.Offset, 0, math.MaxInt)); f != nil {
 		return nil, f
 	}
 	enabled := cmp.Or(in.Enabled, "enabled")
@@ -151,13 +151,13 @@ func (r *Runtime) handleCronList(c call) (any, *failure) {
 		if in.SortBy == "name" {
 			return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.id, b.id))
 		}
-		return cmp.Or(cmp.Compare(orNever(a.next), orNever(b.next)), strings.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(nextOrNever(a.next), nextOrNever(b.next)), strings.Compare(a.id, b.id))
 	})
 	page := all[min(in.Offset, len(all)):]
 	page = page[:min(in.Limit, len(page))]
 	rows, previews, revisions := []object{}, object{}, ""
 	for _, j := range page {
-		rows = append(rows, with(j.read(), object{"effectiveAgentId": j.AgentID}))
+		rows = append(rows, merge(j.methodJSON(), object{"effectiveAgentId": j.AgentID}))
 		previews[j.id] = preview()
 	}
 	for _, j := range all {
@@ -178,7 +178,7 @@ func (r *Runtime) handleCronList(c call) (any, *failure) {
 
 // nextOrNever returns next, or the maximum if there is no next run, so that such jobs sort
 // last.
-func orNever(next int64) int64 {
+func nextOrNever(next int64) int64 {
 	if next == 0 {
 		return math.MaxInt64
 	}
@@ -211,7 +211,7 @@ func (r *Runtime) handleCronGet(c call) (any, *failure) {
 	if f != nil {
 		return nil, f
 	}
-	return j.read(), nil
+	return j.methodJSON(), nil
 }
 
 func (r *Runtime) handleCronAdd(c call) (any, *failure) {
@@ -219,7 +219,7 @@ func (r *Runtime) handleCronAdd(c call) (any, *failure) {
 	if f := cronAddParams.read("cron.add", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := r.usable(c.method, &in); f != nil {
+	if f := r.validate(c.method, &in); f != nil {
 		return nil, f
 	}
 	now := r.now()
@@ -227,25 +227,25 @@ func (r *Runtime) handleCronAdd(c call) (any, *failure) {
 		if i := slices.IndexFunc(r.jobs, func(j *cronJob) bool { return j.Key == in.Key }); i >= 0 {
 			j := r.jobs[i]
 			was := j.revision()
-			r.amend(j, in, now)
-			return object{"created": false, "updated": j.revision() != was, "job": j.read(), "deliveryPreview": preview()}, nil
+			r.redefine(j, in, now)
+			return object{"created": false, "updated": j.revision() != was, "job": j.methodJSON(), "deliveryPreview": preview()}, nil
 		}
 	}
 	j := &cronJob{spec: in, id: uuid.NewString(), createdAt: now, updatedAt: now}
 	if j.Schedule.Kind == "every" && j.Schedule.AnchorMs == 0 {
 		j.Schedule.AnchorMs = now
 	}
-	j.next = j.after(now)
+	j.next = j.nextAfter(now)
 	r.jobs = append(r.jobs, j)
-	r.tellJob(j, "added", nil)
+	r.emitJob(j, "added", nil)
 	if in.Key != "" {
-		return object{"created": true, "job": j.read(), "deliveryPreview": preview()}, nil
+		return object{"created": true, "job": j.methodJSON(), "deliveryPreview": preview()}, nil
 	}
-	return with(j.read(), object{"deliveryPreview": preview()}), nil
+	return merge(j.methodJSON(), object{"deliveryPreview": preview()}), nil
 }
 
 // redefine replaces a job's definition.
-func (r *Runtime) amend(j *cronJob, to spec, now int64) {
+func (r *Runtime) redefine(j *cronJob, to spec, now int64) {
 	was := j.revision()
 	j.spec = to
 	if j.Schedule.Kind == "every" && j.Schedule.AnchorMs == 0 {
@@ -255,8 +255,8 @@ func (r *Runtime) amend(j *cronJob, to spec, now int64) {
 		return
 	}
 	j.updatedAt, j.activatedAt = now, now
-	j.next = j.after(now)
-	r.tellJob(j, "updated", nil)
+	j.next = j.nextAfter(now)
+	r.emitJob(j, "updated", nil)
 }
 
 func (r *Runtime) handleCronUpdate(c call) (any, *failure) {
@@ -282,7 +282,7 @@ func (r *Runtime) handleCronUpdate(c call) (any, *failure) {
 	if f := cronPatch.read(c.method, "/patch", in.Patch, &to); f != nil {
 		return nil, f
 	}
-	if f := r.usable(c.method, &to); f != nil {
+	if f := r.validate(c.method, &to); f != nil {
 		return nil, f
 	}
 	if in.ExpectedConfigRevision != "" && in.ExpectedConfigRevision != j.revision() {
@@ -292,8 +292,8 @@ func (r *Runtime) handleCronUpdate(c call) (any, *failure) {
 		}
 		return nil, f
 	}
-	r.amend(j, to, r.now())
-	return j.read(), nil
+	r.redefine(j, to, r.now())
+	return j.methodJSON(), nil
 }
 
 func (r *Runtime) handleCronRemove(c call) (any, *failure) {
@@ -309,7 +309,7 @@ func (r *Runtime) handleCronRemove(c call) (any, *failure) {
 func (r *Runtime) removeJob(j *cronJob) {
 	r.jobs = slices.DeleteFunc(r.jobs, func(other *cronJob) bool { return other == j })
 	j.next = 0
-	r.tellJob(j, "removed", nil)
+	r.emitJob(j, "removed", nil)
 }
 
 func (r *Runtime) handleCronRun(c call) (any, *failure) {
@@ -320,7 +320,7 @@ func (r *Runtime) handleCronRun(c call) (any, *failure) {
 	}
 	out := object{"ok": true, "processInstanceId": c.conn.boot.id}
 	switch {
-	case j.going != nil:
+	case j.active != nil:
 		out["ran"], out["reason"] = false, "already-running"
 	case in.Mode == "due" && (j.next == 0 || j.next > r.now()), in.Mode == "if-enabled" && !j.Enabled:
 		out["ran"], out["reason"] = false, "not-due"
@@ -331,7 +331,7 @@ func (r *Runtime) handleCronRun(c call) (any, *failure) {
 		r.work.Go(func() { // starts after the answer has been sent
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			if j.going == nil && r.boot == c.conn.boot {
+			if j.active == nil && r.boot == c.conn.boot {
 				r.startJob(c.conn.boot, j, id)
 			}
 		})
@@ -347,14 +347,14 @@ func (r *Runtime) handleCronRuns(c call) (any, *failure) {
 	if f := cronRunsParams.read("cron.runs", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := cmp.Or(within("cron.runs", "limit", in.Limit, 1, 200), within("cron.runs", "offset", in.Offset, 0, math.MaxInt)); f != nil {
+	if f := cmp.Or(checkRange("cron.runs", "limit", in.Limit, 1, 200), checkRange("cron.runs", "offset", in.Offset, 0, math.MaxInt)); f != nil {
 		return nil, f
 	}
 	id := cmp.Or(in.ID, in.JobID)
 	if in.Scope == "job" && id == "" {
 		return nil, invalid("invalid cron.runs params: missing id")
 	}
-	all := slices.DeleteFunc(append([]object{}, r.ran...), func(e object) bool {
+	all := slices.DeleteFunc(append([]object{}, r.jobHistory...), func(e object) bool {
 		return in.Scope != "all" && id != "" && e["jobId"] != id || in.Status != "" && in.Status != "all" && e["status"] != in.Status
 	})
 	slices.Reverse(all)
@@ -368,7 +368,7 @@ func (r *Runtime) handleCronRuns(c call) (any, *failure) {
 }
 
 // validate checks a definition and parses its schedule.
-func (r *Runtime) usable(method string, s *spec) *failure {
+func (r *Runtime) validate(method string, s *spec) *failure {
 	bad := func(format string, args ...any) *failure {
 		return invalid("invalid "+method+" params: "+format, args...)
 	}
@@ -412,7 +412,7 @@ func (s *schedule) parse(bad func(string, ...any) *failure) *failure {
 }
 
 // nextAfter returns the first run after now, in Unix milliseconds; 0 means never.
-func (j *cronJob) after(now int64) int64 {
+func (j *cronJob) nextAfter(now int64) int64 {
 	s := j.Schedule
 	switch {
 	case !j.Enabled:

@@ -55,13 +55,13 @@ func (j *cronJob) definition() object {
 }
 
 // eventJSON returns the job as events contain it.
-func (j *cronJob) shown() object {
-	return with(j.definition(), object{"id": j.id, "createdAtMs": j.createdAt, "updatedAtMs": j.updatedAt, "state": j.state()})
+func (j *cronJob) eventJSON() object {
+	return merge(j.definition(), object{"id": j.id, "createdAtMs": j.createdAt, "updatedAtMs": j.updatedAt, "state": j.state()})
 }
 
 // methodJSON returns the job as methods return it.
-func (j *cronJob) read() object {
-	out := with(j.shown(), object{"configRevision": j.revision()})
+func (j *cronJob) methodJSON() object {
+	out := merge(j.eventJSON(), object{"configRevision": j.revision()})
 	if j.next > 0 {
 		out["nextRunAtMs"] = j.next
 	}
@@ -78,7 +78,7 @@ func (j *cronJob) state() object {
 	if j.next > 0 {
 		s["nextRunAtMs"] = j.next
 	}
-	if j.going != nil {
+	if j.active != nil {
 		s["runningAtMs"] = j.runningAt
 	}
 	if j.activatedAt > 0 {
@@ -88,7 +88,7 @@ func (j *cronJob) state() object {
 		return s
 	}
 	maps.Copy(s, object{
-		"lastRunAtMs": j.lastRunAt, "lastRunStatus": j.lastStatus, "lastStatus": j.lastStatus, "lastDurationMs": j.lastTook,
+		"lastRunAtMs": j.lastRunAt, "lastRunStatus": j.lastStatus, "lastStatus": j.lastStatus, "lastDurationMs": j.lastDuration,
 		"lastDelivered": false, "lastDeliveryStatus": "not-requested", "lastFailureNotificationDeliveryStatus": "not-requested",
 		"consecutiveErrors": j.errors, "consecutiveSkipped": 0,
 	})

@@ -8,14 +8,14 @@ import (
 )
 
 // maxJobHistory is how many ended runs of jobs are kept.
-const keepEntries = 500
+const maxJobHistory = 500
 
 // errInterrupted is the error of a run that a restart interrupted.
 const errInterrupted = "cron: job interrupted by gateway restart"
 
 // runScheduler starts due jobs until the boot ends. It polls, because the clock may be
 // changed.
-func (r *Runtime) ring(b *boot) {
+func (r *Runtime) runScheduler(b *boot) {
 	tick := time.NewTicker(r.timing.cron)
 	defer tick.Stop()
 	for {
@@ -39,8 +39,8 @@ func (r *Runtime) runDue(b *boot) {
 			continue
 		}
 		due := j.next
-		j.next = j.after(now)
-		if j.going == nil && !r.faults.stopped {
+		j.next = j.nextAfter(now)
+		if j.active == nil && !r.faults.jobsStopped {
 			r.startJob(b, j, fmt.Sprintf("%d", due))
 		}
 	}
@@ -48,10 +48,10 @@ func (r *Runtime) runDue(b *boot) {
 
 // skipMissedJobs moves jobs that came due during a restart to their next run. The caller
 // must hold r.mu.
-func (r *Runtime) wakeJobs() {
+func (r *Runtime) skipMissedJobs() {
 	for _, j := range r.jobs {
 		if j.next > 0 && j.next <= r.now() {
-			j.next = j.after(r.now())
+			j.next = j.nextAfter(r.now())
 		}
 	}
 }
@@ -83,30 +83,30 @@ func (r *Runtime) startJob(b *boot, j *cronJob, id string) {
 		boot: b, session: s, agent: a, id: fmt.Sprintf("cron:%s:%d:%s:%s", j.id, now, uuid.NewString(), id), message: text,
 		taskID: uuid.NewString(), timeout: timeout, createdAt: now, job: j, jobRun: id,
 	}
-	j.going, j.runningAt = q, now
-	r.tellJob(j, "started", object{"runAtMs": now})
+	j.active, j.runningAt = q, now
+	r.emitJob(j, "started", object{"runAtMs": now})
 	r.enqueue(q, made)
 }
 
 // jobEnded records the end of a job's run. The caller must hold r.mu.
 func (r *Runtime) jobEnded(q *run) {
 	j := q.job
-	if j == nil || j.going != q {
+	if j == nil || j.active != q {
 		return
 	}
-	j.going, j.updatedAt = nil, r.now()
+	j.active, j.updatedAt = nil, r.now()
 	j.ended(q, j.runningAt, r.now())
 	if j.DeleteAfterRun {
 		j.next = 0
 	}
-	entry := q.entry(r.now())
-	r.ran = append(r.ran, entry)
-	r.ran = r.ran[max(0, len(r.ran)-keepEntries):]
-	told := with(entry, object{})
+	entry := q.historyEntry(r.now())
+	r.jobHistory = append(r.jobHistory, entry)
+	r.jobHistory = r.jobHistory[max(0, len(r.jobHistory)-maxJobHistory):]
+	told := merge(entry, object{})
 	for _, k := range words("ts jobId action jobName nextRunAtMs") {
 		delete(told, k)
 	}
-	r.tellJob(j, "finished", told)
+	r.emitJob(j, "finished", told)
 	if j.DeleteAfterRun {
 		r.removeJob(j)
 	}
@@ -114,7 +114,7 @@ func (r *Runtime) jobEnded(q *run) {
 
 // ended records the result of a job's last run.
 func (j *cronJob) ended(q *run, from, to int64) {
-	j.lastRunAt, j.lastTook, j.lastStatus, j.lastError = from, to-from, "ok", ""
+	j.lastRunAt, j.lastDuration, j.lastStatus, j.lastError = from, to-from, "ok", ""
 	if q.outcome.kind == answered {
 		j.errors = 0
 		return
@@ -124,7 +124,7 @@ func (j *cronJob) ended(q *run, from, to int64) {
 }
 
 // historyEntry returns the cron.runs entry of a run that has just ended.
-func (q *run) entry(at int64) object {
+func (q *run) historyEntry(at int64) object {
 	j, o := q.job, q.outcome
 	completion := "succeeded"
 	if o.kind != answered {
@@ -133,7 +133,7 @@ func (q *run) entry(at int64) object {
 	m := o.spent.model
 	entry := object{
 		"ts": at, "jobId": j.id, "action": "finished", "status": j.lastStatus, "completionStatus": completion,
-		"runId": q.jobRun, "runAtMs": j.lastRunAt, "durationMs": j.lastTook, "model": m.id, "provider": m.provider,
+		"runId": q.jobRun, "runAtMs": j.lastRunAt, "durationMs": j.lastDuration, "model": m.id, "provider": m.provider,
 		"delivered": false, "deliveryStatus": "not-requested",
 		"delivery": object{
 			"intended":     object{"channel": "last", "to": nil, "source": "last"},
@@ -156,10 +156,10 @@ func (q *run) entry(at int64) object {
 }
 
 // emitJob sends a `cron` event.
-func (r *Runtime) tellJob(j *cronJob, action string, more object) {
-	event := with(object{"jobId": j.id, "action": action, "job": j.shown()}, more)
+func (r *Runtime) emitJob(j *cronJob, action string, more object) {
+	event := merge(object{"jobId": j.id, "action": action, "job": j.eventJSON()}, more)
 	if j.next > 0 && action != "started" && action != "removed" {
 		event["nextRunAtMs"] = j.next
 	}
-	r.tell(audience{scope: scopeRead}, "cron", event, nil)
+	r.broadcast(audience{scope: scopeRead}, "cron", event, nil)
 }

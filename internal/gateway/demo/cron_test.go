@@ -247,16 +247,16 @@ func TestCronInterrupted(t *testing.T) {
 	})
 }
 
-// desk is a fake Wardroom server that records the calls of the COO.
-type desk struct {
+// fakeWardroom is a fake Wardroom server that records the calls of the COO.
+type fakeWardroom struct {
 	*httptest.Server
 	mu    sync.Mutex
 	calls []string
 }
 
-func newDesk(t *testing.T, run int, answer string) *desk {
+func newFakeWardroom(t *testing.T, run int, answer string) *fakeWardroom {
 	t.Helper()
-	d := &desk{}
+	d := &fakeWardroom{}
 	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -277,19 +277,19 @@ func newDesk(t *testing.T, run int, answer string) *desk {
 
 // The COO does what a job's message says, with the key from its environment, and reports
 // the result.
-func TestErrand(t *testing.T) {
+func TestStandupCall(t *testing.T) {
 	const message = "Open it with POST /api/v1/standups at %s, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY."
-	going := newDesk(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
-	done := newDesk(t, http.StatusConflict, `{"code":"already_completed","status":409,"detail":"It is."}`)
-	refused := newDesk(t, http.StatusForbidden, `{"code":"forbidden","status":403,"detail":"You may not."}`)
+	going := newFakeWardroom(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
+	done := newFakeWardroom(t, http.StatusConflict, `{"code":"already_completed","status":409,"detail":"It is."}`)
+	refused := newFakeWardroom(t, http.StatusForbidden, `{"code":"forbidden","status":403,"detail":"You may not."}`)
 	for name, test := range map[string]struct{ address, env, want string }{
 		"opens and runs it":  {going.URL, "wrk_x", "The 2026-11-20 standup is running."},
 		"already completed":  {done.URL, "wrk_x", "Nothing left to do for the 2026-11-20 standup: already_completed."},
 		"refused":            {refused.URL, "wrk_x", "I opened the 2026-11-20 standup but couldn't run it: Wardroom answered 403 forbidden: You may not."},
 		"unreachable":        {"http://127.0.0.1:9", "wrk_x", "I couldn't open the standup: Wardroom could not be reached."},
-		"remote address":     {"http://192.0.2.1", "wrk_x", "I couldn't run the standup: " + errFarService.Error() + "."},
+		"remote address":     {"http://192.0.2.1", "wrk_x", "I couldn't run the standup: " + errRemoteURL.Error() + "."},
 		"no variable is set": {going.URL, "", "I couldn't run the standup: the environment variable WARDROOM_API_KEY is not set."},
-		"no address":         {"home", "wrk_x", "I couldn't run the standup: " + errNoService.Error() + "."},
+		"no address":         {"home", "wrk_x", "I couldn't run the standup: " + errNoURL.Error() + "."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{Env: func(name string) string {
@@ -312,8 +312,8 @@ func TestErrand(t *testing.T) {
 }
 
 // The COO opens the standup of the team in the message.
-func TestErrandOfTeam(t *testing.T) {
-	d := newDesk(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
+func TestStandupCallOfTeam(t *testing.T) {
+	d := newFakeWardroom(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
 	c := join(t, open(t, Options{Env: func(string) string { return "wrk_x" }}))
 	message := `Hold it at ` + d.URL + `: POST /api/v1/standups with {"team":"design-2"}, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY.`
 	c.ok("agent", question("coo", "run-1", message))

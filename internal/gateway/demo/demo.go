@@ -63,7 +63,7 @@ type Options struct {
 	// LastStandup returns when an agent last answered in a standup whose sessions have a
 	// different name, such as standup:2026-11-20; the zero time if it never did. It is
 	// called like Board. Nil means never.
-	Stood func(ctx context.Context, agentID, name string) (time.Time, error)
+	LastStandup func(ctx context.Context, agentID, name string) (time.Time, error)
 	// Env returns the value of an environment variable in the agents' tools, or an empty
 	// string if it is not set. Agents read credentials from it, because messages name only
 	// the variable. It is called during a run, without a lock held. Nil means an empty
@@ -122,8 +122,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Board == nil {
 		o.Board = func(context.Context, string) ([]Task, error) { return nil, nil }
 	}
-	if o.Stood == nil {
-		o.Stood = func(context.Context, string, string) (time.Time, error) { return time.Time{}, nil }
+	if o.LastStandup == nil {
+		o.LastStandup = func(context.Context, string, string) (time.Time, error) { return time.Time{}, nil }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -146,7 +146,7 @@ type timing struct {
 	cron      time.Duration // between checks for due jobs
 }
 
-var recorded = timing{
+var realTiming = timing{
 	handshake: 15 * time.Second,
 	ping:      25 * time.Second,
 	pong:      25 * time.Second,

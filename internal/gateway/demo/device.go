@@ -34,44 +34,44 @@ func (r *Runtime) readDevice(c *connection, in connectRequest, client clientInfo
 	}
 	key, err := base64.RawURLEncoding.DecodeString(d.PublicKey)
 	if err != nil || len(key) != ed25519.PublicKeySize {
-		return nil, untrusted("device public key invalid", "DEVICE_AUTH_PUBLIC_KEY_INVALID", "device-public-key")
+		return nil, deviceRefused("device public key invalid", "DEVICE_AUTH_PUBLIC_KEY_INVALID", "device-public-key")
 	}
 	hash := sha256.Sum256(key)
 	age := r.clock().Sub(time.UnixMilli(d.SignedAt))
 	switch {
 	case d.ID != hex.EncodeToString(hash[:]):
-		return nil, untrusted("device identity mismatch", "DEVICE_AUTH_DEVICE_ID_MISMATCH", "device-id-mismatch")
+		return nil, deviceRefused("device identity mismatch", "DEVICE_AUTH_DEVICE_ID_MISMATCH", "device-id-mismatch")
 	case age.Abs() > signatureWindow:
-		return nil, untrusted("device signature expired", "DEVICE_AUTH_SIGNATURE_EXPIRED", "device-signature-stale")
+		return nil, deviceRefused("device signature expired", "DEVICE_AUTH_SIGNATURE_EXPIRED", "device-signature-stale")
 	case d.Nonce != c.nonce:
-		return nil, untrusted("device nonce mismatch", "DEVICE_AUTH_NONCE_MISMATCH", "device-nonce-mismatch")
+		return nil, deviceRefused("device nonce mismatch", "DEVICE_AUTH_NONCE_MISMATCH", "device-nonce-mismatch")
 	}
 	signature, err := base64.RawURLEncoding.DecodeString(d.Signature)
 	if err != nil {
 		signature = nil
 	}
-	for _, payload := range d.payloads(in, client, auth) {
+	for _, payload := range d.signedPayloads(in, client, auth) {
 		if ed25519.Verify(key, []byte(payload), signature) {
 			return &d, nil
 		}
 	}
-	return nil, untrusted("device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature")
+	return nil, deviceRefused("device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature")
 }
 
 // signedPayloads returns the texts that the device may have signed: version 3 or version 2.
-func (d device) payloads(in connectRequest, client clientInfo, auth credentials) []string {
+func (d device) signedPayloads(in connectRequest, client clientInfo, auth credentials) []string {
 	fields := func(version string, more ...string) string {
 		return strings.Join(append([]string{
 			version, d.ID, client.ID, client.Mode, in.Role, strings.Join(in.Scopes, ","),
-			strconv.FormatInt(d.SignedAt, 10), auth.signed(), d.Nonce,
+			strconv.FormatInt(d.SignedAt, 10), auth.signedToken(), d.Nonce,
 		}, more...), "|")
 	}
-	return []string{fields("v3", tidy(client.Platform), tidy(client.DeviceFamily)), fields("v2")}
+	return []string{fields("v3", normalizePlatform(client.Platform), normalizePlatform(client.DeviceFamily)), fields("v2")}
 }
 
 // normalizePlatform returns a platform name as it is signed: trimmed, with ASCII letters in
 // lowercase.
-func tidy(s string) string {
+func normalizePlatform(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'A' && c <= 'Z' {
 			return c + 'a' - 'A'
@@ -81,7 +81,7 @@ func tidy(s string) string {
 }
 
 // deviceRefused returns the refusal of a device.
-func untrusted(message, code, reason string) *failure {
+func deviceRefused(message, code, reason string) *failure {
 	f := invalid("%s", message)
 	f.Details = object{"code": code, "reason": reason}
 	return f
@@ -102,7 +102,7 @@ func readCredentials(raw json.RawMessage) (credentials, *failure) {
 
 // signedToken returns the secret that is part of the signature: the first one present,
 // never the password.
-func (a credentials) signed() string {
+func (a credentials) signedToken() string {
 	for _, s := range []string{a.Token, a.DeviceToken, a.BootstrapToken} {
 		if s != "" {
 			return s

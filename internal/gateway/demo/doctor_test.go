@@ -34,7 +34,7 @@ func examined(t *testing.T, o gateway.Options) gateway.Examination {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sound(t, found)
+	checkExamination(t, found)
 	data, err := json.Marshal(found)
 	if err != nil {
 		t.Fatal(err)
@@ -50,9 +50,9 @@ func examined(t *testing.T, o gateway.Options) gateway.Examination {
 	return found
 }
 
-// sound checks what must hold for every examination: at most one failure, with a cause and
+// checkExamination checks what must hold for every examination: at most one failure, with a cause and
 // a fix, and later checks are skipped.
-func sound(t *testing.T, found gateway.Examination) {
+func checkExamination(t *testing.T, found gateway.Examination) {
 	t.Helper()
 	if len(found.Steps) != len(gateway.Layers()) {
 		t.Fatalf("%d layers", len(found.Steps))
@@ -122,8 +122,8 @@ func closedPort(t *testing.T) string {
 	return "ws://" + ln.Addr().String()
 }
 
-// deaf returns the address of a proxy that forwards requests but not upgrades.
-func deaf(t *testing.T, r *Runtime) string {
+// proxyWithoutUpgrades returns the address of a proxy that forwards requests but not upgrades.
+func proxyWithoutUpgrades(t *testing.T, r *Runtime) string {
 	t.Helper()
 	to, err := url.Parse(r.URL())
 	if err != nil {
@@ -163,8 +163,8 @@ func expired(t *testing.T, o *gateway.Options) {
 	o.HTTP = &http.Transport{TLSClientConfig: &tls.Config{Time: after, MinVersion: tls.VersionTLS12}}
 }
 
-// ailment is a fault that prevents a connection, and what the doctor must report.
-type ailment struct {
+// doctorCase is a fault that prevents a connection, and what the doctor must report.
+type doctorCase struct {
 	serve  Options
 	inject func(t *testing.T, r *Runtime, o *gateway.Options)
 	layer  gateway.Layer
@@ -175,12 +175,12 @@ type ailment struct {
 // fingerprints returns fingerprints that match no certificate.
 func fingerprints(n byte) [][32]byte { return [][32]byte{{n}} }
 
-// below returns the faults below the gateway's handshake.
-func below() map[string]ailment {
-	front := func(d Door) func(*testing.T, *Runtime, *gateway.Options) {
-		return func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Front(d) }
+// networkCases returns the faults below the gateway's handshake.
+func networkCases() map[string]doctorCase {
+	front := func(d PortMode) func(*testing.T, *Runtime, *gateway.Options) {
+		return func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.SetPort(d) }
 	}
-	mute := func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Front(MuteDoor); o.Timeout = shortTimeout }
+	mute := func(_ *testing.T, r *Runtime, o *gateway.Options) { r.SetPort(PortSilent); o.Timeout = shortTimeout }
 	address := func(at func(t *testing.T) string) func(*testing.T, *Runtime, *gateway.Options) {
 		return func(t *testing.T, _ *Runtime, o *gateway.Options) { o.URL = at(t) }
 	}
@@ -193,7 +193,7 @@ func below() map[string]ailment {
 		}
 	}
 	withTLS := Options{TLS: true}
-	return map[string]ailment{
+	return map[string]doctorCase{
 		"a name that does not exist": {
 			inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) {
 				o.URL, o.HTTP = "ws://gateway.invalid:18789", unresolved()
@@ -202,7 +202,7 @@ func below() map[string]ailment {
 		},
 		"nothing listens":                       {inject: address(closedPort), layer: gateway.LayerTCP, cause: "Nothing listens", fix: "Start the gateway"},
 		"the port of something else":            {inject: address(says("SSH-2.0-OpenSSH_9.9\r\n")), layer: gateway.LayerHTTP, cause: "does not speak HTTP", fix: "correct the port"},
-		"the port of another web server":        {inject: front(PageDoor), layer: gateway.LayerUpgrade, cause: "answers HTTP 200 and does not open a WebSocket", fix: "AGENTRT_GATEWAY_URL"},
+		"the port of another web server":        {inject: front(PortWebPage), layer: gateway.LayerUpgrade, cause: "answers HTTP 200 and does not open a WebSocket", fix: "AGENTRT_GATEWAY_URL"},
 		"ws:// to a gateway with TLS":           {serve: withTLS, inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.URL = strings.Replace(r.URL(), "https", "ws", 1) }, layer: gateway.LayerTLS, cause: "speaks TLS", fix: "AGENTRT_GATEWAY_URL=wss://127.0.0.1"},
 		"wss:// to a gateway without TLS":       {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.URL = strings.Replace(r.URL(), "http", "wss", 1) }, layer: gateway.LayerTLS, cause: "does not speak TLS", fix: "Use ws://"},
 		"a certificate that nobody vouches for": {serve: withTLS, layer: gateway.LayerTLS, cause: "is not trusted", fix: "set AGENTRT_GATEWAY_TLS_PIN="},
@@ -212,23 +212,23 @@ func below() map[string]ailment {
 		},
 		"an expired certificate":               {inject: func(t *testing.T, _ *Runtime, o *gateway.Options) { expired(t, o) }, layer: gateway.LayerTLS, cause: "it is not valid now", fix: "AGENTRT_GATEWAY_TLS_PIN="},
 		"a gateway that is starting":           {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Starting(true) }, layer: gateway.LayerHTTP, cause: "is starting", fix: "Wait"},
-		"a proxy that knows no upgrades":       {inject: func(t *testing.T, r *Runtime, o *gateway.Options) { o.URL = deaf(t, r) }, layer: gateway.LayerUpgrade, cause: "does not open a WebSocket", fix: "must pass upgrades"},
-		"a proxy whose gateway is away":        {inject: front(BrokenDoor), layer: gateway.LayerHTTP, cause: "the gateway behind it is away (HTTP 502)", fix: "Start the gateway"},
-		"a proxy that cannot take more":        {inject: front(BusyDoor), layer: gateway.LayerHTTP, cause: "HTTP 503", fix: "Wait"},
-		"a redirect":                           {inject: front(MovedDoor), layer: gateway.LayerHTTP, cause: "redirects", fix: "to the gateway itself"},
-		"a proxy that the gateway distrusts":   {inject: front(ProxyDoor), layer: gateway.LayerHTTP, cause: "refuses the proxy", fix: "gateway.trustedProxies"},
+		"a proxy that knows no upgrades":       {inject: func(t *testing.T, r *Runtime, o *gateway.Options) { o.URL = proxyWithoutUpgrades(t, r) }, layer: gateway.LayerUpgrade, cause: "does not open a WebSocket", fix: "must pass upgrades"},
+		"a proxy whose gateway is away":        {inject: front(PortBadGateway), layer: gateway.LayerHTTP, cause: "the gateway behind it is away (HTTP 502)", fix: "Start the gateway"},
+		"a proxy that cannot take more":        {inject: front(PortUnavailable), layer: gateway.LayerHTTP, cause: "HTTP 503", fix: "Wait"},
+		"a redirect":                           {inject: front(PortRedirect), layer: gateway.LayerHTTP, cause: "redirects", fix: "to the gateway itself"},
+		"a proxy that the gateway distrusts":   {inject: front(PortProxyRefused), layer: gateway.LayerHTTP, cause: "refuses the proxy", fix: "gateway.trustedProxies"},
 		"a listener that says nothing":         {inject: mute, layer: gateway.LayerHTTP, cause: "did not answer within 3s", fix: "load of the gateway's host"},
 		"a listener that says nothing to TLS":  {serve: withTLS, inject: mute, layer: gateway.LayerTLS, cause: "did not answer within 3s", fix: "load of the gateway's host"},
-		"somebody who hangs up":                {inject: front(ResetDoor), layer: gateway.LayerHTTP, cause: "hung up", fix: "gateway.trustedProxies"},
+		"somebody who hangs up":                {inject: front(PortReset), layer: gateway.LayerHTTP, cause: "hung up", fix: "gateway.trustedProxies"},
 		"a gateway that takes and is frozen":   {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { r.Freeze(true); o.Timeout = shortTimeout }, layer: gateway.LayerHTTP, cause: "did not answer within", fix: "load of the gateway's host"},
 		"an upgrade that is torn in its midst": {inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Tear("connect.challenge", true) }, layer: gateway.LayerChallenge, cause: "hung up: it never began the handshake", fix: "its log"},
 	}
 }
 
-// above returns the faults in the gateway's handshake and above it.
-func above() map[string]ailment {
+// handshakeCases returns the faults in the gateway's handshake and above it.
+func handshakeCases() map[string]doctorCase {
 	as := func(r *Runtime, o *gateway.Options) { r.RequirePairing(true); o.DeviceKey = deviceKey() }
-	return map[string]ailment{
+	return map[string]doctorCase{
 		"a wrong token": {
 			inject: func(_ *testing.T, _ *Runtime, o *gateway.Options) { o.Token = "another-token-of-some-length" },
 			layer:  gateway.LayerAuth, cause: "refused our token", fix: "gateway.auth.token",
@@ -259,11 +259,11 @@ func above() map[string]ailment {
 			layer:  gateway.LayerScopes, cause: "granted operator.read and not operator.write. That is needed for: asking agents", fix: "AGENTRT_GATEWAY_SCOPES=operator.read",
 		},
 		"a newer protocol": {
-			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Speak(5) },
+			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.SetProtocol(5) },
 			layer:  gateway.LayerProtocol, cause: "speaks protocol 5 and this version needs 4", fix: "update this service",
 		},
 		"an older protocol": {
-			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Speak(3) },
+			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.SetProtocol(3) },
 			layer:  gateway.LayerProtocol, cause: "speaks protocol 3 and this version needs 4", fix: "update the gateway",
 		},
 		"a handshake that is not answered": {
@@ -278,7 +278,7 @@ func above() map[string]ailment {
 			layer: gateway.LayerMethods, cause: "did not answer a simple question within 3s", fix: "load of the gateway's host",
 		},
 		"a missing method": {
-			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Without("cron.run", "sessions.describe") },
+			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.RemoveMethods("cron.run", "sessions.describe") },
 			layer:  gateway.LayerMethods, cause: "does not have sessions.describe, cron.run", fix: "Update the gateway",
 		},
 		"a greeting that makes no sense": {
@@ -290,7 +290,7 @@ func above() map[string]ailment {
 			layer:  gateway.LayerMethods, cause: "The connection ended before the answer came", fix: "gateway's log",
 		},
 		"silence where events should be": {
-			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.Hush(true) },
+			inject: func(_ *testing.T, r *Runtime, _ *gateway.Options) { r.MuteEvents(true) },
 			layer:  gateway.LayerEvents, cause: "sent no event within", fix: "Restart the gateway",
 		},
 	}
@@ -312,7 +312,7 @@ func pair(t *testing.T, r *Runtime, o gateway.Options) {
 // The doctor must name the failing layer and a fix. A wrong layer sends the user to the
 // wrong host.
 func TestDoctorFindsTheFault(t *testing.T) {
-	for _, table := range []map[string]ailment{below(), above()} {
+	for _, table := range []map[string]doctorCase{networkCases(), handshakeCases()} {
 		for name, test := range table {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -343,7 +343,7 @@ func TestDoctorKnowsWhoSpeaksFirst(t *testing.T) {
 	t.Parallel()
 	r := ticking(t, Options{})
 	o := gateway.Options{URL: r.URL(), Token: token, Timeout: 5 * time.Second}
-	below()["the port of something else"].inject(t, r, &o)
+	networkCases()["the port of something else"].inject(t, r, &o)
 	for range 100 {
 		if f := examined(t, o).Failure; f == nil || f.Layer != gateway.LayerHTTP || !strings.Contains(f.Cause, "does not speak HTTP") {
 			t.Fatalf("it finds %+v", f)
@@ -460,7 +460,7 @@ func TestDoctorIsSharedAndDisturbsNobody(t *testing.T) {
 // A caller that goes away must not prevent the next one from getting an answer.
 func TestDoctorWhoLeaves(t *testing.T) {
 	r := ticking(t, Options{})
-	r.Front(MuteDoor)
+	r.SetPort(PortSilent)
 	c, err := gateway.New(gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead}, Timeout: patience})
 	if err != nil {
 		t.Fatal(err)
@@ -471,7 +471,7 @@ func TestDoctorWhoLeaves(t *testing.T) {
 		_, err := c.Examine(ctx, nil)
 		left <- err
 	}()
-	eventually(t, "it is being examined", func() bool { return r.waiting.Load() > 0 })
+	eventually(t, "it is being examined", func() bool { return r.heldAtPort.Load() > 0 })
 	hurried, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if _, err := c.Examine(hurried, nil); !errors.Is(err, context.DeadlineExceeded) {

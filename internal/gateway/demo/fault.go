@@ -24,20 +24,20 @@ type faults struct {
 	fail   map[string]string
 	answer map[string]func(Question) string
 
-	wire        wireFaults
-	ice         chan struct{} // closed when the freeze ends; nil if nothing is frozen
-	door        Door
-	bell        chan struct{}              // closed when PortSilent ends; nil in other modes
-	withheld    []string                   // scopes
-	without     []string                   // methods
-	protocol    int                        // replaces the default protocol version unless 0
-	skew        time.Duration              // clock offset
-	barred      func(scopes []string) bool // matches the scopes of refused clients; nil refuses none
-	lockedUntil time.Time
-	resume      time.Duration // delay from a restart until interrupted turns resume; 0 means they don't
-	refreshing  int           // calls of sessions.usage left to answer without numbers
-	watch       func(Request) bool
-	stopped     bool // due jobs don't run
+	frames       frameFaults
+	frozen       chan struct{} // closed when the freeze ends; nil if nothing is frozen
+	port         PortMode
+	portReleased chan struct{}              // closed when PortSilent ends; nil in other modes
+	withheld     []string                   // scopes
+	removed      []string                   // methods
+	protocol     int                        // replaces the default protocol version unless 0
+	skew         time.Duration              // clock offset
+	refused      func(scopes []string) bool // matches the scopes of refused clients; nil refuses none
+	lockedUntil  time.Time
+	resume       time.Duration // delay from a restart until interrupted turns resume; 0 means they don't
+	refreshing   int           // calls of sessions.usage left to answer without numbers
+	watch        func(Request) bool
+	jobsStopped  bool // due jobs don't run
 }
 
 func newFaults() faults {
@@ -46,7 +46,7 @@ func newFaults() faults {
 		silent: map[string]bool{},
 		fail:   map[string]string{},
 		answer: map[string]func(Question) string{},
-		wire:   newWireFaults(),
+		frames: newFrameFaults(),
 	}
 }
 
@@ -60,7 +60,7 @@ func set[V any](m map[string]V, agentID string, v V, off bool) {
 }
 
 // setting returns an agent's own setting, or the one for all agents.
-func of[V any](m map[string]V, agentID string) V {
+func setting[V any](m map[string]V, agentID string) V {
 	if v, ok := m[agentID]; ok {
 		return v
 	}
@@ -88,7 +88,7 @@ func (r *Runtime) Silence(agentID string, on bool) {
 func (r *Runtime) StopJobs(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.faults.stopped = on
+	r.faults.jobsStopped = on
 }
 
 // Fail makes an agent's runs fail as if the model provider refused, with reason as the
@@ -141,7 +141,7 @@ func (r *Runtime) Drop() {
 //
 // Restart returns when the port is closed or, if down is zero, when it is open again.
 func (r *Runtime) Restart(down time.Duration) {
-	if !r.shut(object{"reason": "gateway restarting", "restartExpectedMs": 1500}) {
+	if !r.stopBoot(object{"reason": "gateway restarting", "restartExpectedMs": 1500}) {
 		return
 	}
 	if down <= 0 {
@@ -166,10 +166,10 @@ func (r *Runtime) Asked(agentID string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if agentID != "" {
-		return r.asked[agentID]
+		return r.runsStarted[agentID]
 	}
 	sum := 0
-	for _, n := range r.asked {
+	for _, n := range r.runsStarted {
 		sum += n
 	}
 	return sum

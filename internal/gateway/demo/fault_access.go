@@ -23,9 +23,9 @@ func (r *Runtime) Withhold(scopes ...string) {
 
 // RefuseClients disconnects clients whose scopes match, and refuses new ones whose
 // requested scopes match, with the error of a starting gateway. Nil turns it off.
-func (r *Runtime) Bar(whom func(scopes []string) bool) {
+func (r *Runtime) RefuseClients(whom func(scopes []string) bool) {
 	r.mu.Lock()
-	r.faults.barred = whom
+	r.faults.refused = whom
 	var cut []*connection
 	for c := range r.conns {
 		if whom != nil && c.ready && whom(c.scopes) {
@@ -40,38 +40,38 @@ func (r *Runtime) Bar(whom func(scopes []string) bool) {
 }
 
 // WithAdmin matches scopes that include operator.admin. Use it with RefuseClients.
-func Admin(scopes []string) bool { return slices.Contains(scopes, scopeAdmin) }
+func WithAdmin(scopes []string) bool { return slices.Contains(scopes, scopeAdmin) }
 
 // WithoutAdmin matches scopes that do not include operator.admin.
-func Plain(scopes []string) bool { return !Admin(scopes) }
+func WithoutAdmin(scopes []string) bool { return !WithAdmin(scopes) }
 
 // OwnerRuns returns the ids of the runs that started with operator.admin, oldest first. The
 // real gateway offers its owner tools to the agents of such runs.
 func (r *Runtime) OwnerRuns() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.owners)
+	return slices.Clone(r.adminRuns)
 }
 
 // RemoveMethods makes methods unknown, as in another gateway version: new connections don't
 // see them listed, and calls fail on all connections. Calling it without methods turns it
 // off.
-func (r *Runtime) Without(methods ...string) {
+func (r *Runtime) RemoveMethods(methods ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.faults.without = slices.Clone(methods)
+	r.faults.removed = slices.Clone(methods)
 }
 
 // SetProtocol sets the protocol version that new connections negotiate, such as 3 or 5. The
 // frames stay those of version 4. Zero restores version 4.
-func (r *Runtime) Speak(version int) {
+func (r *Runtime) SetProtocol(version int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.protocol = version
 }
 
 // protocolVersion returns the protocol version in the handshake. The caller must hold r.mu.
-func (r *Runtime) speaks() int {
+func (r *Runtime) protocolVersion() int {
 	if r.faults.protocol > 0 {
 		return r.faults.protocol
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// turned expects a refused connect, and returns the error and the close.
-func turned(t *testing.T, r *Runtime, params object) (failure object, end object) {
+// refusedConnect expects a refused connect, and returns the error and the close.
+func refusedConnect(t *testing.T, r *Runtime, params object) (failure object, end object) {
 	t.Helper()
 	c := dial(t, r, nil)
 	got := c.call("connect", params)
@@ -39,11 +39,11 @@ func TestWithhold(t *testing.T) {
 }
 
 // Another protocol version is refused with both version ranges.
-func TestSpeak(t *testing.T) {
+func TestSetProtocol(t *testing.T) {
 	r := open(t, Options{})
 	for _, v := range []float64{5, 3} {
-		r.Speak(int(v))
-		got, end := turned(t, r, hello(nil))
+		r.SetProtocol(int(v))
+		got, end := refusedConnect(t, r, hello(nil))
 		want := object{"code": "INVALID_REQUEST", "message": "protocol mismatch", "details": object{
 			"code": "PROTOCOL_MISMATCH", "clientMinProtocol": 4.0, "clientMaxProtocol": 4.0, "expectedProtocol": v, "minimumProbeProtocol": 3.0,
 		}}
@@ -58,7 +58,7 @@ func TestSpeak(t *testing.T) {
 			t.Errorf("to one who speaks it, it says %v", p)
 		}
 	}
-	r.Speak(0)
+	r.SetProtocol(0)
 	join(t, r)
 }
 
@@ -70,7 +70,7 @@ func TestChangeToken(t *testing.T) {
 	if code, _ := c.closed(); code != 4001 {
 		t.Errorf("closed with %d", code)
 	}
-	got, end := turned(t, r, hello(nil))
+	got, end := refusedConnect(t, r, hello(nil))
 	if diff := cmp.Diff(recording(t, "responses.json", "connect: wrong token, no device")["close"], any(end)); diff != "" {
 		t.Errorf("close:\n%s", diff)
 	}
@@ -90,7 +90,7 @@ func TestLockOut(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
 	r.LockOut(5 * time.Minute)
-	got, end := turned(t, r, hello(nil))
+	got, end := refusedConnect(t, r, hello(nil))
 	if dig[string](got, "details", "code") != "AUTH_RATE_LIMITED" || end["code"] != 1008.0 {
 		t.Errorf("refused with %v, ended as %v", got, end)
 	}
@@ -121,7 +121,7 @@ func TestSkew(t *testing.T) {
 	near("a tick", off(must[float64](t, c.event("tick"), "payload", "ts")), time.Hour)
 	near("a run", off(must[float64](t, c.ok("agent", question("cto", "run-1", "hi")), "acceptedAt")), time.Hour)
 	c.wait("run-1")
-	row := only[object](must[[]any](t, c.ok("sessions.list", object{}), "sessions")[0])
+	row := as[object](must[[]any](t, c.ok("sessions.list", object{}), "sessions")[0])
 	near("a session", off(must[float64](t, row, "updatedAt")), time.Hour)
 	r.Skew(-time.Hour)
 	near("the clock", off(must[float64](t, c.ok("health", object{}), "ts")), -time.Hour)

@@ -15,24 +15,24 @@ import (
 func (r *Runtime) Heal() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.melt()
-	r.faults.enter(OpenDoor)
+	r.unfreeze()
+	r.faults.setPort(PortNormal)
 	r.faults = newFaults()
 	r.starting = false
-	r.release((*connection).releaseEvent, (*connection).releaseLate, (*connection).releaseAnswers)
+	r.release((*connection).releaseSwapped, (*connection).releaseDelayed, (*connection).releaseReversed)
 }
 
 // Lag delays the answers to a method by d; zero turns it off. The request takes effect at
 // once, so its events arrive before the answer. Both answers to `agent` are delayed. If the
 // answer to `connect` is delayed, events wait for it.
 func (r *Runtime) Lag(method string, d time.Duration) {
-	r.turn(func(w *wireFaults) { set(w.lag, method, d, d <= 0) }, (*connection).releaseLate)
+	r.changeFrames(func(w *frameFaults) { set(w.lag, method, d, d <= 0) }, (*connection).releaseDelayed)
 }
 
 // Hang makes the runtime never answer a method, although the request takes effect. Answers
 // dropped this way are not sent after Hang is turned off.
 func (r *Runtime) Hang(method string, on bool) {
-	r.turn(func(w *wireFaults) { set(w.lag, method, forever, !on) }, (*connection).releaseLate)
+	r.changeFrames(func(w *frameFaults) { set(w.lag, method, neverAnswer, !on) }, (*connection).releaseDelayed)
 }
 
 // Reverse holds answers to a method until a connection has n of them, then sends them last
@@ -40,48 +40,48 @@ func (r *Runtime) Hang(method string, on bool) {
 // With 2 for `agent`, the result of a run is sent before its "accepted". Less than 2 turns
 // it off.
 func (r *Runtime) Reverse(method string, n int) {
-	r.turn(func(w *wireFaults) { set(w.reverse, method, n, n < 2) }, (*connection).releaseAnswers)
+	r.changeFrames(func(w *frameFaults) { set(w.reverse, method, n, n < 2) }, (*connection).releaseReversed)
 }
 
 // LoseEvents drops events of a kind after numbering them, so that clients see a gap.
-func (r *Runtime) Lose(event string, on bool) {
-	r.turn(func(w *wireFaults) { set(w.lose, event, true, !on) })
+func (r *Runtime) LoseEvents(event string, on bool) {
+	r.changeFrames(func(w *frameFaults) { set(w.lose, event, true, !on) })
 }
 
 // SwapEvents sends events in pairs, the later one first.
-func (r *Runtime) Swap(on bool) {
-	r.turn(func(w *wireFaults) { w.swapped = on }, (*connection).releaseEvent)
+func (r *Runtime) SwapEvents(on bool) {
+	r.changeFrames(func(w *frameFaults) { w.swap = on }, (*connection).releaseSwapped)
 }
 
 // MuteEvents stops all events, including ticks and shutdown, without numbering them, so
 // that clients see no gap. Requests are still answered and pings still sent.
-func (r *Runtime) Hush(on bool) {
-	r.turn(func(w *wireFaults) { w.hushed = on })
+func (r *Runtime) MuteEvents(on bool) {
+	r.changeFrames(func(w *frameFaults) { w.muted = on })
 }
 
 // Repeat sends each answer or event n more times, in a row and with the same id and number.
 // Zero turns it off.
 func (r *Runtime) Repeat(name string, n int) {
-	r.turn(func(w *wireFaults) { set(w.repeat, name, n, n <= 0) })
+	r.changeFrames(func(w *frameFaults) { set(w.repeat, name, n, n <= 0) })
 }
 
 // Bloat pads frames to exactly size bytes with an unknown member; larger frames are
 // unchanged. The size may exceed the real gateway's limit of 26214400 bytes (25 MiB). Zero
 // turns it off.
 func (r *Runtime) Bloat(name string, size int) {
-	r.turn(func(w *wireFaults) { set(w.bloat, name, size, size <= 0) })
+	r.changeFrames(func(w *frameFaults) { set(w.bloat, name, size, size <= 0) })
 }
 
 // Tear sends half of a frame and then resets the connection.
 func (r *Runtime) Tear(name string, on bool) {
-	r.turn(func(w *wireFaults) { set(w.torn, name, true, !on) })
+	r.changeFrames(func(w *frameFaults) { set(w.tear, name, true, !on) })
 }
 
 // changeFrames changes a frame fault and sends the frames that the old setting held back.
-func (r *Runtime) turn(change func(*wireFaults), release ...func(*connection)) {
+func (r *Runtime) changeFrames(change func(*frameFaults), release ...func(*connection)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	change(&r.faults.wire)
+	change(&r.faults.frames)
 	r.release(release...)
 }
 
@@ -101,32 +101,32 @@ func (r *Runtime) Freeze(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !on {
-		r.melt()
-	} else if r.faults.ice == nil {
-		r.faults.ice = make(chan struct{})
+		r.unfreeze()
+	} else if r.faults.frozen == nil {
+		r.faults.frozen = make(chan struct{})
 	}
 }
 
 // unfreeze ends a freeze. The caller must hold r.mu.
-func (r *Runtime) melt() {
-	if r.faults.ice != nil {
-		close(r.faults.ice)
-		r.faults.ice = nil
+func (r *Runtime) unfreeze() {
+	if r.faults.frozen != nil {
+		close(r.faults.frozen)
+		r.faults.frozen = nil
 	}
 }
 
 func (r *Runtime) frozen() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.faults.ice != nil
+	return r.faults.frozen != nil
 }
 
 // waitUnfrozen waits until the runtime is not frozen. It returns ctx's error if ctx ends
 // first.
-func (r *Runtime) thaw(ctx context.Context) error {
+func (r *Runtime) waitUnfrozen(ctx context.Context) error {
 	for {
 		r.mu.Lock()
-		ice := r.faults.ice
+		ice := r.faults.frozen
 		r.mu.Unlock()
 		if ice == nil {
 			return ctx.Err()

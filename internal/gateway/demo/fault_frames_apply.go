@@ -17,181 +17,181 @@ import (
 // they say otherwise.
 
 // neverAnswer is the lag of an answer that is never sent.
-const forever = time.Duration(math.MaxInt64)
+const neverAnswer = time.Duration(math.MaxInt64)
 
 // frameFaults are the faults for outgoing frames, by name.
-type wireFaults struct {
+type frameFaults struct {
 	lag     map[string]time.Duration // answers only
 	reverse map[string]int           // answers only
 	repeat  map[string]int
 	bloat   map[string]int
 	lose    map[string]bool // events only
-	torn    map[string]bool
-	swapped bool // events only
-	hushed  bool // events only
+	tear    map[string]bool
+	swap    bool // events only
+	muted   bool // events only
 	garbage []Garbage
 }
 
-func newWireFaults() wireFaults {
-	return wireFaults{
+func newFrameFaults() frameFaults {
+	return frameFaults{
 		lag: map[string]time.Duration{}, reverse: map[string]int{}, repeat: map[string]int{},
-		bloat: map[string]int{}, lose: map[string]bool{}, torn: map[string]bool{},
+		bloat: map[string]int{}, lose: map[string]bool{}, tear: map[string]bool{},
 	}
 }
 
 // none reports whether no fault changes or delays frames.
-func (w *wireFaults) calm() bool {
-	return len(w.lag)+len(w.reverse)+len(w.repeat)+len(w.bloat)+len(w.lose)+len(w.torn)+len(w.garbage) == 0 && !w.swapped
+func (w *frameFaults) none() bool {
+	return len(w.lag)+len(w.reverse)+len(w.repeat)+len(w.bloat)+len(w.lose)+len(w.tear)+len(w.garbage) == 0 && !w.swap
 }
 
 // heldFrames are the frames that faults hold back on a connection.
-type kept struct {
-	late    []late // ordered by due time
-	clock   *time.Timer
-	answers map[string][]letter // answers to send in reverse order, by the name of the setting
-	event   *letter             // event to send after the next one
+type heldFrames struct {
+	delayed  []delayedFrame // ordered by due time
+	timer    *time.Timer
+	reversed map[string][]outFrame // answers to send in reverse order, by the name of the setting
+	swapped  *outFrame             // event to send after the next one
 }
 
 // delayedFrame is a frame to send later.
-type late struct {
-	at     time.Time
-	letter letter
+type delayedFrame struct {
+	at    time.Time
+	frame outFrame
 }
 
 // clear discards the held frames of a closed connection.
-func (k *kept) forget() {
-	if k.clock != nil {
-		k.clock.Stop()
+func (k *heldFrames) clear() {
+	if k.timer != nil {
+		k.timer.Stop()
 	}
-	*k = kept{}
+	*k = heldFrames{}
 }
 
 // applyFaults sends a frame subject to the faults: first those that drop or delay it, then
 // those that change its content.
-func (c *connection) bend(l letter) {
-	w := &c.runtime.faults.wire
+func (c *connection) applyFaults(l outFrame) {
+	w := &c.runtime.faults.frames
 	switch {
 	case l.answer:
-		switch d := of(w.lag, l.name); {
-		case d == forever:
+		switch d := setting(w.lag, l.name); {
+		case d == neverAnswer:
 		case d > 0:
 			c.delay(l, d)
 		default:
-			c.arrange(l)
+			c.applyReverse(l)
 		}
-	case l.name == eventChallenge || !of(w.lose, l.name):
-		c.swap(l)
+	case l.name == eventChallenge || !setting(w.lose, l.name):
+		c.applySwap(l)
 	}
 }
 
 // delay sends a frame after d, behind the frames that are due earlier.
-func (c *connection) delay(l letter, d time.Duration) {
-	k, at := &c.kept, time.Now().Add(d)
-	i, _ := slices.BinarySearchFunc(k.late, at, func(e late, at time.Time) int {
+func (c *connection) delay(l outFrame, d time.Duration) {
+	k, at := &c.held, time.Now().Add(d)
+	i, _ := slices.BinarySearchFunc(k.delayed, at, func(e delayedFrame, at time.Time) int {
 		if e.at.After(at) {
 			return 1
 		}
 		return -1
 	})
-	k.late = slices.Insert(k.late, i, late{at: at, letter: l})
-	c.windUp()
+	k.delayed = slices.Insert(k.delayed, i, delayedFrame{at: at, frame: l})
+	c.resetTimer()
 }
 
 // resetTimer sets the timer for the frame that is due first.
-func (c *connection) windUp() {
-	k := &c.kept
-	if k.clock != nil {
-		k.clock.Stop()
+func (c *connection) resetTimer() {
+	k := &c.held
+	if k.timer != nil {
+		k.timer.Stop()
 	}
-	if len(k.late) > 0 {
-		k.clock = time.AfterFunc(time.Until(k.late[0].at), c.deliver)
+	if len(k.delayed) > 0 {
+		k.timer = time.AfterFunc(time.Until(k.delayed[0].at), c.sendDue)
 	}
 }
 
 // sendDue sends the delayed frames that are due. It acquires the lock itself.
-func (c *connection) deliver() {
+func (c *connection) sendDue() {
 	c.runtime.mu.Lock()
 	defer c.runtime.mu.Unlock()
-	for k := &c.kept; len(k.late) > 0 && !k.late[0].at.After(time.Now()); {
-		l := k.late[0].letter
-		k.late = k.late[1:]
-		c.arrange(l)
+	for k := &c.held; len(k.delayed) > 0 && !k.delayed[0].at.After(time.Now()); {
+		l := k.delayed[0].frame
+		k.delayed = k.delayed[1:]
+		c.applyReverse(l)
 	}
-	c.windUp()
+	c.resetTimer()
 }
 
 // applyReverse sends an answer, or holds it until there are enough to send in reverse
 // order.
-func (c *connection) arrange(l letter) {
-	w, key := &c.runtime.faults.wire, l.name
+func (c *connection) applyReverse(l outFrame) {
+	w, key := &c.runtime.faults.frames, l.name
 	n, own := w.reverse[key]
 	if !own && l.name != methodConnect {
 		n, key = w.reverse[""], ""
 	}
 	if n < 2 {
-		c.distort(l)
+		c.sendAltered(l)
 		return
 	}
-	k := &c.kept
-	if k.answers == nil {
-		k.answers = map[string][]letter{}
+	k := &c.held
+	if k.reversed == nil {
+		k.reversed = map[string][]outFrame{}
 	}
-	k.answers[key] = append(k.answers[key], l)
-	if len(k.answers[key]) < n {
+	k.reversed[key] = append(k.reversed[key], l)
+	if len(k.reversed[key]) < n {
 		return
 	}
-	for _, l := range slices.Backward(k.answers[key]) {
-		c.distort(l)
+	for _, l := range slices.Backward(k.reversed[key]) {
+		c.sendAltered(l)
 	}
-	delete(k.answers, key)
+	delete(k.reversed, key)
 }
 
 // applySwap sends an event, or holds it until the next event has been sent.
-func (c *connection) swap(l letter) {
-	k := &c.kept
+func (c *connection) applySwap(l outFrame) {
+	k := &c.held
 	switch {
-	case !c.runtime.faults.wire.swapped || l.name == eventChallenge:
-		c.distort(l)
-	case k.event == nil:
-		k.event = &l
+	case !c.runtime.faults.frames.swap || l.name == eventChallenge:
+		c.sendAltered(l)
+	case k.swapped == nil:
+		k.swapped = &l
 	default:
-		c.distort(l)
-		c.distort(*k.event)
-		k.event = nil
+		c.sendAltered(l)
+		c.sendAltered(*k.swapped)
+		k.swapped = nil
 	}
 }
 
 // releaseDelayed sends all delayed answers, in order.
-func (c *connection) releaseLate() {
-	list := c.kept.late
-	c.kept.late = nil
+func (c *connection) releaseDelayed() {
+	list := c.held.delayed
+	c.held.delayed = nil
 	for _, l := range list {
-		c.arrange(l.letter)
+		c.applyReverse(l.frame)
 	}
 }
 
 // releaseReversed sends the answers held for reversal, in their original order.
-func (c *connection) releaseAnswers() {
-	waiting := c.kept.answers
-	c.kept.answers = nil
+func (c *connection) releaseReversed() {
+	waiting := c.held.reversed
+	c.held.reversed = nil
 	for _, key := range slices.Sorted(maps.Keys(waiting)) {
 		for _, l := range waiting[key] {
-			c.distort(l)
+			c.sendAltered(l)
 		}
 	}
 }
 
 // releaseSwapped sends the event that waits for the next one.
-func (c *connection) releaseEvent() {
-	if e := c.kept.event; e != nil {
-		c.kept.event = nil
-		c.distort(*e)
+func (c *connection) releaseSwapped() {
+	if e := c.held.swapped; e != nil {
+		c.held.swapped = nil
+		c.sendAltered(*e)
 	}
 }
 
 // sendAltered queues a frame with the faults that change its content applied.
-func (c *connection) distort(l letter) {
-	w := &c.runtime.faults.wire
+func (c *connection) sendAltered(l outFrame) {
+	w := &c.runtime.faults.frames
 	frame := l.frame
 	for _, g := range w.garbage {
 		if change := changes[g]; change != nil {
@@ -202,24 +202,24 @@ func (c *connection) distort(l letter) {
 	if slices.Contains(w.garbage, ControlCharacters) {
 		data = loneSurrogates(data)
 	}
-	if size := of(w.bloat, l.name); size > len(data) {
+	if size := setting(w.bloat, l.name); size > len(data) {
 		data = bloat(frame, size)
 	}
-	p := text(data)
-	p.torn = of(w.torn, l.name)
-	packets := slices.Repeat([]packet{p}, 1+of(w.repeat, l.name))
+	p := textPacket(data)
+	p.torn = setting(w.tear, l.name)
+	packets := slices.Repeat([]packet{p}, 1+setting(w.repeat, l.name))
 	for _, g := range w.garbage {
-		packets = append(packets, c.litter(g)...)
+		packets = append(packets, c.garbagePackets(g)...)
 	}
-	c.leave(l, packets...)
+	c.queueFrame(l, packets...)
 }
 
 // bloat pads the payload, or the frame if it has no payload, to size bytes.
 func bloat(frame object, size int) []byte {
 	const member = `"padding":"`
-	padded := with(frame, object{"padding": ""})
+	padded := merge(frame, object{"padding": ""})
 	if payload, ok := frame["payload"].(object); ok {
-		padded = with(frame, object{"payload": with(payload, object{"padding": ""})})
+		padded = merge(frame, object{"payload": merge(payload, object{"padding": ""})})
 	}
 	data := encode(padded)
 	at := bytes.Index(data, []byte(member)) + len(member)

@@ -83,7 +83,7 @@ func TestRepeat(t *testing.T) {
 func (c *client) order() (ids []string) {
 	for _, f := range c.seen() {
 		if f["type"] == "res" {
-			ids = append(ids, only[string](f["id"]))
+			ids = append(ids, as[string](f["id"]))
 		}
 	}
 	return ids
@@ -183,7 +183,7 @@ func ticks(r *Runtime, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for range n {
-		r.tell(audience{}, "tick", object{"ts": r.now()}, nil)
+		r.broadcast(audience{}, "tick", object{"ts": r.now()}, nil)
 	}
 }
 
@@ -229,20 +229,20 @@ func TestEventFaults(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
 	ticks(r, 1) // 1
-	r.Lose("tick", true)
+	r.LoseEvents("tick", true)
 	ticks(r, 2)
-	r.Lose("tick", false)
+	r.LoseEvents("tick", false)
 	ticks(r, 1) // 4
-	r.Lose("", true)
+	r.LoseEvents("", true)
 	ticks(r, 1)
 	r.Heal()
-	r.Swap(true)
+	r.SwapEvents(true)
 	ticks(r, 3) // 7 6, and 8 waits
-	r.Swap(false)
-	r.Hush(true)
+	r.SwapEvents(false)
+	r.MuteEvents(true)
 	ticks(r, 2)
 	c.ok("health", object{})
-	r.Hush(false)
+	r.MuteEvents(false)
 	ticks(r, 1) // 9
 	c.until("the last tick", 0, func(f object) bool { return f["seq"] == 9.0 })
 	if diff := cmp.Diff([]float64{1, 4, 7, 6, 8, 9}, c.numbers()); diff != "" {
@@ -286,7 +286,7 @@ func TestFreezeNew(t *testing.T) {
 	for name, door := range map[string]func(*Runtime, bool){
 		"frozen": (*Runtime).Freeze,
 		"mute": func(r *Runtime, on bool) {
-			r.Front(map[bool]Door{true: MuteDoor, false: OpenDoor}[on])
+			r.SetPort(map[bool]PortMode{true: PortSilent, false: PortNormal}[on])
 		},
 	} {
 		for _, tls := range []bool{false, true} {
@@ -297,7 +297,7 @@ func TestFreezeNew(t *testing.T) {
 				status, _ := get(t, r.URL()+"/healthz")
 				answer <- status
 			}()
-			eventually(t, "somebody stands at the door", func() bool { return r.waiting.Load() == 1 })
+			eventually(t, "somebody stands at the door", func() bool { return r.heldAtPort.Load() == 1 })
 			select {
 			case status := <-answer:
 				t.Errorf("%s: answered %d", name, status)
@@ -360,16 +360,16 @@ func TestHeal(t *testing.T) {
 	r.Garble(NotJSON)
 	r.Bloat("", 1<<20)
 	r.Repeat("", 3)
-	r.Lose("", true)
-	r.Hush(true)
-	r.Swap(true)
+	r.LoseEvents("", true)
+	r.MuteEvents(true)
+	r.SwapEvents(true)
 	r.Tear("agents.list", true)
 	r.Withhold(scopeRead)
-	r.Speak(9)
+	r.SetProtocol(9)
 	r.Skew(time.Hour)
 	r.LockOut(time.Hour)
 	r.Refreshing(9)
-	r.Front(BrokenDoor)
+	r.SetPort(PortBadGateway)
 	r.Freeze(true)
 	r.Heal()
 	c.answer(held, 0)

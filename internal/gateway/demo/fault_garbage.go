@@ -34,7 +34,7 @@ const (
 func (r *Runtime) Garble(kinds ...Garbage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.faults.wire.garbage = slices.Clone(kinds)
+	r.faults.frames.garbage = slices.Clone(kinds)
 }
 
 // Inject sends every connected client the given frame as is, after the frames already
@@ -43,8 +43,8 @@ func (r *Runtime) Inject(frame []byte, binary bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for c := range r.conns {
-		if c.greeted {
-			c.post(packet{kind: messageType(binary), data: bytes.Clone(frame)})
+		if c.helloSent {
+			c.enqueue(packet{kind: messageType(binary), data: bytes.Clone(frame)})
 		}
 	}
 }
@@ -52,10 +52,10 @@ func (r *Runtime) Inject(frame []byte, binary bool) {
 // changes maps the kinds that change frames to their functions.
 var changes = map[Garbage]func(object) object{
 	WrongTypes: func(frame object) object {
-		return everywhere(frame, "payload", "error", "seq")(twist)
+		return changeMembers(frame, "payload", "error", "seq")(changeType)
 	},
 	ExtraMembers: func(frame object) object {
-		return only[object](walk(generic(frame), func(_ string, v any) any {
+		return as[object](walk(decoded(frame), func(_ string, v any) any {
 			if o, ok := v.(object); ok {
 				o["x-unheard-of"] = object{"deep": []any{1, "two", nil, object{}}}
 				o[""] = "a member without a name"
@@ -64,10 +64,10 @@ var changes = map[Garbage]func(object) object{
 		}))
 	},
 	MissingMembers: func(frame object) object {
-		return only[object](walk(generic(frame), func(_ string, v any) any {
+		return as[object](walk(decoded(frame), func(_ string, v any) any {
 			if o, ok := v.(object); ok {
 				for k := range o {
-					if !slices.Contains(indispensable, k) {
+					if !slices.Contains(requiredMembers, k) {
 						delete(o, k)
 					}
 				}
@@ -76,9 +76,9 @@ var changes = map[Garbage]func(object) object{
 		}))
 	},
 	ControlCharacters: func(frame object) object {
-		return only[object](walk(generic(frame), func(name string, v any) any {
-			if s, ok := v.(string); ok && slices.Contains(readByPeople, name) {
-				return dirt + s + dirt
+		return as[object](walk(decoded(frame), func(name string, v any) any {
+			if s, ok := v.(string); ok && slices.Contains(displayedMembers, name) {
+				return controlChars + s + controlChars
 			}
 			return v
 		}))
@@ -87,33 +87,33 @@ var changes = map[Garbage]func(object) object{
 
 var (
 	// requiredMembers are the members without which a frame, a payload or a row is useless.
-	indispensable = words(`type id ok payload event error code message nonce protocol auth scopes server bootId runId
+	requiredMembers = words(`type id ok payload event error code message nonce protocol auth scopes server bootId runId
 		status sessionKey agentId key sessionId session sessions agents messages role content text terminalReply result
 		payloads task action jobs models stream data phase state reason requestId details`)
 	// displayedMembers are the members whose text is shown to users.
-	readByPeople = words(`text content delta deltaText title label displayName derivedTitle lastMessagePreview error
+	displayedMembers = words(`text content delta deltaText title label displayName derivedTitle lastMessagePreview error
 		errorMessage summary terminalSummary name emoji`)
 )
 
 // surrogateMark stands for half a surrogate pair until the frame is encoded, because a Go
 // string can't hold one.
-const mark = "\uE000"
+const surrogateMark = "\uE000"
 
 // controlChars is a sample of control and invisible characters.
-const dirt = "\x00\a\b\x1b[31m\x7f\u0085\u200b\u202e\u2028\ufeff" + mark
+const controlChars = "\x00\a\b\x1b[31m\x7f\u0085\u200b\u202e\u2028\ufeff" + surrogateMark
 
 func loneSurrogates(data []byte) []byte {
-	return bytes.ReplaceAll(data, []byte(mark), []byte(`\ud800`))
+	return bytes.ReplaceAll(data, []byte(surrogateMark), []byte(`\ud800`))
 }
 
 // garbagePackets returns the malformed frames that follow a valid one.
-func (c *connection) litter(g Garbage) []packet {
+func (c *connection) garbagePackets(g Garbage) []packet {
 	const event = `{"type":"event","event":"tick","payload":{"ts":1}}`
 	switch g {
 	case NotJSON:
-		return texts("", "{", "not json at all", `{"type":"event","event":"tick","payload":{`, "\x00", event+event)
+		return textPackets("", "{", "not json at all", `{"type":"event","event":"tick","payload":{`, "\x00", event+event)
 	case WrongShape:
-		return texts(
+		return textPackets(
 			`[]`, `"text"`, `42`, `null`, `true`, `{}`, `[`+event+`]`, `{"type":"res"}`, `{"type":"event"}`, `{"type":7}`,
 			`{"type":"event","event":7,"payload":{}}`, `{"type":"res","id":7,"ok":"yes","payload":[]}`,
 			`{"type":"res","id":null,"ok":true}`, `{"type":"req","id":"1","method":"connect"}`, `{"type":"event","event":""}`,
@@ -125,9 +125,9 @@ func (c *connection) litter(g Garbage) []packet {
 			{kind: websocket.MessageBinary, data: []byte(`{"type":"res","id":"1","ok":true,"payload":{}}`)},
 		}
 	case InvalidUTF8:
-		return texts("{\"type\":\"event\",\"event\":\"ti\xff\xfeck\",\"payload\":{\"text\":\"\xc3\x28\"}}")
+		return textPackets("{\"type\":\"event\",\"event\":\"ti\xff\xfeck\",\"payload\":{\"text\":\"\xc3\x28\"}}")
 	case StrayAnswer:
-		return texts(
+		return textPackets(
 			`{"type":"res","id":"nobody-asked","ok":true,"payload":{"status":"ok"}}`,
 			`{"type":"res","id":"nobody-asked","ok":false,"error":{"code":"UNAVAILABLE","message":"nobody asked"}}`,
 		)
@@ -135,11 +135,11 @@ func (c *connection) litter(g Garbage) []packet {
 		var out []packet
 		for _, payload := range []string{`{"forecast":"rain"}`, `"rain"`, `null`} {
 			seq := ""
-			if c.greeted {
+			if c.helloSent {
 				c.seq++
 				seq = fmt.Sprintf(`,"seq":%d`, c.seq)
 			}
-			out = append(out, texts(`{"type":"event","event":"weather.changed","payload":`+payload+seq+`}`)...)
+			out = append(out, textPackets(`{"type":"event","event":"weather.changed","payload":`+payload+seq+`}`)...)
 		}
 		return out
 	case WrongTypes, ExtraMembers, MissingMembers, ControlCharacters:
@@ -147,16 +147,16 @@ func (c *connection) litter(g Garbage) []packet {
 	return nil
 }
 
-func texts(list ...string) []packet {
+func textPackets(list ...string) []packet {
 	out := make([]packet, len(list))
 	for i, s := range list {
-		out[i] = text([]byte(s))
+		out[i] = textPacket([]byte(s))
 	}
 	return out
 }
 
 // decoded returns a frame as a generic JSON decoder would return it.
-func generic(frame object) any {
+func decoded(frame object) any {
 	d := json.NewDecoder(bytes.NewReader(encode(frame)))
 	d.UseNumber()
 	var v any
@@ -187,9 +187,9 @@ func walk(v any, change func(name string, v any) any) any {
 }
 
 // changeMembers applies a change to the values of the given members of a frame.
-func everywhere(frame object, members ...string) func(func(string, any) any) object {
+func changeMembers(frame object, members ...string) func(func(string, any) any) object {
 	return func(change func(string, any) any) object {
-		out := only[object](generic(frame))
+		out := as[object](decoded(frame))
 		for _, k := range members {
 			if v, ok := out[k]; ok {
 				out[k] = walk(v, change)
@@ -200,7 +200,7 @@ func everywhere(frame object, members ...string) func(func(string, any) any) obj
 }
 
 // changeType returns v as a value of another type.
-func twist(_ string, v any) any {
+func changeType(_ string, v any) any {
 	switch v := v.(type) {
 	case string:
 		return len(v)
@@ -217,7 +217,7 @@ func twist(_ string, v any) any {
 }
 
 // as returns v as a T, or the zero value if it isn't one.
-func only[T any](v any) T {
+func as[T any](v any) T {
 	t, _ := v.(T)
 	return t
 }

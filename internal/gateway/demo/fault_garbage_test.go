@@ -10,8 +10,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// junk returns the received packets that are not valid frames.
-func (c *client) junk() (bad []packet) {
+// badPackets returns the received packets that are not valid frames.
+func (c *client) badPackets() (bad []packet) {
 	for _, p := range c.wire() {
 		var f struct{ Type, ID, Event string }
 		if p.kind != websocket.MessageText || !utf8.Valid(p.data) || json.Unmarshal(p.data, &f) != nil || f.Type == "" {
@@ -28,9 +28,9 @@ func TestGarble(t *testing.T) {
 		NotJSON:    func(c *client) bool { return c.has("") && c.has("{") && c.has("not json at all") },
 		WrongShape: func(c *client) bool { return c.has(`[]`) && c.has(`null`) && c.has(`{"type":"res"}`) && c.has(`42`) },
 		BinaryFrame: func(c *client) bool {
-			return len(c.junk()) == 2 && c.junk()[0].kind == websocket.MessageBinary && json.Valid(c.junk()[0].data)
+			return len(c.badPackets()) == 2 && c.badPackets()[0].kind == websocket.MessageBinary && json.Valid(c.badPackets()[0].data)
 		},
-		InvalidUTF8:  func(c *client) bool { return len(c.junk()) == 1 && !utf8.Valid(c.junk()[0].data) },
+		InvalidUTF8:  func(c *client) bool { return len(c.badPackets()) == 1 && !utf8.Valid(c.badPackets()[0].data) },
 		StrayAnswer:  func(c *client) bool { return len(c.named("nobody-asked")) == 2 },
 		UnknownEvent: func(c *client) bool { return c.event("weather.changed") != nil },
 	} {
@@ -113,20 +113,20 @@ func TestGarbleAnswers(t *testing.T) {
 		t.Errorf("extra members: %v", f)
 	}
 	f := ask(MissingMembers)
-	first := only[object](must[[]any](t, f, "payload", "agents")[0])
+	first := as[object](must[[]any](t, f, "payload", "agents")[0])
 	if first["id"] != "coo" || len(first) != 1 || f["ok"] != true {
 		t.Errorf("missing members: %v", f)
 	}
 	f = ask(ControlCharacters)
-	first = only[object](must[[]any](t, f, "payload", "agents")[0])
-	if name := only[string](first["name"]); !strings.Contains(name, "\x00") || !strings.Contains(name, "\u202e") || first["id"] != "coo" {
+	first = as[object](must[[]any](t, f, "payload", "agents")[0])
+	if name := as[string](first["name"]); !strings.Contains(name, "\x00") || !strings.Contains(name, "\u202e") || first["id"] != "coo" {
 		t.Errorf("control characters: %q", name)
 	}
 	if wire := c.wire(); !bytes.Contains(wire[len(wire)-1].data, []byte(`\ud800`)) {
 		t.Error("no half of a surrogate pair")
 	}
 	f = ask()
-	first = only[object](must[[]any](t, f, "payload", "agents")[0])
+	first = as[object](must[[]any](t, f, "payload", "agents")[0])
 	if f["x-unheard-of"] != nil || first["name"] != "COO" || first["identity"] == nil {
 		t.Errorf("healed: %v", f)
 	}

@@ -19,20 +19,20 @@ import (
 )
 
 // Each port mode answers probes and upgrades in its own way.
-func TestFront(t *testing.T) {
+func TestSetPort(t *testing.T) {
 	r := open(t, Options{})
 	c := join(t, r)
-	for door, want := range map[Door]struct {
+	for door, want := range map[PortMode]struct {
 		status int
 		body   string
 	}{
-		PageDoor:   {200, "It works!"},
-		BrokenDoor: {502, "Bad Gateway"},
-		BusyDoor:   {503, "Service Unavailable"},
-		MovedDoor:  {302, "Found"},
-		ProxyDoor:  {403, `"type":"proxy_attribution_required"`},
+		PortWebPage:      {200, "It works!"},
+		PortBadGateway:   {502, "Bad Gateway"},
+		PortUnavailable:  {503, "Service Unavailable"},
+		PortRedirect:     {302, "Found"},
+		PortProxyRefused: {403, `"type":"proxy_attribution_required"`},
 	} {
-		r.Front(door)
+		r.SetPort(door)
 		ws, resp, err := websocket.Dial(t.Context(), r.URL(), &websocket.DialOptions{HTTPClient: trusting()})
 		if err == nil {
 			_ = ws.CloseNow()
@@ -46,7 +46,7 @@ func TestFront(t *testing.T) {
 			t.Errorf("door %d answers a probe with %d", door, status)
 		}
 	}
-	r.Front(ResetDoor)
+	r.SetPort(PortReset)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.URL(), http.NoBody)
 	if err != nil {
 		t.Fatal(err)
@@ -59,15 +59,15 @@ func TestFront(t *testing.T) {
 		t.Errorf("a reset door: %v", err)
 	}
 	c.ok("health", object{}) // existing connections stay
-	r.Front(OpenDoor)
+	r.SetPort(PortNormal)
 	join(t, r)
 }
 
 // A silent port must not delay the end of the runtime, with or without TLS.
-func TestMuteDoorCloses(t *testing.T) {
+func TestSilentPortCloses(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		r := open(t, Options{TLS: secure})
-		r.Front(MuteDoor)
+		r.SetPort(PortSilent)
 		done := make(chan error, 1)
 		go func() {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.URL(), http.NoBody)
@@ -79,7 +79,7 @@ func TestMuteDoorCloses(t *testing.T) {
 			}
 			done <- err
 		}()
-		eventually(t, "somebody stands at the door", func() bool { return r.waiting.Load() == 1 })
+		eventually(t, "somebody stands at the door", func() bool { return r.heldAtPort.Load() == 1 })
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
@@ -103,7 +103,7 @@ func peer(t *testing.T, r *Runtime) *x509.Certificate {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	return only[*tls.Conn](c).ConnectionState().PeerCertificates[0]
+	return as[*tls.Conn](c).ConnectionState().PeerCertificates[0]
 }
 
 // No client can verify the certificate by name, so a client that connects has pinned it.

@@ -20,7 +20,7 @@ const (
 
 // errSessionChanged ends a request that arrived before the session's interrupted turn was
 // resumed.
-const errOvertaken = `Session %q changed while starting work. Retry. | SESSION_WORK_START_CHANGED`
+const errSessionChanged = `Session %q changed while starting work. Retry. | SESSION_WORK_START_CHANGED`
 
 // Resume makes the runtime resume interrupted turns after each following restart, with a
 // delay of after from the reopening of the port. The real gateway took 3 s. A request that
@@ -35,7 +35,7 @@ func (r *Runtime) Resume(after time.Duration) {
 
 // markInterrupted records a run that a restart interrupted, if it is to be resumed. The
 // caller must hold r.mu.
-func (r *Runtime) interrupt(q *run) {
+func (r *Runtime) markInterrupted(q *run) {
 	if r.faults.resume > 0 {
 		q.session.interrupted = q
 	}
@@ -67,15 +67,15 @@ func (r *Runtime) resume(b *boot, s *session) {
 	}
 	s.interrupted = nil
 	for _, q := range slices.Clone(s.queue) {
-		r.finish(q, outcome{kind: drained, error: fmt.Sprintf(errOvertaken, s.key)})
+		r.finish(q, outcome{kind: drained, error: fmt.Sprintf(errSessionChanged, s.key)})
 	}
 	q := &run{
 		boot: b, session: s, agent: old.agent, id: uuid.NewString(), message: old.message, resumes: true,
 		taskID: uuid.NewString(), createdAt: r.now(),
 	}
-	b.remember(q, r.clock())
+	b.store(q, r.clock())
 	s.active = q
-	r.tellAccepted(q, false)
+	r.emitAccepted(q, false)
 	r.begin(q)
 }
 
@@ -85,8 +85,8 @@ func (q *run) question() message {
 	if q.resumes {
 		m.text, m.source = recoveryText, recoveryTool
 	}
-	if q.polls {
-		m.text, m.source, m.hidden = pollText, pollTool, true
+	if q.heartbeat {
+		m.text, m.source, m.hidden = heartbeatText, heartbeatTool, true
 	}
 	return m
 }

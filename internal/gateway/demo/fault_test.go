@@ -206,13 +206,13 @@ func TestRestart(t *testing.T) {
 // retryable.
 func TestDraining(t *testing.T) {
 	r := &Runtime{}
-	r.methods = r.table()
+	r.methods = r.methodTable()
 	c := call{conn: &connection{boot: &boot{draining: true}, scopes: []string{scopeRead}}}
 	want := &failure{
 		Code: "UNAVAILABLE", Message: "sessions.list unavailable during gateway restart", Retryable: true, RetryAfterMs: 1000,
 		Details: object{"method": "sessions.list", "reason": "gateway-restarting", "phase": "accepting"},
 	}
-	if diff := cmp.Diff(want, r.allow(c, "sessions.list")); diff != "" {
+	if diff := cmp.Diff(want, r.checkAllowed(c, "sessions.list")); diff != "" {
 		t.Errorf("(-recorded +got):\n%s", diff)
 	}
 }
@@ -349,7 +349,7 @@ func TestOptions(t *testing.T) {
 }
 
 // Concurrent clients, faults and runs must not race.
-func TestTurmoil(t *testing.T) {
+func TestConcurrency(t *testing.T) {
 	r := open(t, Options{Pace: time.Millisecond})
 	type asked struct {
 		c  *client
@@ -383,7 +383,7 @@ func TestBacklog(t *testing.T) {
 	defer theirs.Close()
 	c := &connection{socket: ours, stop: func() {}, queue: outbox{wake: make(chan struct{}, 1)}}
 	for range maxBuffered / (10 << 20) {
-		c.post(text(make([]byte, 10<<20)))
+		c.enqueue(textPacket(make([]byte, 10<<20)))
 	}
 	if err := theirs.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
 		t.Fatal(err)
@@ -394,7 +394,7 @@ func TestBacklog(t *testing.T) {
 	if err := theirs.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
-	c.post(text([]byte("one more")))
+	c.enqueue(textPacket([]byte("one more")))
 	if _, err := theirs.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("past the limit: %v, want the end", err)
 	}

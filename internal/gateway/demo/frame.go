@@ -78,7 +78,7 @@ func (p params) read(name, at string, raw json.RawMessage, v any) *failure {
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return invalid("invalid %s params: at %s/%s: must be %s", name, at, p.spell(wrong.Field), jsonType(wrong.Type.Kind().String()))
+			return invalid("invalid %s params: at %s/%s: must be %s", name, at, p.jsonName(wrong.Field), jsonType(wrong.Type.Kind().String()))
 		}
 		return invalid("invalid %s params: %smust be object", name, where)
 	}
@@ -86,7 +86,7 @@ func (p params) read(name, at string, raw json.RawMessage, v any) *failure {
 }
 
 // checkRange refuses a number outside a range, with the gateway's error.
-func within(method, member string, v, least, most int) *failure {
+func checkRange(method, member string, v, least, most int) *failure {
 	switch {
 	case v < least:
 		return invalid("invalid %s params: at /%s: must be >= %d", method, member, least)
@@ -97,7 +97,7 @@ func within(method, member string, v, least, most int) *failure {
 }
 
 // jsonName returns the JSON name of a struct field.
-func (p params) spell(field string) string {
+func (p params) jsonName(field string) string {
 	for _, k := range slices.Concat(p.required, p.optional) {
 		if strings.EqualFold(k, field) {
 			return k

@@ -63,7 +63,7 @@ func (r *Runtime) connect(c *connection, req request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if req.Type != "req" || req.Method != methodConnect {
-		c.turnAway(req.ID, invalid("invalid handshake: first request must be connect"), websocket.StatusPolicyViolation)
+		c.refuseConnect(req.ID, invalid("invalid handshake: first request must be connect"), websocket.StatusPolicyViolation)
 		return
 	}
 	r.calls[methodConnect]++
@@ -71,24 +71,24 @@ func (r *Runtime) connect(c *connection, req request) {
 	case c.boot.draining:
 		return // the close is already queued
 	case r.starting:
-		c.turnAway(req.ID, notYet(), websocket.StatusTryAgainLater)
+		c.refuseConnect(req.ID, notReady(), websocket.StatusTryAgainLater)
 		return
 	}
 	in, client, f, code := r.check(c, req.Params)
 	if f != nil {
-		c.turnAway(req.ID, f, code)
+		c.refuseConnect(req.ID, f, code)
 		return
 	}
 	how, f := r.authenticate(c, in, client)
 	if f != nil {
-		c.turnAway(req.ID, f, code)
+		c.refuseConnect(req.ID, f, code)
 		return
 	}
-	if r.faults.barred != nil && r.faults.barred(in.Scopes) {
-		c.turnAway(req.ID, notYet(), websocket.StatusTryAgainLater)
+	if r.faults.refused != nil && r.faults.refused(in.Scopes) {
+		c.refuseConnect(req.ID, notReady(), websocket.StatusTryAgainLater)
 		return
 	}
-	c.ready, c.clientID, c.shared = true, client.ID, how.method == byToken
+	c.ready, c.clientID, c.shared = true, client.ID, how.method == authToken
 	c.scopes = []string{}
 	// On a loopback socket the gateway grants scopes to two kinds of clients without a
 	// device. Other clients connect without scopes.
@@ -102,7 +102,7 @@ func (r *Runtime) connect(c *connection, req request) {
 }
 
 // notReady returns the refusal of a starting gateway.
-func notYet() *failure {
+func notReady() *failure {
 	return &failure{
 		Code: "UNAVAILABLE", Message: "gateway starting; retry shortly", Retryable: true, RetryAfterMs: 500,
 		Details: object{"reason": "startup-sidecars"},
@@ -111,7 +111,7 @@ func notYet() *failure {
 
 // refuseConnect refuses a connect request and closes the connection with a short form of
 // the error.
-func (c *connection) turnAway(id string, f *failure, code websocket.StatusCode) {
+func (c *connection) refuseConnect(id string, f *failure, code websocket.StatusCode) {
 	reason := cmp.Or(f.Reason, f.Message)
 	switch code {
 	case websocket.StatusTryAgainLater:
@@ -135,14 +135,14 @@ func (r *Runtime) check(c *connection, raw json.RawMessage) (in connectRequest, 
 	if f = clientParams.read("connect", "/client", in.Client, &client); f != nil {
 		return in, client, f, code
 	}
-	if f = listed(client); f != nil {
+	if f = checkClientLists(client); f != nil {
 		return in, client, f, code
 	}
-	if in.MinProtocol > r.speaks() || in.MaxProtocol < r.speaks() {
+	if in.MinProtocol > r.protocolVersion() || in.MaxProtocol < r.protocolVersion() {
 		f = invalid("protocol mismatch")
 		f.Details = object{
 			"code": "PROTOCOL_MISMATCH", "clientMinProtocol": in.MinProtocol, "clientMaxProtocol": in.MaxProtocol,
-			"expectedProtocol": r.speaks(), "minimumProbeProtocol": 3,
+			"expectedProtocol": r.protocolVersion(), "minimumProbeProtocol": 3,
 		}
 		return in, client, f, websocket.StatusProtocolError
 	}
@@ -158,7 +158,7 @@ func (r *Runtime) check(c *connection, raw json.RawMessage) (in connectRequest, 
 }
 
 // checkClientLists refuses clients that are not on the gateway's lists.
-func listed(client clientInfo) *failure {
+func checkClientLists(client clientInfo) *failure {
 	const refusal = "invalid connect params: at /client/%s: must be equal to one of the allowed values"
 	if !slices.Contains(clientIDs, client.ID) {
 		return invalid(refusal, "id")
@@ -171,37 +171,37 @@ func listed(client clientInfo) *failure {
 
 // The authentication methods, as hello-ok names them.
 const (
-	byToken  = "token"
-	byDevice = "device-token"
+	authToken       = "token"
+	authDeviceToken = "device-token"
 )
 
 // authResult is how a client authenticated.
-type entry struct {
+type authResult struct {
 	method string
 	device *pairedDevice // nil if the client is not paired
 }
 
 // authenticate checks the device, the token and the pairing. The caller must hold r.mu.
-func (r *Runtime) authenticate(c *connection, in connectRequest, client clientInfo) (entry, *failure) {
+func (r *Runtime) authenticate(c *connection, in connectRequest, client clientInfo) (authResult, *failure) {
 	auth, f := readCredentials(in.Auth)
 	if f != nil {
-		return entry{}, f
+		return authResult{}, f
 	}
 	if f := r.lockedOut(); f != nil {
-		return entry{}, f
+		return authResult{}, f
 	}
 	d, f := r.readDevice(c, in, client, auth)
 	if f != nil {
-		return entry{}, f
+		return authResult{}, f
 	}
 	var known *pairedDevice
-	how := entry{method: byToken}
+	how := authResult{method: authToken}
 	switch token := cmp.Or(auth.DeviceToken, auth.Token); {
 	case sameSecret(auth.Token, r.token):
 		known, f = r.admitDevice(d, in, client)
 	case auth.DeviceToken != "" || r.isDeviceToken(d, auth.Token):
-		how.method = byDevice
-		known, f = r.byDeviceToken(d, token, in)
+		how.method = authDeviceToken
+		known, f = r.admitDeviceToken(d, token, in)
 	default:
 		f = wrongToken(auth.Token, d != nil)
 	}

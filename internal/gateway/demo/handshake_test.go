@@ -36,7 +36,7 @@ func TestConnect(t *testing.T) {
 
 // without returns a copy of o without the given members.
 func without(o object, keys ...string) object {
-	c := with(o, nil)
+	c := merge(o, nil)
 	for _, k := range keys {
 		delete(c, k)
 	}

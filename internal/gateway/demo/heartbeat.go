@@ -8,15 +8,15 @@ import (
 
 // The texts of a heartbeat run.
 const (
-	pollText   = "[OpenClaw heartbeat poll]"
-	pollTool   = "heartbeat"
-	pollAnswer = "HEARTBEAT_OK"
+	heartbeatText   = "[OpenClaw heartbeat poll]"
+	heartbeatTool   = "heartbeat"
+	heartbeatAnswer = "HEARTBEAT_OK"
 )
 
 // Heartbeat wakes an agent in its main session, as the gateway's timer does. The agent
 // finds nothing to do. chat.history omits the question and the answer; sessions.get has
 // both, and the totals include their usage.
-func (r *Runtime) Poll(agentID string) (runID string, err error) {
+func (r *Runtime) Heartbeat(agentID string) (runID string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a, ok := r.agent(agentID)
@@ -24,14 +24,14 @@ func (r *Runtime) Poll(agentID string) (runID string, err error) {
 		return "", fmt.Errorf("demo: no agent %q is running", agentID)
 	}
 	s, made := r.sessionOf("agent:"+a.ID+":main", a)
-	q := &run{boot: r.boot, session: s, agent: a, id: uuid.NewString(), message: pollText, polls: true, taskID: uuid.NewString(), createdAt: r.now()}
+	q := &run{boot: r.boot, session: s, agent: a, id: uuid.NewString(), message: heartbeatText, heartbeat: true, taskID: uuid.NewString(), createdAt: r.now()}
 	r.enqueue(q, made)
 	return q.id, nil
 }
 
 // handleSessionsGet returns the newest rows of a transcript, including those that
 // chat.history omits.
-func (r *Runtime) handleKept(c call) (any, *failure) {
+func (r *Runtime) handleSessionsGet(c call) (any, *failure) {
 	in := struct {
 		Key   string
 		Limit int

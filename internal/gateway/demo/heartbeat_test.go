@@ -12,7 +12,7 @@ import (
 
 // Heartbeat runs are hidden from users but cost tokens, so a client that tracks usage must
 // find them.
-func TestPoll(t *testing.T) {
+func TestHeartbeat(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r)
 	works(t, c, "run-1")
@@ -20,7 +20,7 @@ func TestPoll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runID, err := r.Poll("cto")
+	runID, err := r.Heartbeat("cto")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,11 +44,11 @@ func TestPoll(t *testing.T) {
 	if none, err := c.Kept(t.Context(), "agent:cto:nobody", 10); err != nil || len(none) != 0 {
 		t.Errorf("of no session there are %d rows, %v", len(none), err)
 	}
-	r.Without("sessions.get")
+	r.RemoveMethods("sessions.get")
 	if _, err := c.Kept(t.Context(), "agent:cto:main", 1); !errors.Is(err, gateway.ErrRefused) || !slices.Contains(lacks(c), "sessions.get") {
 		t.Errorf("without the method: %v, lacks %v", err, lacks(c))
 	}
-	if _, err := r.Poll("nobody"); err == nil {
+	if _, err := r.Heartbeat("nobody"); err == nil {
 		t.Error("an agent that does not exist was woken")
 	}
 }

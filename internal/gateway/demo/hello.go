@@ -13,10 +13,10 @@ func (r *Runtime) hello(c *connection, auth object) object {
 	b := c.boot
 	// Hidden methods, such as sessions.usage, are served but not listed, as on the gateway.
 	served := slices.DeleteFunc(slices.Sorted(maps.Keys(r.methods)), func(m string) bool {
-		return r.methods[m].hidden || slices.Contains(r.faults.without, m)
+		return r.methods[m].hidden || slices.Contains(r.faults.removed, m)
 	})
 	return object{
-		"type": "hello-ok", "protocol": r.speaks(),
+		"type": "hello-ok", "protocol": r.protocolVersion(),
 		"server": object{
 			"version": Version, "buildId": buildID, "bootId": b.id,
 			"controlUiBuildSource": "bundled", "connId": c.id,

@@ -11,7 +11,7 @@ import (
 // handler serves the port: health probes, and WebSocket upgrades on any path.
 func (r *Runtime) handler(b *boot) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if r.stopsAt(b, w, req) {
+		if r.answeredAtPort(b, w, req) {
 			return
 		}
 		if strings.EqualFold(req.Header.Get("Upgrade"), "websocket") {

@@ -27,7 +27,7 @@ type method struct {
 }
 
 // methodTable returns the methods that the runtime serves.
-func (r *Runtime) table() map[string]method {
+func (r *Runtime) methodTable() map[string]method {
 	return map[string]method{
 		"health":             {serve: r.handleHealth},
 		"status":             {scope: scopeRead, serve: func(c call) (any, *failure) { return r.status(c.conn.boot), nil }},
@@ -43,17 +43,17 @@ func (r *Runtime) table() map[string]method {
 		"sessions.list":      {scope: scopeRead, serve: r.handleSessions},
 		"sessions.describe":  {scope: scopeRead, serve: r.handleDescribe},
 		"sessions.subscribe": {scope: scopeRead, serve: r.handleSubscribe},
-		"sessions.get":       {scope: scopeRead, hidden: true, serve: r.handleKept},
+		"sessions.get":       {scope: scopeRead, hidden: true, serve: r.handleSessionsGet},
 		"sessions.usage":     {scope: scopeRead, hidden: true, serve: r.handleUsage},
 		"models.list":        {scope: scopeRead, serve: r.handleModels},
 		"cron.status":        {scope: scopeRead, serve: r.handleCronStatus},
 		"cron.list":          {scope: scopeRead, serve: r.handleCronList},
 		"cron.get":           {scope: scopeRead, serve: r.handleCronGet},
 		"cron.runs":          {scope: scopeRead, serve: r.handleCronRuns},
-		"cron.add":           {scope: scopeAdmin, serve: r.control(r.handleCronAdd)},
-		"cron.update":        {scope: scopeAdmin, serve: r.control(r.handleCronUpdate)},
-		"cron.remove":        {scope: scopeAdmin, serve: r.control(r.handleCronRemove)},
-		"cron.run":           {scope: scopeAdmin, serve: r.control(r.handleCronRun)},
+		"cron.add":           {scope: scopeAdmin, serve: r.rateLimited(r.handleCronAdd)},
+		"cron.update":        {scope: scopeAdmin, serve: r.rateLimited(r.handleCronUpdate)},
+		"cron.remove":        {scope: scopeAdmin, serve: r.rateLimited(r.handleCronRemove)},
+		"cron.run":           {scope: scopeAdmin, serve: r.rateLimited(r.handleCronRun)},
 		"system-presence":    {scope: scopeRead, serve: func(call) (any, *failure) { return r.presence(), nil }},
 	}
 }
@@ -67,7 +67,7 @@ func (r *Runtime) serve(conn *connection, req request) {
 	}
 	r.calls[req.Method]++
 	c := call{conn: conn, id: req.ID, method: req.Method, params: req.Params}
-	f := r.allow(c, req.Method)
+	f := r.checkAllowed(c, req.Method)
 	var payload any
 	if f == nil {
 		payload, f = r.methods[req.Method].serve(c)
@@ -81,19 +81,19 @@ func (r *Runtime) serve(conn *connection, req request) {
 }
 
 // checkAllowed returns why a call is refused, or nil.
-func (r *Runtime) allow(c call, name string) *failure {
+func (r *Runtime) checkAllowed(c call, name string) *failure {
 	m, known := r.methods[name]
 	switch {
 	case name == methodConnect:
 		return invalid("connect is only valid as the first request")
-	case !known, slices.Contains(r.faults.without, name):
+	case !known, slices.Contains(r.faults.removed, name):
 		return invalid("unknown method: %s", name)
 	case c.conn.boot.draining:
 		return &failure{
 			Code: "UNAVAILABLE", Message: name + " unavailable during gateway restart", Retryable: true, RetryAfterMs: 1000,
 			Details: object{"method": name, "reason": "gateway-restarting", "phase": "accepting"},
 		}
-	case !c.conn.may(m.scope):
+	case !c.conn.hasScope(m.scope):
 		return missing(m.scope)
 	}
 	return nil
@@ -110,7 +110,7 @@ func (r *Runtime) handleHealth(c call) (any, *failure) {
 	if f := (params{optional: words("probe")}).read("health", "", c.params, &struct{}{}); f != nil {
 		return nil, f
 	}
-	return with(r.health(), object{"modelRuntime": object{"degraded": false, "pendingAgents": []string{}}}), nil
+	return merge(r.health(), object{"modelRuntime": object{"degraded": false, "pendingAgents": []string{}}}), nil
 }
 
 func (r *Runtime) handleAgents(c call) (any, *failure) {
@@ -172,7 +172,7 @@ func (r *Runtime) handleSessions(c call) (any, *failure) {
 	if f := sessionsParams.read("sessions.list", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := cmp.Or(within("sessions.list", "limit", in.Limit, 1, math.MaxInt), within("sessions.list", "offset", in.Offset, 0, math.MaxInt)); f != nil {
+	if f := cmp.Or(checkRange("sessions.list", "limit", in.Limit, 1, math.MaxInt), checkRange("sessions.list", "offset", in.Offset, 0, math.MaxInt)); f != nil {
 		return nil, f
 	}
 	all := slices.DeleteFunc(r.latest(in.AgentID), func(s *session) bool {

@@ -15,7 +15,7 @@ import (
 const eventChallenge = "connect.challenge"
 
 // outFrame is a frame to send.
-type letter struct {
+type outFrame struct {
 	name   string // of the event, or of the method that it answers
 	answer bool   // answers a request
 	frame  object
@@ -28,7 +28,7 @@ type packet struct {
 	torn bool // send only half of it, then reset the connection
 }
 
-func text(data []byte) packet { return packet{kind: websocket.MessageText, data: data} }
+func textPacket(data []byte) packet { return packet{kind: websocket.MessageText, data: data} }
 
 // outbox is the queue of packets for a client.
 type outbox struct {
@@ -40,27 +40,27 @@ type outbox struct {
 }
 
 // send sends a frame, subject to the faults. The caller must hold the runtime's lock.
-func (c *connection) send(l letter) {
-	if c.runtime.faults.wire.calm() {
-		c.leave(l, text(encode(l.frame)))
+func (c *connection) send(l outFrame) {
+	if c.runtime.faults.frames.none() {
+		c.queueFrame(l, textPacket(encode(l.frame)))
 		return
 	}
-	c.bend(l)
+	c.applyFaults(l)
 }
 
 // queueFrame queues a frame as the given packets.
-func (c *connection) leave(l letter, packets ...packet) {
+func (c *connection) queueFrame(l outFrame, packets ...packet) {
 	for _, p := range packets {
-		c.post(p)
+		c.enqueue(p)
 	}
 	if l.name == methodConnect {
-		c.greeted = c.ready
+		c.helloSent = c.ready
 	}
 }
 
 // event sends an event. The caller must hold the runtime's lock.
 func (c *connection) event(name string, payload, stateVersion any) {
-	if c.runtime.faults.wire.hushed {
+	if c.runtime.faults.frames.muted {
 		return
 	}
 	c.seq++
@@ -68,7 +68,7 @@ func (c *connection) event(name string, payload, stateVersion any) {
 	if stateVersion != nil {
 		frame["stateVersion"] = stateVersion
 	}
-	c.send(letter{name: name, frame: frame})
+	c.send(outFrame{name: name, frame: frame})
 }
 
 // reply answers a request with a payload; refuse answers it with an error.
@@ -81,11 +81,11 @@ func (c call) refuse(f *failure) {
 }
 
 func (c call) send(frame object) {
-	c.conn.send(letter{name: c.method, answer: true, frame: frame})
+	c.conn.send(outFrame{name: c.method, answer: true, frame: frame})
 }
 
 // enqueue queues a packet. A client that is too far behind is disconnected.
-func (c *connection) post(p packet) {
+func (c *connection) enqueue(p packet) {
 	q := &c.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -96,7 +96,7 @@ func (c *connection) post(p packet) {
 	if q.bytes > maxBuffered {
 		c.cut()
 	}
-	q.nudge()
+	q.signal()
 }
 
 // close queues a close frame, behind the frames already queued.
@@ -107,7 +107,7 @@ func (c *connection) close(code websocket.StatusCode, reason string) {
 	if q.closing == nil {
 		q.closing = &websocket.CloseError{Code: code, Reason: reason}
 	}
-	q.nudge()
+	q.signal()
 }
 
 // cut closes the TCP connection without a close frame.
@@ -129,7 +129,7 @@ func (q *outbox) take() (p packet, closing *websocket.CloseError, more bool) {
 	return p, nil, true
 }
 
-func (q *outbox) nudge() {
+func (q *outbox) signal() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
@@ -139,7 +139,7 @@ func (q *outbox) nudge() {
 // write sends the queued packets in order until the connection ends, and then closes it if
 // a close is queued.
 func (c *connection) write(ctx context.Context) {
-	for c.runtime.thaw(ctx) == nil {
+	for c.runtime.waitUnfrozen(ctx) == nil {
 		p, closing, more := c.queue.take()
 		switch {
 		case closing != nil:
@@ -168,7 +168,7 @@ func (c *connection) write(ctx context.Context) {
 
 // ping sends pings, and disconnects a peer that doesn't answer one in time.
 func (c *connection) ping(ctx context.Context) {
-	for sleep(ctx, c.runtime.timing.ping) == nil && c.runtime.thaw(ctx) == nil {
+	for sleep(ctx, c.runtime.timing.ping) == nil && c.runtime.waitUnfrozen(ctx) == nil {
 		patience, cancel := context.WithTimeout(ctx, c.runtime.timing.pong)
 		err := c.ws.Ping(patience)
 		cancel()

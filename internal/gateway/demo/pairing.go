@@ -72,7 +72,7 @@ func (r *Runtime) Approve(requestID string) bool {
 	q := p.pending[i]
 	p.pending = slices.Delete(p.pending, i, i+1)
 	r.pair(q.DeviceID, q.PublicKey, q.Scopes)
-	r.tell(audience{scope: scopePairing}, "device.pair.resolved", object{
+	r.broadcast(audience{scope: scopePairing}, "device.pair.resolved", object{
 		"requestId": q.ID, "deviceId": q.DeviceID, "decision": "approved", "ts": r.now(),
 	}, nil)
 	return true
@@ -136,7 +136,7 @@ func (r *Runtime) admitDevice(d *device, in connectRequest, client clientInfo) (
 	switch {
 	case d == nil && r.pairings.required:
 		return nil, identityRequired()
-	case d == nil || client.service() && !r.pairings.required:
+	case d == nil || client.isBackend() && !r.pairings.required:
 		return nil, nil
 	}
 	known := r.pairings.paired[d.ID]
@@ -146,12 +146,12 @@ func (r *Runtime) admitDevice(d *device, in connectRequest, client clientInfo) (
 	case !r.pairings.required:
 		return r.pair(d.ID, d.PublicKey, in.Scopes), nil
 	}
-	return nil, r.askForPairing(d, known, in, client)
+	return nil, r.requestPairing(d, known, in, client)
 }
 
 // requestPairing adds a pairing request for the device, unless the same one exists, and
 // returns the refusal.
-func (r *Runtime) askForPairing(d *device, known *pairedDevice, in connectRequest, client clientInfo) *failure {
+func (r *Runtime) requestPairing(d *device, known *pairedDevice, in connectRequest, client clientInfo) *failure {
 	p := &r.pairings
 	i := slices.IndexFunc(p.pending, func(q PairingRequest) bool { return q.DeviceID == d.ID })
 	if i >= 0 && !slices.Equal(p.pending[i].Scopes, in.Scopes) {
@@ -165,7 +165,7 @@ func (r *Runtime) askForPairing(d *device, known *pairedDevice, in connectReques
 		})
 		i = len(p.pending) - 1
 		q := p.pending[i]
-		r.tell(audience{scope: scopePairing}, "device.pair.requested", object{
+		r.broadcast(audience{scope: scopePairing}, "device.pair.requested", object{
 			"requestId": q.ID, "deviceId": d.ID, "publicKey": d.PublicKey, "displayName": client.DisplayName,
 			"platform": client.Platform, "clientId": client.ID, "clientMode": client.Mode, "role": operator,
 			"roles": []string{operator}, "scopes": q.Scopes, "silent": false, "isRepair": false, "ts": r.now(),
@@ -178,7 +178,7 @@ func (r *Runtime) askForPairing(d *device, known *pairedDevice, in connectReques
 	}}
 	if known != nil {
 		f.Message = "pairing required: device is asking for more scopes than currently approved"
-		f.Details = with(f.Details, object{
+		f.Details = merge(f.Details, object{
 			"reason": "scope-upgrade", "remediationHint": "Review the requested scopes, then approve the pending upgrade.",
 			"approvedRoles": []string{operator}, "approvedScopes": known.scopes,
 		})
@@ -188,7 +188,7 @@ func (r *Runtime) askForPairing(d *device, known *pairedDevice, in connectReques
 }
 
 // admitDeviceToken checks a client that used a device token. The caller must hold r.mu.
-func (r *Runtime) byDeviceToken(d *device, token string, in connectRequest) (*pairedDevice, *failure) {
+func (r *Runtime) admitDeviceToken(d *device, token string, in connectRequest) (*pairedDevice, *failure) {
 	if d == nil {
 		return nil, identityRequired()
 	}
@@ -234,7 +234,7 @@ func (d *pairedDevice) auth(method string, scopes []string) object {
 
 // isBackend reports whether the client is a backend service, which the gateway trusts on
 // its own host.
-func (c clientInfo) service() bool { return c.ID == "gateway-client" && c.Mode == "backend" }
+func (c clientInfo) isBackend() bool { return c.ID == "gateway-client" && c.Mode == "backend" }
 
 // trusted reports whether the client gets scopes without a device.
-func (c clientInfo) trusted() bool { return c.service() || c.ID == "cli" && c.Mode == "cli" }
+func (c clientInfo) trusted() bool { return c.isBackend() || c.ID == "cli" && c.Mode == "cli" }

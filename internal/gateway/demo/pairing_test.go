@@ -90,7 +90,7 @@ func (m *machine) refused(c *client, recorded string) object {
 func (m *machine) sameBut(what string, want, got any, except ...string) {
 	m.t.Helper()
 	clean := func(v any) any {
-		o := with(only[object](v), nil)
+		o := merge(as[object](v), nil)
 		if d, ok := o["details"].(object); ok {
 			o["details"] = without(d, except...)
 		}
@@ -178,7 +178,7 @@ func TestPairing(t *testing.T) {
 func TestPairingWithoutDevice(t *testing.T) {
 	r := open(t, Options{})
 	r.RequirePairing(true)
-	got, _ := turned(t, r, hello(nil))
+	got, _ := refusedConnect(t, r, hello(nil))
 	if code := dig[string](got, "details", "code"); code != "DEVICE_IDENTITY_REQUIRED" || got["code"] != "NOT_PAIRED" {
 		t.Errorf("refused with %v", got)
 	}
@@ -186,7 +186,7 @@ func TestPairingWithoutDevice(t *testing.T) {
 	m.connect(shared, read, nil)
 	r.Approve(r.Pending()[0].ID)
 	own := must[string](t, m.connect(shared, read, nil).first(), "payload", "auth", "deviceToken")
-	got, _ = turned(t, r, hello(func(p object) { p["auth"] = object{"deviceToken": own} }))
+	got, _ = refusedConnect(t, r, hello(func(p object) { p["auth"] = object{"deviceToken": own} }))
 	if code := dig[string](got, "details", "code"); code != "DEVICE_IDENTITY_REQUIRED" {
 		t.Errorf("refused with %v", got)
 	}
@@ -220,7 +220,7 @@ func TestDeviceRefusals(t *testing.T) {
 	stale := func(by time.Duration) func(object) {
 		return func(p object) {
 			d := must[object](t, p, "device")
-			d["signedAt"] = only[int64](d["signedAt"]) + by.Milliseconds()
+			d["signedAt"] = as[int64](d["signedAt"]) + by.Milliseconds()
 		}
 	}
 	for _, c := range []struct {
@@ -261,7 +261,7 @@ func TestSignatureClock(t *testing.T) {
 	c := dial(t, r, nil)
 	nonce := must[string](t, c.event("connect.challenge"), "payload", "nonce")
 	d := device{ID: m.id(), PublicKey: base64.RawURLEncoding.EncodeToString(m.public()), Nonce: nonce, SignedAt: time.Now().UnixMilli()}
-	payload := d.payloads(connectRequest{Role: operator, Scopes: read}, clientInfo{ID: "gateway-client", Mode: "backend", Platform: "linux"}, credentials{Token: token})[0]
+	payload := d.signedPayloads(connectRequest{Role: operator, Scopes: read}, clientInfo{ID: "gateway-client", Mode: "backend", Platform: "linux"}, credentials{Token: token})[0]
 	got := c.call("connect", hello(func(p object) {
 		p["scopes"] = read
 		p["device"] = object{
@@ -292,7 +292,7 @@ func TestSignature(t *testing.T) {
 	d := device{ID: v.DeviceID, PublicKey: v.PublicKey, Nonce: in.Nonce, SignedAt: in.SignedAt}
 	request := connectRequest{Role: in.Role, Scopes: in.Scopes}
 	client := clientInfo{ID: in.ClientID, Mode: in.ClientMode, Platform: in.Platform, DeviceFamily: in.DeviceFamily}
-	if diff := cmp.Diff([]string{v.V3.Payload, v.V2.Payload}, d.payloads(request, client, credentials{Token: in.Token})); diff != "" {
+	if diff := cmp.Diff([]string{v.V3.Payload, v.V2.Payload}, d.signedPayloads(request, client, credentials{Token: in.Token})); diff != "" {
 		t.Errorf("payloads (-recorded +got):\n%s", diff)
 	}
 	r := &Runtime{faults: newFaults()}

@@ -35,7 +35,7 @@ type Span struct {
 
 // contains reports whether a run that starts at a time and takes at most the given duration
 // is in the span.
-func (s Span) holds(at time.Time, most time.Duration) bool {
+func (s Span) contains(at time.Time, most time.Duration) bool {
 	return !at.Before(s.From) && !at.Add(most).After(s.Until)
 }
 
@@ -45,24 +45,24 @@ type Work struct{ AgentID, Key, Title string }
 // SeedPast adds a past to the runtime: sessions with work, and timed jobs with runs. In the
 // first span, some jobs ran late, were missed, or failed. It emits no events: call it
 // before clients connect, with a clock not before the end of the last span.
-func (r *Runtime) Remember(p Past) error {
+func (r *Runtime) SeedPast(p Past) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for n, s := range p.Spans {
 		for day := s.From.UTC().Truncate(24 * time.Hour); day.Before(s.Until); day = day.AddDate(0, 0, 1) {
 			if !day.Before(p.Since) {
-				r.rememberDay(day, s, p.Work)
+				r.seedDay(day, s, p.Work)
 			}
 		}
 		if n > 0 {
 			s.From = p.Spans[n-1].Until // the end of the previous span is already seeded
 		}
 		if s.Until.After(p.Since) {
-			r.rememberLast(s, p.Work)
+			r.seedLastHour(s, p.Work)
 		}
 	}
-	for _, h := range habits() {
-		if err := r.rememberJob(h, p); err != nil {
+	for _, h := range pastJobs() {
+		if err := r.seedJob(h, p); err != nil {
 			return err
 		}
 	}
@@ -70,16 +70,16 @@ func (r *Runtime) Remember(p Past) error {
 		ms, _ := entry["ts"].(int64) // every entry has one
 		return ms
 	}
-	slices.SortStableFunc(r.ran, func(a, b object) int { return cmp.Compare(ended(a), ended(b)) })
+	slices.SortStableFunc(r.jobHistory, func(a, b object) int { return cmp.Compare(ended(a), ended(b)) })
 	return nil
 }
 
 // maxRunDuration is longer than any seeded run.
-const longRun = 5 * time.Minute
+const maxRunDuration = 5 * time.Minute
 
 // seedDay adds a day's work that is in the span, between 7 a.m. and 8 p.m. UTC, with little
 // on weekends. The caller must hold r.mu.
-func (r *Runtime) rememberDay(day time.Time, s Span, work []Work) {
+func (r *Runtime) seedDay(day time.Time, s Span, work []Work) {
 	date := day.Format("0102")
 	often := int64(9) // out of 10
 	if d := day.Weekday(); d == time.Saturday || d == time.Sunday {
@@ -88,19 +88,19 @@ func (r *Runtime) rememberDay(day time.Time, s Span, work []Work) {
 	for _, place := range threads() {
 		e := place[0]
 		key := place.key() + "-" + date
-		if chance(10, key, "held") >= often {
+		if pseudoRandom(10, key, "held") >= often {
 			continue
 		}
-		r.rememberThread(key, day.Add(7*time.Hour+time.Duration(chance(11*3600, key))*time.Second), s, e.place == sub, place)
+		r.seedThread(key, day.Add(7*time.Hour+time.Duration(pseudoRandom(11*3600, key))*time.Second), s, e.place == subAgentPlace, place)
 	}
 	for _, w := range work {
 		for _, half := range []string{date, date + "-2"} { // morning and afternoon
-			at := day.Add(7*time.Hour + time.Duration(chance(3*3600, w.Key, half))*time.Second)
+			at := day.Add(7*time.Hour + time.Duration(pseudoRandom(3*3600, w.Key, half))*time.Second)
 			if half != date {
 				at = at.Add(6 * time.Hour)
 			}
-			if chance(10, w.Key, half) < often {
-				r.rememberThread(w.session(half), at, s, false, w.thread(half))
+			if pseudoRandom(10, w.Key, half) < often {
+				r.seedThread(w.session(half), at, s, false, w.thread(half))
 			}
 		}
 	}
@@ -108,30 +108,30 @@ func (r *Runtime) rememberDay(day time.Time, s Span, work []Work) {
 
 // seedLastHour adds work in the last hour of a span, so that recent activity exists at any
 // time of day. The caller must hold r.mu.
-func (r *Runtime) rememberLast(s Span, work []Work) {
+func (r *Runtime) seedLastHour(s Span, work []Work) {
 	id := s.Until.UTC().Format("0102-150405")
 	all := threads()
 	for n, before := range []time.Duration{52 * time.Minute, 33 * time.Minute, 19 * time.Minute, 8 * time.Minute} {
 		// A quarter of the list apart, so that each belongs to a different agent.
-		place := all[(int(chance(uint32(len(all)), id))+n*len(all)/4)%len(all)]
-		r.rememberThread(place.key()+"-"+id, s.Until.Add(-before), s, place[0].place == sub, place[:1])
+		place := all[(int(pseudoRandom(uint32(len(all)), id))+n*len(all)/4)%len(all)]
+		r.seedThread(place.key()+"-"+id, s.Until.Add(-before), s, place[0].place == subAgentPlace, place[:1])
 	}
 	if len(work) > 0 {
-		w := work[chance(uint32(len(work)), id)]
-		r.rememberThread(w.session(id), s.Until.Add(-14*time.Minute), s, false, w.thread(id)[:1])
+		w := work[pseudoRandom(uint32(len(work)), id)]
+		r.seedThread(w.session(id), s.Until.Add(-14*time.Minute), s, false, w.thread(id)[:1])
 	}
 }
 
 // thread is a sequence of scenarios in one session.
-type thread []episode
+type thread []scenario
 
 // threads groups the scenarios by session. Each sub-agent scenario is a thread of its own.
 func threads() []thread {
 	var all []thread
 	place := map[string]int{}
-	for _, e := range episodes() {
+	for _, e := range allScenarios() {
 		key := e.agent + ":" + e.place
-		if i, ok := place[key]; ok && e.place != sub {
+		if i, ok := place[key]; ok && e.place != subAgentPlace {
 			all[i] = append(all[i], e)
 			continue
 		}
@@ -143,24 +143,24 @@ func threads() []thread {
 
 // key returns the session key of a thread without its day.
 func (t thread) key() string {
-	if t[0].place == sub {
+	if t[0].place == subAgentPlace {
 		return "agent:" + t[0].agent + ":subagent:" + t[0].label
 	}
 	return "agent:" + t[0].agent + ":" + t[0].place
 }
 
 // seedThread adds the runs of a thread that are in the span. The caller must hold r.mu.
-func (r *Runtime) rememberThread(key string, at time.Time, s Span, spawned bool, t thread) {
+func (r *Runtime) seedThread(key string, at time.Time, s Span, spawned bool, t thread) {
 	var parent string
 	if spawned {
-		parent, key = "agent:"+t[0].agent+":main", "agent:"+t[0].agent+":subagent:"+known(key).String()
+		parent, key = "agent:"+t[0].agent+":main", "agent:"+t[0].agent+":subagent:"+fixedID(key).String()
 	}
 	for n, e := range t {
-		if !s.holds(at, longRun) {
+		if !s.contains(at, maxRunDuration) {
 			return
 		}
-		r.rememberRun(key, parent, at, e)
-		at = at.Add(longRun + time.Duration(chance(20*60, key, strconv.Itoa(n)))*time.Second)
+		r.seedRun(key, parent, at, e)
+		at = at.Add(maxRunDuration + time.Duration(pseudoRandom(20*60, key, strconv.Itoa(n)))*time.Second)
 	}
 }
 
@@ -173,17 +173,17 @@ func (w Work) session(day string) string {
 func (w Work) thread(day string) thread {
 	read := func(n int, file string) step {
 		what := file + strconv.Itoa(n) + ".md"
-		return step{tool: "read", args: object{"path": "work/" + strings.ToLower(w.Key) + "/" + what}, result: "# " + w.Title + "\n\n…", reads: 3500 + chance(5000, w.Key, day, what)}
+		return step{tool: "read", args: object{"path": "work/" + strings.ToLower(w.Key) + "/" + what}, result: "# " + w.Title + "\n\n…", reads: 3500 + pseudoRandom(5000, w.Key, day, what)}
 	}
 	all := thread{}
-	for n := range 5 + int(chance(5, w.Key, day, "turns")) {
+	for n := range 5 + int(pseudoRandom(5, w.Key, day, "turns")) {
 		again := strconv.Itoa(n + 1)
-		e := episode{
+		e := scenario{
 			agent: w.AgentID, place: "task:" + w.Key, ask: "Continue with " + w.Key + ": " + w.Title + ".",
 			steps: []step{
 				read(n, "notes-"), read(n, "findings-"),
 				{says: "Picking up where I left off.", tool: "edit", args: object{"path": "work/" + strings.ToLower(w.Key) + "/draft.md", "part": again}, result: "part " + again + " written", reads: 1200},
-				{tool: "exec", args: object{"command": "bin/check " + w.Key + " --part " + again}, result: "no issues", reads: 1500 + chance(2500, w.Key, day, again)},
+				{tool: "exec", args: object{"command": "bin/check " + w.Key + " --part " + again}, result: "no issues", reads: 1500 + pseudoRandom(2500, w.Key, day, again)},
 			},
 			answer: "Part " + again + " of " + w.Key + " is done and checked. The open points are in the notes.",
 		}
@@ -196,39 +196,39 @@ func (w Work) thread(day string) thread {
 }
 
 // fixedID returns a UUID that depends only on words.
-func known(words ...string) uuid.UUID {
+func fixedID(words ...string) uuid.UUID {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(strings.Join(append([]string{"wardroom-demo"}, words...), "\x00")))
 }
 
 // seedRun adds a run to its session. The caller must hold r.mu.
-func (r *Runtime) rememberRun(key, parent string, at time.Time, e episode) *session {
+func (r *Runtime) seedRun(key, parent string, at time.Time, e scenario) *session {
 	a, ok := r.agent(e.agent)
 	if !ok {
 		return nil // another team
 	}
-	s := r.rememberSession(key, a, at)
+	s := r.seedSession(key, a, at)
 	s.parent, s.label = parent, e.label
-	runID := known(key, strconv.FormatInt(at.UnixMilli(), 10)).String()
+	runID := fixedID(key, strconv.FormatInt(at.UnixMilli(), 10)).String()
 	w := &writer{s: s, runID: runID, at: at.UnixMilli()}
 	w.add(message{role: "user", text: e.ask, key: runID + ":user"}, 0)
 	for n, st := range e.steps {
-		w.at += takes(e, n).Milliseconds()
+		w.at += stepDuration(e, n).Milliseconds()
 		w.call(n, st)
 		w.at += 800
 		w.result(n, st)
 	}
-	w.at += takes(e, len(e.steps)).Milliseconds()
-	w.add(message{role: "assistant", text: e.answer, runID: runID, stop: "stop", took: w.at - at.UnixMilli(), spent: s.pay(e.answer, w.at)}, 0)
-	s.rest(runID, "done", at.UnixMilli(), w.at)
+	w.at += stepDuration(e, len(e.steps)).Milliseconds()
+	w.add(message{role: "assistant", text: e.answer, runID: runID, stop: "stop", took: w.at - at.UnixMilli(), spent: s.modelCall(e.answer, w.at)}, 0)
+	s.setEnded(runID, "done", at.UnixMilli(), w.at)
 	return s
 }
 
 // seedSession returns a session, created as of the given time if it doesn't exist. The
 // caller must hold r.mu.
-func (r *Runtime) rememberSession(key string, a Agent, at time.Time) *session {
+func (r *Runtime) seedSession(key string, a Agent, at time.Time) *session {
 	s, made := r.sessionOf(key, a)
 	if made {
-		id := known(s.key)
+		id := fixedID(s.key)
 		s.id, s.source = id.String(), base64.RawURLEncoding.EncodeToString(append(id[:], id[:]...))
 		s.createdAt, s.updatedAt, s.interactedAt = at.UnixMilli(), at.UnixMilli(), at.UnixMilli()
 		s.participants = []string{"gateway-client"}
@@ -237,7 +237,7 @@ func (r *Runtime) rememberSession(key string, a Agent, at time.Time) *session {
 }
 
 // setEnded sets the state of a session after a run.
-func (s *session) rest(runID, status string, from, to int64) {
+func (s *session) setEnded(runID, status string, from, to int64) {
 	s.ranBefore, s.lastRun, s.status = true, runID, status
 	s.startedAt, s.endedAt, s.ranMs = from, to, to-from
 	s.updatedAt, s.activeAt, s.interactedAt, s.budgetAt = to, to, from, from
@@ -246,20 +246,20 @@ func (s *session) rest(runID, status string, from, to int64) {
 // modelCall returns the usage of a model call at a time that writes text in a session. The
 // provider then caches the conversation so far in whole blocks; the model reads the
 // remainder as plain input.
-func (s *session) pay(text string, at int64) *spent {
-	s.forget(at)
+func (s *session) modelCall(text string, at int64) *spent {
+	s.expireCache(at)
 	fresh := s.context - s.cached
 	u := spend(modelOf(s.agent), s.context-fresh%cacheBlock, s.cached, "", text)
 	u.input = fresh % cacheBlock
-	u.output += 120 + chance(400, s.id, strconv.FormatInt(s.context, 10)) // thinking tokens
+	u.output += 120 + pseudoRandom(400, s.id, strconv.FormatInt(s.context, 10)) // thinking tokens
 	s.cached, s.last = s.cached+u.cacheWrite, &u
 	return &u
 }
 
 // answerCall returns the usage of a model call that answers a question, which is the last
 // message in the session.
-func (s *session) ask(question, answer string, at int64) *spent {
-	s.forget(at)
+func (s *session) answerCall(question, answer string, at int64) *spent {
+	s.expireCache(at)
 	before := s.context - tokens(question)
 	u := spend(modelOf(s.agent), before, s.cached, question, answer)
 	s.cached, s.last = before, &u
@@ -268,8 +268,8 @@ func (s *session) ask(question, answer string, at int64) *spent {
 
 // expireCache records a model call at a time, and empties the provider's cache if the last
 // call is too long ago.
-func (s *session) forget(at int64) {
-	if at-s.calledAt > cacheStays.Milliseconds() {
+func (s *session) expireCache(at int64) {
+	if at-s.calledAt > cacheLifetime.Milliseconds() {
 		s.cached = 0
 	}
 	s.calledAt = at
@@ -288,7 +288,7 @@ func (w *writer) add(m message, reads int64) (message, int) {
 	m.at, m.recorded = w.at, w.at
 	m, seq := w.s.append(m)
 	w.rows++
-	m.id = known(w.s.id, w.runID, strconv.Itoa(seq), strconv.Itoa(w.rows)).String()
+	m.id = fixedID(w.s.id, w.runID, strconv.Itoa(seq), strconv.Itoa(w.rows)).String()
 	w.s.messages[seq-1] = m
 	w.s.context += reads
 	w.s.updatedAt, w.s.activeAt = w.at, w.at
@@ -300,7 +300,7 @@ func (w *writer) call(n int, st step) (message, int) {
 	l := &Line{Role: "assistant", Text: st.says, Call: w.callID(n), Tool: st.tool, Args: st.args}
 	// The model writes the tool call too, so it counts as output.
 	written := st.says + st.tool + fmt.Sprint(st.args)
-	return w.add(message{role: l.Role, text: l.Text, runID: w.runID, stop: "toolUse", line: l, spent: w.s.pay(written, w.at)}, tokens(written)-tokens(l.Text))
+	return w.add(message{role: l.Role, text: l.Text, runID: w.runID, stop: "toolUse", line: l, spent: w.s.modelCall(written, w.at)}, tokens(written)-tokens(l.Text))
 }
 
 // result appends the row with the result of the n-th step.
@@ -309,10 +309,12 @@ func (w *writer) result(n int, st step) (message, int) {
 	return w.add(message{role: l.Role, text: l.Text, runID: w.runID, line: l}, st.reads)
 }
 
-func (w *writer) callID(n int) string { return "call_" + known(w.runID, strconv.Itoa(n)).String()[:8] }
+func (w *writer) callID(n int) string {
+	return "call_" + fixedID(w.runID, strconv.Itoa(n)).String()[:8]
+}
 
 // DirectAnswer is an answer of AnswerDirectly, with its usage.
-type Rehearsed struct {
+type DirectAnswer struct {
 	Text                                 string
 	SessionID                            string
 	Provider, Model                      string
@@ -323,26 +325,26 @@ type Rehearsed struct {
 // AnswerDirectly makes an agent answer a question without a client and without a pause, at
 // the current time of the runtime's clock, recorded as if the answer took the given time.
 // The demo uses it with a clock set back, for the standups of past days.
-func (r *Runtime) Rehearse(ctx context.Context, agentID, sessionKey, runID, question string, took time.Duration) (Rehearsed, error) {
+func (r *Runtime) AnswerDirectly(ctx context.Context, agentID, sessionKey, runID, question string, took time.Duration) (DirectAnswer, error) {
 	a, ok := r.agent(agentID)
 	if !ok {
-		return Rehearsed{}, fmt.Errorf("demo: no agent %q", agentID)
+		return DirectAnswer{}, fmt.Errorf("demo: no agent %q", agentID)
 	}
 	at := r.options.Now()
-	text, err := r.speak(ctx, a, Question{AgentID: a.ID, SessionKey: sessionKey, RunID: runID, Message: question, At: at})
+	text, err := r.reply(ctx, a, Question{AgentID: a.ID, SessionKey: sessionKey, RunID: runID, Message: question, At: at})
 	if err != nil {
-		return Rehearsed{}, err
+		return DirectAnswer{}, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.rememberSession(sessionKey, a, at)
+	s := r.seedSession(sessionKey, a, at)
 	w := &writer{s: s, runID: runID, at: at.UnixMilli()}
 	w.add(message{role: "user", text: question, key: runID + ":user"}, 0)
 	w.at += took.Milliseconds()
-	u := s.ask(question, text, w.at)
+	u := s.answerCall(question, text, w.at)
 	w.add(message{role: "assistant", text: text, runID: runID, stop: "stop", took: took.Milliseconds(), spent: u}, 0)
-	s.rest(runID, "done", at.UnixMilli(), w.at)
-	return Rehearsed{
+	s.setEnded(runID, "done", at.UnixMilli(), w.at)
+	return DirectAnswer{
 		Text: text, SessionID: s.id, Provider: u.model.provider, Model: u.model.id,
 		Input: u.input, Output: u.output, CacheRead: u.cacheRead, CacheWrite: u.cacheWrite, CostNano: u.cost(),
 	}, nil
@@ -350,7 +352,7 @@ func (r *Runtime) Rehearse(ctx context.Context, agentID, sessionKey, runID, ques
 
 // CountSessions returns the number of an agent's sessions, except standups, that have
 // messages in a period.
-func (r *Runtime) Used(agentID string, from, to time.Time) int {
+func (r *Runtime) CountSessions(agentID string, from, to time.Time) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0

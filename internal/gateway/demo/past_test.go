@@ -12,26 +12,26 @@ import (
 // until is the end of the past in these tests, a Friday.
 var until = time.Date(2026, 11, 20, 14, 37, 0, 0, time.UTC)
 
-// lived returns a past with a gap of one hour, in which another runtime ran.
-func lived() Past {
+// samplePast returns a past with a gap of one hour, in which another runtime ran.
+func samplePast() Past {
 	return Past{
 		Spans: []Span{{until.AddDate(0, 0, -3), until.Add(-26 * time.Hour)}, {until.Add(-25 * time.Hour), until}},
 		Work:  []Work{{AgentID: "cto", Key: "TASK-10", Title: "Search is slow"}},
 	}
 }
 
-// remembering returns a runtime with a past, with its clock at the end of it.
-func remembering(t *testing.T, p Past) *Runtime {
+// seededRuntime returns a runtime with a past, with its clock at the end of it.
+func seededRuntime(t *testing.T, p Past) *Runtime {
 	t.Helper()
 	r := open(t, Options{Now: func() time.Time { return p.Spans[len(p.Spans)-1].Until }})
-	if err := r.Remember(p); err != nil {
+	if err := r.SeedPast(p); err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// told returns the cost of every run by session and id, and all messages.
-func told(r *Runtime) (cost map[string]int64, said []message) {
+// runCosts returns the cost of every run by session and id, and all messages.
+func runCosts(r *Runtime) (cost map[string]int64, said []message) {
 	cost = map[string]int64{}
 	for _, s := range r.sessions {
 		for _, m := range s.messages {
@@ -47,8 +47,8 @@ func told(r *Runtime) (cost map[string]int64, said []message) {
 // A demo that seeded another past at its second start would count everything twice, and
 // jobs without failures would not show what the job history is for.
 func TestPast(t *testing.T) {
-	past := lived()
-	r := remembering(t, past)
+	past := samplePast()
+	r := seededRuntime(t, past)
 	c := connected(t, r)
 	jobs, err := c.Jobs(t.Context(), gateway.JobsWanted{})
 	if err != nil {
@@ -58,8 +58,8 @@ func TestPast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cost, said := told(r)
-	again, _ := told(remembering(t, past))
+	cost, said := runCosts(r)
+	again, _ := runCosts(seededRuntime(t, past))
 	if diff := cmp.Diff(cost, again); diff != "" {
 		t.Errorf("the second look finds something else:\n%s", diff)
 	}
@@ -85,7 +85,7 @@ func TestPast(t *testing.T) {
 			t.Errorf("run %d ended at %s, after the one before it in the history", i, run.EndedAt)
 		}
 	}
-	if len(jobs) != len(habits()) || len(runs) < 40 || failed != 1 || late != 1 {
+	if len(jobs) != len(pastJobs()) || len(runs) < 40 || failed != 1 || late != 1 {
 		t.Errorf("%d jobs with %d runs, %d of them failed and %d late", len(jobs), len(runs), failed, late)
 	}
 	for _, j := range jobs {
@@ -98,12 +98,12 @@ func TestPast(t *testing.T) {
 // What the team does after a later start, and what it forgets, must not change recorded
 // usage.
 func TestPastGoesOn(t *testing.T) {
-	past := lived()
-	before, _ := told(remembering(t, past))
+	past := samplePast()
+	before, _ := runCosts(seededRuntime(t, past))
 	past.Spans = append(past.Spans, Span{until.Add(20 * time.Minute), until.Add(30 * time.Hour)})
 	past.Since = until.AddDate(0, 0, -1).Truncate(24 * time.Hour)
-	r := remembering(t, past)
-	after, said := told(r)
+	r := seededRuntime(t, past)
+	after, said := runCosts(r)
 	kept, came, forgotten := 0, 0, 0
 	for key, cost := range before {
 		switch is, ok := after[key]; {
@@ -134,18 +134,18 @@ func TestPastGoesOn(t *testing.T) {
 // A demo that is restarted shows recent work, not only work from before it was last
 // watched.
 func TestPastAfterWatching(t *testing.T) {
-	past, watched := lived(), 3*time.Hour
-	before, _ := told(remembering(t, past))
+	past, watched := samplePast(), 3*time.Hour
+	before, _ := runCosts(seededRuntime(t, past))
 	again := until.Add(watched)
 	for range 2 { // the second start follows at once and adds nothing
 		past.Spans = append(past.Spans, Span{again.Add(-time.Minute), again})
-		after, _ := told(remembering(t, past))
+		after, _ := runCosts(seededRuntime(t, past))
 		if n := len(after) - len(before); n != 5 {
 			t.Errorf("%d runs were made up for after the start of %s", n, again)
 		}
 		again = again.Add(time.Minute)
 	}
-	r, recent := remembering(t, past), 0
+	r, recent := seededRuntime(t, past), 0
 	for _, s := range r.sessions {
 		if age := again.UnixMilli() - s.updatedAt; age < time.Hour.Milliseconds() {
 			recent++
@@ -159,22 +159,22 @@ func TestPastAfterWatching(t *testing.T) {
 // liveCost returns the cost of background work at a given pace and duration in
 // nano-dollars, with one session per place as in StartBackgroundWork.
 func liveCost(r *Runtime, rest, lasts time.Duration) (cost int64) {
-	live := script{seed: "a seed"}
+	live := workOrder{seed: "a seed"}
 	busy, at := map[string]time.Time{}, until
 	for n := 0; at.Before(until.Add(lasts)); n++ {
-		at = at.Add(live.rest(n, rest))
+		at = at.Add(live.pause(n, rest))
 		e, ok := live.next(func(agent string) bool { return !busy[agent].After(at) })
 		if !ok {
 			continue
 		}
 		key := "agent:" + e.agent + ":live:" + e.place
-		if e.place == sub {
+		if e.place == subAgentPlace {
 			key += e.ask
 		}
 		a, _ := r.agent(e.agent)
-		s, _ := r.workplace(key, a, at.UnixMilli())
+		s, _ := r.scenarioSession(key, a, at.UnixMilli())
 		had := len(s.messages)
-		for _, m := range r.rememberRun(key, "", at, e).messages[had:] {
+		for _, m := range r.seedRun(key, "", at, e).messages[had:] {
 			if m.spent != nil {
 				cost += m.spent.cost()
 			}
@@ -188,12 +188,12 @@ func liveCost(r *Runtime, rest, lasts time.Duration) (cost int64) {
 // past, with a similar mix of tokens.
 func TestPastCostsWhatNowCosts(t *testing.T) {
 	const rest = 90 * time.Second // as in `wardroom demo`
-	r := remembering(t, Past{
+	r := seededRuntime(t, Past{
 		Spans: []Span{{until.AddDate(0, 0, -14), until}},
 		Work:  []Work{{"cto", "TASK-10", "a"}, {"cpo", "TASK-8", "b"}, {"cmo", "TASK-9", "c"}, {"coo", "TASK-7", "d"}},
 	})
 	days, was := map[string]int64{}, spent{}
-	_, said := told(r)
+	_, said := runCosts(r)
 	for _, m := range said {
 		if m.spent != nil {
 			days[time.UnixMilli(m.at).UTC().Format(time.DateOnly)] += m.spent.cost()
@@ -202,7 +202,7 @@ func TestPastCostsWhatNowCosts(t *testing.T) {
 		}
 	}
 	working := liveCost(r, rest, 8*time.Hour)
-	tenMinutes := liveCost(remembering(t, lived()), rest, 10*time.Minute)
+	tenMinutes := liveCost(seededRuntime(t, samplePast()), rest, 10*time.Minute)
 	for day, cost := range days {
 		at, _ := time.Parse(time.DateOnly, day)
 		weekend := at.Weekday() == time.Saturday || at.Weekday() == time.Sunday
@@ -219,11 +219,11 @@ func TestPastCostsWhatNowCosts(t *testing.T) {
 // No scenario may repeat within a quarter of an hour.
 func TestScriptDoesNotRepeat(t *testing.T) {
 	const rest = 90 * time.Second
-	live, again := script{seed: "a"}, script{seed: "a"}
+	live, again := workOrder{seed: "a"}, workOrder{seed: "a"}
 	last, at, orders := map[string]time.Duration{}, time.Duration(0), map[string]bool{}
 	var order string
-	for n := range 10 * len(episodes()) {
-		at += live.rest(n, rest)
+	for n := range 10 * len(allScenarios()) {
+		at += live.pause(n, rest)
 		e, ok := live.next(func(string) bool { return true })
 		same, _ := again.next(func(string) bool { return true })
 		if !ok || e.ask != same.ask {
@@ -233,21 +233,21 @@ func TestScriptDoesNotRepeat(t *testing.T) {
 			t.Errorf("%q comes again after %s", e.ask, at-seen)
 		}
 		last[e.ask] = at
-		if order += e.ask; (n+1)%len(episodes()) == 0 {
+		if order += e.ask; (n+1)%len(allScenarios()) == 0 {
 			orders[order], order = true, ""
 		}
 	}
-	if len(orders) < 10 || len(last) != len(episodes()) {
+	if len(orders) < 10 || len(last) != len(allScenarios()) {
 		t.Errorf("of ten rounds %d are alike, with %d episodes", 10-len(orders), len(last))
 	}
-	other := script{seed: "b"}
-	if e, _ := other.next(func(string) bool { return true }); len(episodes()) < 20 {
-		t.Errorf("%q is one of only %d", e.ask, len(episodes()))
+	other := workOrder{seed: "b"}
+	if e, _ := other.next(func(string) bool { return true }); len(allScenarios()) < 20 {
+		t.Errorf("%q is one of only %d", e.ask, len(allScenarios()))
 	}
 }
 
 // Background work must be visible as events and sessions.
-func TestLive(t *testing.T) {
+func TestBackgroundWork(t *testing.T) {
 	r := open(t, Options{})
 	c := connected(t, r)
 	events, stop := c.Events(1000)
@@ -255,7 +255,7 @@ func TestLive(t *testing.T) {
 	if err := c.SubscribeSessions(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.Live(time.Millisecond, "a seed")
+	r.StartBackgroundWork(time.Millisecond, "a seed")
 	begun, calls := map[string]bool{}, 0
 	for late := time.After(patience); len(begun) < 3 || calls < 3; {
 		select {

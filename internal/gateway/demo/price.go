@@ -43,7 +43,7 @@ const baseContext = 7_000
 
 const (
 	// cacheLifetime is how long a provider caches a session's prompt.
-	cacheStays = time.Hour
+	cacheLifetime = time.Hour
 	// cacheBlock is the size of a cache block in tokens.
 	cacheBlock = 1024
 )

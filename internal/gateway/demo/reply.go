@@ -13,31 +13,31 @@ import (
 const (
 	// recentWindow is how far back a first report reaches: over one day of a weekend, but
 	// not into the previous week.
-	recently = 48 * time.Hour
+	recentWindow = 48 * time.Hour
 	// maxReportWindow is how far back a report reaches at most, after a long time without
 	// standups.
-	longAgo = 14 * 24 * time.Hour
+	maxReportWindow = 14 * 24 * time.Hour
 )
 
 // reply returns an agent's answer, based on its board. The same board and time give the
 // same answer.
-func (r *Runtime) speak(ctx context.Context, a Agent, in Question) (string, error) {
+func (r *Runtime) reply(ctx context.Context, a Agent, in Question) (string, error) {
 	text := strings.ToLower(in.Message)
 	switch {
 	case a.ID == "coo" && strings.Contains(text, "action_items"):
 		return r.review(ctx, in.SessionKey)
-	case isErrand(in.Message):
-		return r.act(ctx, in.Message), nil
+	case isStandupCall(in.Message):
+		return r.holdStandup(ctx, in.Message), nil
 	case strings.Contains(text, "standup"), strings.Contains(text, "yesterday") && strings.Contains(text, "today"):
 		tasks, err := r.options.Board(ctx, a.ID)
 		if err != nil {
 			return "", err
 		}
-		since, err := r.since(ctx, a.ID, in.SessionKey)
+		since, err := r.reportSince(ctx, a.ID, in.SessionKey)
 		if err != nil {
 			return "", err
 		}
-		return write(r.style(a), tell(tasks, since, r.options.Now())), nil
+		return formatReport(r.style(a), newReport(tasks, since, r.options.Now())), nil
 	}
 	tasks, err := r.options.Board(ctx, a.ID)
 	if err != nil {
@@ -54,14 +54,14 @@ type report struct {
 // reportSince returns the start of the period that an agent reports on: its last answer in
 // another standup. The current standup doesn't count, because the agent may already have
 // answered in it.
-func (r *Runtime) since(ctx context.Context, agentID, sessionKey string) (time.Time, error) {
+func (r *Runtime) reportSince(ctx context.Context, agentID, sessionKey string) (time.Time, error) {
 	_, name, _ := strings.Cut(strings.TrimPrefix(canonical(sessionKey), "agent:"), ":")
-	last, err := r.options.Stood(ctx, agentID, name)
+	last, err := r.options.LastStandup(ctx, agentID, name)
 	now := r.options.Now()
 	if last.IsZero() {
-		return now.Add(-recently), err
+		return now.Add(-recentWindow), err
 	}
-	if first := now.Add(-longAgo); last.Before(first) {
+	if first := now.Add(-maxReportWindow); last.Before(first) {
 		return first, err
 	}
 	return last, err
@@ -72,20 +72,20 @@ func (t Task) finished(since time.Time) bool { return t.DoneAt != nil && t.DoneA
 
 // newReport derives a report from the board: what was finished after since, and what
 // continues.
-func tell(tasks []Task, since, now time.Time) report {
+func newReport(tasks []Task, since, now time.Time) report {
 	var out report
-	for _, t := range ordered(tasks, newest) {
+	for _, t := range ordered(tasks, byUpdate) {
 		switch {
 		case t.finished(since):
 			out.yesterday = append(out.yesterday, "Finished "+t.named())
 		case t.DoneAt != nil:
 		case t.Status == "review" && t.UpdatedAt.After(since):
 			out.yesterday = append(out.yesterday, "Moved "+t.named()+" to review")
-		case t.Status == "in_progress" && t.Blocked == "" && now.Sub(t.UpdatedAt) <= recently:
+		case t.Status == "in_progress" && t.Blocked == "" && now.Sub(t.UpdatedAt) <= recentWindow:
 			out.yesterday = append(out.yesterday, "Worked on "+t.named())
 		}
 	}
-	for _, t := range ordered(tasks, urgent) {
+	for _, t := range ordered(tasks, byUrgency) {
 		switch {
 		case t.Status == "done" || t.Blocked != "":
 		case t.Status == "in_progress":
@@ -96,18 +96,18 @@ func tell(tasks []Task, since, now time.Time) report {
 			out.today = append(out.today, "Start "+t.named()+urgency(t))
 		}
 	}
-	for _, t := range ordered(tasks, oldest) {
+	for _, t := range ordered(tasks, byBlockedDays) {
 		if t.Status != "done" && t.Blocked != "" {
 			out.blockers = append(out.blockers, fmt.Sprintf("%s: %s (%s)", t.named(), t.reason(), age(t.BlockedDays)))
 		}
 	}
-	out.yesterday = atMost(out.yesterday, 4, "No tasks moved")
-	out.today = atMost(out.today, 3, "Pick the next task from the backlog")
+	out.yesterday = firstEntries(out.yesterday, 4, "No tasks moved")
+	out.today = firstEntries(out.today, 3, "Pick the next task from the backlog")
 	return out
 }
 
 // firstEntries returns the first n entries, or none as the only entry if the list is empty.
-func atMost(list []string, n int, none string) []string {
+func firstEntries(list []string, n int, none string) []string {
 	if len(list) == 0 {
 		return []string{none}
 	}
@@ -152,11 +152,11 @@ func ordered(tasks []Task, by func(a, b Task) int) []Task {
 	})
 }
 
-func newest(a, b Task) int { return b.UpdatedAt.Compare(a.UpdatedAt) }
-func oldest(a, b Task) int { return cmp.Compare(b.BlockedDays, a.BlockedDays) }
+func byUpdate(a, b Task) int      { return b.UpdatedAt.Compare(a.UpdatedAt) }
+func byBlockedDays(a, b Task) int { return cmp.Compare(b.BlockedDays, a.BlockedDays) }
 
 // byUrgency orders tasks by status, those in progress first, and then by priority.
-func urgent(a, b Task) int {
+func byUrgency(a, b Task) int {
 	under := func(t Task) int { return slices.Index([]string{"in_progress", "review", "todo"}, t.Status) & 3 }
 	prio := func(t Task) int { return slices.Index([]string{"low", "medium", "high", "urgent"}, t.Priority) }
 	return cmp.Or(cmp.Compare(under(a), under(b)), cmp.Compare(prio(b), prio(a)))
@@ -191,7 +191,7 @@ func (r *Runtime) style(a Agent) style {
 }
 
 // formatReport returns a report in the given style.
-func write(s style, rep report) string {
+func formatReport(s style, rep report) string {
 	var b strings.Builder
 	section := func(head, item string, lines []string, end string) {
 		b.WriteString(head)
@@ -228,7 +228,7 @@ func write(s style, rep report) string {
 // chat returns the answer to a message that is not about a standup.
 func (a Agent) chat(tasks []Task) string {
 	open, blocked := []Task{}, 0
-	for _, t := range ordered(tasks, urgent) {
+	for _, t := range ordered(tasks, byUrgency) {
 		switch {
 		case t.Status == "done":
 		case t.Blocked != "":

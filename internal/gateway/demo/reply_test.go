@@ -190,7 +190,7 @@ func TestReviewWords(t *testing.T) {
 		"needs a code review": "asks for a review", "waiting for the vendor": "asks for a date",
 		"a DECISION is open": "adds the options to the task", "the build is red": "splits off",
 	} {
-		if got := settle(held{Task{Blocked: reason}, Agent{Name: "CTO"}}); !strings.Contains(got, part) || !strings.Contains(got, "CTO") {
+		if got := resolutionFor(assignedTask{Task{Blocked: reason}, Agent{Name: "CTO"}}); !strings.Contains(got, part) || !strings.Contains(got, "CTO") {
 			t.Errorf("%s: %s", reason, got)
 		}
 	}
@@ -217,7 +217,7 @@ func TestChat(t *testing.T) {
 
 // A standup doesn't repeat what the previous one reported, neither in the reports nor in
 // the summary.
-func TestTellsNothingTwice(t *testing.T) {
+func TestReportsNothingTwice(t *testing.T) {
 	tasks := board()
 	tasks["cpo"][0].UpdatedAt = ago(30)
 	tasks["cto"] = append(tasks["cto"], done("TASK-6", "Rotate the keys", 30), done("TASK-8", "Renew the domain", 60))
@@ -227,7 +227,7 @@ func TestTellsNothingTwice(t *testing.T) {
 	c := join(t, open(t, Options{
 		Now:   func() time.Time { return nine },
 		Board: func(_ context.Context, id string) ([]Task, error) { return tasks[id], nil },
-		Stood: func(_ context.Context, id, name string) (time.Time, error) {
+		LastStandup: func(_ context.Context, id, name string) (time.Time, error) {
 			names <- name
 			return stood[id], nil
 		},

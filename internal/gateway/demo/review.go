@@ -39,7 +39,7 @@ type actionItem struct {
 }
 
 // assignedTask is a task and its agent.
-type held struct {
+type assignedTask struct {
 	Task
 	agent Agent
 }
@@ -48,26 +48,26 @@ type held struct {
 // escalates old ones. The answer has the form that models give it: a sentence, then JSON in
 // a code fence.
 func (r *Runtime) review(ctx context.Context, sessionKey string) (string, error) {
-	all, done := []held{}, []string{}
+	all, done := []assignedTask{}, []string{}
 	for _, a := range r.options.Agents {
 		tasks, err := r.options.Board(ctx, a.ID)
 		if err != nil {
 			return "", err
 		}
-		since, err := r.since(ctx, a.ID, sessionKey) // as in the agent's own report
+		since, err := r.reportSince(ctx, a.ID, sessionKey) // as in the agent's own report
 		if err != nil {
 			return "", err
 		}
-		for _, t := range ordered(tasks, urgent) {
-			all = append(all, held{t, a})
+		for _, t := range ordered(tasks, byUrgency) {
+			all = append(all, assignedTask{t, a})
 			if t.finished(since) {
 				done = append(done, t.Key)
 			}
 		}
 	}
-	blocked := slices.DeleteFunc(slices.Clone(all), func(t held) bool { return t.Blocked == "" || t.Status == "done" })
-	slices.SortStableFunc(blocked, func(a, b held) int { return cmp.Compare(b.BlockedDays, a.BlockedDays) })
-	out := review{Resolutions: []resolution{}, Escalations: []escalation{}, ActionItems: actions(all, blocked)}
+	blocked := slices.DeleteFunc(slices.Clone(all), func(t assignedTask) bool { return t.Blocked == "" || t.Status == "done" })
+	slices.SortStableFunc(blocked, func(a, b assignedTask) int { return cmp.Compare(b.BlockedDays, a.BlockedDays) })
+	out := review{Resolutions: []resolution{}, Escalations: []escalation{}, ActionItems: proposeActions(all, blocked)}
 	for _, t := range blocked {
 		if t.BlockedDays >= escalateAfter {
 			out.Escalations = append(out.Escalations, escalation{
@@ -77,7 +77,7 @@ func (r *Runtime) review(ctx context.Context, sessionKey string) (string, error)
 			})
 			continue
 		}
-		out.Resolutions = append(out.Resolutions, resolution{Task: &t.Key, Blocker: t.reason(), Resolution: settle(t)})
+		out.Resolutions = append(out.Resolutions, resolution{Task: &t.Key, Blocker: t.reason(), Resolution: resolutionFor(t)})
 	}
 	out.Summary = summary(all, done, out)
 	var b bytes.Buffer
@@ -91,7 +91,7 @@ func (r *Runtime) review(ctx context.Context, sessionKey string) (string, error)
 }
 
 // resolutionFor proposes what to do about a recent blocker.
-func settle(t held) string {
+func resolutionFor(t assignedTask) string {
 	reason := strings.ToLower(t.Blocked)
 	for _, known := range []struct{ word, way string }{
 		{"review", "%s asks for a review in the team channel before noon, and the first person free picks it up."},
@@ -109,11 +109,11 @@ func settle(t held) string {
 
 // proposeActions returns one or two action items. It skips those that are already on the
 // board, so that the next standup doesn't repeat them.
-func actions(all, blocked []held) []actionItem {
+func proposeActions(all, blocked []assignedTask) []actionItem {
 	items := []actionItem{}
 	propose := func(title, assignee string) {
 		title = clip(title, 120)
-		onBoard := slices.ContainsFunc(all, func(t held) bool { return t.Status != "done" && strings.EqualFold(clip(t.Title, 120), title) })
+		onBoard := slices.ContainsFunc(all, func(t assignedTask) bool { return t.Status != "done" && strings.EqualFold(clip(t.Title, 120), title) })
 		proposed := slices.ContainsFunc(items, func(i actionItem) bool { return i.Title == title })
 		if len(items) < 2 && !onBoard && !proposed {
 			items = append(items, actionItem{Title: title, Assignee: assignee})
@@ -132,13 +132,13 @@ func actions(all, blocked []held) []actionItem {
 		}
 	}
 	if len(items) == 0 {
-		propose("Agree on the team's next three priorities", nobodys(all))
+		propose("Agree on the team's next three priorities", defaultAssignee(all))
 	}
 	return items
 }
 
 // defaultAssignee returns the agent for an action item without an obvious assignee.
-func nobodys(all []held) string {
+func defaultAssignee(all []assignedTask) string {
 	if len(all) == 0 {
 		return "coo"
 	}
@@ -147,7 +147,7 @@ func nobodys(all []held) string {
 
 // summary returns two to four sentences about the tasks: finished since the last standup,
 // in progress, blocked, and escalated.
-func summary(all []held, done []string, out review) string {
+func summary(all []assignedTask, done []string, out review) string {
 	going := []string{}
 	for _, t := range all {
 		if t.Status == "in_progress" && t.Blocked == "" {

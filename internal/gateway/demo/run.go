@@ -40,8 +40,8 @@ const (
 // runRetention and maxRuns limit how long and how many ended runs are kept for repeated
 // idempotency keys and late waits.
 const (
-	keep     = 5 * time.Minute
-	keepRuns = 1000
+	runRetention = 5 * time.Minute
+	maxRuns      = 1000
 )
 
 // defaultTimeout is the gateway's agents.defaults.timeoutSeconds.
@@ -58,27 +58,27 @@ type outcome struct {
 // run is one turn of an agent. The runtime's lock guards its fields; id, message, session
 // and agent never change.
 type run struct {
-	boot    *boot
-	session *session
-	agent   Agent
-	id      string // idempotency key
-	message string
-	taskID  string
-	timeout time.Duration // 0 means none
-	resumes bool          // resumes a turn that a restart interrupted
-	polls   bool          // started by the gateway's heartbeat
-	askers  []call        // calls that receive the second response
-	owner   *owner        // client that may stop it, besides admins; nil means all clients
-	sent    bool          // started with chat.send, so not in the task ledger
-	admin   bool          // started with operator.admin, so offered the owner tools
-	job     *cronJob      // nil if a client started it
-	jobRun  string        // run id in the job's history
-	work    *episode      // steps to perform; nil if the agent only answers
+	boot        *boot
+	session     *session
+	agent       Agent
+	id          string // idempotency key
+	message     string
+	taskID      string
+	timeout     time.Duration // 0 means none
+	resumes     bool          // resumes a turn that a restart interrupted
+	heartbeat   bool          // started by the gateway's heartbeat
+	callers     []call        // calls that receive the second response
+	owner       *owner        // client that may stop it, besides admins; nil means all clients
+	viaChatSend bool          // started with chat.send, so not in the task ledger
+	admin       bool          // started with operator.admin, so offered the owner tools
+	job         *cronJob      // nil if a client started it
+	jobRun      string        // run id in the job's history
+	work        *scenario     // steps to perform; nil if the agent only answers
 
 	createdAt, startedAt, endedAt int64
 	begun, ended                  bool
 	stop                          context.CancelFunc
-	clock                         *time.Timer
+	timer                         *time.Timer
 	seq                           int // of its events
 	outcome                       outcome
 }
@@ -87,13 +87,13 @@ type run struct {
 type waiter struct {
 	call  call
 	runID string
-	clock *time.Timer
+	timer *time.Timer
 }
 
 // enqueue adds a run, which starts at once if its session is idle. The caller must hold
 // r.mu.
 func (r *Runtime) enqueue(q *run, made bool) {
-	q.boot.remember(q, r.clock())
+	q.boot.store(q, r.clock())
 	q.session.interactedAt, q.session.updatedAt = r.now(), r.now()
 	idle := q.session.active == nil && q.session.interrupted == nil
 	if idle {
@@ -101,7 +101,7 @@ func (r *Runtime) enqueue(q *run, made bool) {
 	} else {
 		q.session.queue = append(q.session.queue, q)
 	}
-	r.tellAccepted(q, made)
+	r.emitAccepted(q, made)
 	if idle {
 		r.begin(q)
 	}
@@ -112,11 +112,11 @@ func (r *Runtime) enqueue(q *run, made bool) {
 func (r *Runtime) begin(q *run) {
 	s := q.session
 	q.begun, q.startedAt = true, r.now()
-	r.asked[q.agent.ID]++
+	r.runsStarted[q.agent.ID]++
 	if q.admin {
-		r.owners = append(r.owners, q.id)
+		r.adminRuns = append(r.adminRuns, q.id)
 	}
-	r.tellBegin(q, func() {
+	r.emitBegin(q, func() {
 		s.startedAt, s.aborted, s.updatedAt = q.startedAt, false, q.startedAt
 	}, func() (message, int) {
 		return s.append(q.question())
@@ -124,21 +124,21 @@ func (r *Runtime) begin(q *run) {
 	ctx, stop := context.WithCancel(q.boot.ctx)
 	q.stop = stop
 	if q.timeout > 0 {
-		q.clock = time.AfterFunc(q.timeout, func() { r.end(q, outcome{kind: timedOut, error: errTimeout}) })
+		q.timer = time.AfterFunc(q.timeout, func() { r.end(q, outcome{kind: timedOut, error: errTimeout}) })
 	}
 	plan := plan{
-		pace:   r.options.Pace + of(r.faults.delay, q.agent.ID),
-		silent: of(r.faults.silent, q.agent.ID),
-		fail:   of(r.faults.fail, q.agent.ID),
-		script: of(r.faults.answer, q.agent.ID),
+		pace:   r.options.Pace + setting(r.faults.delay, q.agent.ID),
+		silent: setting(r.faults.silent, q.agent.ID),
+		fail:   setting(r.faults.fail, q.agent.ID),
+		script: setting(r.faults.answer, q.agent.ID),
 	}
-	if q.polls {
-		plan.script = func(Question) string { return pollAnswer }
+	if q.heartbeat {
+		plan.script = func(Question) string { return heartbeatAnswer }
 	}
 	if q.work != nil {
 		plan.script = func(Question) string { return q.work.answer }
 		plan.work = func(ctx context.Context) bool {
-			return r.labour(q, func(d time.Duration) error { return sleep(ctx, d) })
+			return r.runSteps(q, func(d time.Duration) error { return sleep(ctx, d) })
 		}
 	}
 	question := Question{
@@ -176,7 +176,7 @@ func (r *Runtime) think(ctx context.Context, in Question, a Agent, p plan) (outc
 	case p.script != nil:
 		return outcome{text: p.script(in)}, true
 	}
-	text, err := r.speak(ctx, a, in)
+	text, err := r.reply(ctx, a, in)
 	if err != nil {
 		return outcome{kind: failed, error: fmt.Sprintf("LLM request failed: could not read the board: %v", err)}, ctx.Err() == nil
 	}
@@ -212,18 +212,18 @@ func (r *Runtime) finish(q *run, o outcome) {
 	if q.stop != nil {
 		q.stop()
 	}
-	if q.clock != nil {
-		q.clock.Stop()
+	if q.timer != nil {
+		q.timer.Stop()
 	}
 	o.spent = spent{model: modelOf(q.agent)}
 	if o.kind == answered && q.work != nil {
-		o.spent = *s.pay(o.text, q.endedAt)
+		o.spent = *s.modelCall(o.text, q.endedAt)
 	} else if o.kind == answered {
-		o.spent = *s.ask(q.message, o.text, q.endedAt)
+		o.spent = *s.answerCall(q.message, o.text, q.endedAt)
 		s.budgetAt = q.startedAt
 	}
 	q.outcome = o
-	r.tellEnd(q, func() {
+	r.emitEnd(q, func() {
 		if s.active == q {
 			s.active = nil
 		}
@@ -240,20 +240,20 @@ func (r *Runtime) finish(q *run, o outcome) {
 }
 
 // answerCallers sends the second response of `agent` and answers the waits for the run.
-func (r *Runtime) answers(q *run) {
-	for _, c := range q.askers {
-		c.second(q)
+func (r *Runtime) answerCallers(q *run) {
+	for _, c := range q.callers {
+		c.sendFinal(q)
 	}
 	waiting := q.boot.waiters[q.id]
 	delete(q.boot.waiters, q.id)
 	for _, w := range waiting {
-		w.clock.Stop()
-		w.call.reply(q.waited())
+		w.timer.Stop()
+		w.call.reply(q.waitResult())
 	}
 }
 
 // transcriptRow returns the row of an answer or a failure. Aborted runs have none.
-func (q *run) record(now int64) (message, bool) {
+func (q *run) transcriptRow(now int64) (message, bool) {
 	m := message{
 		role: "assistant", runID: q.id, at: now, recorded: now, spent: &q.outcome.spent, took: q.endedAt - q.startedAt,
 	}
@@ -283,29 +283,29 @@ func (r *Runtime) drain(b *boot) {
 		}
 		q.ended, q.outcome = true, outcome{kind: drained, error: errInterrupted, spent: spent{model: modelOf(q.agent)}}
 		r.jobEnded(q)
-		r.interrupt(q)
-		if q.clock != nil {
-			q.clock.Stop()
+		r.markInterrupted(q)
+		if q.timer != nil {
+			q.timer.Stop()
 		}
 		s.active, s.ranBefore, s.status, s.aborted = nil, true, "killed", true
 		s.lastRun, s.endedAt, s.ranMs, s.updatedAt = q.id, r.now(), r.now()-s.startedAt, r.now()
 	}
 	for _, list := range b.waiters {
 		for _, w := range list {
-			w.clock.Stop()
+			w.timer.Stop()
 		}
 	}
 	clear(b.waiters)
 }
 
 // store keeps a run by its id, and removes runs that ended long ago.
-func (b *boot) remember(q *run, now time.Time) {
+func (b *boot) store(q *run, now time.Time) {
 	for id, old := range b.runs {
-		if old.ended && now.Sub(time.UnixMilli(old.endedAt)) > keep {
+		if old.ended && now.Sub(time.UnixMilli(old.endedAt)) > runRetention {
 			delete(b.runs, id)
 		}
 	}
-	for len(b.runs) >= keepRuns {
+	for len(b.runs) >= maxRuns {
 		oldest := ""
 		for id, old := range b.runs {
 			if old.ended && (oldest == "" || old.endedAt < b.runs[oldest].endedAt) {
@@ -323,18 +323,18 @@ func (b *boot) remember(q *run, now time.Time) {
 // find returns a stored run, or nil.
 func (b *boot) find(id string, now time.Time) *run {
 	q := b.runs[id]
-	if q != nil && q.ended && now.Sub(time.UnixMilli(q.endedAt)) > keep {
+	if q != nil && q.ended && now.Sub(time.UnixMilli(q.endedAt)) > runRetention {
 		return nil
 	}
 	return q
 }
 
 // dropWaiters removes the waits of a closed connection.
-func (b *boot) abandon(c *connection) {
+func (b *boot) dropWaiters(c *connection) {
 	for id, list := range b.waiters {
 		list = slices.DeleteFunc(list, func(w *waiter) bool {
 			if w.call.conn == c {
-				w.clock.Stop()
+				w.timer.Stop()
 			}
 			return w.call.conn == c
 		})
@@ -348,8 +348,8 @@ func (b *boot) abandon(c *connection) {
 func newRun(c call, s *session, a Agent, id, text string, timeout time.Duration, now int64) *run {
 	return &run{
 		boot: c.conn.boot, session: s, agent: a, id: id, message: text, taskID: uuid.NewString(),
-		timeout: timeout, askers: []call{c}, createdAt: now,
-		owner: &owner{c.conn.id, c.conn.deviceID}, admin: c.conn.may(scopeAdmin),
+		timeout: timeout, callers: []call{c}, createdAt: now,
+		owner: &owner{c.conn.id, c.conn.deviceID}, admin: c.conn.hasScope(scopeAdmin),
 	}
 }
 
@@ -358,5 +358,5 @@ type owner struct{ connID, deviceID string }
 
 // mayStop reports whether a client may abort a run: its owner and admins may.
 func (c *connection) mayStop(q *run) bool {
-	return c.may(scopeAdmin) || q.owner == nil || q.owner.connID == c.id || c.deviceID != "" && q.owner.deviceID == c.deviceID
+	return c.hasScope(scopeAdmin) || q.owner == nil || q.owner.connID == c.id || c.deviceID != "" && q.owner.deviceID == c.deviceID
 }

@@ -8,167 +8,167 @@ import (
 // This file emits the events of a run, in the order recorded from the real gateway.
 
 // emitAccepted reports that a run was queued.
-func (r *Runtime) tellAccepted(q *run, made bool) {
+func (r *Runtime) emitAccepted(q *run, made bool) {
 	if made {
-		r.tellSession(q.session, object{"reason": "create"})
-		r.tellTask(q, "running", "unknown", 0)
-		r.tellSession(q.session, object{"reason": "send"})
+		r.emitSession(q.session, object{"reason": "create"})
+		r.emitTask(q, "running", "unknown", 0)
+		r.emitSession(q.session, object{"reason": "send"})
 	} else {
-		r.tellSession(q.session, object{"reason": "send"})
-		r.tellTask(q, "running", "unknown", 0)
+		r.emitSession(q.session, object{"reason": "send"})
+		r.emitTask(q, "running", "unknown", 0)
 	}
-	r.tellSession(q.session, object{"reason": "participants"})
+	r.emitSession(q.session, object{"reason": "participants"})
 }
 
 // emitBegin reports that a run has started. started and asked change the session between
 // the events, at the points where the recording shows the change.
-func (r *Runtime) tellBegin(q *run, started func(), asked func() (message, int)) {
-	r.tellTask(q, "running", "running", 0)
-	r.tellSession(q.session, object{"reason": "agent.run.started"})
+func (r *Runtime) emitBegin(q *run, started func(), asked func() (message, int)) {
+	r.emitTask(q, "running", "running", 0)
+	r.emitSession(q.session, object{"reason": "agent.run.started"})
 	started()
-	r.tellAgent(q, "lifecycle", object{"phase": "start", "startedAt": q.startedAt}, true)
-	r.tellTask(q, "running", "running", q.startedAt)
+	r.emitAgent(q, "lifecycle", object{"phase": "start", "startedAt": q.startedAt}, true)
+	r.emitTask(q, "running", "running", q.startedAt)
 	m, seq := asked()
-	r.tellMessage(q.session, m, seq)
-	r.tellSession(q.session, object{"phase": "start", "runId": q.id})
+	r.emitMessage(q.session, m, seq)
+	r.emitSession(q.session, object{"phase": "start", "runId": q.id})
 }
 
 // emitEnd reports that a run has ended. update changes the session at the point where the
 // recording shows the change.
-func (r *Runtime) tellEnd(q *run, settle func()) {
+func (r *Runtime) emitEnd(q *run, settle func()) {
 	switch {
 	case !q.begun:
-		r.tellUnbegun(q, settle)
+		r.emitNeverBegun(q, settle)
 	case q.outcome.kind == answered:
-		r.tellAnswered(q, settle)
+		r.emitAnswered(q, settle)
 	case q.outcome.kind == aborted:
-		r.tellAborted(q, settle)
+		r.emitAborted(q, settle)
 	default:
-		r.tellFailed(q, settle)
+		r.emitFailed(q, settle)
 	}
-	r.tellSession(q.session, object{"reason": "agent.input.settled"})
+	r.emitSession(q.session, object{"reason": "agent.input.settled"})
 }
 
 // emitAnswered reports an answer in two pieces, as a streaming model would.
-func (r *Runtime) tellAnswered(q *run, settle func()) {
+func (r *Runtime) emitAnswered(q *run, settle func()) {
 	text := q.outcome.text
 	m, item := q.outcome.spent.model, q.taskID+":1"
-	first := head(text)
-	r.tellAgent(q, "lifecycle", object{"phase": "model", "provider": m.provider, "model": m.id}, true)
+	first := firstWords(text)
+	r.emitAgent(q, "lifecycle", object{"phase": "model", "provider": m.provider, "model": m.id}, true)
 	if text != "" {
-		r.tellAgent(q, "assistant", object{"text": first, "delta": first, "itemId": item}, false)
-		r.tellChat(q, "delta", object{"deltaText": first, "message": r.said(first)})
+		r.emitAgent(q, "assistant", object{"text": first, "delta": first, "itemId": item}, false)
+		r.emitChat(q, "delta", object{"deltaText": first, "message": r.chatMessage(first)})
 	}
-	r.tellSession(q.session, object{"phase": "model", "runId": q.id})
-	r.tellTask(q, "running", "running", q.endedAt)
+	r.emitSession(q.session, object{"phase": "model", "runId": q.id})
+	r.emitTask(q, "running", "running", q.endedAt)
 	if text != "" {
-		r.tellAgent(q, "assistant", object{"text": text, "delta": text[len(first):], "itemId": item}, false)
+		r.emitAgent(q, "assistant", object{"text": text, "delta": text[len(first):], "itemId": item}, false)
 	}
-	r.tellAgent(q, "usage", object{"outputTokens": q.outcome.spent.output}, false)
-	r.tellReply(q)
-	r.tellAgent(q, "lifecycle", object{
+	r.emitAgent(q, "usage", object{"outputTokens": q.outcome.spent.output}, false)
+	r.emitReply(q)
+	r.emitAgent(q, "lifecycle", object{
 		"phase": "finishing", "stopReason": "stop", "aborted": false, "livenessState": "working", "endedAt": q.endedAt,
 	}, true)
-	r.tellTask(q, "running", "running", q.endedAt)
-	r.tellAgent(q, "lifecycle", object{"phase": "model", "provider": nil, "model": nil}, true)
-	r.tellTask(q, "running", "finished", q.endedAt)
-	r.tellAgent(q, "lifecycle", object{
+	r.emitTask(q, "running", "running", q.endedAt)
+	r.emitAgent(q, "lifecycle", object{"phase": "model", "provider": nil, "model": nil}, true)
+	r.emitTask(q, "running", "finished", q.endedAt)
+	r.emitAgent(q, "lifecycle", object{
 		"phase": "end", "startedAt": q.startedAt, "endedAt": q.endedAt, "aborted": false, "stopReason": "stop",
 		"livenessState": "working", "executionSettled": true,
-		"terminalReceipt": q.receipt(true), "terminalReply": q.terminal(),
+		"terminalReceipt": q.receipt(true), "terminalReply": q.terminalReply(),
 	}, true)
 	if text != "" {
-		r.tellChat(q, "delta", object{"deltaText": text[len(first):], "message": r.said(text)})
+		r.emitChat(q, "delta", object{"deltaText": text[len(first):], "message": r.chatMessage(text)})
 	}
-	r.tellChat(q, "final", object{"stopReason": "stop", "message": r.said(text)})
+	r.emitChat(q, "final", object{"stopReason": "stop", "message": r.chatMessage(text)})
 	settle()
-	r.answers(q)
-	r.tellSession(q.session, object{"phase": "model", "runId": q.id})
-	r.tellSession(q.session, object{"phase": "end", "runId": q.id})
-	r.tellTask(q, "completed", "finished", 0)
+	r.answerCallers(q)
+	r.emitSession(q.session, object{"phase": "model", "runId": q.id})
+	r.emitSession(q.session, object{"phase": "end", "runId": q.id})
+	r.emitTask(q, "completed", "finished", 0)
 }
 
 // emitAborted reports that a client stopped the run.
-func (r *Runtime) tellAborted(q *run, settle func()) {
-	r.tellChat(q, "aborted", object{"stopReason": "rpc"})
-	r.tellTask(q, "running", "unknown", q.endedAt)
-	r.tellAgent(q, "lifecycle", object{
+func (r *Runtime) emitAborted(q *run, settle func()) {
+	r.emitChat(q, "aborted", object{"stopReason": "rpc"})
+	r.emitTask(q, "running", "unknown", q.endedAt)
+	r.emitAgent(q, "lifecycle", object{
 		"phase": "end", "status": "cancelled", "aborted": true, "stopReason": "rpc",
 		"startedAt": q.startedAt, "endedAt": q.endedAt,
 	}, true)
-	r.tellTask(q, "running", "finished", q.endedAt)
-	r.tellAgent(q, "lifecycle", object{
+	r.emitTask(q, "running", "finished", q.endedAt)
+	r.emitAgent(q, "lifecycle", object{
 		"phase": "error", "startedAt": q.startedAt, "endedAt": q.endedAt, "error": errAborted,
 		"aborted": true, "stopReason": "aborted", "executionSettled": true,
 	}, true)
-	r.tellTask(q, "running", "finished", q.endedAt)
+	r.emitTask(q, "running", "finished", q.endedAt)
 	settle()
-	r.answers(q)
-	r.tellSession(q.session, object{"phase": "end", "runId": q.id})
-	r.tellSession(q.session, object{"phase": "error", "runId": q.id})
-	r.tellTask(q, q.outcome.kind.task(), "finished", 0)
+	r.answerCallers(q)
+	r.emitSession(q.session, object{"phase": "end", "runId": q.id})
+	r.emitSession(q.session, object{"phase": "error", "runId": q.id})
+	r.emitTask(q, q.outcome.kind.task(), "finished", 0)
 }
 
 // emitFailed reports that the model refused or that the run timed out.
-func (r *Runtime) tellFailed(q *run, settle func()) {
+func (r *Runtime) emitFailed(q *run, settle func()) {
 	m := q.outcome.spent.model
-	r.tellTask(q, "running", "running", q.startedAt)
-	r.tellAgent(q, "lifecycle", object{"phase": "model", "provider": m.provider, "model": m.id}, true)
+	r.emitTask(q, "running", "running", q.startedAt)
+	r.emitAgent(q, "lifecycle", object{"phase": "model", "provider": m.provider, "model": m.id}, true)
 	late := q.outcome.kind == timedOut
 	data := object{"startedAt": q.startedAt, "endedAt": q.endedAt, "error": q.outcome.error}
 	if late {
-		r.tellReply(q)
-		r.tellSession(q.session, object{"phase": "model", "runId": q.id})
-		r.tellAgent(q, "lifecycle", object{"phase": "model", "provider": nil, "model": nil}, true)
-		maps.Copy(data, q.lateness())
+		r.emitReply(q)
+		r.emitSession(q.session, object{"phase": "model", "runId": q.id})
+		r.emitAgent(q, "lifecycle", object{"phase": "model", "provider": nil, "model": nil}, true)
+		maps.Copy(data, q.timeoutFields())
 		data["aborted"], data["replayInvalid"] = false, true
-		r.tellAgent(q, "lifecycle", with(data, object{"phase": "finishing"}), true)
+		r.emitAgent(q, "lifecycle", merge(data, object{"phase": "finishing"}), true)
 	} else {
 		data["errorObservation"] = q.observation()
-		r.tellAgent(q, "lifecycle", object{
+		r.emitAgent(q, "lifecycle", object{
 			"phase": "finishing", "error": q.outcome.error, "errorObservation": q.observation(),
 			"aborted": false, "livenessState": "blocked", "endedAt": q.endedAt,
 		}, true)
-		r.tellAgent(q, "lifecycle", object{"phase": "model", "provider": nil, "model": nil}, true)
+		r.emitAgent(q, "lifecycle", object{"phase": "model", "provider": nil, "model": nil}, true)
 	}
-	r.tellTask(q, "running", "finished", q.endedAt)
-	r.tellAgent(q, "lifecycle", with(data, object{"phase": "error", "executionSettled": true}), true)
+	r.emitTask(q, "running", "finished", q.endedAt)
+	r.emitAgent(q, "lifecycle", merge(data, object{"phase": "error", "executionSettled": true}), true)
 	if late {
-		r.tellChat(q, "error", object{"errorMessage": q.outcome.error, "errorKind": "timeout"})
-		r.tellTask(q, "running", "finished", q.endedAt)
+		r.emitChat(q, "error", object{"errorMessage": q.outcome.error, "errorKind": "timeout"})
+		r.emitTask(q, "running", "finished", q.endedAt)
 	} else {
-		r.tellChat(q, "error", object{"errorMessage": q.outcome.error, "errorDetail": q.observation()})
-		r.tellReply(q)
-		r.tellSession(q.session, object{"phase": "model", "runId": q.id})
+		r.emitChat(q, "error", object{"errorMessage": q.outcome.error, "errorDetail": q.observation()})
+		r.emitReply(q)
+		r.emitSession(q.session, object{"phase": "model", "runId": q.id})
 	}
 	settle()
-	r.answers(q)
-	r.tellSession(q.session, object{"phase": "model", "runId": q.id})
-	r.tellSession(q.session, object{"phase": "error", "runId": q.id})
-	r.tellTask(q, q.outcome.kind.task(), "finished", 0)
+	r.answerCallers(q)
+	r.emitSession(q.session, object{"phase": "model", "runId": q.id})
+	r.emitSession(q.session, object{"phase": "error", "runId": q.id})
+	r.emitTask(q, q.outcome.kind.task(), "finished", 0)
 }
 
 // emitNeverBegun reports the end of a run that was still queued.
-func (r *Runtime) tellUnbegun(q *run, settle func()) {
+func (r *Runtime) emitNeverBegun(q *run, settle func()) {
 	if q.outcome.kind == aborted {
-		r.tellChat(q, "aborted", object{"stopReason": "rpc"})
+		r.emitChat(q, "aborted", object{"stopReason": "rpc"})
 	}
 	settle()
-	r.answers(q)
-	r.tellTask(q, q.outcome.kind.task(), "finished", 0)
+	r.answerCallers(q)
+	r.emitTask(q, q.outcome.kind.task(), "finished", 0)
 }
 
 // emitReply appends the answer to the transcript and emits it.
-func (r *Runtime) tellReply(q *run) {
-	if m, ok := q.record(r.now()); ok {
-		m.hidden = q.polls
+func (r *Runtime) emitReply(q *run) {
+	if m, ok := q.transcriptRow(r.now()); ok {
+		m.hidden = q.heartbeat
 		m, seq := q.session.append(m)
-		r.tellMessage(q.session, m, seq)
+		r.emitMessage(q.session, m, seq)
 	}
 }
 
 // emitAgent sends an `agent` event. Full events include the session id.
-func (r *Runtime) tellAgent(q *run, stream string, data object, full bool) {
+func (r *Runtime) emitAgent(q *run, stream string, data object, full bool) {
 	q.seq++
 	payload := object{
 		"runId": q.id, "sessionKey": q.session.key, "agentId": q.agent.ID,
@@ -177,31 +177,31 @@ func (r *Runtime) tellAgent(q *run, stream string, data object, full bool) {
 	if full {
 		payload["sessionId"] = q.session.id
 	}
-	q.session.spawned(payload)
-	r.tell(audience{scope: scopeRead}, "agent", payload, nil)
+	q.session.addSpawnedBy(payload)
+	r.broadcast(audience{scope: scopeRead}, "agent", payload, nil)
 }
 
 // emitChat sends a `chat` event.
-func (r *Runtime) tellChat(q *run, state string, more object) {
-	payload := with(object{
+func (r *Runtime) emitChat(q *run, state string, more object) {
+	payload := merge(object{
 		"runId": q.id, "sessionKey": q.session.key, "agentId": q.agent.ID, "seq": q.seq, "state": state,
 	}, more)
-	q.session.spawned(payload)
-	r.tell(audience{scope: scopeRead}, "chat", payload, nil)
+	q.session.addSpawnedBy(payload)
+	r.broadcast(audience{scope: scopeRead}, "chat", payload, nil)
 }
 
 // emitSession sends sessions.changed. what is the cause: a reason or a phase of a run.
-func (r *Runtime) tellSession(s *session, what object) {
-	row := r.detailed(s)
-	payload := with(object{"sessionKey": s.key, "agentId": s.agentID, "ts": r.now(), "session": row}, what)
+func (r *Runtime) emitSession(s *session, what object) {
+	row := r.eventRow(s)
+	payload := merge(object{"sessionKey": s.key, "agentId": s.agentID, "ts": r.now(), "session": row}, what)
 	_, reason := what["reason"]
 	flatten(payload, row, reason)
-	r.tell(audience{scope: scopeRead, subscribed: true}, "sessions.changed", payload, nil)
+	r.broadcast(audience{scope: scopeRead, subscribed: true}, "sessions.changed", payload, nil)
 }
 
 // emitMessage sends session.message.
-func (r *Runtime) tellMessage(s *session, m message, seq int) {
-	row := r.detailed(s)
+func (r *Runtime) emitMessage(s *session, m message, seq int) {
+	row := r.eventRow(s)
 	payload := object{
 		"sessionKey": s.key, "agentId": s.agentID, "message": s.json(m, seq),
 		"messageId": m.id, "messageSeq": seq, "session": row,
@@ -212,11 +212,11 @@ func (r *Runtime) tellMessage(s *session, m message, seq int) {
 	} else {
 		payload["runId"] = m.runID
 	}
-	r.tell(audience{scope: scopeRead, subscribed: true}, "session.message", payload, nil)
+	r.broadcast(audience{scope: scopeRead, subscribed: true}, "session.message", payload, nil)
 }
 
 // eventRow returns a session row as events include it.
-func (r *Runtime) detailed(s *session) object {
+func (r *Runtime) eventRow(s *session) object {
 	row := r.row(s)
 	row["activitySummary"] = object{"state": "unavailable", "canEnsure": true}
 	if p := s.preview(); p != "" {
@@ -264,12 +264,12 @@ func flatten(payload, row object, wide bool) {
 }
 
 // chatMessage returns a piece of an answer as `chat` events contain it.
-func (r *Runtime) said(text string) object {
+func (r *Runtime) chatMessage(text string) object {
 	return object{"role": "assistant", "content": content(text), "timestamp": r.now()}
 }
 
 // merge returns a copy of a with the members of b.
-func with(a, b object) object {
+func merge(a, b object) object {
 	c := make(object, len(a)+len(b))
 	maps.Copy(c, a)
 	maps.Copy(c, b)
@@ -277,7 +277,7 @@ func with(a, b object) object {
 }
 
 // firstWords returns the first three words of an answer.
-func head(text string) string {
+func firstWords(text string) string {
 	spaces := 0
 	for i, c := range text {
 		if c == ' ' {

@@ -28,8 +28,8 @@ func label(f object) string {
 	}
 }
 
-// story returns the labels of the events so far.
-func (c *client) story() (out []string) {
+// eventLabels returns the labels of the events so far.
+func (c *client) eventLabels() (out []string) {
 	for _, f := range c.seen() {
 		if f["type"] == "event" && f["event"] != "connect.challenge" {
 			out = append(out, label(f))
@@ -69,7 +69,7 @@ func TestAnswered(t *testing.T) {
 		"task running finished", "agent lifecycle end", "chat delta", "chat final", "sessions model", "sessions end",
 		"task completed finished", "sessions agent.input.settled",
 	})
-	if diff := cmp.Diff(want, c.story()); diff != "" {
+	if diff := cmp.Diff(want, c.eventLabels()); diff != "" {
 		t.Errorf("order of the events (-recorded +got):\n%s", diff)
 	}
 	for name, l := range map[string]string{
@@ -127,18 +127,18 @@ func TestVisibility(t *testing.T) {
 	watcher.settled(1)
 	for name, c := range map[string]*client{"reader": reader, "writer": writer} {
 		c.until("the end", 0, func(f object) bool { return f["event"] == "task" && label(f) == "task completed finished" })
-		for _, e := range c.story() {
+		for _, e := range c.eventLabels() {
 			if strings.HasPrefix(e, "sessions") || strings.HasPrefix(e, "message") {
 				t.Errorf("the %s sees %s", name, e)
 			}
 		}
-		if !slices.Contains(c.story(), "chat final") || !slices.Contains(c.story(), "agent lifecycle end") {
-			t.Errorf("the %s sees %v", name, c.story())
+		if !slices.Contains(c.eventLabels(), "chat final") || !slices.Contains(c.eventLabels(), "agent lifecycle end") {
+			t.Errorf("the %s sees %v", name, c.eventLabels())
 		}
 	}
 	writer.ok("agents.list", object{}) // write includes read
 	nobody.event("tick")
-	for _, e := range nobody.story() {
+	for _, e := range nobody.eventLabels() {
 		if e != "tick" {
 			t.Errorf("without a scope one sees %s", e)
 		}
@@ -230,7 +230,7 @@ func TestEndings(t *testing.T) {
 			var both []any
 			sameJSON(t, recordings(t, "responses.json")[test.both], &both)
 			sameShape(t, "second response", both[1], c.answer(id, 1), "/payload/result/meta/agentMeta/contextBudgetStatus/updatedAt")
-			if diff := cmp.Diff(slices.Concat(begin, test.story), c.story()); diff != "" {
+			if diff := cmp.Diff(slices.Concat(begin, test.story), c.eventLabels()); diff != "" {
 				t.Errorf("order of the events (-recorded +got):\n%s", diff)
 			}
 			for rec, l := range test.events {

@@ -66,7 +66,7 @@ func TestIdempotency(t *testing.T) {
 	if diff := cmp.Diff(want["payload"], got["payload"]); diff != "" {
 		t.Errorf("the repeated answer differs (-first +again):\n%s", diff)
 	}
-	now.Add(keep.Milliseconds())
+	now.Add(runRetention.Milliseconds())
 	if s := must[string](t, c.call("agent", question("cto", "run-1", "x")), "payload", "status"); s != "ok" {
 		t.Errorf("after exactly five minutes: %s", s)
 	}
@@ -98,17 +98,17 @@ func TestIdempotentFailure(t *testing.T) {
 }
 
 // The gateway keeps at most 1,000 runs.
-func TestRemember(t *testing.T) {
+func TestRunLimit(t *testing.T) {
 	b := &boot{runs: map[string]*run{}}
 	now := time.UnixMilli(1_795_161_590_000)
-	for i := range keepRuns + 10 {
-		b.remember(&run{id: fmt.Sprint(i), ended: true, endedAt: now.UnixMilli() + int64(i)}, now)
+	for i := range maxRuns + 10 {
+		b.store(&run{id: fmt.Sprint(i), ended: true, endedAt: now.UnixMilli() + int64(i)}, now)
 	}
-	if len(b.runs) != keepRuns || b.find("9", now) != nil || b.find("10", now) == nil {
+	if len(b.runs) != maxRuns || b.find("9", now) != nil || b.find("10", now) == nil {
 		t.Errorf("%d runs are remembered; the oldest must go first", len(b.runs))
 	}
 	going := &run{id: "going"}
-	b.remember(going, now.Add(time.Hour))
+	b.store(going, now.Add(time.Hour))
 	if len(b.runs) != 1 {
 		t.Errorf("%d runs are remembered an hour later", len(b.runs))
 	}

@@ -23,31 +23,31 @@ type Runtime struct {
 	addr    string            // fixed at start, so that a restart listens on the same address
 	methods map[string]method // methods that clients can call
 
-	ctx     context.Context // ends when the runtime closes
-	cancel  context.CancelFunc
-	unhook  func() bool    // detaches from the context passed to Start
-	work    sync.WaitGroup // all goroutines of the runtime
-	once    sync.Once
-	waiting atomic.Int32 // connections and requests waiting on a silent or frozen port
+	ctx          context.Context // ends when the runtime closes
+	cancel       context.CancelFunc
+	stopWatching func() bool    // detaches from the context passed to Start
+	work         sync.WaitGroup // all goroutines of the runtime
+	once         sync.Once
+	heldAtPort   atomic.Int32 // connections and requests waiting on a silent or frozen port
 
-	mu       sync.Mutex // guards everything below, and the fields of runs, sessions and boots
-	boot     *boot      // nil while the port is closed
-	closed   bool
-	starting bool
-	conns    map[*connection]struct{}
-	sessions map[string]*session // by key; kept across restarts, as on disk
-	jobs     []*cronJob          // in order of creation; kept across restarts
-	ran      []object            // ended runs of jobs, newest last
-	manual   int                 // number of runs started by hand
-	primed   map[string]int64    // when each agent last started a scenario; by agent
-	faults   faults
-	token    string // shared token
-	pairings pairings
+	mu         sync.Mutex // guards everything below, and the fields of runs, sessions and boots
+	boot       *boot      // nil while the port is closed
+	closed     bool
+	starting   bool
+	conns      map[*connection]struct{}
+	sessions   map[string]*session // by key; kept across restarts, as on disk
+	jobs       []*cronJob          // in order of creation; kept across restarts
+	jobHistory []object            // ended runs of jobs, newest last
+	manual     int                 // number of runs started by hand
+	lastWorkAt map[string]int64    // when each agent last started a scenario; by agent
+	faults     faults
+	token      string // shared token
+	pairings   pairings
 
 	certificate *tls.Certificate // nil without TLS
-	asked       map[string]int   // by agent
+	runsStarted map[string]int   // by agent
 	calls       map[string]int   // by method
-	owners      []string         // ids of the runs that were offered the owner tools
+	adminRuns   []string         // ids of the runs that were offered the owner tools
 }
 
 // boot is the state of one gateway process, which a restart discards.
@@ -66,7 +66,7 @@ type boot struct {
 
 // Start starts a runtime that serves until Close or until ctx ends.
 func Start(ctx context.Context, options Options) (*Runtime, error) {
-	return start(ctx, options, recorded)
+	return start(ctx, options, realTiming)
 }
 
 func start(ctx context.Context, options Options, t timing) (*Runtime, error) {
@@ -81,9 +81,9 @@ func start(ctx context.Context, options Options, t timing) (*Runtime, error) {
 	}
 	r := &Runtime{
 		options: options, timing: t, addr: ln.Addr().String(),
-		conns: map[*connection]struct{}{}, sessions: map[string]*session{}, primed: map[string]int64{},
+		conns: map[*connection]struct{}{}, sessions: map[string]*session{}, lastWorkAt: map[string]int64{},
 		faults: newFaults(), token: options.Token, pairings: pairings{paired: map[string]*pairedDevice{}},
-		asked: map[string]int{}, calls: map[string]int{},
+		runsStarted: map[string]int{}, calls: map[string]int{},
 	}
 	if options.TLS {
 		if r.certificate, err = newCertificate(); err != nil {
@@ -91,11 +91,11 @@ func start(ctx context.Context, options Options, t timing) (*Runtime, error) {
 			return nil, err
 		}
 	}
-	r.methods = r.table()
+	r.methods = r.methodTable()
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	r.mu.Lock()
-	r.open(ln)
-	r.unhook = context.AfterFunc(ctx, func() { _ = r.Close() })
+	r.startBoot(ln)
+	r.stopWatching = context.AfterFunc(ctx, func() { _ = r.Close() })
 	r.mu.Unlock()
 	return r, nil
 }
@@ -114,9 +114,9 @@ func (r *Runtime) Close() error {
 	r.once.Do(func() {
 		r.mu.Lock()
 		r.closed = true
-		r.unhook()
+		r.stopWatching()
 		r.mu.Unlock()
-		r.shut(object{"reason": "gateway stopping"})
+		r.stopBoot(object{"reason": "gateway stopping"})
 		r.cancel()
 		r.work.Wait()
 	})
@@ -132,7 +132,7 @@ func (r *Runtime) clock() time.Time { return r.options.Now().Add(r.faults.skew) 
 func (r *Runtime) now() int64 { return r.clock().UnixMilli() }
 
 // startBoot serves a new boot on ln. The caller must hold r.mu.
-func (r *Runtime) open(ln net.Listener) {
+func (r *Runtime) startBoot(ln net.Listener) {
 	b := &boot{
 		id: uuid.NewString(), since: time.Now(),
 		runs: map[string]*run{}, waiters: map[string][]*waiter{}, presence: 1, health: 1,
@@ -140,27 +140,27 @@ func (r *Runtime) open(ln net.Listener) {
 	b.ctx, b.cancel = context.WithCancel(r.ctx)
 	b.server = &http.Server{
 		Handler:           r.handler(b),
-		ReadHeaderTimeout: recorded.handshake,
+		ReadHeaderTimeout: realTiming.handshake,
 		ConnContext:       withSocket,
 	}
 	r.boot = b
 	r.resumeAll(b)
-	r.wakeJobs()
-	ln = r.secure(ln, b)
+	r.skipMissedJobs()
+	ln = r.wrapTLS(ln, b)
 	r.work.Go(func() {
 		if err := b.server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 			r.options.Log.Error("the demo runtime stopped serving", "err", err)
 		}
 	})
-	r.work.Go(func() { r.beat(b) })
-	r.work.Go(func() { r.ring(b) })
+	r.work.Go(func() { r.emitPeriodic(b) })
+	r.work.Go(func() { r.runScheduler(b) })
 	r.options.Log.Debug("demo runtime listening", "url", r.URL(), "boot_id", b.id)
 }
 
 // stopBoot stops the current boot: it refuses new clients, ends queued runs, sends all
 // clients a shutdown event with the payload why, and closes their connections. It reports
 // whether a boot was running.
-func (r *Runtime) shut(why object) bool {
+func (r *Runtime) stopBoot(why object) bool {
 	r.mu.Lock()
 	b := r.boot
 	if b == nil {
@@ -173,7 +173,7 @@ func (r *Runtime) shut(why object) bool {
 	for _, c := range conns {
 		c.event("shutdown", why, nil)
 		c.close(1012, "service restart")
-		if r.faults.ice != nil {
+		if r.faults.frozen != nil {
 			c.cut() // a frozen connection would never send the close frame
 		}
 	}
@@ -199,7 +199,7 @@ func (r *Runtime) reopen() {
 				_ = ln.Close()
 				return
 			}
-			r.open(ln)
+			r.startBoot(ln)
 			return
 		}
 		if sleep(r.ctx, 10*time.Millisecond) != nil {
@@ -209,7 +209,7 @@ func (r *Runtime) reopen() {
 }
 
 // emitPeriodic sends tick and health events until the boot ends.
-func (r *Runtime) beat(b *boot) {
+func (r *Runtime) emitPeriodic(b *boot) {
 	tick, health := time.NewTicker(r.timing.tick), time.NewTicker(r.timing.health)
 	defer tick.Stop()
 	defer health.Stop()
@@ -219,12 +219,12 @@ func (r *Runtime) beat(b *boot) {
 			return
 		case <-tick.C:
 			r.mu.Lock()
-			r.tell(audience{}, "tick", object{"ts": r.now()}, nil)
+			r.broadcast(audience{}, "tick", object{"ts": r.now()}, nil)
 			r.mu.Unlock()
 		case <-health.C:
 			r.mu.Lock()
 			b.health++
-			r.tell(audience{}, "health", r.health(), object{"presence": b.presence, "health": b.health})
+			r.broadcast(audience{}, "health", r.health(), object{"presence": b.presence, "health": b.health})
 			r.mu.Unlock()
 		}
 	}
@@ -237,9 +237,9 @@ type audience struct {
 }
 
 // broadcast sends an event to every client in the audience. The caller must hold r.mu.
-func (r *Runtime) tell(to audience, name string, payload, stateVersion any) {
+func (r *Runtime) broadcast(to audience, name string, payload, stateVersion any) {
 	for c := range r.conns {
-		if !c.greeted || !c.may(to.scope) || to.subscribed && !c.subscribed {
+		if !c.helloSent || !c.hasScope(to.scope) || to.subscribed && !c.subscribed {
 			continue
 		}
 		c.event(name, payload, stateVersion)

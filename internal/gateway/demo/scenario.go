@@ -7,7 +7,7 @@ import (
 )
 
 // scenario is a scripted run of an agent, used as sample work.
-type episode struct {
+type scenario struct {
 	agent  string // id of the agent
 	place  string // session key without the agent; subAgentPlace for a sub-agent
 	label  string // title of the session; may be empty
@@ -17,7 +17,7 @@ type episode struct {
 }
 
 // subAgentPlace is the place of scenarios that run in a sub-agent.
-const sub = "subagent"
+const subAgentPlace = "subagent"
 
 // step is a tool call in a run and its result.
 type step struct {
@@ -31,7 +31,7 @@ type step struct {
 
 // pseudoRandom returns a number below n that depends only on words, so that sample data
 // looks varied and two starts of the demo look alike.
-func chance(n uint32, words ...string) int64 {
+func pseudoRandom(n uint32, words ...string) int64 {
 	h := fnv.New32a()
 	for _, w := range words {
 		h.Write([]byte(w))
@@ -45,6 +45,6 @@ func chance(n uint32, words ...string) int64 {
 }
 
 // stepDuration returns how long the n-th step of a scenario takes.
-func takes(e episode, n int) time.Duration {
-	return 15*time.Second + time.Duration(chance(30_000, e.place, e.ask, strconv.Itoa(n)))*time.Millisecond
+func stepDuration(e scenario, n int) time.Duration {
+	return 15*time.Second + time.Duration(pseudoRandom(30_000, e.place, e.ask, strconv.Itoa(n)))*time.Millisecond
 }

@@ -4,13 +4,13 @@ import "slices"
 
 // dayParts returns the demo team's scenarios by part of the day. A scenario that continues
 // an earlier one in the same session belongs to a later part.
-func parts() [][]episode { return [][]episode{early(), morning(), afternoon(), evening()} }
+func dayParts() [][]scenario { return [][]scenario{early(), morning(), afternoon(), evening()} }
 
 // allScenarios returns the scenarios of all parts of the day.
-func episodes() []episode { return slices.Concat(parts()...) }
+func allScenarios() []scenario { return slices.Concat(dayParts()...) }
 
-func early() []episode {
-	return []episode{
+func early() []scenario {
+	return []scenario{
 		{
 			agent: "cto", place: "dashboard:search-latency", label: "Why is search slow?",
 			ask: "Search takes three seconds on large workspaces. Find out where the time goes.",
@@ -33,7 +33,7 @@ func early() []episode {
 			answer: "They give up at the import: 91% create a workspace, but only 54% finish the import. Three of the five didn't have a file ready. A sample workspace would let them try search right away.",
 		},
 		{
-			agent: "cmo", place: sub, label: "Check the prices on the home page",
+			agent: "cmo", place: subAgentPlace, label: "Check the prices on the home page",
 			ask: "Compare every price on the home page with the price list and tell me which ones differ.",
 			steps: []step{
 				{tool: "fetch", args: object{"url": "https://www.example.com/pricing"}, result: "Team $12, Business $29, yearly: two months free", reads: 1900},
@@ -51,7 +51,7 @@ func early() []episode {
 			answer: "Option A plus one hour in the morning: 07:00 to 18:00 covers 91% of our tickets. Option B costs twice as much for another 8%.",
 		},
 		{
-			agent: "cto", place: sub, label: "Check the certificate authority's payment terms",
+			agent: "cto", place: subAgentPlace, label: "Check the certificate authority's payment terms",
 			ask: "How can we pay the certificate authority other than by card?",
 			steps: []step{
 				{tool: "fetch", args: object{"url": "https://ca.example.com/terms"}, result: "Payment: card or prepaid account. Invoicing for ten or more certificates.", reads: 5200},
@@ -70,8 +70,8 @@ func early() []episode {
 	}
 }
 
-func morning() []episode {
-	return []episode{
+func morning() []scenario {
+	return []scenario{
 		{
 			agent: "cpo", place: "dashboard:shared-brief", label: "Shared workspaces brief",
 			ask: "Draft the permissions section of the shared workspaces brief.",
@@ -92,7 +92,7 @@ func morning() []episode {
 			answer: "1. One place, every team. 2. Share the work, keep control. 3. Your workspace, their workspace. I would pick the first: it says what it is in four words.",
 		},
 		{
-			agent: "coo", place: sub, label: "Add up this month's costs",
+			agent: "coo", place: subAgentPlace, label: "Add up this month's costs",
 			ask: "What have we spent this month so far, by supplier?",
 			steps: []step{
 				{tool: "read", args: object{"path": "finance/ledger.csv"}, result: "hosting 812.40\nmodels 318.77\nemail 49.00", reads: 4100},
@@ -111,7 +111,7 @@ func morning() []episode {
 			answer: "Under Monday load, p95 is 44 ms and writes are 1.8% slower. Building the index takes no lock. It ships as migration 42.",
 		},
 		{
-			agent: "cpo", place: sub, label: "Compare competitors' free plans",
+			agent: "cpo", place: subAgentPlace, label: "Compare competitors' free plans",
 			ask: "Look at five similar products. What do their free plans include?",
 			steps: []step{
 				{tool: "search", args: object{"query": "free plan limits, document search for teams"}, result: "14 results", reads: 2100},
@@ -132,8 +132,8 @@ func morning() []episode {
 	}
 }
 
-func afternoon() []episode {
-	return []episode{
+func afternoon() []scenario {
+	return []scenario{
 		{
 			agent: "cto", place: "dashboard:flaky-import", label: "Flaky import test",
 			ask: "The import test fails about one run in ten. Find out why.",
@@ -155,7 +155,7 @@ func afternoon() []episode {
 			answer: "Forty documents from an imaginary bakery, three people, and two suggested searches. It is read-only and disappears with the first import.",
 		},
 		{
-			agent: "cmo", place: sub, label: "Collect press coverage",
+			agent: "cmo", place: subAgentPlace, label: "Collect press coverage",
 			ask: "Which articles mentioned us in the last month, and what was the tone?",
 			steps: []step{
 				{tool: "search", args: object{"query": "product name, last 30 days, excluding our own site"}, result: "9 results", reads: 2400},
@@ -173,7 +173,7 @@ func afternoon() []episode {
 			answer: "The draft is in partners/drafts/hours.md: option A, 07:00 to 18:00, starting December 1, for three months. It is ready for you to send.",
 		},
 		{
-			agent: "cto", place: sub, label: "Audit our dependencies",
+			agent: "cto", place: subAgentPlace, label: "Audit our dependencies",
 			ask: "Which of our dependencies have known vulnerabilities, and do we call the affected code?",
 			steps: []step{
 				{tool: "exec", args: object{"command": "bin/vulncheck --called"}, result: "2 known, 0 called", reads: 1200},
@@ -194,8 +194,8 @@ func afternoon() []episode {
 	}
 }
 
-func evening() []episode {
-	return []episode{
+func evening() []scenario {
+	return []scenario{
 		{
 			agent: "cpo", place: "dashboard:shared-brief", label: "Shared workspaces brief",
 			ask: "What should happen to a workspace when its owner leaves? List the options and pick one.",
@@ -217,7 +217,7 @@ func evening() []episode {
 			answer: "The reader now hands over the last row before it signals the end. 200 runs with the race detector are clean. It is up for review, and the changelog needs a line because some imports lost data.",
 		},
 		{
-			agent: "coo", place: sub, label: "Compare the audit quotes",
+			agent: "coo", place: subAgentPlace, label: "Compare the audit quotes",
 			ask: "Compare the three quotes for the annual audit: price, date, and what's excluded.",
 			steps: []step{
 				{tool: "read", args: object{"path": "finance/audit/quote-a.md"}, result: "$4,800, March, subsidiaries excluded", reads: 2200},

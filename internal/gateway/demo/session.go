@@ -96,7 +96,7 @@ func (s *session) append(m message) (message, int) {
 }
 
 // runIDs returns the ids of the active and queued runs.
-func (s *session) busy() []string {
+func (s *session) runIDs() []string {
 	ids := []string{}
 	if s.active != nil {
 		ids = append(ids, s.active.id)
@@ -197,7 +197,7 @@ func (r *Runtime) row(s *session) object {
 			"updatedAtMs": s.updatedAt, "stateChangedAtMs": s.createdAt,
 		},
 	}
-	s.lineage(row)
+	s.addOrigin(row)
 	s.progress(row)
 	return row
 }
@@ -205,7 +205,7 @@ func (r *Runtime) row(s *session) object {
 // progress adds the members that depend on the session's runs. Those that don't apply are
 // absent, as on the real gateway.
 func (s *session) progress(row object) {
-	busy := s.busy()
+	busy := s.runIDs()
 	row["hasActiveRun"] = len(busy) > 0
 	if s.active == nil || !s.active.begun {
 		row["activeRunIds"] = busy // absent while a run is active

@@ -40,7 +40,7 @@ func (r *Runtime) handleSend(c call) (any, *failure) {
 		s.participants = append(s.participants, c.conn.clientID)
 	}
 	q := newRun(c, s, a, in.IdempotencyKey, in.Message, 0, r.now())
-	q.askers, q.sent = nil, true // only `agent` sends a second response
+	q.callers, q.viaChatSend = nil, true // only `agent` sends a second response
 	r.enqueue(q, made)
 	return nil, nil
 }
@@ -75,7 +75,7 @@ func (l *Line) write(row object) {
 
 // AppendLines appends messages to a session, which it creates if necessary and leaves idle.
 // Assistant messages have the usage that they would have cost.
-func (r *Runtime) Recite(sessionKey string, lines ...Line) error {
+func (r *Runtime) AppendLines(sessionKey string, lines ...Line) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a, key, f := r.target(agentRequest{SessionKey: sessionKey})
@@ -102,7 +102,7 @@ func (r *Runtime) Recite(sessionKey string, lines ...Line) error {
 			m.spent, m.runID = nil, runID
 		}
 		m, seq := s.append(m)
-		r.tellMessage(s, m, seq)
+		r.emitMessage(s, m, seq)
 	}
 	s.ranBefore, s.status, s.lastRun = true, "done", runID
 	s.startedAt, s.endedAt, s.updatedAt, s.activeAt = r.now(), r.now(), r.now(), r.now()
@@ -110,25 +110,25 @@ func (r *Runtime) Recite(sessionKey string, lines ...Line) error {
 	if made {
 		reason = "create"
 	}
-	r.tellSession(s, object{"reason": reason})
+	r.emitSession(s, object{"reason": reason})
 	return nil
 }
 
 // Delete deletes a session and aborts its runs.
 func (r *Runtime) Delete(sessionKey string) error {
-	return r.drop(sessionKey, "delete", func(*session) { delete(r.sessions, sessionKey) })
+	return r.endSession(sessionKey, "delete", func(*session) { delete(r.sessions, sessionKey) })
 }
 
 // Reset replaces a session with a new one under the same key, and aborts its runs.
 func (r *Runtime) Reset(sessionKey string) error {
-	return r.drop(sessionKey, "reset", func(s *session) {
+	return r.endSession(sessionKey, "reset", func(s *session) {
 		delete(r.sessions, sessionKey)
 		again, _ := r.sessionOf(sessionKey, s.agent)
 		again.parent, again.label = s.parent, s.label
 	})
 }
 
-func (r *Runtime) drop(sessionKey, reason string, how func(*session)) error {
+func (r *Runtime) endSession(sessionKey, reason string, how func(*session)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.sessions[sessionKey]
@@ -144,6 +144,6 @@ func (r *Runtime) drop(sessionKey, reason string, how func(*session)) error {
 	if is := r.sessions[sessionKey]; is != nil {
 		s = is
 	}
-	r.tellSession(s, object{"reason": reason})
+	r.emitSession(s, object{"reason": reason})
 	return nil
 }

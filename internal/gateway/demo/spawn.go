@@ -42,12 +42,12 @@ func (r *Runtime) Label(sessionKey, label string) error {
 		return fmt.Errorf("%w: %s", ErrNoSession, sessionKey)
 	}
 	s.label = label
-	r.tellSession(s, object{"reason": "patch"})
+	r.emitSession(s, object{"reason": "patch"})
 	return nil
 }
 
 // addOrigin adds the members that say how the session was created and what its title is.
-func (s *session) lineage(row object) {
+func (s *session) addOrigin(row object) {
 	if s.label != "" {
 		row["label"], row["displayName"] = s.label, s.label
 	}
@@ -71,7 +71,7 @@ func (s *session) lineage(row object) {
 }
 
 // addSpawnedBy adds the parent session to an event of a sub-agent's run.
-func (s *session) spawned(payload object) {
+func (s *session) addSpawnedBy(payload object) {
 	if s.parent != "" {
 		payload["spawnedBy"] = s.parent
 	}

@@ -32,7 +32,7 @@ func TestSpawn(t *testing.T) {
 	if len(rows) != 1 {
 		t.Fatalf("%d sub-agents", len(rows))
 	}
-	row := only[object](rows[0])
+	row := as[object](rows[0])
 	if row["hasActiveRun"] != true || row["status"] != "running" || row["hasActiveSubagentRun"] != true || row["startedAt"] == nil {
 		t.Errorf("while it runs: %v", row)
 	}
@@ -40,7 +40,7 @@ func TestSpawn(t *testing.T) {
 	if text := must[string](t, c.wait(runID), "terminalReply", "text"); text != "found it" {
 		t.Errorf("answered %q", text)
 	}
-	row = only[object](must[[]any](t, c.ok("sessions.list", object{"spawnedBy": "agent:cto:test"}), "sessions")[0])
+	row = as[object](must[[]any](t, c.ok("sessions.list", object{"spawnedBy": "agent:cto:test"}), "sessions")[0])
 	// The recorded session differs here: users created none of these, and the demo has no
 	// thinking and no workspace.
 	sameShape(t, "row", recording(t, "devices.json", "subagent row"), row,
@@ -95,7 +95,7 @@ func TestMonitorRow(t *testing.T) {
 	settled := c.until("the end", 0, func(f object) bool { return dig[string](f, "payload", "reason") == "agent.input.settled" })
 	list := must[[]any](t, c.ok("sessions.list", object{"includeLastMessage": true}), "sessions")
 	for name, row := range map[string]object{
-		"list":       only[object](list[0]),
+		"list":       as[object](list[0]),
 		"transcript": must[object](t, c.ok("chat.history", object{"sessionKey": "agent:cto:test"}), "sessionInfo"),
 		"event":      must[object](t, settled, "payload", "session"),
 	} {
@@ -120,7 +120,7 @@ func TestRefreshing(t *testing.T) {
 	c.wait("run-1")
 	ask := func() (status string, usage any, total float64) {
 		u := c.ok("sessions.usage", object{"agentScope": "all"})
-		row := only[object](must[[]any](t, u, "sessions")[0])
+		row := as[object](must[[]any](t, u, "sessions")[0])
 		return must[string](t, u, "cacheStatus", "status"), row["usage"], must[float64](t, u, "totals", "totalTokens")
 	}
 	r.Refreshing(2)

@@ -18,22 +18,22 @@ import (
 // Patterns for the parts of a message that tell an agent to run a standup over HTTP: the
 // URL, the environment variable that holds the key, and the team.
 var (
-	serviceIn    = regexp.MustCompile(`https?://[^\s"'<>` + "`" + `]+`)
-	credentialIn = regexp.MustCompile(`Bearer \$\{?([A-Z][A-Z0-9_]*)`)
-	teamIn       = regexp.MustCompile(`\{"team":"[a-z0-9-]{1,64}"\}`)
+	urlPattern         = regexp.MustCompile(`https?://[^\s"'<>` + "`" + `]+`)
+	keyVariablePattern = regexp.MustCompile(`Bearer \$\{?([A-Z][A-Z0-9_]*)`)
+	teamPattern        = regexp.MustCompile(`\{"team":"[a-z0-9-]{1,64}"\}`)
 )
 
 // isStandupCall reports whether a message asks for a standup to be run through Wardroom's
 // API.
-func isErrand(message string) bool {
+func isStandupCall(message string) bool {
 	return strings.Contains(message, "POST /api/v1/standups") && strings.Contains(message, "/run")
 }
 
 // holdStandup opens and runs a standup as the message asks, with the key from the
 // environment variable that the message names, and returns a sentence about the result. A
 // real agent would use a shell or fetch tool. Only loopback addresses are called.
-func (r *Runtime) act(ctx context.Context, message string) string {
-	base, key, err := r.errand(message)
+func (r *Runtime) holdStandup(ctx context.Context, message string) string {
+	base, key, err := r.standupTarget(message)
 	if err != nil {
 		return "I couldn't run the standup: " + err.Error() + "."
 	}
@@ -43,42 +43,42 @@ func (r *Runtime) act(ctx context.Context, message string) string {
 		Timeout:       20 * time.Second,
 	}
 	// Without a team in the message the body is empty, which selects the executive team.
-	opened, err := post(ctx, client, base+"/api/v1/standups", key, teamIn.FindString(message))
+	opened, err := post(ctx, client, base+"/api/v1/standups", key, teamPattern.FindString(message))
 	if err != nil || opened.ID == "" {
-		return fmt.Sprintf("I couldn't open the standup: %s.", opened.why(err))
+		return fmt.Sprintf("I couldn't open the standup: %s.", opened.failureReason(err))
 	}
 	run, err := post(ctx, client, base+"/api/v1/standups/"+url.PathEscape(opened.ID)+"/run", key, "")
 	switch {
 	case err != nil:
-		return fmt.Sprintf("I opened the %s standup but couldn't run it: %s.", opened.Date, run.why(err))
+		return fmt.Sprintf("I opened the %s standup but couldn't run it: %s.", opened.Date, run.failureReason(err))
 	case run.Code == "already_running" || run.Code == "already_completed":
 		return fmt.Sprintf("Nothing left to do for the %s standup: %s.", opened.Date, run.Code)
 	case run.status >= http.StatusMultipleChoices:
-		return fmt.Sprintf("I opened the %s standup but couldn't run it: %s.", opened.Date, run.why(nil))
+		return fmt.Sprintf("I opened the %s standup but couldn't run it: %s.", opened.Date, run.failureReason(nil))
 	}
 	return fmt.Sprintf("The %s standup is %s.", opened.Date, run.Status)
 }
 
 var (
-	errNoService    = errors.New("the message contains no URL")
-	errFarService   = errors.New("the URL points to another machine, and the demo's agents only call this one")
-	errNoCredential = errors.New("the message names no environment variable for my API key")
+	errNoURL         = errors.New("the message contains no URL")
+	errRemoteURL     = errors.New("the URL points to another machine, and the demo's agents only call this one")
+	errNoKeyVariable = errors.New("the message names no environment variable for my API key")
 )
 
 // standupTarget returns the base URL and the API key for the standup that a message
 // describes.
-func (r *Runtime) errand(message string) (base, key string, err error) {
-	found, err := url.Parse(strings.TrimRight(serviceIn.FindString(message), ".,;:)"))
+func (r *Runtime) standupTarget(message string) (base, key string, err error) {
+	found, err := url.Parse(strings.TrimRight(urlPattern.FindString(message), ".,;:)"))
 	if err != nil || found.Host == "" {
-		return "", "", errNoService
+		return "", "", errNoURL
 	}
 	at, err := netip.ParseAddr(found.Hostname())
 	if found.Hostname() != "localhost" && (err != nil || !at.IsLoopback()) {
-		return "", "", errFarService
+		return "", "", errRemoteURL
 	}
-	name := credentialIn.FindStringSubmatch(message)
+	name := keyVariablePattern.FindStringSubmatch(message)
 	if name == nil {
-		return "", "", errNoCredential
+		return "", "", errNoKeyVariable
 	}
 	if r.options.Env != nil {
 		key = r.options.Env(name[1])
@@ -91,7 +91,7 @@ func (r *Runtime) errand(message string) (base, key string, err error) {
 }
 
 // apiAnswer is Wardroom's response: a standup or a problem.
-type said struct {
+type apiAnswer struct {
 	ID, Date, Status string
 	Code, Detail     string
 
@@ -99,7 +99,7 @@ type said struct {
 }
 
 // failureReason describes a failed call in words for the transcript.
-func (s said) why(err error) string {
+func (s apiAnswer) failureReason(err error) string {
 	var timeout net.Error
 	switch {
 	case errors.As(err, &timeout) && timeout.Timeout():
@@ -111,10 +111,10 @@ func (s said) why(err error) string {
 }
 
 // post sends a POST request with an optional JSON body.
-func post(ctx context.Context, client *http.Client, address, key, body string) (said, error) {
+func post(ctx context.Context, client *http.Client, address, key, body string) (apiAnswer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
-		return said{}, err
+		return apiAnswer{}, err
 	}
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
@@ -122,10 +122,10 @@ func post(ctx context.Context, client *http.Client, address, key, body string) (
 	req.Header.Set("Authorization", "Bearer "+key)
 	res, err := client.Do(req)
 	if err != nil {
-		return said{}, err
+		return apiAnswer{}, err
 	}
 	defer res.Body.Close()
-	out := said{status: res.StatusCode}
+	out := apiAnswer{status: res.StatusCode}
 	data, err := io.ReadAll(io.LimitReader(res.Body, 4<<20))
 	if err != nil {
 		return out, err

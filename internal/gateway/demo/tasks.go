@@ -19,7 +19,7 @@ func (r *Runtime) handleTasks(c call) (any, *failure) {
 		return nil, f
 	}
 	list := []object{}
-	for _, q := range r.going() {
+	for _, q := range r.activeRuns() {
 		if in.SessionKey != "" && q.session.key != in.SessionKey {
 			continue
 		}
@@ -28,7 +28,7 @@ func (r *Runtime) handleTasks(c call) (any, *failure) {
 			state = "running"
 		}
 		if len(in.Status) == 0 || slices.Contains(in.Status, "running") {
-			list = append(list, r.taskOf(q, "running", state, q.startedAt))
+			list = append(list, r.taskJSON(q, "running", state, q.startedAt))
 		}
 	}
 	return object{"tasks": list}, nil
@@ -40,22 +40,22 @@ func (r *Runtime) handleCancel(c call) (any, *failure) {
 	if f := cancelParams.read("tasks.cancel", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	for _, q := range r.going() {
+	for _, q := range r.activeRuns() {
 		if q.taskID == in.TaskID {
 			r.finish(q, outcome{kind: aborted})
 			r.next(q.session)
-			return object{"found": true, "cancelled": true, "task": r.taskOf(q, aborted.task(), "finished", 0)}, nil
+			return object{"found": true, "cancelled": true, "task": r.taskJSON(q, aborted.task(), "finished", 0)}, nil
 		}
 	}
 	return object{"found": false, "cancelled": false}, nil
 }
 
 // activeRuns returns the task ledger's runs that have not ended. The caller must hold r.mu.
-func (r *Runtime) going() []*run {
+func (r *Runtime) activeRuns() []*run {
 	var going []*run
 	for _, s := range r.sessions {
 		for _, q := range append([]*run{s.active}, s.queue...) {
-			if q != nil && !q.sent {
+			if q != nil && !q.viaChatSend {
 				going = append(going, q)
 			}
 		}
@@ -66,13 +66,13 @@ func (r *Runtime) going() []*run {
 
 // emitTask sends the run as a task ledger entry. activity is the time of the run's last
 // activity; 0 omits it.
-func (r *Runtime) tellTask(q *run, status, state string, activity int64) {
-	task := r.taskOf(q, status, state, activity)
-	r.tell(audience{scope: scopeRead}, "task", object{"action": "upserted", "task": task}, nil)
+func (r *Runtime) emitTask(q *run, status, state string, activity int64) {
+	task := r.taskJSON(q, status, state, activity)
+	r.broadcast(audience{scope: scopeRead}, "task", object{"action": "upserted", "task": task}, nil)
 }
 
 // taskJSON returns the run as a task ledger entry.
-func (r *Runtime) taskOf(q *run, status, state string, activity int64) object {
+func (r *Runtime) taskJSON(q *run, status, state string, activity int64) object {
 	execution := object{"state": state}
 	if activity > 0 {
 		execution["lastActivityAt"] = activity

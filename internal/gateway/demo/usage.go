@@ -112,7 +112,7 @@ func newLedger(quarters bool) *ledger {
 }
 
 // entryAt returns the entry for k, created if necessary.
-func at[K comparable, V any](m map[K]*V, k K) *V {
+func entryAt[K comparable, V any](m map[K]*V, k K) *V {
 	if m[k] == nil {
 		m[k] = new(V)
 	}
@@ -122,7 +122,7 @@ func at[K comparable, V any](m map[K]*V, k K) *V {
 func (l *ledger) add(m message) {
 	day := dayOf(m.at)
 	l.counts.add(m)
-	at(l.dayCounts, day).add(m)
+	entryAt(l.dayCounts, day).add(m)
 	if l.first == 0 {
 		l.first = m.at
 	}
@@ -138,7 +138,7 @@ func (l *ledger) add(m message) {
 		return
 	}
 	key := modelKey{m.spent.model.provider, m.spent.model.id}
-	for _, s := range []*sum{&l.total, at(l.models, key), at(l.days, day), at(l.dayModels, dayModel{day, key})} {
+	for _, s := range []*sum{&l.total, entryAt(l.models, key), entryAt(l.days, day), entryAt(l.dayModels, dayModel{day, key})} {
 		s.add(*m.spent)
 	}
 	l.took = append(l.took, m.took)
@@ -170,7 +170,7 @@ func (in usageRequest) check() *failure {
 	case in.AgentScope != "" && in.Key+in.AgentID != "":
 		return invalid("agentScope=all cannot be combined with key or agentId")
 	}
-	return within("sessions.usage", "limit", in.Limit, 1, math.MaxInt)
+	return checkRange("sessions.usage", "limit", in.Limit, 1, math.MaxInt)
 }
 
 // days returns the first and last day of the period. Dates take precedence over a range;
@@ -218,13 +218,13 @@ func (r *Runtime) handleUsage(c call) (any, *failure) {
 				own.add(m)
 				all.add(m)
 				if m.spent != nil && (m.stop == "stop" || m.stop == "toolUse") {
-					at(agents, s.agentID).add(*m.spent)
+					entryAt(agents, s.agentID).add(*m.spent)
 				}
 			}
 		}
 		switch {
 		case !fresh:
-			rows = append(rows, with(s.usage(own), object{"usage": nil}))
+			rows = append(rows, merge(s.usage(own), object{"usage": nil}))
 		case own.counts.user+own.counts.assistant > 0:
 			longest = max(longest, own.last-own.first)
 			rows = append(rows, s.usage(own))
@@ -256,11 +256,11 @@ func (s *session) usage(l *ledger) object {
 	m := modelOf(s.agent)
 	days := []object{}
 	for _, day := range slices.Sorted(maps.Keys(l.days)) {
-		days = append(days, with(l.days[day].json(), object{
+		days = append(days, merge(l.days[day].json(), object{
 			"date": day, "tokens": l.days[day].tokens(), "cost": l.days[day].cost(),
 		}))
 	}
-	usage := with(l.total.json(), object{
+	usage := merge(l.total.json(), object{
 		"sessionId": s.id, "sessionFile": "sqlite:" + s.agentID + ":" + s.id + ":" + storePath(s.agentID),
 		"firstActivity": l.first, "lastActivity": l.last, "durationMs": l.last - l.first,
 		"messageCounts": l.counts.json(), "modelUsage": l.byModel(), "latency": l.took.json(),
@@ -271,9 +271,9 @@ func (s *session) usage(l *ledger) object {
 	for _, q := range slices.Sorted(maps.Keys(l.quarters)) {
 		start := time.UnixMilli(q * (15 * time.Minute).Milliseconds()).UTC()
 		when := object{"date": start.Format(time.DateOnly), "quarterIndex": start.Hour()*4 + start.Minute()/15}
-		messages = append(messages, with(l.quarters[q].counts.json(), when))
+		messages = append(messages, merge(l.quarters[q].counts.json(), when))
 		if t := l.quarters[q].total; t.answers > 0 {
-			spending = append(spending, with(object{
+			spending = append(spending, merge(object{
 				"input": t.input, "output": t.output, "cacheRead": t.cacheRead, "cacheWrite": t.cacheWrite,
 				"totalTokens": t.tokens(), "totalCost": t.cost(),
 			}, when))
@@ -290,7 +290,7 @@ func (s *session) usage(l *ledger) object {
 func (l *ledger) aggregates(sessions int, longest int64, agents map[string]*sum) object {
 	providers := map[string]*sum{}
 	for key, s := range l.models {
-		at(providers, key.provider).merge(s)
+		entryAt(providers, key.provider).merge(s)
 	}
 	byProvider, byAgent, costDaily, daily := []object{}, []object{}, []object{}, []object{}
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
@@ -302,8 +302,8 @@ func (l *ledger) aggregates(sessions int, longest int64, agents map[string]*sum)
 		byAgent = append(byAgent, object{"agentId": id, "totals": agents[id].json()})
 	}
 	for _, day := range slices.Sorted(maps.Keys(l.dayCounts)) {
-		s, c := at(l.days, day), l.dayCounts[day]
-		costDaily = append(costDaily, with(s.json(), object{"date": day}))
+		s, c := entryAt(l.days, day), l.dayCounts[day]
+		costDaily = append(costDaily, merge(s.json(), object{"date": day}))
 		daily = append(daily, object{
 			"date": day, "tokens": s.tokens(), "cost": s.cost(), "messages": c.user + c.assistant,
 			"toolCalls": 0, "errors": c.errors,
@@ -342,7 +342,7 @@ func (k modelKey) compare(o modelKey) int {
 func (l *ledger) dailyCounts() []object {
 	list := []object{}
 	for _, day := range slices.Sorted(maps.Keys(l.dayCounts)) {
-		list = append(list, with(l.dayCounts[day].json(), object{"date": day}))
+		list = append(list, merge(l.dayCounts[day].json(), object{"date": day}))
 	}
 	return list
 }
@@ -350,7 +350,7 @@ func (l *ledger) dailyCounts() []object {
 func (l *ledger) dailyLatency() []object {
 	list := []object{}
 	for _, day := range slices.Sorted(maps.Keys(l.dayTook)) {
-		list = append(list, with(l.dayTook[day].json(), object{"date": day}))
+		list = append(list, merge(l.dayTook[day].json(), object{"date": day}))
 	}
 	return list
 }

@@ -23,9 +23,9 @@ func (r *Runtime) Watch(see func(Request) bool) {
 
 // notifyWatcher reports a request to the watcher and returns whether to serve it. The
 // caller must not hold r.mu.
-func (r *Runtime) seen(c *connection, req request) bool {
+func (r *Runtime) notifyWatcher(c *connection, req request) bool {
 	r.mu.Lock()
-	see, admin := r.faults.watch, c.may(scopeAdmin)
+	see, admin := r.faults.watch, c.hasScope(scopeAdmin)
 	r.mu.Unlock()
 	if see == nil {
 		return true
