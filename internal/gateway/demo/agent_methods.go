@@ -69,11 +69,11 @@ func (r *Runtime) handleAgent(c call) (any, *failure) {
 		accepted["sessionKey"] = key
 	}
 	c.reply(accepted)
-	s, made := r.sessionOf(key, a)
+	s, created := r.sessionOf(key, a)
 	if !slices.Contains(s.participants, c.conn.clientID) {
 		s.participants = append(s.participants, c.conn.clientID)
 	}
-	r.enqueue(newRun(c, s, a, in.IdempotencyKey, in.Message, time.Duration(min(timeout, maxTimerMs/1000))*r.timing.second, r.now()), made)
+	r.enqueue(newRun(c, s, a, in.IdempotencyKey, in.Message, time.Duration(min(timeout, maxTimerMs/1000))*r.timing.second, r.now()), created)
 	return nil, nil
 }
 

@@ -95,7 +95,7 @@ func (r *Runtime) startScenario(e scenario) {
 	if e.place == subAgentPlace {
 		key = "agent:" + a.ID + ":subagent:" + uuid.NewString()
 	}
-	s, made := r.scenarioSession(key, a, r.now())
+	s, created := r.scenarioSession(key, a, r.now())
 	s.label, s.live = e.label, true
 	if e.place == subAgentPlace {
 		s.parent = "agent:" + a.ID + ":main"
@@ -103,24 +103,24 @@ func (r *Runtime) startScenario(e scenario) {
 	q := &run{
 		boot: r.boot, session: s, agent: a, id: uuid.NewString(), message: e.ask, taskID: uuid.NewString(), createdAt: r.now(), work: &e,
 	}
-	r.enqueue(q, made)
+	r.enqueue(q, created)
 }
 
 // scenarioSession returns the session of a scenario that starts at a time. It replaces a
 // session whose context is too full. A new session starts with the agent's system prompt in
 // the provider's cache if the agent worked recently. The caller must hold r.mu.
-func (r *Runtime) scenarioSession(key string, a Agent, at int64) (s *session, made bool) {
+func (r *Runtime) scenarioSession(key string, a Agent, at int64) (s *session, created bool) {
 	key = canonical(key)
 	if s := r.sessions[key]; s != nil && s.context > modelOf(a).window*contextLimitPercent/100 {
 		delete(r.sessions, key)
 		r.emitSession(s, object{"reason": "reset"})
 	}
-	s, made = r.sessionOf(key, a)
-	if last, ok := r.lastWorkAt[a.ID]; ok && made && at-last <= cacheLifetime.Milliseconds() {
+	s, created = r.sessionOf(key, a)
+	if last, ok := r.lastWorkAt[a.ID]; ok && created && at-last <= cacheLifetime.Milliseconds() {
 		s.cached, s.calledAt = baseContext-baseContext%cacheBlock, last
 	}
 	r.lastWorkAt[a.ID] = at
-	return s, made
+	return s, created
 }
 
 // busy reports whether an agent has an active run. The caller must hold r.mu.

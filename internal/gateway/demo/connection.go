@@ -102,10 +102,10 @@ func (r *Runtime) unregister(c *connection) {
 
 // serve runs the connection until the client or the runtime ends it.
 func (c *connection) serve(ctx context.Context) {
-	var helpers sync.WaitGroup
-	helpers.Go(func() { c.write(ctx) })
-	helpers.Go(func() { c.ping(ctx) })
-	late := time.AfterFunc(c.runtime.timing.handshake, func() {
+	var wg sync.WaitGroup
+	wg.Go(func() { c.write(ctx) })
+	wg.Go(func() { c.ping(ctx) })
+	timeout := time.AfterFunc(c.runtime.timing.handshake, func() {
 		c.runtime.mu.Lock()
 		defer c.runtime.mu.Unlock()
 		if !c.ready {
@@ -113,9 +113,9 @@ func (c *connection) serve(ctx context.Context) {
 		}
 	})
 	c.read(ctx)
-	late.Stop()
+	timeout.Stop()
 	c.stop()
-	helpers.Wait()
+	wg.Wait()
 	_ = c.ws.CloseNow()
 }
 

@@ -71,7 +71,7 @@ func (r *Runtime) startJob(b *boot, j *cronJob, id string) {
 	if j.Payload.Kind == "systemEvent" {
 		text = j.Payload.Text
 	}
-	s, made := r.sessionOf(key, a)
+	s, created := r.sessionOf(key, a)
 	if j.SessionTarget == "isolated" {
 		s.cron, s.label = true, "Automation: "+j.Name
 	}
@@ -85,7 +85,7 @@ func (r *Runtime) startJob(b *boot, j *cronJob, id string) {
 	}
 	j.active, j.runningAt = q, now
 	r.emitJob(j, "started", object{"runAtMs": now})
-	r.enqueue(q, made)
+	r.enqueue(q, created)
 }
 
 // jobEnded records the end of a job's run. The caller must hold r.mu.
@@ -102,11 +102,11 @@ func (r *Runtime) jobEnded(q *run) {
 	entry := q.historyEntry(r.now())
 	r.jobHistory = append(r.jobHistory, entry)
 	r.jobHistory = r.jobHistory[max(0, len(r.jobHistory)-maxJobHistory):]
-	told := merge(entry, object{})
+	finished := merge(entry, object{})
 	for _, k := range words("ts jobId action jobName nextRunAtMs") {
-		delete(told, k)
+		delete(finished, k)
 	}
-	r.emitJob(j, "finished", told)
+	r.emitJob(j, "finished", finished)
 	if j.DeleteAfterRun {
 		r.removeJob(j)
 	}

@@ -23,12 +23,12 @@ func (r *Runtime) Withhold(scopes ...string) {
 
 // RefuseClients disconnects clients whose scopes match, and refuses new ones whose
 // requested scopes match, with the error of a starting gateway. Nil turns it off.
-func (r *Runtime) RefuseClients(whom func(scopes []string) bool) {
+func (r *Runtime) RefuseClients(match func(scopes []string) bool) {
 	r.mu.Lock()
-	r.faults.refused = whom
+	r.faults.refused = match
 	var cut []*connection
 	for c := range r.conns {
-		if whom != nil && c.ready && whom(c.scopes) {
+		if match != nil && c.ready && match(c.scopes) {
 			cut = append(cut, c)
 		}
 	}

@@ -87,8 +87,8 @@ func (r *Runtime) changeFrames(change func(*frameFaults), release ...func(*conne
 
 func (r *Runtime) release(release ...func(*connection)) {
 	for c := range r.conns {
-		for _, let := range release {
-			let(c)
+		for _, send := range release {
+			send(c)
 		}
 	}
 }
@@ -126,13 +126,13 @@ func (r *Runtime) frozen() bool {
 func (r *Runtime) waitUnfrozen(ctx context.Context) error {
 	for {
 		r.mu.Lock()
-		ice := r.faults.frozen
+		frozen := r.faults.frozen
 		r.mu.Unlock()
-		if ice == nil {
+		if frozen == nil {
 			return ctx.Err()
 		}
 		select {
-		case <-ice:
+		case <-frozen:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -49,7 +49,7 @@ func (r *Runtime) answeredAtPort(b *boot, w http.ResponseWriter, req *http.Reque
 		panic(http.ErrAbortHandler) // closes the connection without an answer
 	}
 	r.mu.Lock()
-	door := r.faults.port
+	mode := r.faults.port
 	r.mu.Unlock()
 	page := func(status int, kind, body string) bool {
 		w.Header().Set("Content-Type", kind)
@@ -57,7 +57,7 @@ func (r *Runtime) answeredAtPort(b *boot, w http.ResponseWriter, req *http.Reque
 		_, _ = w.Write([]byte(body)) // the client may be gone
 		return true
 	}
-	switch door {
+	switch mode {
 	case PortWebPage:
 		return page(http.StatusOK, "text/html; charset=utf-8", "<!doctype html><title>Welcome</title><h1>It works!</h1>\n")
 	case PortBadGateway:

@@ -23,9 +23,9 @@ func (r *Runtime) Heartbeat(agentID string) (runID string, err error) {
 	if !ok || r.boot == nil {
 		return "", fmt.Errorf("demo: no agent %q is running", agentID)
 	}
-	s, made := r.sessionOf("agent:"+a.ID+":main", a)
+	s, created := r.sessionOf("agent:"+a.ID+":main", a)
 	q := &run{boot: r.boot, session: s, agent: a, id: uuid.NewString(), message: heartbeatText, heartbeat: true, taskID: uuid.NewString(), createdAt: r.now()}
-	r.enqueue(q, made)
+	r.enqueue(q, created)
 	return q.id, nil
 }
 

@@ -144,9 +144,9 @@ func (c *connection) write(ctx context.Context) {
 		switch {
 		case closing != nil:
 			// A peer that doesn't answer the close must not block this goroutine.
-			impatient := time.AfterFunc(c.runtime.timing.linger, c.cut)
+			timer := time.AfterFunc(c.runtime.timing.linger, c.cut)
 			_ = c.ws.Close(closing.Code, closing.Reason)
-			impatient.Stop()
+			timer.Stop()
 			return
 		case more && p.torn:
 			c.tear(p.data)
@@ -169,8 +169,8 @@ func (c *connection) write(ctx context.Context) {
 // ping sends pings, and disconnects a peer that doesn't answer one in time.
 func (c *connection) ping(ctx context.Context) {
 	for sleep(ctx, c.runtime.timing.ping) == nil && c.runtime.waitUnfrozen(ctx) == nil {
-		patience, cancel := context.WithTimeout(ctx, c.runtime.timing.pong)
-		err := c.ws.Ping(patience)
+		pingCtx, cancel := context.WithTimeout(ctx, c.runtime.timing.pong)
+		err := c.ws.Ping(pingCtx)
 		cancel()
 		if err != nil && !c.runtime.frozen() {
 			c.cut()

@@ -177,15 +177,15 @@ func (w Work) thread(day string) thread {
 	}
 	all := thread{}
 	for n := range 5 + int(pseudoRandom(5, w.Key, day, "turns")) {
-		again := strconv.Itoa(n + 1)
+		part := strconv.Itoa(n + 1)
 		e := scenario{
 			agent: w.AgentID, place: "task:" + w.Key, ask: "Continue with " + w.Key + ": " + w.Title + ".",
 			steps: []step{
 				read(n, "notes-"), read(n, "findings-"),
-				{says: "Picking up where I left off.", tool: "edit", args: object{"path": "work/" + strings.ToLower(w.Key) + "/draft.md", "part": again}, result: "part " + again + " written", reads: 1200},
-				{tool: "exec", args: object{"command": "bin/check " + w.Key + " --part " + again}, result: "no issues", reads: 1500 + pseudoRandom(2500, w.Key, day, again)},
+				{says: "Picking up where I left off.", tool: "edit", args: object{"path": "work/" + strings.ToLower(w.Key) + "/draft.md", "part": part}, result: "part " + part + " written", reads: 1200},
+				{tool: "exec", args: object{"command": "bin/check " + w.Key + " --part " + part}, result: "no issues", reads: 1500 + pseudoRandom(2500, w.Key, day, part)},
 			},
-			answer: "Part " + again + " of " + w.Key + " is done and checked. The open points are in the notes.",
+			answer: "Part " + part + " of " + w.Key + " is done and checked. The open points are in the notes.",
 		}
 		if n > 0 {
 			e.ask = "Good. On to the next part."
@@ -226,8 +226,8 @@ func (r *Runtime) seedRun(key, parent string, at time.Time, e scenario) *session
 // seedSession returns a session, created as of the given time if it doesn't exist. The
 // caller must hold r.mu.
 func (r *Runtime) seedSession(key string, a Agent, at time.Time) *session {
-	s, made := r.sessionOf(key, a)
-	if made {
+	s, created := r.sessionOf(key, a)
+	if created {
 		id := fixedID(s.key)
 		s.id, s.source = id.String(), base64.RawURLEncoding.EncodeToString(append(id[:], id[:]...))
 		s.createdAt, s.updatedAt, s.interactedAt = at.UnixMilli(), at.UnixMilli(), at.UnixMilli()

@@ -40,13 +40,13 @@ func (r *Runtime) seedJob(h pastJob, p Past) error {
 	if len(p.Spans) == 0 {
 		return nil
 	}
-	made := p.Spans[0].From.AddDate(0, 0, -30).UnixMilli()
+	createdAt := p.Spans[0].From.AddDate(0, 0, -30).UnixMilli()
 	j := &cronJob{
 		spec: spec{
 			Name: h.name, Description: h.what, AgentID: h.agent, Enabled: true, SessionTarget: "isolated", WakeMode: "now",
 			Schedule: schedule{Kind: "cron", Expr: h.expr, Tz: "UTC"}, Payload: payload{Kind: "agentTurn", Message: h.ask},
 		},
-		id: fixedID("job", h.name).String(), createdAt: made, updatedAt: made,
+		id: fixedID("job", h.name).String(), createdAt: createdAt, updatedAt: createdAt,
 	}
 	if f := r.validate("cron.add", &j.spec); f != nil {
 		return fmt.Errorf("demo: seed job %q: %s", h.name, f.Message)

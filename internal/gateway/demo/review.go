@@ -93,15 +93,15 @@ func (r *Runtime) review(ctx context.Context, sessionKey string) (string, error)
 // resolutionFor proposes what to do about a recent blocker.
 func resolutionFor(t assignedTask) string {
 	reason := strings.ToLower(t.Blocked)
-	for _, known := range []struct{ word, way string }{
+	for _, rule := range []struct{ word, way string }{
 		{"review", "%s asks for a review in the team channel before noon, and the first person free picks it up."},
 		{"access", "%s resends the access request and names the owner. I'll follow up today."},
 		{"credential", "%s resends the access request and names the owner. I'll follow up today."},
 		{"waiting", "%s asks for a date today and works on the next task in the meantime."},
 		{"decision", "%s adds the options to the task today, and I bring them to the next sync."},
 	} {
-		if strings.Contains(reason, known.word) {
-			return fmt.Sprintf(known.way, t.agent.Name)
+		if strings.Contains(reason, rule.word) {
+			return fmt.Sprintf(rule.way, t.agent.Name)
 		}
 	}
 	return fmt.Sprintf("%s splits off the part that isn't blocked and tells me by end of day what is still missing.", t.agent.Name)
@@ -148,10 +148,10 @@ func defaultAssignee(all []assignedTask) string {
 // summary returns two to four sentences about the tasks: finished since the last standup,
 // in progress, blocked, and escalated.
 func summary(all []assignedTask, done []string, out review) string {
-	going := []string{}
+	active := []string{}
 	for _, t := range all {
 		if t.Status == "in_progress" && t.Blocked == "" {
-			going = append(going, t.Key)
+			active = append(active, t.Key)
 		}
 	}
 	first := "Nothing has been finished since the last standup"
@@ -159,19 +159,19 @@ func summary(all []assignedTask, done []string, out review) string {
 		first = "Since the last standup the team finished " + enumerate(done)
 	}
 	second := "No tasks are in progress"
-	if len(going) > 0 {
-		second = "Work continues on " + enumerate(going)
+	if len(active) > 0 {
+		second = "Work continues on " + enumerate(active)
 	}
 	sentences := []string{first + ".", second + "."}
-	young, old := []string{}, []string{}
+	recent, old := []string{}, []string{}
 	for _, x := range out.Resolutions {
-		young = append(young, *x.Task)
+		recent = append(recent, *x.Task)
 	}
 	for _, x := range out.Escalations {
 		old = append(old, *x.Task)
 	}
-	if len(young) > 0 {
-		sentences = append(sentences, "The team is unblocking "+enumerate(young)+" today.")
+	if len(recent) > 0 {
+		sentences = append(sentences, "The team is unblocking "+enumerate(recent)+" today.")
 	}
 	if len(old) > 0 {
 		verb := " need"

@@ -92,7 +92,7 @@ type waiter struct {
 
 // enqueue adds a run, which starts at once if its session is idle. The caller must hold
 // r.mu.
-func (r *Runtime) enqueue(q *run, made bool) {
+func (r *Runtime) enqueue(q *run, created bool) {
 	q.boot.store(q, r.clock())
 	q.session.interactedAt, q.session.updatedAt = r.now(), r.now()
 	idle := q.session.active == nil && q.session.interrupted == nil
@@ -101,7 +101,7 @@ func (r *Runtime) enqueue(q *run, made bool) {
 	} else {
 		q.session.queue = append(q.session.queue, q)
 	}
-	r.emitAccepted(q, made)
+	r.emitAccepted(q, created)
 	if idle {
 		r.begin(q)
 	}

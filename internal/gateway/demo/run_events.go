@@ -8,8 +8,8 @@ import (
 // This file emits the events of a run, in the order recorded from the real gateway.
 
 // emitAccepted reports that a run was queued.
-func (r *Runtime) emitAccepted(q *run, made bool) {
-	if made {
+func (r *Runtime) emitAccepted(q *run, created bool) {
+	if created {
 		r.emitSession(q.session, object{"reason": "create"})
 		r.emitTask(q, "running", "unknown", 0)
 		r.emitSession(q.session, object{"reason": "send"})
@@ -35,22 +35,22 @@ func (r *Runtime) emitBegin(q *run, started func(), asked func() (message, int))
 
 // emitEnd reports that a run has ended. update changes the session at the point where the
 // recording shows the change.
-func (r *Runtime) emitEnd(q *run, settle func()) {
+func (r *Runtime) emitEnd(q *run, update func()) {
 	switch {
 	case !q.begun:
-		r.emitNeverBegun(q, settle)
+		r.emitNeverBegun(q, update)
 	case q.outcome.kind == answered:
-		r.emitAnswered(q, settle)
+		r.emitAnswered(q, update)
 	case q.outcome.kind == aborted:
-		r.emitAborted(q, settle)
+		r.emitAborted(q, update)
 	default:
-		r.emitFailed(q, settle)
+		r.emitFailed(q, update)
 	}
 	r.emitSession(q.session, object{"reason": "agent.input.settled"})
 }
 
 // emitAnswered reports an answer in two pieces, as a streaming model would.
-func (r *Runtime) emitAnswered(q *run, settle func()) {
+func (r *Runtime) emitAnswered(q *run, update func()) {
 	text := q.outcome.text
 	m, item := q.outcome.spent.model, q.taskID+":1"
 	first := firstWords(text)
@@ -81,7 +81,7 @@ func (r *Runtime) emitAnswered(q *run, settle func()) {
 		r.emitChat(q, "delta", object{"deltaText": text[len(first):], "message": r.chatMessage(text)})
 	}
 	r.emitChat(q, "final", object{"stopReason": "stop", "message": r.chatMessage(text)})
-	settle()
+	update()
 	r.answerCallers(q)
 	r.emitSession(q.session, object{"phase": "model", "runId": q.id})
 	r.emitSession(q.session, object{"phase": "end", "runId": q.id})
@@ -89,7 +89,7 @@ func (r *Runtime) emitAnswered(q *run, settle func()) {
 }
 
 // emitAborted reports that a client stopped the run.
-func (r *Runtime) emitAborted(q *run, settle func()) {
+func (r *Runtime) emitAborted(q *run, update func()) {
 	r.emitChat(q, "aborted", object{"stopReason": "rpc"})
 	r.emitTask(q, "running", "unknown", q.endedAt)
 	r.emitAgent(q, "lifecycle", object{
@@ -102,7 +102,7 @@ func (r *Runtime) emitAborted(q *run, settle func()) {
 		"aborted": true, "stopReason": "aborted", "executionSettled": true,
 	}, true)
 	r.emitTask(q, "running", "finished", q.endedAt)
-	settle()
+	update()
 	r.answerCallers(q)
 	r.emitSession(q.session, object{"phase": "end", "runId": q.id})
 	r.emitSession(q.session, object{"phase": "error", "runId": q.id})
@@ -110,7 +110,7 @@ func (r *Runtime) emitAborted(q *run, settle func()) {
 }
 
 // emitFailed reports that the model refused or that the run timed out.
-func (r *Runtime) emitFailed(q *run, settle func()) {
+func (r *Runtime) emitFailed(q *run, update func()) {
 	m := q.outcome.spent.model
 	r.emitTask(q, "running", "running", q.startedAt)
 	r.emitAgent(q, "lifecycle", object{"phase": "model", "provider": m.provider, "model": m.id}, true)
@@ -141,7 +141,7 @@ func (r *Runtime) emitFailed(q *run, settle func()) {
 		r.emitReply(q)
 		r.emitSession(q.session, object{"phase": "model", "runId": q.id})
 	}
-	settle()
+	update()
 	r.answerCallers(q)
 	r.emitSession(q.session, object{"phase": "model", "runId": q.id})
 	r.emitSession(q.session, object{"phase": "error", "runId": q.id})
@@ -149,11 +149,11 @@ func (r *Runtime) emitFailed(q *run, settle func()) {
 }
 
 // emitNeverBegun reports the end of a run that was still queued.
-func (r *Runtime) emitNeverBegun(q *run, settle func()) {
+func (r *Runtime) emitNeverBegun(q *run, update func()) {
 	if q.outcome.kind == aborted {
 		r.emitChat(q, "aborted", object{"stopReason": "rpc"})
 	}
-	settle()
+	update()
 	r.answerCallers(q)
 	r.emitTask(q, q.outcome.kind.task(), "finished", 0)
 }

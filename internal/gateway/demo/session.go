@@ -57,7 +57,7 @@ func canonical(key string) string { return strings.ToLower(key) }
 
 // sessionOf returns the session with the given key, created if necessary. The caller must
 // hold r.mu.
-func (r *Runtime) sessionOf(key string, a Agent) (s *session, made bool) {
+func (r *Runtime) sessionOf(key string, a Agent) (s *session, created bool) {
 	key = canonical(key)
 	if s = r.sessions[key]; s != nil {
 		return s, false

@@ -35,13 +35,13 @@ func (r *Runtime) handleSend(c call) (any, *failure) {
 		return object{"runId": old.id, "status": status}, nil
 	}
 	c.reply(object{"runId": in.IdempotencyKey, "status": "started"})
-	s, made := r.sessionOf(key, a)
+	s, created := r.sessionOf(key, a)
 	if !slices.Contains(s.participants, c.conn.clientID) {
 		s.participants = append(s.participants, c.conn.clientID)
 	}
 	q := newRun(c, s, a, in.IdempotencyKey, in.Message, 0, r.now())
 	q.callers, q.viaChatSend = nil, true // only `agent` sends a second response
-	r.enqueue(q, made)
+	r.enqueue(q, created)
 	return nil, nil
 }
 
@@ -82,7 +82,7 @@ func (r *Runtime) AppendLines(sessionKey string, lines ...Line) error {
 	if f != nil {
 		return fmt.Errorf("demo: append lines: %s", f.Message)
 	}
-	s, made := r.sessionOf(key, a)
+	s, created := r.sessionOf(key, a)
 	if s.active != nil {
 		return errors.New("demo: append lines: the session has an active run")
 	}
@@ -107,7 +107,7 @@ func (r *Runtime) AppendLines(sessionKey string, lines ...Line) error {
 	s.ranBefore, s.status, s.lastRun = true, "done", runID
 	s.startedAt, s.endedAt, s.updatedAt, s.activeAt = r.now(), r.now(), r.now(), r.now()
 	reason := "patch"
-	if made {
+	if created {
 		reason = "create"
 	}
 	r.emitSession(s, object{"reason": reason})
@@ -123,8 +123,8 @@ func (r *Runtime) Delete(sessionKey string) error {
 func (r *Runtime) Reset(sessionKey string) error {
 	return r.endSession(sessionKey, "reset", func(s *session) {
 		delete(r.sessions, sessionKey)
-		again, _ := r.sessionOf(sessionKey, s.agent)
-		again.parent, again.label = s.parent, s.label
+		replacement, _ := r.sessionOf(sessionKey, s.agent)
+		replacement.parent, replacement.label = s.parent, s.label
 	})
 }
 

@@ -22,13 +22,13 @@ func (r *Runtime) Spawn(parentKey, label, message string) (sessionKey, runID str
 		return "", "", fmt.Errorf("%w: %s", ErrNoSession, parentKey)
 	}
 	key := "agent:" + parent.agentID + ":subagent:" + uuid.NewString()
-	s, made := r.sessionOf(key, parent.agent)
+	s, created := r.sessionOf(key, parent.agent)
 	s.parent, s.label = parentKey, label
 	q := &run{
 		boot: r.boot, session: s, agent: parent.agent, id: uuid.NewString(), message: message, taskID: uuid.NewString(),
 		createdAt: r.now(),
 	}
-	r.enqueue(q, made)
+	r.enqueue(q, created)
 	return key, q.id, nil
 }
 
@@ -57,16 +57,16 @@ func (s *session) addOrigin(row object) {
 	if s.parent == "" {
 		return
 	}
-	going := s.active != nil
+	active := s.active != nil
 	state := "historical"
-	if going {
+	if active {
 		state = "active"
 	}
 	maps.Copy(row, object{
 		"spawnedBy": s.parent, "parentSessionKey": s.parent, "controlOwnerSessionKey": s.parent, "spawnDepth": 1,
 		"subagentRole": "orchestrator", "subagentControlScope": "children", "createdVia": "spawn",
 		"classification": "subagent", "isBackground": true,
-		"subagentRunState": state, "hasActiveSubagentRun": going,
+		"subagentRunState": state, "hasActiveSubagentRun": active,
 	})
 }
 

@@ -52,16 +52,16 @@ func (r *Runtime) handleCancel(c call) (any, *failure) {
 
 // activeRuns returns the task ledger's runs that have not ended. The caller must hold r.mu.
 func (r *Runtime) activeRuns() []*run {
-	var going []*run
+	var runs []*run
 	for _, s := range r.sessions {
 		for _, q := range append([]*run{s.active}, s.queue...) {
 			if q != nil && !q.viaChatSend {
-				going = append(going, q)
+				runs = append(runs, q)
 			}
 		}
 	}
-	slices.SortFunc(going, func(a, b *run) int { return int(b.createdAt - a.createdAt) })
-	return going
+	slices.SortFunc(runs, func(a, b *run) int { return int(b.createdAt - a.createdAt) })
+	return runs
 }
 
 // emitTask sends the run as a task ledger entry. activity is the time of the run's last
