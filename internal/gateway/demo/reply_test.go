@@ -149,7 +149,7 @@ func TestReview(t *testing.T) {
 		}},
 		ActionItems: []actionItem{
 			{Title: "List the options for TASK-4 and what each would cost", Assignee: "cto"},
-			{Title: "Unblock TASK-9: no access to the domain", Assignee: "cmo"},
+			{Title: "Clear the blocker on TASK-9: no access to the domain", Assignee: "cmo"},
 		},
 	}
 	ask := `Close the standup. Answer with JSON: {"summary": "...", "action_items": []}`
@@ -166,7 +166,7 @@ func TestReviewDoesNotRepeat(t *testing.T) {
 	tasks := board()
 	tasks["cto"] = append(tasks["cto"], Task{Key: "TASK-20", Title: "List the options for TASK-4 and what each would cost", Status: "todo", UpdatedAt: ago(1)})
 	got := reviewed(t, team(t, tasks).said("coo", "action_items")).ActionItems
-	if diff := cmp.Diff([]actionItem{{Title: "Unblock TASK-9: no access to the domain", Assignee: "cmo"}}, got); diff != "" {
+	if diff := cmp.Diff([]actionItem{{Title: "Clear the blocker on TASK-9: no access to the domain", Assignee: "cmo"}}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -123,7 +123,7 @@ func proposeActions(all, blocked []assignedTask) []actionItem {
 		if t.BlockedDays >= escalateAfter {
 			propose("List the options for "+t.Key+" and what each would cost", t.agent.ID)
 		} else {
-			propose("Unblock "+t.Key+": "+t.reason(), t.agent.ID)
+			propose("Clear the blocker on "+t.Key+": "+t.reason(), t.agent.ID)
 		}
 	}
 	for _, t := range all {
