@@ -193,7 +193,7 @@ func TestCronRuns(t *testing.T) {
 		t.Fatalf("made %+v, %v", made, err)
 	}
 	if again, err := c.AddJob(t.Context(), n); err != nil || again.ID != made.ID {
-		t.Errorf("the same key made %+v, %v", again, err)
+		t.Errorf("the same key created %+v, %v", again, err)
 	}
 	off := n
 	off.Key, off.Name, off.Enabled = "", "off", false
@@ -237,11 +237,11 @@ func TestCronInterrupted(t *testing.T) {
 	}
 	eventually(t, "the run to begin", func() bool { return r.Asked("cto") == 1 })
 	if _, why, err := c.RunJob(t.Context(), j.ID); err != nil || why != "already-running" {
-		t.Errorf("run beside it: %q, %v", why, err)
+		t.Errorf("second run: %q, %v", why, err)
 	}
 	r.Restart(0)
 	in(t, c, gateway.Connected)
-	eventually(t, "the job to say so", func() bool {
+	eventually(t, "the job to report it", func() bool {
 		j, err := c.Job(t.Context(), j.ID)
 		return err == nil && j.State.LastStatus == "error" && strings.Contains(j.State.LastError, "interrupted") && j.State.RunningAt == nil
 	})
@@ -335,7 +335,7 @@ func TestStopJobs(t *testing.T) {
 	next := func() float64 { return dig[float64](c.ok("cron.get", object{"id": id}), "state", "nextRunAtMs") }
 	for first, end := next(), time.Now().Add(20*time.Second); next() == first; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("its time does not pass")
+			t.Fatal("nextRunAtMs does not change")
 		}
 	}
 	if runs := must[[]any](t, c.ok("cron.runs", object{"id": id}), "entries"); len(runs) > 0 {

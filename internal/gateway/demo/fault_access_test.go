@@ -55,7 +55,7 @@ func TestSetProtocol(t *testing.T) {
 		}
 		c := dial(t, r, nil)
 		if p := c.ok("connect", hello(func(p object) { p["minProtocol"], p["maxProtocol"] = 3, 5 }))["protocol"]; p != v {
-			t.Errorf("to one who speaks it, it says %v", p)
+			t.Errorf("a client with this protocol got %v", p)
 		}
 	}
 	r.SetProtocol(0)
@@ -95,7 +95,7 @@ func TestLockOut(t *testing.T) {
 		t.Errorf("refused with %v, ended as %v", got, end)
 	}
 	if ms := must[float64](t, got, "retryAfterMs"); ms < 290_000 || ms > 300_000 {
-		t.Errorf("to come back after %v ms", ms)
+		t.Errorf("retry after %v ms", ms)
 	}
 	c.ok("health", object{})
 	r.LockOut(0)

@@ -36,7 +36,7 @@ func TestBloat(t *testing.T) {
 	c.ok("agents.list", object{})
 	for _, p := range c.wire()[before:] {
 		if len(p.data) > 1<<20 {
-			t.Errorf("healed, a frame has %d bytes", len(p.data))
+			t.Errorf("after Heal, a frame has %d bytes", len(p.data))
 		}
 	}
 	r.Bloat("status", maxPayload+1)
@@ -156,7 +156,7 @@ func TestLagConnect(t *testing.T) {
 	eventually(t, "the connect arrives", func() bool { return r.Calls("connect") == 2 })
 	c.ok("health", object{})
 	if n := len(silent.seen()); n > 1 {
-		t.Errorf("%d frames came to one who was never answered", n-1)
+		t.Errorf("%d frames arrived, want none", n-1)
 	}
 }
 
@@ -171,10 +171,10 @@ func TestHang(t *testing.T) {
 	}
 	r.Hang("agent", false)
 	if s := c.ok("agent", question("cto", "run-1", "hi"))["status"]; s != "ok" {
-		t.Errorf("asked again: %v", s)
+		t.Errorf("repeated: %v", s)
 	}
 	if n := len(c.named(id)); n != 0 {
-		t.Errorf("%d answers came after all", n)
+		t.Errorf("%d answers arrived after Heal", n)
 	}
 }
 
@@ -297,7 +297,7 @@ func TestFreezeNew(t *testing.T) {
 				status, _ := get(t, r.URL()+"/healthz")
 				answer <- status
 			}()
-			eventually(t, "somebody stands at the door", func() bool { return r.heldAtPort.Load() == 1 })
+			eventually(t, "a connection is held", func() bool { return r.heldAtPort.Load() == 1 })
 			select {
 			case status := <-answer:
 				t.Errorf("%s: answered %d", name, status)

@@ -49,7 +49,7 @@ func TestGarble(t *testing.T) {
 			}
 			c.ok("status", object{})
 			if n := len(c.wire()) - len(after); n != 1 {
-				t.Errorf("healed, %d frames came for one answer", n)
+				t.Errorf("after Heal, %d frames arrived for one answer", n)
 			}
 			c.numbered()
 		})
@@ -162,6 +162,6 @@ func TestInject(t *testing.T) {
 	}
 	stranger.event("connect.challenge")
 	if len(stranger.wire()) != 1 {
-		t.Error("one who is not connected got it, too")
+		t.Error("a client without a handshake got it too")
 	}
 }

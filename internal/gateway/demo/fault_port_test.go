@@ -36,14 +36,14 @@ func TestSetPort(t *testing.T) {
 		ws, resp, err := websocket.Dial(t.Context(), r.URL(), &websocket.DialOptions{HTTPClient: trusting()})
 		if err == nil {
 			_ = ws.CloseNow()
-			t.Fatalf("door %d opens a socket", door)
+			t.Fatalf("mode %d opens a socket", door)
 		}
 		body, _ := io.ReadAll(resp.Body)
 		if resp.StatusCode != want.status || !strings.Contains(string(body), want.body) {
-			t.Errorf("door %d answers %d %q", door, resp.StatusCode, body)
+			t.Errorf("mode %d answers %d %q", door, resp.StatusCode, body)
 		}
 		if status, _ := get(t, r.URL()+"/healthz"); status != want.status {
-			t.Errorf("door %d answers a probe with %d", door, status)
+			t.Errorf("mode %d answers a probe with %d", door, status)
 		}
 	}
 	r.SetPort(PortReset)
@@ -56,7 +56,7 @@ func TestSetPort(t *testing.T) {
 		_ = resp.Body.Close()
 	}
 	if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, io.EOF) {
-		t.Errorf("a reset door: %v", err)
+		t.Errorf("PortReset: %v", err)
 	}
 	c.ok("health", object{}) // existing connections stay
 	r.SetPort(PortNormal)
@@ -79,7 +79,7 @@ func TestSilentPortCloses(t *testing.T) {
 			}
 			done <- err
 		}()
-		eventually(t, "somebody stands at the door", func() bool { return r.heldAtPort.Load() == 1 })
+		eventually(t, "a connection is held", func() bool { return r.heldAtPort.Load() == 1 })
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
@@ -89,7 +89,7 @@ func TestSilentPortCloses(t *testing.T) {
 				t.Error("it was answered")
 			}
 		case <-time.After(patience):
-			t.Error("it waits for ever")
+			t.Error("it was never released")
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestSilence(t *testing.T) {
 	c.ok("chat.abort", object{"sessionKey": "agent:cto:test"})
 	c.ok("agent", question("cto", "run-2", "hi"))
 	if s := c.wait("run-2")["status"]; s != "ok" {
-		t.Errorf("healed agent: %v", s)
+		t.Errorf("after Silence was turned off: %v", s)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestFail(t *testing.T) {
 	r.Fail("cto", "")
 	c.ok("agent", question("cto", "run-3", "hi"))
 	if got := c.wait("run-3"); got["status"] != "ok" {
-		t.Errorf("healed, it ended as %v", got)
+		t.Errorf("after Fail was turned off, it ended as %v", got)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestDrop(t *testing.T) {
 	}
 	close(release)
 	if bootID(t, r) != boot {
-		t.Error("a cut cable is no restart")
+		t.Error("dropping connections changed the boot id")
 	}
 	if text := must[string](t, join(t, r).wait("run-1"), "terminalReply", "text"); text != "still here" {
 		t.Errorf("answered %q", text)
@@ -159,7 +159,7 @@ func TestRestart(t *testing.T) {
 	old := r.boot
 	r.Restart(0)
 	if old.ctx.Err() == nil {
-		t.Error("the old life still beats")
+		t.Error("a tick came from the old boot")
 	}
 	if code, reason := c.closed(); code != 1012 || reason != "service restart" {
 		t.Errorf("closed with %d %q", code, reason)
@@ -187,18 +187,18 @@ func TestRestart(t *testing.T) {
 		t.Errorf("transcript:\n%s", diff)
 	}
 	if must[bool](t, h, "sessionInfo", "hasActiveRun") || h["inFlightRun"] != nil {
-		t.Error("a dead run looks alive")
+		t.Error("an interrupted run is still listed as active")
 	}
 	for _, run := range []string{"done", "lost", "queued"} {
 		if s := c.ok("agent.wait", object{"runId": run, "timeoutMs": 1})["status"]; s != "timeout" {
-			t.Errorf("%s is still known: %v", run, s)
+			t.Errorf("run %s is still stored: %v", run, s)
 		}
 	}
 	if s := c.ok("agent", question("cto", "lost", "hi"))["status"]; s != "accepted" {
-		t.Errorf("the key is still known: %v", s)
+		t.Errorf("the idempotency key is still stored: %v", s)
 	}
 	if s := c.wait("lost")["status"]; s != "ok" {
-		t.Errorf("asked again: %v", s)
+		t.Errorf("repeated: %v", s)
 	}
 }
 
@@ -340,7 +340,7 @@ func TestOptions(t *testing.T) {
 	mine := []Agent{{ID: "solo"}}
 	r := open(t, Options{Agents: mine})
 	if mine[0].Name != "" {
-		t.Error("the caller's agents were changed")
+		t.Error("Start changed the caller's agents")
 	}
 	row := must[object](t, must[[]any](t, join(t, r).ok("agents.list", object{}), "agents")[0])
 	if row["name"] != "solo" {

@@ -36,19 +36,19 @@ func TestHeartbeat(t *testing.T) {
 	}
 	shown, err := c.Turns(t.Context(), strings.ToUpper("agent:cto:main"), 10, 0)
 	if err != nil || len(shown.Turns) != len(asked.Turns) || shown.Total != asked.Total+2 || slices.Contains(shown.Seqs, answer.Seq) {
-		t.Errorf("shown are %d of %d rows: %v, %v", len(shown.Turns), shown.Total, shown.Seqs, err)
+		t.Errorf("shows %d of %d rows: %v, %v", len(shown.Turns), shown.Total, shown.Seqs, err)
 	}
 	if some, err := c.Kept(t.Context(), "agent:cto:main", 1); err != nil || len(some) != 1 || some[0].Seq != answer.Seq {
 		t.Errorf("the newest row is %+v, %v", some, err)
 	}
 	if none, err := c.Kept(t.Context(), "agent:cto:nobody", 10); err != nil || len(none) != 0 {
-		t.Errorf("of no session there are %d rows, %v", len(none), err)
+		t.Errorf("an unknown session has %d rows, %v", len(none), err)
 	}
 	r.RemoveMethods("sessions.get")
 	if _, err := c.Kept(t.Context(), "agent:cto:main", 1); !errors.Is(err, gateway.ErrRefused) || !slices.Contains(lacks(c), "sessions.get") {
 		t.Errorf("without the method: %v, lacks %v", err, lacks(c))
 	}
 	if _, err := r.Heartbeat("nobody"); err == nil {
-		t.Error("an agent that does not exist was woken")
+		t.Error("Heartbeat accepted an unknown agent")
 	}
 }

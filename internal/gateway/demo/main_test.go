@@ -92,7 +92,7 @@ func dial(t *testing.T, r *Runtime, o *websocket.DialOptions) *client {
 		_ = ws.CloseNow()
 		<-c.end
 		if !c.garbled && len(c.raw) != len(c.frames) {
-			t.Errorf("%d frames came, and %d things that are none", len(c.frames), len(c.raw)-len(c.frames))
+			t.Errorf("%d frames arrived, and %d invalid ones", len(c.frames), len(c.raw)-len(c.frames))
 		}
 	})
 	return c
@@ -287,7 +287,7 @@ func eventually(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	for late := time.Now().Add(patience); !cond(); {
 		if time.Now().After(late) {
-			t.Fatalf("never came true: %s", what)
+			t.Fatalf("timed out waiting for: %s", what)
 		}
 		<-time.After(2 * time.Millisecond)
 	}

@@ -208,7 +208,7 @@ func (r *Runtime) handleSessions(c call) (any, *failure) {
 	}, nil
 }
 
-// defaults returns the settings of a session that nobody has changed.
+// defaults returns the settings of a session without overrides.
 func (r *Runtime) defaults(levels bool) object {
 	m := modelOf(r.options.Agents[0])
 	d := object{

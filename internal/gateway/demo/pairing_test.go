@@ -132,7 +132,7 @@ func TestPairing(t *testing.T) {
 	}
 	sameShape(t, "requested", recording(t, "devices.json", "device.pair.requested"), guard.event("device.pair.requested"))
 	if r.Approve("nope") || !r.Approve(request) || r.Approve(request) || len(r.Pending()) != 0 {
-		t.Error("approved the wrong one, not, or twice")
+		t.Error("Approve accepted a wrong request, refused the right one, or accepted it twice")
 	}
 	sameShape(t, "resolved", recording(t, "devices.json", "device.pair.resolved"), guard.event("device.pair.resolved"))
 
@@ -158,12 +158,12 @@ func TestPairing(t *testing.T) {
 	auth = must[object](t, m.connect(shared, all, nil).first(), "payload", "auth")
 	own = must[string](t, auth, "deviceToken")
 	if !r.RotateToken(m.id()) || r.RotateToken("nope") {
-		t.Error("rotated the wrong one, or not")
+		t.Error("RotateToken accepted a wrong device or refused the right one")
 	}
 	m.refused(m.connect(object{"deviceToken": own}, readWrite, nil), "old device token after rotate")
 	last := m.connect(shared, all, nil)
 	if !r.Remove(m.id()) || r.Remove(m.id()) {
-		t.Error("removed it not, or twice")
+		t.Error("Remove refused the device or accepted it twice")
 	}
 	if code, _ := last.closed(); code != 4001 {
 		t.Errorf("removed, it was closed with %d", code)

@@ -61,17 +61,17 @@ func TestPast(t *testing.T) {
 	cost, said := runCosts(r)
 	again, _ := runCosts(seededRuntime(t, past))
 	if diff := cmp.Diff(cost, again); diff != "" {
-		t.Errorf("the second look finds something else:\n%s", diff)
+		t.Errorf("the second start has other runs:\n%s", diff)
 	}
 	last := int64(0)
 	for _, m := range said {
 		last = max(last, m.at)
 		if at := time.UnixMilli(m.at).UTC(); at.After(until) || at.Before(past.Spans[0].From) || at.After(past.Spans[0].Until) && at.Before(past.Spans[1].From) {
-			t.Errorf("%q was said at %s, in no span", m.text, at)
+			t.Errorf("%q has time %s, outside the spans", m.text, at)
 		}
 	}
 	if since := until.Sub(time.UnixMilli(last)); since > 10*time.Minute {
-		t.Errorf("the last word was said %s before the end", since)
+		t.Errorf("the last message is %s before the end", since)
 	}
 	failed, late := 0, 0
 	for i, run := range runs {
@@ -110,7 +110,7 @@ func TestPastGoesOn(t *testing.T) {
 		case !ok:
 			forgotten++
 		case is != cost:
-			t.Errorf("%s has cost %d and now %d", key, cost, is)
+			t.Errorf("%s cost %d and now costs %d", key, cost, is)
 		default:
 			kept++
 		}
@@ -126,7 +126,7 @@ func TestPastGoesOn(t *testing.T) {
 	for _, s := range r.sessions {
 		first, last := s.messages[0].at, s.messages[len(s.messages)-1].at
 		if first < until.UnixMilli() && last > until.UnixMilli() {
-			t.Errorf("%s goes on over a start, where a ledger has read it already", s.key)
+			t.Errorf("session %s spans a start", s.key)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestPastAfterWatching(t *testing.T) {
 		past.Spans = append(past.Spans, Span{again.Add(-time.Minute), again})
 		after, _ := runCosts(seededRuntime(t, past))
 		if n := len(after) - len(before); n != 5 {
-			t.Errorf("%d runs were made up for after the start of %s", n, again)
+			t.Errorf("%d runs were added for the start at %s", n, again)
 		}
 		again = again.Add(time.Minute)
 	}
@@ -152,7 +152,7 @@ func TestPastAfterWatching(t *testing.T) {
 		}
 	}
 	if recent != 5 {
-		t.Errorf("%d sessions are of the last hour", recent)
+		t.Errorf("%d sessions are from the last hour", recent)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestPastCostsWhatNowCosts(t *testing.T) {
 		weekend := at.Weekday() == time.Saturday || at.Weekday() == time.Sunday
 		whole := at.After(until.AddDate(0, 0, -14)) && at.Before(until.Truncate(24*time.Hour))
 		if whole && !weekend && (cost < working/2 || cost > 2*working) || whole && cost < 2*tenMinutes {
-			t.Errorf("%s has cost $%.2f; eight hours of now cost $%.2f, and ten minutes $%.2f", day, float64(cost)/1e9, float64(working)/1e9, float64(tenMinutes)/1e9)
+			t.Errorf("%s has cost $%.2f; eight hours of background work cost $%.2f, and ten minutes $%.2f", day, float64(cost)/1e9, float64(working)/1e9, float64(tenMinutes)/1e9)
 		}
 	}
 	if was.input*20 < was.cacheWrite || was.input > was.cacheWrite || was.cacheRead < was.cacheWrite || was.output*5 < was.input {
@@ -238,7 +238,7 @@ func TestScriptDoesNotRepeat(t *testing.T) {
 		}
 	}
 	if len(orders) < 10 || len(last) != len(allScenarios()) {
-		t.Errorf("of ten rounds %d are alike, with %d episodes", 10-len(orders), len(last))
+		t.Errorf("of ten rounds %d are alike, with %d scenarios", 10-len(orders), len(last))
 	}
 	other := workOrder{seed: "b"}
 	if e, _ := other.next(func(string) bool { return true }); len(allScenarios()) < 20 {

@@ -157,7 +157,7 @@ func TestReview(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if text := c.said("cto", ask); strings.Contains(text, "```json") {
-		t.Error("the CTO reviews")
+		t.Error("the CTO answered with a review")
 	}
 }
 
@@ -246,6 +246,6 @@ func TestReportsNothingTwice(t *testing.T) {
 		t.Errorf("the headline is %q, want %q", got, want)
 	}
 	if name := <-names; name != "test" {
-		t.Errorf("the standup is known as %q", name)
+		t.Errorf("LastStandup was called for %q", name)
 	}
 }

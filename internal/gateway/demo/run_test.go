@@ -72,7 +72,7 @@ func TestIdempotency(t *testing.T) {
 	}
 	now.Add(1)
 	if s := c.ok("agent.wait", object{"runId": "run-1", "timeoutMs": 1})["status"]; s != "timeout" {
-		t.Errorf("a forgotten run is waited for: %v", s)
+		t.Errorf("a wait for an expired run: %v", s)
 	}
 	if s := must[string](t, c.call("agent", question("cto", "run-1", "x")), "payload", "status"); s != "accepted" {
 		t.Errorf("after five minutes: %s", s)
@@ -105,12 +105,12 @@ func TestRunLimit(t *testing.T) {
 		b.store(&run{id: fmt.Sprint(i), ended: true, endedAt: now.UnixMilli() + int64(i)}, now)
 	}
 	if len(b.runs) != maxRuns || b.find("9", now) != nil || b.find("10", now) == nil {
-		t.Errorf("%d runs are remembered; the oldest must go first", len(b.runs))
+		t.Errorf("%d runs are stored; the oldest must be removed first", len(b.runs))
 	}
 	going := &run{id: "going"}
 	b.store(going, now.Add(time.Hour))
 	if len(b.runs) != 1 {
-		t.Errorf("%d runs are remembered an hour later", len(b.runs))
+		t.Errorf("%d runs are stored an hour later", len(b.runs))
 	}
 }
 
@@ -159,7 +159,7 @@ func TestAbortOfOthers(t *testing.T) {
 	for _, params := range []object{{"sessionKey": "agent:cto:test"}, {"sessionKey": "agent:cto:test", "runId": "run-1"}} {
 		want := map[string]any{"code": "INVALID_REQUEST", "message": "unauthorized"}
 		if diff := cmp.Diff(want, other.call("chat.abort", params)["error"]); diff != "" {
-			t.Errorf("aborted what others began:\n%s", diff)
+			t.Errorf("aborted other clients' runs:\n%s", diff)
 		}
 	}
 	ids := func() (runs, tasks []string) {
@@ -185,7 +185,7 @@ func TestAbortOfOthers(t *testing.T) {
 		t.Errorf("cancelled twice: %v", got)
 	}
 	if got := c.ok("chat.abort", object{"sessionKey": "agent:cto:test"}); got["aborted"] != true {
-		t.Errorf("the message went on: %v", got)
+		t.Errorf("the message was not aborted: %v", got)
 	}
 }
 
@@ -210,10 +210,10 @@ func TestAbortQueue(t *testing.T) {
 	}
 	sameShape(t, "nothing", recording(t, "responses.json", "chat.abort nothing"), c.call("chat.abort", object{"sessionKey": "agent:cto:test"}))
 	if c.ok("chat.abort", object{"sessionKey": "agent:nobody:x"})["aborted"] != false {
-		t.Error("aborted what is not there")
+		t.Error("aborted in an unknown session")
 	}
 	if r.Asked("cto") != 1 {
-		t.Errorf("%d runs were begun", r.Asked("cto"))
+		t.Errorf("%d runs were started", r.Asked("cto"))
 	}
 }
 

@@ -59,7 +59,7 @@ func TestSpawn(t *testing.T) {
 		t.Errorf("its task is of kind %s", kind)
 	}
 	if _, _, err := r.Spawn("agent:cto:nope", "", ""); !errors.Is(err, ErrNoSession) {
-		t.Errorf("below nobody: %v", err)
+		t.Errorf("unknown parent: %v", err)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestLabel(t *testing.T) {
 		t.Errorf("described as %v", row["label"])
 	}
 	if err := r.Label("agent:cto:nope", "x"); !errors.Is(err, ErrNoSession) {
-		t.Errorf("labelled nobody: %v", err)
+		t.Errorf("label of an unknown session: %v", err)
 	}
 }
 
