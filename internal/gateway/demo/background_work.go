@@ -133,7 +133,7 @@ func (r *Runtime) busy(agentID string) bool {
 	return false
 }
 
-// removeFinishedSubAgents deletes sub-agent sessions that ended before subAgentRetention.
+// removeFinishedSubAgents deletes sub-agent sessions that ended more than subAgentRetention ago.
 // The caller must hold r.mu.
 func (r *Runtime) removeFinishedSubAgents() {
 	before := r.now() - subAgentRetention.Milliseconds()

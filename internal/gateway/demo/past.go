@@ -21,8 +21,8 @@ type Past struct {
 	// Between them other runtimes ran, whose memory is lost; of those times, only the last
 	// hour before a start is filled in.
 	Spans []Span
-	// Since is the start of the team's memory; the zero time means everything. It does not
-	// affect what happened later.
+	// Since drops earlier work; the zero time keeps everything. It does not change later
+	// work.
 	Since time.Time
 	Work  []Work // tasks that the agents worked on
 }
