@@ -16,6 +16,9 @@ LONGEST := ./internal/app ./internal/standup ./internal/gateway/demo
 STORED   = $(shell grep -rl --include='*_test.go' 'platform/db/dbtest"' cmd internal test | xargs -n 1 dirname | sort -u | sed 's,^,./,')
 # The tests on a real gateway that run for minutes: `make nightly` runs them.
 TRIALS  := ^(TestLedger|TestSlots)$$
+# Tests of one goroutine that use much CPU, which the race detector multiplies. They run without it here, and with
+# it in `make nightly`.
+COSTLY  := ^(TestGrowth|TestTree|TestDemoIsLivedIn|TestContract|TestOwnAndForeign)$$
 STAGE   := @test/stage.sh
 
 # A failed test must not pass because what shows it did not fail.
@@ -24,7 +27,7 @@ SHELL       := bash
 
 .DEFAULT_GOAL := help
 .PHONY: help build fmt lint vet generate needs format-check generated-check web web-needs web-check e2e pictures \
-	check unit unit-sqlite unit-postgres journey trials claims test code dashboard nightly measure bench clean
+	check unit unit-sqlite unit-costly unit-postgres journey trials claims test code dashboard nightly measure bench clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -94,11 +97,15 @@ check: ## what to run before each commit: format, vet, lint, and the Go tests on
 	$(LINT) run ./...
 	TEST_ENGINES=sqlite $(GO) test -parallel 6 $(LONGEST) ./cmd/... ./internal/... ./web ./test/ran
 
-unit: unit-sqlite unit-postgres ## all Go tests: on SQLite with the race detector, on a PostgreSQL of their own without
+unit: unit-sqlite unit-costly unit-postgres ## all Go tests: on SQLite with the race detector, on a PostgreSQL of their own without
 
 unit-sqlite:
 	@mkdir -p bin
-	TEST_ENGINES=sqlite $(UNIT) $(RACE) $(LONGEST) ./... | $(RAN) record bin/unit-sqlite.ran
+	TEST_ENGINES=sqlite $(UNIT) $(RACE) -skip '$(COSTLY)' $(LONGEST) ./... | $(RAN) record bin/unit-sqlite.ran
+
+unit-costly:
+	@mkdir -p bin
+	TEST_ENGINES=sqlite $(UNIT) -run '$(COSTLY)' ./internal/app | $(RAN) record bin/unit-costly.ran
 
 unit-postgres:
 	@mkdir -p bin
@@ -112,7 +119,7 @@ trials: ## the long trials on a real gateway: the ledgers of usage and of slots,
 	test/postgres.sh $(GO) test -tags journey -count=1 -timeout 60m -v -run '$(TRIALS)' ./test/realgateway
 
 claims: ## every test that the documents of facts name has run and passed (after unit and journey)
-	$(RAN) check docs/specification.md docs/board.md docs/standups.md docs/view.md docs/security.md bin/unit-sqlite.ran bin/unit-postgres.ran bin/journey.ran
+	$(RAN) check docs/specification.md docs/board.md docs/standups.md docs/view.md docs/security.md bin/unit-sqlite.ran bin/unit-costly.ran bin/unit-postgres.ran bin/journey.ran
 
 # LANES=2 runs `code` beside `dashboard`. On two cores the race detector leaves too little for tests with a time limit.
 LANES ?= 1
@@ -130,6 +137,7 @@ code:
 	$(STAGE) "lint" $(MAKE) --no-print-directory lint
 	$(STAGE) "generated files" $(MAKE) --no-print-directory generated-check
 	$(STAGE) "tests on SQLite, race detector" $(MAKE) --no-print-directory unit-sqlite
+	$(STAGE) "costly tests on SQLite" $(MAKE) --no-print-directory unit-costly
 	$(STAGE) "tests on PostgreSQL" $(MAKE) --no-print-directory unit-postgres
 
 dashboard:

@@ -50,6 +50,7 @@ func schedules(t *testing.T, c *gateway.Client) error {
 // An agent with the gateway's owner tools could change the gateway's configuration, so
 // methods that start runs must never use the connection with operator.admin.
 func TestClientTwoConnections(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	var mu sync.Mutex
@@ -107,6 +108,7 @@ func TestClientTwoConnections(t *testing.T) {
 // The demo runtime must reproduce the problem that two connections solve. Otherwise the
 // tests below prove nothing.
 func TestOwnerRuns(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	plain, all := join(t, r), dial(t, r, nil)
 	all.event("connect.challenge")
@@ -123,6 +125,7 @@ func TestOwnerRuns(t *testing.T) {
 
 // Without operator.admin, or if the gateway does not grant it, there is one connection.
 func TestClientOneConnection(t *testing.T) {
+	t.Parallel()
 	for name, withheld := range map[string]string{"not asked for": "", "not granted": scopeAdmin} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{})
@@ -149,6 +152,7 @@ func TestClientOneConnection(t *testing.T) {
 // While the connection that starts runs is down, no run starts, not even over the other
 // connection. Everything else works, and new runs wait.
 func TestClientRunConnectionDown(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	events, stop := c.Events(1000)
@@ -201,6 +205,7 @@ func TestClientRunConnectionDown(t *testing.T) {
 // While the connection with operator.admin is down, runs and events still work. Methods
 // that need it fail as with an unreachable gateway, and no scope is reported as missing.
 func TestClientAdminConnectionDown(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	events, stop := c.Events(1000)
@@ -242,6 +247,7 @@ func TestClientAdminConnectionDown(t *testing.T) {
 
 // Both connections receive every event; each event must be counted once.
 func TestClientEventsOnce(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	events, stop := c.Events(1000)
@@ -271,6 +277,7 @@ func TestClientEventsOnce(t *testing.T) {
 // After both connections have been cut repeatedly, two are left and no run has started with
 // operator.admin. Only one of the two retries an unreachable gateway.
 func TestClientTwoConnectionsInAStorm(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	over := make(chan struct{})
@@ -314,7 +321,8 @@ func TestClientTwoConnectionsInAStorm(t *testing.T) {
 
 // A service that stops leaves no goroutine behind, whichever connection is up.
 func TestClientTwoConnectionsShutDown(t *testing.T) {
-	for name, whom := range map[string]func([]string) bool{"both": nil, "runs": WithAdmin, "manages": WithoutAdmin} {
+	t.Parallel()
+	for name, match := range map[string]func([]string) bool{"both": nil, "runs": WithAdmin, "manages": WithoutAdmin} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{})
 			c, err := gateway.New(gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite, scopeAdmin}, Timeout: patience})
@@ -326,7 +334,7 @@ func TestClientTwoConnectionsShutDown(t *testing.T) {
 			go func() { done <- c.Run(ctx) }()
 			in(t, c, gateway.Connected)
 			events, _ := c.Events(100)
-			r.RefuseClients(whom)
+			r.RefuseClients(match)
 			began := time.Now()
 			cancel()
 			if err := <-done; err != nil || time.Since(began) > patience/2 {
@@ -346,6 +354,7 @@ func TestClientTwoConnectionsShutDown(t *testing.T) {
 // Both connections belong to one device, so there is one pairing request for all scopes and
 // one report of its result.
 func TestClientTwoConnectionsPair(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	c, heard := clientWithEvents(t, r, withAdmin, func(o *gateway.Options) { o.Backoff.Max = 20 * time.Millisecond })
@@ -394,6 +403,7 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 // A device that is approved for fewer scopes uses those and reports the pending upgrade,
 // because runs don't need operator.admin.
 func TestClientScopeUpgrade(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	before, _ := clientWithEvents(t, r)
@@ -431,6 +441,7 @@ func TestClientScopeUpgrade(t *testing.T) {
 
 // Both connections notice a replaced token, and neither keeps retrying with the old one.
 func TestClientTwoConnectionsWithANewToken(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	c, _ := clientWithEvents(t, r, withAdmin)
@@ -451,6 +462,7 @@ func TestClientTwoConnectionsWithANewToken(t *testing.T) {
 
 // The doctor examines both connections and reports the purpose of each.
 func TestDoctorTwoConnections(t *testing.T) {
+	t.Parallel()
 	options := func(r *Runtime) gateway.Options {
 		return gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite, scopeAdmin}, Timeout: patience}
 	}

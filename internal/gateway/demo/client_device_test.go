@@ -80,6 +80,7 @@ func connectedAs(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) gatewa
 // A device can be set or removed while the service runs, even if the next attempt is half a
 // minute or more away.
 func TestClientSetIdentity(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	c, _ := clientWithEvents(t, r)
@@ -112,6 +113,7 @@ func TestClientSetIdentity(t *testing.T) {
 // The client must report what the gateway says about its device, because it is stored: a
 // lost token costs another approval.
 func TestClientReportsDeviceEvents(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	c, heard := clientWithEvents(t, r)
@@ -163,6 +165,7 @@ func TestClientReportsDeviceEvents(t *testing.T) {
 
 // Introducing another device must not affect the existing connection.
 func TestIntroduce(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	made := c.Connections()

@@ -13,6 +13,7 @@ import (
 
 // A client must notice that the first events of a connection are missing.
 func TestClientFirstEventsLost(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.LoseEvents("", true)
 	c := connected(t, r)
@@ -33,6 +34,7 @@ func TestClientFirstEventsLost(t *testing.T) {
 
 // Repeated or reordered events must not replace newer state with older state.
 func TestClientEventsInOrder(t *testing.T) {
+	t.Parallel()
 	for name, turn := range map[string]func(*Runtime){
 		"repeated": func(r *Runtime) { r.Repeat("", 2) },
 		"swapped":  func(r *Runtime) { r.SwapEvents(true) },
@@ -65,6 +67,7 @@ func TestClientEventsInOrder(t *testing.T) {
 // Agents' names and texts reach screens and terminals, so control characters must be
 // removed, while emoji stay intact.
 func TestClientTextsAreClean(t *testing.T) {
+	t.Parallel()
 	const engineer = "👩\u200d💻"
 	r := open(t, Options{Agents: []Agent{{ID: "cto", Name: "Ada " + engineer, Emoji: engineer, Model: "stub/stub-1"}}})
 	r.Answer("cto", func(Question) string { return "one " + engineer + "\n\x1b[2Jtwo\u202e\u2028three\a\x7f\tend" })
@@ -100,6 +103,7 @@ func TestClientTextsAreClean(t *testing.T) {
 
 // A client respects Retry-After, up to a limit.
 func TestClientRetryAfter(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.SetPort(PortUnavailable) // Retry-After: 7
 	for name, c := range map[string]struct{ most, from, to time.Duration }{
@@ -123,6 +127,7 @@ func TestClientRetryAfter(t *testing.T) {
 // A gateway's self-signed certificate has no host names, so the error must not suggest
 // using another name.
 func TestClientCertificateWithoutNames(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{TLS: true})
 	s := in(t, impatient(t, r), gateway.Untrusted)
 	for _, want := range []string{"holds no names", "AGENTRT_GATEWAY_TLS_PIN=" + s.Certificate.Fingerprint} {
@@ -137,6 +142,7 @@ func TestClientCertificateWithoutNames(t *testing.T) {
 
 // A client that is locked out because of other clients must not report its token as wrong.
 func TestClientLockedOut(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.LockOut(time.Minute)
 	s := in(t, impatient(t, r), gateway.Unauthorized)
@@ -151,6 +157,7 @@ func TestClientLockedOut(t *testing.T) {
 // between never reaches the agent, so the answer of the resumed turn belongs to the first
 // question.
 func TestClientResumedTurn(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("cto", true)
 	c := connected(t, r)

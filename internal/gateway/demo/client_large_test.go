@@ -11,6 +11,7 @@ import (
 // An answer that is too long for the gateway's history must be read whole, even after
 // interruptions. Otherwise it is lost and the agent repeats the work.
 func TestLongAnswersAreFoundWhole(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"of 5,000 characters":           "Yesterday: " + strings.Repeat("word ", 1_000) + "end.",
 		"of 140 KiB":                    "Yesterday: " + strings.Repeat("word ", 28_700) + "end.",
@@ -68,6 +69,7 @@ func TestLongAnswersAreFoundWhole(t *testing.T) {
 
 // A gateway without chat.message.get truncates long answers; everything else works.
 func TestLongAnswersOfAnOlderGateway(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RemoveMethods("chat.message.get")
 	r.Answer("cto", func(Question) string { return strings.Repeat("word ", 28_700) })

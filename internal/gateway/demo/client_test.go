@@ -80,6 +80,7 @@ func works(t *testing.T, c *gateway.Client, runID string) {
 
 // Garbage between frames has no effect and does not close the connection.
 func TestClientGarbage(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []Garbage{NotJSON, WrongShape, BinaryFrame, InvalidUTF8, StrayAnswer, UnknownEvent, ExtraMembers, MissingMembers, ControlCharacters} {
 		t.Run(string(kind), func(t *testing.T) {
 			r := open(t, Options{})
@@ -102,6 +103,7 @@ func TestClientGarbage(t *testing.T) {
 
 // Nonsensical answers are errors, not empty results, and the client recovers.
 func TestClientWrongTypes(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	r.Garble(WrongTypes)
@@ -124,6 +126,7 @@ func TestClientWrongTypes(t *testing.T) {
 
 // A frame at the size limit is accepted. A larger one closes only the connection.
 func TestClientHuge(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Timeout = patience })
 	r.Bloat("agents.list", maxPayload)
@@ -139,6 +142,7 @@ func TestClientHuge(t *testing.T) {
 
 // Repeated and reordered answers reach the right callers.
 func TestClientOrder(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	r.Repeat("", 2)
@@ -181,6 +185,7 @@ func TestClientOrder(t *testing.T) {
 
 // A slow answer fails only its own request, and a late answer reaches no other caller.
 func TestClientSlow(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Timeout = shortTimeout })
 	r.Hang("agents.list", true)
@@ -216,6 +221,7 @@ func TestClientSlow(t *testing.T) {
 
 // A client that derives state from events must learn that events were lost.
 func TestClientGap(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	events, stop := c.Events(100)
@@ -237,6 +243,7 @@ func TestClientGap(t *testing.T) {
 
 // A broken connection is replaced, and the requests on it fail with an error.
 func TestClientBroken(t *testing.T) {
+	t.Parallel()
 	for name, fault := range map[string]func(*Runtime){
 		"torn":   func(r *Runtime) { r.Tear("agents.list", true) },
 		"frozen": func(r *Runtime) { r.Freeze(true) },
@@ -257,6 +264,7 @@ func TestClientBroken(t *testing.T) {
 
 // A gateway that sends pings but no events is alive.
 func TestClientMutedEvents(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.ping = 20 * time.Millisecond })
 	c := connected(t, r, func(o *gateway.Options) { o.Silence = 4 * time.Second })
 	r.MuteEvents(true)
@@ -272,6 +280,7 @@ func TestClientMutedEvents(t *testing.T) {
 
 // Each way to be refused has its own state and message.
 func TestClientAccess(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		fault func(*Runtime)
 		state gateway.State
@@ -319,6 +328,7 @@ func TestClientAccess(t *testing.T) {
 
 // A token that changes while connected is reported as such and is not retried.
 func TestClientTokenChanged(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	r.ChangeToken("another")
@@ -329,6 +339,7 @@ func TestClientTokenChanged(t *testing.T) {
 
 // An unpaired client is refused, and its state says so.
 func TestClientUnpaired(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	c := impatient(t, r)

@@ -24,6 +24,7 @@ func lacks(c *gateway.Client) (methods []string) {
 
 // A missing method disables only what needs it, and the status reports it.
 func TestClientWithoutMethod(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RemoveMethods("sessions.describe", "sessions.usage")
 	c := connected(t, r)
@@ -55,6 +56,7 @@ func TestClientWithoutMethod(t *testing.T) {
 
 // If a gateway doesn't list its methods, none is reported as missing.
 func TestClientWithoutFeatures(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Garble(MissingMembers)
 	c := connected(t, r)
@@ -67,6 +69,7 @@ func TestClientWithoutFeatures(t *testing.T) {
 // Every connection is cut right after it opens, while runs and events are in progress. In
 // the end everything works and no connection is left over.
 func TestClientReconnectStorm(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	events, stop := c.Events(10_000)
@@ -122,6 +125,7 @@ func TestClientReconnectStorm(t *testing.T) {
 // A gateway that accepts connections and closes them at once is retried with growing
 // pauses, and the failures are counted.
 func TestClientIsNotTheStorm(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := impatient(t, r, func(o *gateway.Options) {
 		o.Backoff = gateway.Backoff{Min: 20 * time.Millisecond, Max: 10 * time.Second, Quick: 10 * time.Second, Jitter: func() float64 { return 1 }}
@@ -142,6 +146,7 @@ func TestClientIsNotTheStorm(t *testing.T) {
 // A subscriber that never reads must not block the client's reader, because the gateway
 // disconnects clients that don't answer pings.
 func TestClientSlowReader(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = 20*time.Millisecond, 5*time.Second })
 	c := connected(t, r)
 	lazy, stopLazy := c.Events(1)
@@ -177,6 +182,7 @@ func TestClientSlowReader(t *testing.T) {
 // A 25 MiB event does not close the connection, and a 25 MiB answer arrives while other
 // requests are in progress.
 func TestClientHugeEvent(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Timeout = patience })
 	events, stop := c.Events(100)
@@ -203,6 +209,7 @@ func TestClientHugeEvent(t *testing.T) {
 // With repeated and reversed answers, swapped events and unknown members all at once, every
 // answer still reaches its caller.
 func TestClientDisorder(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	r.Repeat("", 1)

@@ -44,6 +44,7 @@ func job(change func(object)) object {
 // Every job method must answer and emit events in the recorded shape. Otherwise a client
 // that works here could fail at a real gateway.
 func TestCronMethods(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := admin(t, r)
 	shape := func(method, name string, params object, except ...string) object {
@@ -92,6 +93,7 @@ func TestCronMethods(t *testing.T) {
 
 // Requests that the gateway refuses must be refused here with the same error.
 func TestCronRefusals(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := admin(t, r)
 	for _, test := range []struct {
@@ -134,6 +136,7 @@ func TestCronRefusals(t *testing.T) {
 
 // A client that exceeds the rate limit for changes is refused for a while.
 func TestCronRateLimit(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	var ahead atomic.Int64
 	r := open(t, Options{Now: func() time.Time { return now.Add(time.Duration(ahead.Load())) }})
@@ -155,6 +158,7 @@ func TestCronRateLimit(t *testing.T) {
 
 // All jobs are read exactly once if they span several pages, sorted by name.
 func TestCronManyJobs(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{Writes: 1000})
 	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
 	const many = 450
@@ -180,6 +184,7 @@ func TestCronManyJobs(t *testing.T) {
 
 // A job runs once at its time, a disabled one never, and a restart keeps both.
 func TestCronRuns(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 8, 29, 0, 0, time.UTC) // 09:29 in Berlin
 	var ahead atomic.Int64
 	r := open(t, Options{Now: func() time.Time { return now.Add(time.Duration(ahead.Load())) }})
@@ -223,6 +228,7 @@ func TestCronRuns(t *testing.T) {
 
 // A restart interrupts a job's run. The job reports it and runs again later.
 func TestCronInterrupted(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
 	r.Silence("cto", true)
@@ -278,6 +284,7 @@ func newFakeWardroom(t *testing.T, run int, answer string) *fakeWardroom {
 // The COO does what a job's message says, with the key from its environment, and reports
 // the result.
 func TestStandupCall(t *testing.T) {
+	t.Parallel()
 	const message = "Open it with POST /api/v1/standups at %s, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY."
 	going := newFakeWardroom(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
 	done := newFakeWardroom(t, http.StatusConflict, `{"code":"already_completed","status":409,"detail":"It is."}`)
@@ -313,6 +320,7 @@ func TestStandupCall(t *testing.T) {
 
 // The COO opens the standup of the team in the message.
 func TestStandupCallOfTeam(t *testing.T) {
+	t.Parallel()
 	d := newFakeWardroom(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
 	c := join(t, open(t, Options{Env: func(string) string { return "wrk_x" }}))
 	message := `Hold it at ` + d.URL + `: POST /api/v1/standups with {"team":"design-2"}, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY.`
@@ -328,6 +336,7 @@ func TestStandupCallOfTeam(t *testing.T) {
 
 // Stopped jobs must be observable, because tests of missed jobs depend on them.
 func TestStopJobs(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := admin(t, r)
 	r.StopJobs(true)

@@ -312,6 +312,7 @@ func pair(t *testing.T, r *Runtime, o gateway.Options) {
 // The doctor must name the failing layer and a fix. A wrong layer sends the user to the
 // wrong host.
 func TestDoctorFindsTheFault(t *testing.T) {
+	t.Parallel()
 	for _, table := range []map[string]doctorCase{networkCases(), handshakeCases()} {
 		for name, test := range table {
 			t.Run(name, func(t *testing.T) {
@@ -353,6 +354,7 @@ func TestDoctorKnowsWhoSpeaksFirst(t *testing.T) {
 
 // The doctor must not report faults in a working gateway.
 func TestDoctorLikesTheHealthy(t *testing.T) {
+	t.Parallel()
 	fingerprint := func(r *Runtime) [][32]byte {
 		var sum [32]byte
 		for i := range sum {
@@ -425,6 +427,7 @@ func unhex(c byte) byte {
 
 // Without a gateway the doctor reports nothing and makes no connection.
 func TestDoctorWithoutGateway(t *testing.T) {
+	t.Parallel()
 	found := examined(t, gateway.Options{})
 	if found.Configured || found.Healthy || found.Failure != nil {
 		t.Errorf("found %+v", found)
@@ -434,6 +437,7 @@ func TestDoctorWithoutGateway(t *testing.T) {
 // Twenty concurrent examinations share one run, and the service's connection is not
 // affected.
 func TestDoctorIsSharedAndDisturbsNobody(t *testing.T) {
+	t.Parallel()
 	r := ticking(t, Options{})
 	c := connected(t, r)
 	made := c.Connections()
@@ -459,6 +463,7 @@ func TestDoctorIsSharedAndDisturbsNobody(t *testing.T) {
 
 // A caller that goes away must not prevent the next one from getting an answer.
 func TestDoctorWhoLeaves(t *testing.T) {
+	t.Parallel()
 	r := ticking(t, Options{})
 	r.SetPort(PortSilent)
 	c, err := gateway.New(gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead}, Timeout: patience})

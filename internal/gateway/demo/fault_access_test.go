@@ -18,6 +18,7 @@ func refusedConnect(t *testing.T, r *Runtime, params object) (failure object, en
 
 // A client that gets fewer scopes than it asked for is connected and sees which.
 func TestWithhold(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	before := join(t, r)
 	r.Withhold(scopeWrite)
@@ -40,6 +41,7 @@ func TestWithhold(t *testing.T) {
 
 // Another protocol version is refused with both version ranges.
 func TestSetProtocol(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	for _, v := range []float64{5, 3} {
 		r.SetProtocol(int(v))
@@ -64,6 +66,7 @@ func TestSetProtocol(t *testing.T) {
 
 // After the token changes, clients with the old token are disconnected and refused.
 func TestChangeToken(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	r.ChangeToken("another-token")
@@ -87,6 +90,7 @@ func TestChangeToken(t *testing.T) {
 
 // A locked-out client is told how long to wait, even with the right token.
 func TestLockOut(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	r.LockOut(5 * time.Minute)
@@ -104,6 +108,7 @@ func TestLockOut(t *testing.T) {
 
 // The clock offset shows in every timestamp.
 func TestSkew(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	off := func(ms float64) time.Duration {
 		return (time.Duration(ms) * time.Millisecond).Round(time.Minute) - time.Duration(time.Now().UnixMilli()*int64(time.Millisecond)).Round(time.Minute)

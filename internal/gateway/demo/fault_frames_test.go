@@ -16,6 +16,7 @@ import (
 // Bloat must produce the exact size, because tests need frames at the limit and just above
 // it.
 func TestBloat(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	r.Bloat("agents.list", maxPayload-1)
@@ -49,6 +50,7 @@ func TestBloat(t *testing.T) {
 
 // Repeat sends the same answer, or the same event with the same number, again.
 func TestRepeat(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("sessions.subscribe", object{})
@@ -91,6 +93,7 @@ func (c *client) order() (ids []string) {
 
 // Answers can arrive in another order than their requests.
 func TestReverse(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	r.Reverse("", 3)
@@ -115,6 +118,7 @@ func TestReverse(t *testing.T) {
 // With Lag, a request takes effect at once, only its answer is late, and late answers stay
 // in order. Other methods are not delayed.
 func TestLag(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	const late = 50 * time.Millisecond
@@ -142,6 +146,7 @@ func TestLag(t *testing.T) {
 
 // If the handshake is slow, no event may arrive before its answer.
 func TestLagConnect(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.tick = time.Millisecond })
 	r.Lag("connect", 30*time.Millisecond)
 	c := dial(t, r, nil)
@@ -162,6 +167,7 @@ func TestLagConnect(t *testing.T) {
 
 // A request that is never answered may still have taken effect.
 func TestHang(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	r.Hang("agent", true)
@@ -226,6 +232,7 @@ func (c *client) numbers() (all []float64) {
 // Lost events leave a gap, swapped events arrive in reverse, and muted events leave no
 // trace.
 func TestEventFaults(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	ticks(r, 1) // 1
@@ -253,6 +260,7 @@ func TestEventFaults(t *testing.T) {
 // A frozen connection looks alive but is half open. It catches up after the freeze, and it
 // must not delay the end of the runtime.
 func TestFreeze(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = time.Millisecond, 20*time.Millisecond })
 	c := join(t, r)
 	r.Freeze(true)
@@ -283,6 +291,7 @@ func TestFreeze(t *testing.T) {
 
 // During a freeze, a new connection is accepted and never answered.
 func TestFreezeNew(t *testing.T) {
+	t.Parallel()
 	for name, door := range map[string]func(*Runtime, bool){
 		"frozen": (*Runtime).Freeze,
 		"mute": func(r *Runtime, on bool) {
@@ -313,6 +322,7 @@ func TestFreezeNew(t *testing.T) {
 
 // A connection that breaks inside a frame has no clean end.
 func TestTear(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("health", object{})
@@ -331,6 +341,7 @@ func TestTear(t *testing.T) {
 
 // Half of the frame is really sent, so the connection breaks while the client reads it.
 func TestTornFrame(t *testing.T) {
+	t.Parallel()
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
 	c := &connection{socket: ours, stop: func() {}}
@@ -343,6 +354,7 @@ func TestTornFrame(t *testing.T) {
 
 // Heal turns everything off at once.
 func TestHeal(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	waiting := c.ask("agent.wait", object{"runId": "x", "timeoutMs": 1})

@@ -24,6 +24,7 @@ func (c *client) badPackets() (bad []packet) {
 // The client tests depend on these frames, so they must really be sent, and the valid
 // frames must still arrive.
 func TestGarble(t *testing.T) {
+	t.Parallel()
 	for kind, there := range map[Garbage]func(*client) bool{
 		NotJSON:    func(c *client) bool { return c.has("") && c.has("{") && c.has("not json at all") },
 		WrongShape: func(c *client) bool { return c.has(`[]`) && c.has(`null`) && c.has(`{"type":"res"}`) && c.has(`42`) },
@@ -100,6 +101,7 @@ func list(packets []packet) string {
 
 // Answers can be garbled, and are normal again after Heal.
 func TestGarbleAnswers(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	ask := func(kinds ...Garbage) object {
@@ -134,6 +136,7 @@ func TestGarbleAnswers(t *testing.T) {
 
 // The handshake can be garbled too.
 func TestGarbleHandshake(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Garble(NotJSON, WrongTypes)
 	c := dial(t, r, nil)
@@ -151,6 +154,7 @@ func TestGarbleHandshake(t *testing.T) {
 
 // Inject sends any frame that a test needs.
 func TestInject(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	stranger, c := dial(t, r, nil), join(t, r)
 	c.garbled = true

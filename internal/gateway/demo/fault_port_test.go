@@ -20,6 +20,7 @@ import (
 
 // Each port mode answers probes and upgrades in its own way.
 func TestSetPort(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	for door, want := range map[PortMode]struct {
@@ -65,6 +66,7 @@ func TestSetPort(t *testing.T) {
 
 // A silent port must not delay the end of the runtime, with or without TLS.
 func TestSilentPortCloses(t *testing.T) {
+	t.Parallel()
 	for _, secure := range []bool{false, true} {
 		r := open(t, Options{TLS: secure})
 		r.SetPort(PortSilent)
@@ -108,6 +110,7 @@ func peer(t *testing.T, r *Runtime) *x509.Certificate {
 
 // No client can verify the certificate by name, so a client that connects has pinned it.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{TLS: true})
 	cert := peer(t, r)
 	if cert.Subject.CommonName != "openclaw-gateway" || len(cert.DNSNames)+len(cert.IPAddresses) > 0 || cert.CheckSignatureFrom(cert) != nil {
@@ -138,6 +141,7 @@ func TestTLS(t *testing.T) {
 
 // Plain HTTP on a TLS port is disconnected without an answer.
 func TestTLSPlain(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{TLS: true})
 	var d net.Dialer
 	c, err := d.DialContext(t.Context(), "tcp", strings.TrimPrefix(r.URL(), "https://"))

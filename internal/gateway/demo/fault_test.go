@@ -25,6 +25,7 @@ func sameJSON(t *testing.T, raw json.RawMessage, v any) {
 
 // A slow agent doesn't answer before its delay has passed.
 func TestDelay(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{Pace: 10 * time.Millisecond})
 	r.Delay("cto", 40*time.Millisecond)
 	c := join(t, r)
@@ -47,6 +48,7 @@ func TestDelay(t *testing.T) {
 
 // An abort ends a silent run, and turning Silence off affects only the next run.
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("", true)
 	c := join(t, r)
@@ -64,6 +66,7 @@ func TestSilence(t *testing.T) {
 
 // A failed run reports its reason, and other agents are not affected.
 func TestFail(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Fail("cto", "out of credit")
 	c := join(t, r)
@@ -84,6 +87,7 @@ func TestFail(t *testing.T) {
 
 // A script receives the message to the agent.
 func TestAnswer(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	asked := make(chan Question, 1)
 	r.Answer("cto", func(q Question) string { asked <- q; return "Yesterday: x\nToday: y\nBlockers: None" })
@@ -110,6 +114,7 @@ func TestAnswer(t *testing.T) {
 // A dropped connection ends without a close frame. Its run continues, and a new connection
 // gets the answer.
 func TestDrop(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	release := make(chan struct{})
 	r.Answer("cto", func(Question) string { <-release; return "still here" })
@@ -144,6 +149,7 @@ func bootID(t *testing.T, r *Runtime) string {
 // The question of an active run stays unanswered. A queued run leaves nothing, and its
 // caller is told.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	before := bootID(t, r)
 	c := join(t, r)
@@ -205,6 +211,7 @@ func TestRestart(t *testing.T) {
 // While the gateway shuts down, every request on an open connection is refused as
 // retryable.
 func TestDraining(t *testing.T) {
+	t.Parallel()
 	r := &Runtime{}
 	r.methods = r.methodTable()
 	c := call{conn: &connection{boot: &boot{draining: true}, scopes: []string{scopeRead}}}
@@ -233,6 +240,7 @@ func (c *client) answered(id string) object {
 
 // No client can connect during a restart.
 func TestRestartDown(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	r.Restart(time.Hour)
@@ -250,6 +258,7 @@ func TestRestartDown(t *testing.T) {
 
 // After a restart, clients can connect at the same address.
 func TestRestartUp(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Restart(5 * time.Millisecond)
 	eventually(t, "the port answers", func() bool {
@@ -269,6 +278,7 @@ func TestRestartUp(t *testing.T) {
 // Close notifies the clients and leaves nothing behind, even while the port is down, while
 // agents think, or when called twice.
 func TestClose(t *testing.T) {
+	t.Parallel()
 	t.Run("with clients and runs", func(t *testing.T) {
 		r := open(t, Options{Pace: time.Hour})
 		c := join(t, r)
@@ -326,6 +336,7 @@ func TestClose(t *testing.T) {
 
 // Invalid options are refused at the start.
 func TestOptions(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]Options{
 		"no token":       {},
 		"repeated agent": {Token: token, Agents: []Agent{{ID: "a"}, {ID: "a"}}},
@@ -350,6 +361,7 @@ func TestOptions(t *testing.T) {
 
 // Concurrent clients, faults and runs must not race.
 func TestConcurrency(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{Pace: time.Millisecond})
 	type asked struct {
 		c  *client
@@ -379,6 +391,7 @@ func TestConcurrency(t *testing.T) {
 
 // A client that doesn't read must not fill the runtime's memory.
 func TestBacklog(t *testing.T) {
+	t.Parallel()
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
 	c := &connection{socket: ours, stop: func() {}, queue: outbox{wake: make(chan struct{}, 1)}}

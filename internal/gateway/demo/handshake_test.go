@@ -13,6 +13,7 @@ import (
 
 // A valid connect gets the same answer as from the real gateway.
 func TestConnect(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := dial(t, r, nil)
 	sameShape(t, "challenge", recording(t, "responses.json", "connect.challenge"), without(c.event("connect.challenge"), "seq"))
@@ -45,6 +46,7 @@ func without(o object, keys ...string) object {
 
 // Each refusal has its own code and close, by which clients tell them apart.
 func TestConnectRefusals(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	setClient := func(k string, v any) func(object) {
 		return func(p object) { must[object](t, p, "client")[k] = v }
@@ -93,6 +95,7 @@ func TestConnectRefusals(t *testing.T) {
 
 // Only backend clients get scopes without a device. Other clients connect without scopes.
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	for _, c := range []struct {
 		id, mode string
@@ -134,6 +137,7 @@ func TestScopes(t *testing.T) {
 
 // Any first frame other than connect ends the connection.
 func TestFirstFrame(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	for name, c := range map[string]struct {
 		kind websocket.MessageType
@@ -170,6 +174,7 @@ func TestFirstFrame(t *testing.T) {
 
 // While starting, the runtime refuses clients as retryable.
 func TestStarting(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Starting(true)
 	conn := dial(t, r, nil)
@@ -193,6 +198,7 @@ func TestStarting(t *testing.T) {
 
 // Probes need no token; other paths are not found.
 func TestProbes(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	for path, want := range map[string]object{
 		"/health":   {"ok": true, "status": "live"},
@@ -217,6 +223,7 @@ func TestProbes(t *testing.T) {
 
 // A peer that answers pings stays connected.
 func TestPing(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.ping = time.Millisecond })
 	pings := make(chan struct{})
 	c := dial(t, r, &websocket.DialOptions{OnPingReceived: func(context.Context, []byte) bool {
@@ -242,6 +249,7 @@ func TestPing(t *testing.T) {
 
 // A peer that doesn't answer pings is disconnected.
 func TestNoPong(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = 5*time.Millisecond, 20*time.Millisecond })
 	deaf, resp, err := websocket.Dial(t.Context(), r.URL(), nil)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 // Heartbeat runs are hidden from users but cost tokens, so a client that tracks usage must
 // find them.
 func TestHeartbeat(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	works(t, c, "run-1")

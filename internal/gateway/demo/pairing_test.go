@@ -111,6 +111,7 @@ var (
 // The recorded sequence: not approved, approved, device token, more scopes, rotated token,
 // removed.
 func TestPairing(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	guard := dial(t, r, nil)
 	guard.ok("connect", hello(func(p object) { p["scopes"] = []string{scopePairing} }))
@@ -176,6 +177,7 @@ func TestPairing(t *testing.T) {
 // With pairing required, no client can connect without a device, and a device token is
 // useless without its device.
 func TestPairingWithoutDevice(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	got, _ := refusedConnect(t, r, hello(nil))
@@ -197,6 +199,7 @@ func TestPairingWithoutDevice(t *testing.T) {
 // On the gateway's own host, a backend client's device is verified but not stored, and
 // another client's is paired automatically.
 func TestLocalDevice(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	m := newMachine(t, r)
 	auth := must[object](t, m.connect(shared, all, nil).first(), "payload", "auth")
@@ -212,6 +215,7 @@ func TestLocalDevice(t *testing.T) {
 
 // Each kind of invalid device has its own code, with and without pairing.
 func TestDeviceRefusals(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	m := newMachine(t, r)
 	device := func(k string, v any) func(object) {
@@ -253,6 +257,7 @@ func TestDeviceRefusals(t *testing.T) {
 // If the gateway's clock is wrong, it refuses a client that signs its own time, but accepts
 // one that signs the time of the challenge.
 func TestSignatureClock(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Skew(time.Hour)
 	m := newMachine(t, r)
@@ -276,6 +281,7 @@ func TestSignatureClock(t *testing.T) {
 
 // The signed payload must match the real gateway's byte for byte.
 func TestSignature(t *testing.T) {
+	t.Parallel()
 	var v struct {
 		PublicKey, DeviceID string
 		Input               struct {

@@ -47,6 +47,7 @@ func runCosts(r *Runtime) (cost map[string]int64, said []message) {
 // A demo that seeded another past at its second start would count everything twice, and
 // jobs without failures would not show what the job history is for.
 func TestPast(t *testing.T) {
+	t.Parallel()
 	past := samplePast()
 	r := seededRuntime(t, past)
 	c := connected(t, r)
@@ -98,6 +99,7 @@ func TestPast(t *testing.T) {
 // What the team does after a later start, and what it forgets, must not change recorded
 // usage.
 func TestPastGoesOn(t *testing.T) {
+	t.Parallel()
 	past := samplePast()
 	before, _ := runCosts(seededRuntime(t, past))
 	past.Spans = append(past.Spans, Span{until.Add(20 * time.Minute), until.Add(30 * time.Hour)})
@@ -134,6 +136,7 @@ func TestPastGoesOn(t *testing.T) {
 // A demo that is restarted shows recent work, not only work from before it was last
 // watched.
 func TestPastAfterWatching(t *testing.T) {
+	t.Parallel()
 	past, watched := samplePast(), 3*time.Hour
 	before, _ := runCosts(seededRuntime(t, past))
 	again := until.Add(watched)
@@ -187,6 +190,7 @@ func liveCost(r *Runtime, rest, lasts time.Duration) (cost int64) {
 // Spend must look continuous: a day of background work costs about as much as a day of the
 // past, with a similar mix of tokens.
 func TestPastCostsWhatNowCosts(t *testing.T) {
+	t.Parallel()
 	const rest = 90 * time.Second // as in `wardroom demo`
 	r := seededRuntime(t, Past{
 		Spans: []Span{{until.AddDate(0, 0, -14), until}},
@@ -218,6 +222,7 @@ func TestPastCostsWhatNowCosts(t *testing.T) {
 
 // No scenario may repeat within a quarter of an hour.
 func TestScriptDoesNotRepeat(t *testing.T) {
+	t.Parallel()
 	const rest = 90 * time.Second
 	live, again := workOrder{seed: "a"}, workOrder{seed: "a"}
 	last, at, orders := map[string]time.Duration{}, time.Duration(0), map[string]bool{}
@@ -248,6 +253,7 @@ func TestScriptDoesNotRepeat(t *testing.T) {
 
 // Background work must be visible as events and sessions.
 func TestBackgroundWork(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	events, stop := c.Events(1000)

@@ -60,6 +60,7 @@ const standup = "Daily standup. What did you do yesterday, what do you do today,
 // Each agent reports from its own tasks in its own format, all of which Wardroom must be
 // able to parse.
 func TestReports(t *testing.T) {
+	t.Parallel()
 	c := team(t, board())
 	for agent, want := range map[string]string{
 		"cto": `## Yesterday
@@ -107,6 +108,7 @@ Blockers: TASK-9 Launch page: no access to the domain (for 1 day).`,
 
 // Other agents have a fixed format too.
 func TestStyleOfOthers(t *testing.T) {
+	t.Parallel()
 	r := &Runtime{}
 	for _, id := range []string{"qa", "legal", "ops-lead"} {
 		if s := r.style(Agent{ID: id}); s >= styles || s != r.style(Agent{ID: id}) {
@@ -134,6 +136,7 @@ func reviewed(t *testing.T, text string) review {
 
 // The COO resolves recent blockers, escalates old ones, and summarizes the day.
 func TestReview(t *testing.T) {
+	t.Parallel()
 	c := team(t, board())
 	four, nine := "TASK-4", "TASK-9"
 	want := review{
@@ -163,6 +166,7 @@ func TestReview(t *testing.T) {
 
 // Action items that are already on the board are not repeated.
 func TestReviewDoesNotRepeat(t *testing.T) {
+	t.Parallel()
 	tasks := board()
 	tasks["cto"] = append(tasks["cto"], Task{Key: "TASK-20", Title: "List the options for TASK-4 and what each would cost", Status: "todo", UpdatedAt: ago(1)})
 	got := reviewed(t, team(t, tasks).said("coo", "action_items")).ActionItems
@@ -173,6 +177,7 @@ func TestReviewDoesNotRepeat(t *testing.T) {
 
 // A day without work still has a summary and an action item.
 func TestReviewOfNothing(t *testing.T) {
+	t.Parallel()
 	got := reviewed(t, team(t, nil).said("coo", "action_items"))
 	want := review{
 		Summary:     "Nothing has been finished since the last standup. No tasks are in progress.",
@@ -186,6 +191,7 @@ func TestReviewOfNothing(t *testing.T) {
 
 // Resolutions depend on the reason for the blocker, and long lists of tasks are shortened.
 func TestReviewWords(t *testing.T) {
+	t.Parallel()
 	for reason, part := range map[string]string{
 		"needs a code review": "asks for a review", "waiting for the vendor": "asks for a date",
 		"a DECISION is open": "adds the options to the task", "the build is red": "splits off",
@@ -203,6 +209,7 @@ func TestReviewWords(t *testing.T) {
 
 // Any other message gets a short answer that refers to the board.
 func TestChat(t *testing.T) {
+	t.Parallel()
 	c := team(t, board())
 	for agent, want := range map[string]string{
 		"cto": "Technology here. Got it. I'll finish TASK-3 Move the queue first, then get to this.",
@@ -218,6 +225,7 @@ func TestChat(t *testing.T) {
 // A standup doesn't repeat what the previous one reported, neither in the reports nor in
 // the summary.
 func TestReportsNothingTwice(t *testing.T) {
+	t.Parallel()
 	tasks := board()
 	tasks["cpo"][0].UpdatedAt = ago(30)
 	tasks["cto"] = append(tasks["cto"], done("TASK-6", "Rotate the keys", 30), done("TASK-8", "Renew the domain", 60))

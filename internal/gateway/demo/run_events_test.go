@@ -53,6 +53,7 @@ var begin = []string{
 
 // An answered run has two responses, and its events have the recorded order and shapes.
 func TestAnswered(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("sessions.subscribe", object{})
@@ -115,6 +116,7 @@ var sessionEventExcept = slices.Concat(
 // Every client with the read scope sees every run. Session rows reach only subscribers, and
 // clients without scopes see nothing.
 func TestVisibility(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.tick = 50 * time.Millisecond })
 	join := func(scopes ...string) *client {
 		c := dial(t, r, nil)
@@ -202,6 +204,7 @@ var endings = map[string]endingTest{
 // A failed, a timed-out and an aborted run differ as recorded, so that clients can tell
 // them apart.
 func TestEndings(t *testing.T) {
+	t.Parallel()
 	for name, test := range endings {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{})

@@ -15,6 +15,7 @@ import (
 // A wait that is too short and a wait for an unknown run give the same result: a timeout
 // without an end. The run continues.
 func TestWaitTimeout(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("cto", true)
 	c := join(t, r)
@@ -40,6 +41,7 @@ func TestWaitTimeout(t *testing.T) {
 
 // A wait that starts before its run is answered when the run ends.
 func TestWaitBefore(t *testing.T) {
+	t.Parallel()
 	c := join(t, open(t, Options{}))
 	id := c.ask("agent.wait", object{"runId": "run-1", "timeoutMs": patience.Milliseconds()})
 	c.ok("agent", question("cto", "run-1", "hi"))
@@ -51,6 +53,7 @@ func TestWaitBefore(t *testing.T) {
 // A repeated idempotency key never starts a second run: it answers in_flight while the run
 // is active, then the same result for five minutes.
 func TestIdempotency(t *testing.T) {
+	t.Parallel()
 	var now atomic.Int64
 	now.Store(time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC).UnixMilli())
 	r := open(t, Options{Now: func() time.Time { return time.UnixMilli(now.Load()) }})
@@ -82,6 +85,7 @@ func TestIdempotency(t *testing.T) {
 
 // A failure is kept like an answer.
 func TestIdempotentFailure(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Fail("", "LLM request failed.")
 	c := join(t, r)
@@ -99,6 +103,7 @@ func TestIdempotentFailure(t *testing.T) {
 
 // The gateway keeps at most 1,000 runs.
 func TestRunLimit(t *testing.T) {
+	t.Parallel()
 	b := &boot{runs: map[string]*run{}}
 	now := time.UnixMilli(1_795_161_590_000)
 	for i := range maxRuns + 10 {
@@ -116,6 +121,7 @@ func TestRunLimit(t *testing.T) {
 
 // A session answers one question at a time, independently of other sessions.
 func TestQueue(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	step := make(chan struct{})
 	r.Answer("cto", func(q Question) string { <-step; return "to " + q.Message })
@@ -148,6 +154,7 @@ func TestQueue(t *testing.T) {
 // Only the owner of a run or an admin may abort it. The task ledger lists it for all
 // clients unless it was started with chat.send.
 func TestAbortOfOthers(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("cto", true)
 	c := join(t, r)
@@ -191,6 +198,7 @@ func TestAbortOfOthers(t *testing.T) {
 
 // Aborting a session stops its active and queued runs, and no queued run starts.
 func TestAbortQueue(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("cto", true)
 	c := join(t, r)
@@ -220,6 +228,7 @@ func TestAbortQueue(t *testing.T) {
 // Every token is counted, and prices are exact: per message, per run, per session and in
 // total.
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Answer("", func(Question) string { return strings.Repeat("word", 10) }) // 10 tokens
 	c := join(t, r)
@@ -276,6 +285,7 @@ func TestUsage(t *testing.T) {
 
 // A client that asks for all usage must not get only the last 30 days.
 func TestUsageRange(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	r := open(t, Options{Now: func() time.Time { return now }})
 	c := join(t, r)
@@ -307,6 +317,7 @@ func TestUsageRange(t *testing.T) {
 
 // Prices are exact decimals.
 func TestUSD(t *testing.T) {
+	t.Parallel()
 	for nano, want := range map[int64]string{0: "0", 1: "0.000000001", 28_314_000: "0.028314", 1_000_000_000: "1", 1_165_965_000: "1.165965", 10_000_000_000: "10"} {
 		if got := usd(nano).String(); got != want {
 			t.Errorf("%d nano-dollars are %s, want %s", nano, got, want)
@@ -316,6 +327,7 @@ func TestUSD(t *testing.T) {
 
 // If the board can't be read, the run fails.
 func TestBoardError(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{Board: func(context.Context, string) ([]Task, error) { return nil, context.DeadlineExceeded }})
 	c := join(t, r)
 	c.ok("agent", question("cto", "run-1", "standup"))
@@ -326,6 +338,7 @@ func TestBoardError(t *testing.T) {
 
 // An answer can be empty.
 func TestEmptyAnswer(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Answer("cto", func(Question) string { return "" })
 	c := join(t, r)

@@ -9,6 +9,7 @@ import (
 
 // A sub-agent's session shows its parent, its title and its activity.
 func TestSpawn(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("sessions.subscribe", object{})
@@ -65,6 +66,7 @@ func TestSpawn(t *testing.T) {
 
 // A label set by a user becomes the session's title.
 func TestLabel(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("sessions.subscribe", object{})
@@ -87,6 +89,7 @@ func TestLabel(t *testing.T) {
 
 // The row, the list, the transcript and the events show the same session data.
 func TestMonitorRow(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("sessions.subscribe", object{})
@@ -114,6 +117,7 @@ func TestMonitorRow(t *testing.T) {
 
 // Usage that is still refreshing must not pass for zero.
 func TestRefreshing(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("agent", question("cto", "run-1", "hi"))

@@ -9,6 +9,7 @@ import (
 // Watch must report a request before it is handled. Otherwise a test that kills a client in
 // it would do so at an arbitrary point.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	var mu sync.Mutex
