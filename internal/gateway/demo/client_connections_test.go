@@ -13,10 +13,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// A client that asks for operator.admin opens two connections, because a run inherits the
-// scopes of the connection that starts it.
-
-// withAdmin makes a client ask for operator.admin.
+// withAdmin makes a client ask for operator.admin, for which it opens a second connection.
 func withAdmin(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} }
 
 // connectionOf returns the connection for a purpose, or the zero Connection.
@@ -105,8 +102,7 @@ func TestClientTwoConnections(t *testing.T) {
 	}
 }
 
-// The demo runtime must reproduce the problem that two connections solve. Otherwise the
-// tests below prove nothing.
+// A run inherits the scopes of the connection that starts it.
 func TestOwnerRuns(t *testing.T) {
 	t.Parallel()
 	r := open(t, Options{})
@@ -351,8 +347,7 @@ func TestClientTwoConnectionsShutDown(t *testing.T) {
 	}
 }
 
-// Both connections belong to one device, so there is one pairing request for all scopes and
-// one report of its result.
+// Both connections belong to one device, so there is one pairing request with one result.
 func TestClientTwoConnectionsPair(t *testing.T) {
 	t.Parallel()
 	r := open(t, Options{})
@@ -400,8 +395,7 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 	noOwnerTools(t, r)
 }
 
-// A device that is approved for fewer scopes uses those and reports the pending upgrade,
-// because runs don't need operator.admin.
+// A device approved for fewer scopes uses those and reports the pending upgrade.
 func TestClientScopeUpgrade(t *testing.T) {
 	t.Parallel()
 	r := open(t, Options{})
