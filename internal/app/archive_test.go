@@ -56,7 +56,7 @@ func (c caller) all(path string, limit int) []transcript.Message {
 
 func (h *house) recite(key string, lines ...demo.Line) {
 	h.t.Helper()
-	if err := h.runtime.Recite(key, lines...); err != nil {
+	if err := h.runtime.AppendLines(key, lines...); err != nil {
 		h.t.Fatal(err)
 	}
 }

@@ -235,7 +235,7 @@ func TestSessionTail(t *testing.T) {
 	live.until("agentrt.status", "connected")
 	other.until("agentrt.status", "connected")
 	calls := h.runtime.Calls("chat.history")
-	if err := h.runtime.Recite(cto, demo.Line{Role: "user", Text: "Look."},
+	if err := h.runtime.AppendLines(cto, demo.Line{Role: "user", Text: "Look."},
 		demo.Line{Role: "assistant", Thinking: "Where?", Call: "c1", Tool: "ls", Args: map[string]any{"path": "."}},
 		demo.Line{Role: "toolResult", Call: "c1", Tool: "ls", Text: strings.Repeat("file ", 9000)}, demo.Line{Role: "assistant", Text: "Seen."}); err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func TestSessionTail(t *testing.T) {
 		for i := range lines {
 			lines[i] = demo.Line{Role: "assistant", Text: fmt.Sprint("Line ", i)}
 		}
-		if err := h.runtime.Recite(cto, lines...); err != nil {
+		if err := h.runtime.AppendLines(cto, lines...); err != nil {
 			t.Fatal(err)
 		}
 		live.until("session.message", `"missed":true`)

@@ -95,7 +95,7 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 			}
 			return nil, nil
 		},
-		Stood: func(ctx context.Context, agentID, name string) (time.Time, error) {
+		LastStandup: func(ctx context.Context, agentID, name string) (time.Time, error) {
 			if a := board.Load(); a != nil {
 				return a.demoStood(ctx, agentID, name)
 			}
@@ -129,7 +129,7 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	}
 	key.Store(&state.Key)
 	if !o.Still {
-		d.Runtime.Live(rest, fmt.Sprintf("%s %d", state.Began.Format(time.RFC3339), len(state.Past)))
+		d.Runtime.StartBackgroundWork(rest, fmt.Sprintf("%s %d", state.Began.Format(time.RFC3339), len(state.Past)))
 	}
 	return d, nil
 }

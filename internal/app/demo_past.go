@@ -63,7 +63,7 @@ func (d *Demo) remember(s demoState) error {
 	if len(s.Past) == 0 {
 		return nil
 	}
-	return d.Runtime.Remember(demo.Past{Spans: s.Past, Since: remembered(s.Past[len(s.Past)-1].Until), Work: demoWork()})
+	return d.Runtime.SeedPast(demo.Past{Spans: s.Past, Since: remembered(s.Past[len(s.Past)-1].Until), Work: demoWork()})
 }
 
 // demoClock is a clock that can be turned back; the zero one is right.
@@ -100,7 +100,7 @@ func (d *Demo) wirePast() error {
 	}
 	d.past.Standups.Runtime = &rehearsal{agents: d.Runtime, clock: d.clock}
 	d.past.Standups.Sessions = func(_ context.Context, agentID string, since time.Time) (int, error) {
-		return d.Runtime.Used(agentID, since, d.clock.Now()), nil
+		return d.Runtime.CountSessions(agentID, since, d.clock.Now()), nil
 	}
 	// On a clock that leaps nobody may seem dead for holding a job.
 	d.past.Meetings.Poll, d.past.Meetings.Lease = 20*time.Millisecond, 24*time.Hour
@@ -258,7 +258,7 @@ func (r *rehearsal) Await(context.Context) (string, error) { return pastBoot, ni
 // Start asks a question, and has the answer.
 func (r *rehearsal) Start(ctx context.Context, q gateway.Question) (gateway.Started, error) {
 	took := 4*time.Second + time.Duration(len(q.Message)%5000)*time.Millisecond
-	said, err := r.agents.Rehearse(ctx, q.AgentID, q.SessionKey, q.RunID, q.Message, took)
+	said, err := r.agents.AnswerDirectly(ctx, q.AgentID, q.SessionKey, q.RunID, q.Message, took)
 	if err != nil {
 		return gateway.Started{}, err
 	}

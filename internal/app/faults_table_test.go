@@ -70,10 +70,10 @@ func disorder() []trial {
 	return []trial{
 		{name: "everything three times", turns: "Repeat", turn: func(f *broken) { f.runtime.Repeat("", 2) }},
 		{name: "the result before the word that it was taken", turns: "Reverse", turn: func(f *broken) { f.runtime.Reverse("agent", 2) }},
-		{name: "events in swapped pairs", turns: "Swap", turn: func(f *broken) { f.runtime.Swap(true) }},
-		{name: "no event of runs", turns: "Lose", turn: func(f *broken) { f.runtime.Lose("agent", true); f.runtime.Lose("chat", true) }},
-		{name: "no event arrives", turns: "Lose", turn: func(f *broken) { f.runtime.Lose("", true) }},
-		{name: "no event is sent", turns: "Hush", turn: func(f *broken) { f.runtime.Hush(true) }},
+		{name: "events in swapped pairs", turns: "SwapEvents", turn: func(f *broken) { f.runtime.SwapEvents(true) }},
+		{name: "no event of runs", turns: "LoseEvents", turn: func(f *broken) { f.runtime.LoseEvents("agent", true); f.runtime.LoseEvents("chat", true) }},
+		{name: "no event arrives", turns: "LoseEvents", turn: func(f *broken) { f.runtime.LoseEvents("", true) }},
+		{name: "no event is sent", turns: "MuteEvents", turn: func(f *broken) { f.runtime.MuteEvents(true) }},
 		{name: "a frame of somebody else's making", turns: "Inject", turn: func(f *broken) {
 			f.runtime.Inject([]byte(`{"type":"event","event":"sessions.changed","payload":[[[`), false)
 			f.runtime.Inject([]byte(`{"type":"event","event":"agent","payload":{"stream":"lifecycle","runId":"x","sessionKey":"agent:cto:none","data":{"phase":"start"}}}`), false)
@@ -178,10 +178,10 @@ func lives() []trial {
 
 // closedDoors are what else may answer at the runtime's address, and a part of
 // what we say then.
-func closedDoors() map[demo.Door]string {
-	return map[demo.Door]string{
-		demo.PageDoor: "HTTP 200", demo.BrokenDoor: "HTTP 502", demo.BusyDoor: "HTTP 503", demo.MovedDoor: "redirects",
-		demo.ProxyDoor: "HTTP 403", demo.ResetDoor: "closed the connection", demo.MuteDoor: "did not answer within",
+func closedDoors() map[demo.PortMode]string {
+	return map[demo.PortMode]string{
+		demo.PortWebPage: "HTTP 200", demo.PortBadGateway: "HTTP 502", demo.PortUnavailable: "HTTP 503", demo.PortRedirect: "redirects",
+		demo.PortProxyRefused: "HTTP 403", demo.PortReset: "closed the connection", demo.PortSilent: "did not answer within",
 	}
 }
 
@@ -189,17 +189,17 @@ func closedDoors() map[demo.Door]string {
 func doors() []trial {
 	var trials []trial
 	for door, says := range closedDoors() {
-		if door == demo.MuteDoor {
+		if door == demo.PortSilent {
 			continue
 		}
-		trials = append(trials, unreachable("door "+fmt.Sprint(door), "Front Drop", says, func(f *broken) {
-			f.runtime.Front(door)
+		trials = append(trials, unreachable("door "+fmt.Sprint(door), "SetPort Drop", says, func(f *broken) {
+			f.runtime.SetPort(door)
 			f.runtime.Drop()
 		}))
 	}
 	return append(trials, trial{
-		name: "the mute door", turns: "Front Drop", turn: func(f *broken) { f.runtime.Front(demo.MuteDoor); f.runtime.Drop() },
-		state: gateway.Slow, status: http.StatusGatewayTimeout, code: "gateway_timeout", says: closedDoors()[demo.MuteDoor],
+		name: "the mute door", turns: "SetPort Drop", turn: func(f *broken) { f.runtime.SetPort(demo.PortSilent); f.runtime.Drop() },
+		state: gateway.Slow, status: http.StatusGatewayTimeout, code: "gateway_timeout", says: closedDoors()[demo.PortSilent],
 	})
 }
 
@@ -236,7 +236,7 @@ func access() []trial {
 				f.t.Errorf("the presence is %+v", p)
 			}
 		}},
-		{name: "without methods that are used", turns: "Without Drop", turn: func(f *broken) { f.runtime.Without("chat.history", "sessions.usage"); f.again() }, heal: dropped, during: func(f *broken) {
+		{name: "without methods that are used", turns: "RemoveMethods Drop", turn: func(f *broken) { f.runtime.RemoveMethods("chat.history", "sessions.usage"); f.again() }, heal: dropped, during: func(f *broken) {
 			lacks := func(method string) bool {
 				return slices.ContainsFunc(f.owner.status().Unavailable, func(u gateway.Unavailable) bool { return u.Method == method && u.Feature != "" && u.Why != "" })
 			}
@@ -246,8 +246,8 @@ func access() []trial {
 			}
 			f.owner.session(cto)
 		}},
-		unreachable("an older protocol", "Speak Drop", "protocol 3", func(f *broken) { f.runtime.Speak(3); f.runtime.Drop() }),
-		unreachable("a newer protocol", "Speak Drop", "protocol 5", func(f *broken) { f.runtime.Speak(5); f.runtime.Drop() }),
+		unreachable("an older protocol", "SetProtocol Drop", "protocol 3", func(f *broken) { f.runtime.SetProtocol(3); f.runtime.Drop() }),
+		unreachable("a newer protocol", "SetProtocol Drop", "protocol 5", func(f *broken) { f.runtime.SetProtocol(5); f.runtime.Drop() }),
 	}
 }
 

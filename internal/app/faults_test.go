@@ -301,14 +301,14 @@ func (f *broken) recovered() {
 // A switch that no trial turns would be a fault that nobody knows our answer to.
 func TestFaultsTurnEverySwitch(t *testing.T) {
 	t.Parallel()
-	others := strings.Fields("Answer Approve Asked Bar Busy Calls CertificatePEM Connections Delete DeviceToken Fingerprint Heal Label Live OwnerRuns Pending Poll Recite Rehearse Remember Reset Spawn URL Used Watch")
+	others := strings.Fields("Answer AnswerDirectly AppendLines Approve Asked Busy Calls CertificatePEM Connections CountSessions Delete DeviceToken Fingerprint Heal Heartbeat Label OwnerRuns Pending RefuseClients Reset SeedPast Spawn StartBackgroundWork URL Watch")
 	var turned []string
 	for _, b := range breakages() {
 		for _, tt := range b.trials {
 			turned = append(turned, strings.Fields(tt.turns)...)
 		}
 	}
-	for kind, want := range map[string]int{"Garbage": len(badFrames()) + 1, "Door": len(closedDoors()) + 1} {
+	for kind, want := range map[string]int{"Garbage": len(badFrames()) + 1, "PortMode": len(closedDoors()) + 1} {
 		if names := constants(t, kind); len(names) != want {
 			t.Errorf("there is a trial for %d of %s: %q", want, kind, names)
 		}

@@ -331,9 +331,9 @@ func TestSessionsThroughDisorder(t *testing.T) {
 	}
 	n := 0
 	for name, fault := range map[string]func(){
-		"swapped":  func() { h.runtime.Swap(true) },
+		"swapped":  func() { h.runtime.SwapEvents(true) },
 		"repeated": func() { h.runtime.Repeat("", 2) },
-		"lost":     func() { h.runtime.Lose("sessions.changed", true) },
+		"lost":     func() { h.runtime.LoseEvents("sessions.changed", true) },
 		"late":     func() { h.runtime.Lag("sessions.list", 300*time.Millisecond) },
 		"reversed": func() { h.runtime.Reverse("sessions.list", 2) },
 		"huge":     func() { h.runtime.Bloat("sessions.changed", 25<<20) },

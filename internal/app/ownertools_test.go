@@ -39,7 +39,7 @@ func TestNoOwnerTools(t *testing.T) {
 		s.answered(sent.RunID)
 
 		asked := h.runtime.Asked("")
-		h.runtime.Bar(demo.Plain)
+		h.runtime.RefuseClients(demo.WithoutAdmin)
 		waitFor(t, "the loss to be noticed", func() bool { return s.Gateway.Status().ConnectedAt == nil })
 		owner.post(ctoPath+"/messages", map[string]string{"text": "Still there?"}).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
 		key = owner.handed("cto", "Wait for it").Key
@@ -48,7 +48,7 @@ func TestNoOwnerTools(t *testing.T) {
 		if n := h.runtime.Asked(""); n != asked {
 			t.Errorf("%d runs began over the connection with operator.admin", n-asked)
 		}
-		h.runtime.Bar(nil)
+		h.runtime.RefuseClients(nil)
 		owner.becomes(key, task.Ended)
 		if runs := h.runtime.OwnerRuns(); len(runs) > 0 || h.runtime.Asked("") <= asked {
 			t.Errorf("runs with the owner tools: %v; %d runs began", runs, h.runtime.Asked(""))

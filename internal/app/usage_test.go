@@ -161,7 +161,7 @@ func (s *service) askMany(round, n int) {
 func (s *service) pollAll() {
 	s.house.t.Helper()
 	for _, agent := range []string{"coo", "cto", "cpo", "cmo"} {
-		if _, err := s.house.runtime.Poll(agent); err != nil {
+		if _, err := s.house.runtime.Heartbeat(agent); err != nil {
 			s.house.t.Fatal(err)
 		}
 	}

@@ -225,6 +225,7 @@ func someRows(t *rapid.T) []row {
 // transcripts of any length, any page sizes, and across continuations and
 // restarts.
 func TestArchiveEqualsTheTranscript(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		n := 0
 		rapid.Check(t, func(rt *rapid.T) {
@@ -262,6 +263,7 @@ func plain(n int) []row {
 // A transcript of 20,000 rows takes few requests and continues after an
 // interruption.
 func TestArchiveOfALongTranscript(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		const rows, key = 20_000, "agent:cto:long"
@@ -304,6 +306,7 @@ func TestArchiveOfALongTranscript(t *testing.T) {
 // A transcript of long rows that grows while it is read is archived without
 // duplicates.
 func TestArchiveOfAGrowingTranscript(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		const key = "agent:cto:main"
@@ -329,6 +332,7 @@ func TestArchiveOfAGrowingTranscript(t *testing.T) {
 
 // A transcript that became shorter replaces the archived one.
 func TestArchiveOfAShorterTranscript(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		const key = "agent:cto:main"
@@ -347,6 +351,7 @@ func TestArchiveOfAShorterTranscript(t *testing.T) {
 // A session that existed only between two passes is archived, and one that is
 // merely unlisted is not marked as deleted.
 func TestArchiveOfTheGone(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		b.say("agent:cto:main", plain(3)...)
@@ -385,6 +390,7 @@ func TestArchiveOfTheGone(t *testing.T) {
 
 // A transcript that cannot be archived does not block the others.
 func TestArchiveGoesOn(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		b.say("agent:cto:a", row{text: "x"})
@@ -433,6 +439,7 @@ func TestArchiveGoesOn(t *testing.T) {
 
 // Only one replica archives, and another takes over when it stops.
 func TestArchiveIsClaimed(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		b.say("agent:cto:main", plain(3)...)
@@ -457,6 +464,7 @@ func TestArchiveIsClaimed(t *testing.T) {
 
 // The indexed text is bounded and consists of whole characters.
 func TestWordsBounded(t *testing.T) {
+	t.Parallel()
 	var w words
 	for range 100 {
 		w = w.with(strings.Repeat("zäh ", 500))

@@ -13,6 +13,7 @@ import (
 
 // A page of very long messages is bounded in size.
 func TestPageOfLongMessages(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		const many, size = 40, 300_000 // three pages

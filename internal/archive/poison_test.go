@@ -15,6 +15,7 @@ import (
 
 // A session that the runtime refuses to show does not block the others.
 func TestArchiveWithoutTheRefused(t *testing.T) {
+	t.Parallel()
 	for name, err := range map[string]error{"refused": gateway.ErrRefused, "busy": gateway.ErrBusy, "slow": gateway.ErrTimeout} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, dbtest.New(t))
@@ -55,6 +56,7 @@ func TestArchiveWithoutTheRefused(t *testing.T) {
 // Many unlisted sessions are looked up at a bounded rate, and deleted ones
 // among them are archived.
 func TestArchiveBesideManyHidden(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, dbtest.New(t))
 	const many = 3 * maxLookups
 	for i := range many {
@@ -93,6 +95,7 @@ func TestArchiveBesideManyHidden(t *testing.T) {
 // The claim is renewed during slow redaction, so that no other replica repeats
 // the work.
 func TestArchiveHoldsItsClaim(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	b := newBench(t, d)
 	b.k.pace.Lease = 20 * time.Second
@@ -121,6 +124,7 @@ func TestArchiveHoldsItsClaim(t *testing.T) {
 // If retention purges a transcript while it is read, the archive does not keep
 // its end as if it were complete.
 func TestArchiveMeetsRetention(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		const key = "agent:cto:subagent:a"

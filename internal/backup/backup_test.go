@@ -108,6 +108,7 @@ func refused(t *testing.T, err error, says ...string) {
 
 // A restored database equals the original.
 func TestRestoredIsWhatWasBackedUp(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		file := made(t, address)
 		if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
@@ -141,6 +142,7 @@ func TestRestoredIsWhatWasBackedUp(t *testing.T) {
 // A backup and concurrent writers do not wait for each other. Transactions that
 // are open when it starts are not in it.
 func TestBackupTakesNoLock(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		d, err := db.Open(t.Context(), address)
 		if err != nil {
@@ -195,6 +197,7 @@ func dump(t *testing.T, address string) string {
 
 // A backup with any changed byte is refused.
 func TestChangedFilesAreRefused(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		file := made(t, address)
 		whole, err := os.ReadFile(file)
@@ -242,6 +245,7 @@ func TestChangedFilesAreRefused(t *testing.T) {
 
 // A restore never overwrites a file.
 func TestRestoreOverwritesNothing(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		file := made(t, address)
 		if strings.Contains(address, "://") {
@@ -300,6 +304,7 @@ func TestRestoreNamesTheSetting(t *testing.T) {
 // A backup overwrites only an earlier backup, and other conflicts are reported
 // before it starts.
 func TestMakeOverwritesNothing(t *testing.T) {
+	t.Parallel()
 	address := dbtest.URL(t, db.SQLite)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mine")
@@ -342,6 +347,7 @@ func TestMakeOverwritesNothing(t *testing.T) {
 
 // Canceling a backup or restore leaves no files.
 func TestStoppedLeavesNothing(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		dir := t.TempDir()
 		file := made(t, address)
@@ -362,6 +368,7 @@ func TestStoppedLeavesNothing(t *testing.T) {
 // Violated invariants are reported by verification and by the backup, which is
 // written anyway.
 func TestFaultsAreFound(t *testing.T) {
+	t.Parallel()
 	faults := map[string][2]string{
 		"a gap in the log":       {`DELETE FROM events WHERE id = 4`, "1 events between 3 and 5 are missing"},
 		"a log behind its end":   {`UPDATE event_counter SET last = 4`, "has event 5, but its counter is at 4"},
@@ -419,6 +426,7 @@ func withoutTies(t *testing.T, path, statement string) {
 // Files that are not backups, and databases of other programs, are reported as
 // such.
 func TestOtherFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	_, err := tool().VerifyFile(t.Context(), dir, "")
 	refused(t, err, dir)

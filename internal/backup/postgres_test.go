@@ -126,6 +126,7 @@ func TestProgramsThatFail(t *testing.T) {
 
 // Verification without a server reports what it did not check.
 func TestVerifyWithoutServer(t *testing.T) {
+	t.Parallel()
 	file := made(t, dbtest.URL(t, db.Postgres))
 	v, err := tool().VerifyFile(t.Context(), file, "")
 	if err != nil || len(v.Faults) > 0 || len(v.Missed) != 1 || !strings.Contains(v.Missed[0], "--using") {
@@ -142,6 +143,7 @@ func TestVerifyWithoutServer(t *testing.T) {
 
 // Verification on a server finds missing rows and drops its scratch database.
 func TestVerifyOnServer(t *testing.T) {
+	t.Parallel()
 	file := made(t, dbtest.URL(t, db.Postgres))
 	server := os.Getenv(dbtest.Env)
 	program(t, "pg_restore", `"$REAL" "$@" || exit; [ "$1" = --list ] || psql -qc "DELETE FROM migrations WHERE version_id = 3"`)
@@ -160,6 +162,7 @@ func TestVerifyOnServer(t *testing.T) {
 
 // A backup has only the schema that Wardroom uses, whatever its name.
 func TestOtherSchema(t *testing.T) {
+	t.Parallel()
 	const name = `o"ps X`
 	shared := dbtest.URL(t, db.Postgres) // has another Wardroom in schema public
 	write(t, shared, `CREATE SCHEMA "o""ps X"`, `UPDATE event_counter SET last = 3`, event(1), event(2), event(3))

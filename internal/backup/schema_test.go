@@ -16,6 +16,7 @@ import (
 
 // Backups of every earlier schema can be restored and migrated.
 func TestEarlierSchemas(t *testing.T) {
+	t.Parallel()
 	versions := map[db.Engine][]int{db.SQLite: {1, 2, 7, 13, 20, 26, 28, 34}, db.Postgres: {1, 26}}
 	for _, engine := range dbtest.Engines() {
 		for _, upTo := range versions[engine] {
@@ -62,6 +63,7 @@ func migrate(t *testing.T, address string, upTo int) {
 
 // A database with a newer schema is refused.
 func TestLaterSchemaIsRefused(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		write(t, address, `INSERT INTO migrations (version_id, is_applied) VALUES (9001, TRUE)`)
 		_, err := tool().VerifyDatabase(t.Context(), address)

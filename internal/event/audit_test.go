@@ -42,6 +42,7 @@ func fillAudit(t testing.TB, d *db.DB) {
 // The audit log can be filtered by actor, subject, kind, and time, by
 // authorized users only.
 func TestAuditOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fillAudit(t, d)
 		site := newSite(t, d)
@@ -117,6 +118,7 @@ func table(t testing.TB, site http.Handler, role, query string) *httptest.Respon
 // The CSV export has every row once and no cell that a spreadsheet would run as
 // a formula.
 func TestAuditTable(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fillAudit(t, d)
 		auditOf(t, d, monday.Add(4*time.Hour), "user.changed", Subject{Kind: "user", ID: "e", Name: `=HYPERLINK("http://evil"), "x"` + "\n"}, actor.Origin{}, actor.Actor{ID: "x", Name: "@SUM(A1)"})

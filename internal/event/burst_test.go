@@ -10,6 +10,7 @@ import (
 
 // Queued batches are sent in one write.
 func TestStreamSendsABurstAtOnce(t *testing.T) {
+	t.Parallel()
 	s := &Service{}
 	h := s.hub()
 	f, _ := h.join(0, 8)

@@ -58,6 +58,7 @@ func ids(events []Event) string {
 
 // Recording without an actor fails.
 func TestRecordByNobody(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	err := d.Tx(t.Context(), func(tx *db.Tx) error {
 		return Record(t.Context(), tx, monday, Activity, "task.changed", task1, nil)
@@ -69,6 +70,7 @@ func TestRecordByNobody(t *testing.T) {
 
 // An event is read back unchanged on both engines.
 func TestRecord(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		record(t, d, monday.In(time.FixedZone("", 8*3600)), Activity, "task.changed", task1, map[string]any{"why": "'quoted' ? — 出荷"})
 		record(t, d, monday, Activity, "task.changed", task1, map[string]any(nil))
@@ -92,6 +94,7 @@ func TestRecord(t *testing.T) {
 
 // While one transaction holds an ID, no transaction with a later ID can commit.
 func TestRecordWaits(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithTimeout(actor.With(t.Context(), actor.System), 30*time.Second) // bounds the wait below
 		defer cancel()
@@ -132,6 +135,7 @@ func TestRecordWaits(t *testing.T) {
 // A reader that follows the log during concurrent writes gets every event once
 // and in order.
 func TestFollow(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const writers, each = 16, 8
 		ctx := actor.With(t.Context(), actor.System)
@@ -191,6 +195,7 @@ func TestFollow(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		standup := Subject{Kind: "standup", ID: "1", Name: "2026-11-16"}
 		record(t, d, monday, Activity, "task.created", task1, nil)
@@ -276,6 +281,7 @@ func ask(t testing.TB, site http.Handler, role, path string) (status int, header
 
 // Activity contains no audit events.
 func TestActivityHidesAudit(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		record(t, d, monday, Audit, "user.created", Subject{Kind: "user", ID: "u", Name: "Ada"}, map[string]string{"role": "admin"})
 		record(t, d, monday, Activity, "task.created", task1, map[string]string{"title": "Ship it"})
@@ -302,6 +308,7 @@ func TestActivityHidesAudit(t *testing.T) {
 // Following the Link headers returns each matching event once, in order, while
 // more are recorded.
 func TestActivityPages(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for i := range 11 {
 			about := task1
@@ -364,6 +371,7 @@ func forget(t *testing.T, d *db.DB, kind string) {
 
 // Each filter returns exactly the matching events and their total.
 func TestActivityFilters(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		err := d.Tx(t.Context(), func(tx *db.Tx) error {
 			_, err := tx.Exec(t.Context(), `INSERT INTO users (id, email, email_key, name, role, agent_id, active, password_hash, created_at, updated_at, version)
@@ -410,6 +418,7 @@ func TestActivityFilters(t *testing.T) {
 }
 
 func TestActivityRefuses(t *testing.T) {
+	t.Parallel()
 	site := newSite(t, dbtest.New(t))
 	for path, code := range map[string]string{
 		"/activity?subject_kind=user":                      "invalid_input", // accounts are in the audit log

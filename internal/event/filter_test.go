@@ -57,6 +57,7 @@ func (f Filter) matches(e Event) bool {
 
 // The index hints of a filter never exclude a matching event.
 func TestEveryFilter(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
@@ -114,6 +115,7 @@ func holdRead(ctx context.Context, t *testing.T, d *db.DB, f Filter, all []Event
 
 // A selective filter does not scan the whole log.
 func TestFilterPlans(t *testing.T) {
+	t.Parallel()
 	d := dbtest.Open(t, dbtest.URL(t, db.SQLite))
 	scatter(t, d, rand.New(rand.NewPCG(1, 1)), 50)
 	for name, tt := range map[string]struct {

@@ -12,6 +12,7 @@ import (
 
 // Events of the inbox reach agents neither in a list nor on a stream.
 func TestInboxIsForPeople(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		item := Subject{Kind: TopicInbox, ID: "i", Name: "The card has expired"}
 		record(t, d, monday, Activity, "inbox.raised", item, nil)

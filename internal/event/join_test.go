@@ -46,6 +46,7 @@ func run(t *testing.T, s *Service, after int64, hook func(got)) *reading {
 // No event is lost or repeated between catching up and receiving from the hub.
 // Here only the test moves the tail.
 func TestStreamJoins(t *testing.T) {
+	t.Parallel()
 	setup := func(t *testing.T) (s *Service, task func()) {
 		s = &Service{DB: dbtest.New(t)}
 		task = func() { record(t, s.DB, monday, Activity, "task.changed", task1, nil) }
@@ -168,6 +169,7 @@ func forgot(t *testing.T, d *db.DB, upTo int64) {
 // A caller that loses access while the stream opens gets no stream, because no
 // later event would report it.
 func TestOpenAsksAgain(t *testing.T) {
+	t.Parallel()
 	s := &Service{DB: dbtest.New(t), Limits: Limits{Each: 1}}
 	ctx := actor.With(t.Context(), ada)
 	for range 3 { // and the limit is not consumed

@@ -23,6 +23,7 @@ import (
 // A stream receives all events in the order of the list, during concurrent
 // writes.
 func TestStreamOrder(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const writers, each = 16, 8
 		r := start(t, &Service{DB: d})
@@ -94,6 +95,7 @@ func TestStreamOrder(t *testing.T) {
 
 // A stream that is resumed after breaking anywhere loses and repeats no event.
 func TestStreamResume(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const drops = 1000
 		s := &Service{DB: d}
@@ -157,6 +159,7 @@ func TestStreamResume(t *testing.T) {
 
 // A stream that cannot catch up gets a reset.
 func TestStreamReset(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for range 10 {
 			record(t, d, monday, Activity, "task.changed", task1, nil)

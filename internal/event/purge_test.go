@@ -30,6 +30,7 @@ func purge(t *testing.T, d *db.DB, before time.Time, limit int) (n int64) {
 // Purging deletes only old activity that is not about tasks, and streams that
 // resume from before it get a reset.
 func TestPurge(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		border := monday
 		record(t, d, border.Add(-time.Hour), Activity, "task.changed", task1, nil)                   // 1: history
@@ -82,6 +83,7 @@ func TestPurge(t *testing.T) {
 
 // A purge that is rolled back causes no reset.
 func TestPurgeUndone(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		record(t, d, monday, Activity, "standup.opened", meeting, nil)
 		err := d.Tx(t.Context(), func(tx *db.Tx) error {
@@ -99,6 +101,7 @@ func TestPurgeUndone(t *testing.T) {
 
 // Each batch of the purge, and the count, reads only the purgeable events.
 func TestPurgePlans(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		seed(t, d, 20_000)
 		explain := `EXPLAIN QUERY PLAN `

@@ -22,6 +22,7 @@ import (
 
 // Audit events reach only authorized users, whatever topics they select.
 func TestStreamHidesAudit(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	r := start(t, &Service{DB: d})
 	standup := Subject{Kind: "standup", ID: "1", Name: "2026-11-16"}
@@ -57,6 +58,7 @@ func TestStreamHidesAudit(t *testing.T) {
 }
 
 func TestStreamRefuses(t *testing.T) {
+	t.Parallel()
 	r := start(t, &Service{DB: dbtest.New(t), Limits: Limits{Streams: 4, Each: 3}})
 	for _, tt := range []struct {
 		token, path, after string
@@ -97,6 +99,7 @@ func TestStreamRefuses(t *testing.T) {
 
 // A stream ends when its caller loses access or changes roles.
 func TestStreamEnds(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	admin := actor.Actor{ID: "boss", Name: "Boss", Role: actor.Admin}
 	about := Subject{Kind: "user", ID: "boss", Name: "Boss"}
@@ -192,6 +195,7 @@ func TestStreamEnds(t *testing.T) {
 
 // A stalled client is dropped and does not delay others.
 func TestStreamDropsSlowReaders(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	r := start(t, &Service{DB: d, Limits: Limits{Buffer: 8}})
 	quick := r.open(t, "user", "/events", "")
@@ -225,6 +229,7 @@ func TestStreamDropsSlowReaders(t *testing.T) {
 // A client of a quiet topic can resume from the position frames after many
 // other events.
 func TestStreamPosition(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	r := start(t, &Service{DB: d, Limits: Limits{Beat: 20 * time.Millisecond}})
 	s := r.open(t, "user", "/events?topics=standup", "")
@@ -243,6 +248,7 @@ func TestStreamPosition(t *testing.T) {
 
 // States reach current and new streams and do not change their position.
 func TestStreamStates(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	state := func(text string) State {
 		return State{Kind: "agentrt.status", Topics: []string{TopicGateway}, Data: map[string]string{"state": text}}
@@ -271,6 +277,7 @@ func TestStreamStates(t *testing.T) {
 
 // Events of other processes arrive as quickly as those of this one.
 func TestStreamOfOthers(t *testing.T) {
+	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			url := dbtest.URL(t, engine)
@@ -314,6 +321,7 @@ func TestStreamOfOthers(t *testing.T) {
 
 // Events arrive even if notifications are lost.
 func TestStreamWithoutWaking(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := start(t, &Service{DB: d})
 		s := r.open(t, "user", "/events", "")
@@ -337,6 +345,7 @@ func TestStreamWithoutWaking(t *testing.T) {
 // When the database restarts, all streams end with database_unavailable, and
 // the outage is logged once.
 func TestStreamWithoutDatabase(t *testing.T) {
+	t.Parallel()
 	for name, err := range map[string]error{"away": errors.New("connection refused"), "hanging": context.DeadlineExceeded} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -369,6 +378,7 @@ func TestStreamWithoutDatabase(t *testing.T) {
 
 // A dead database connection blocks the tail only until its timeout.
 func TestTailDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
 	d := dbtest.Open(t, dbtest.URL(t, db.Postgres))
 	told := make(chan error, 100)
 	r := start(t, &Service{DB: d, Limits: Limits{Read: 50 * time.Millisecond}, Away: func(err error) bool {

@@ -15,6 +15,7 @@ import (
 
 // Invalid settings are reported at startup, without quoting a possible password.
 func TestNew(t *testing.T) {
+	t.Parallel()
 	for _, bad := range []string{
 		"127.0.0.1:18789", "ftp://127.0.0.1", "ws://", "ws://:18789", "http://user:" + token + "@host",
 		"ws://host/?token=" + token, "ws://host/#" + token, "ws://[" + token, "://" + token,
@@ -47,6 +48,7 @@ func TestNew(t *testing.T) {
 
 // Without a gateway, requests fail with the settings to change.
 func TestNotConfigured(t *testing.T) {
+	t.Parallel()
 	c := client(t, gateway.Options{})
 	if s := c.Status(); s.State != gateway.NotConfigured || !strings.Contains(s.LastError, "AGENTRT_GATEWAY_URL") {
 		t.Errorf("status = %+v", s)
@@ -61,6 +63,7 @@ func TestNotConfigured(t *testing.T) {
 
 // No list in the status may be null, because the API returns it unchanged.
 func TestStatusJSON(t *testing.T) {
+	t.Parallel()
 	c, err := gateway.New(gateway.Options{URL: "ws://gateway.test", Token: token})
 	if err != nil {
 		t.Fatal(err)
@@ -79,6 +82,7 @@ func TestStatusJSON(t *testing.T) {
 // A recorded restart: a shutdown event, rejected connections, "starting", and a new
 // boot id. The state is the same all the while.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	h := recorded[handshakes](t, "handshake.json")
 	starting := h.Refused["gateway starting"]
 	leave := make(chan struct{})
@@ -134,6 +138,7 @@ func TestRestart(t *testing.T) {
 
 // A stopped gateway is reported differently from a restarting one.
 func TestStoppedGateway(t *testing.T) {
+	t.Parallel()
 	h := recorded[handshakes](t, "handshake.json")
 	g := replay(t, func(n int, p *peer) {
 		if n > 1 {
@@ -150,6 +155,7 @@ func TestStoppedGateway(t *testing.T) {
 // While the client retries, the state stays unreachable and since does not change, so
 // that it shows how long the gateway has been unreachable.
 func TestNoFlapping(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) { p.close(1000, "") })
 	c := client(t, g.options())
 	since := untilState(t, c, gateway.Unreachable).Since
@@ -167,6 +173,7 @@ func TestNoFlapping(t *testing.T) {
 // A caller of Await shortens the delay between attempts: a standup waits at most a
 // minute.
 func TestAwaitWakes(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(n int, p *peer) {
 		if n == 1 {
 			return
@@ -183,6 +190,7 @@ func TestAwaitWakes(t *testing.T) {
 
 // Await returns the reason for the missing connection when its context ends.
 func TestAwaitEnds(t *testing.T) {
+	t.Parallel()
 	refused := recorded[handshakes](t, "handshake.json").Refused["wrong token, no device"]
 	g := replay(t, func(_ int, p *peer) {
 		p.send(recorded[handshakes](t, "handshake.json").Challenge)
@@ -199,6 +207,7 @@ func TestAwaitEnds(t *testing.T) {
 
 // A connection without any traffic is closed after a while.
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
 		p.gone()
@@ -216,6 +225,7 @@ func TestSilence(t *testing.T) {
 
 // Pings keep an otherwise silent connection open.
 func TestPingsAreLife(t *testing.T) {
+	t.Parallel()
 	pinged := make(chan struct{})
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -244,6 +254,7 @@ func TestPingsAreLife(t *testing.T) {
 // A frame of 2 MB is accepted if the gateway announced 3 MB, and ends the connection if
 // it announced 1 MB.
 func TestHugeFrame(t *testing.T) {
+	t.Parallel()
 	h := recorded[handshakes](t, "handshake.json")
 	huge := map[string]any{"type": "event", "event": "tick", "seq": 1, "payload": strings.Repeat("x", 2<<20)}
 	greet := func(p *peer, limit int) {
@@ -269,6 +280,7 @@ func TestHugeFrame(t *testing.T) {
 
 // Malformed frames neither end the connection nor fill the log.
 func TestMalformedFrames(t *testing.T) {
+	t.Parallel()
 	agents := recorded[exchange](t, "agents.json")
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -290,6 +302,7 @@ func TestMalformedFrames(t *testing.T) {
 
 // Responses may arrive in any order and repeatedly; each goes to its own request.
 func TestAnswersOutOfOrder(t *testing.T) {
+	t.Parallel()
 	history := recorded[exchange](t, "history.json")
 	agents := recorded[exchange](t, "agents.json")
 	g := replay(t, func(_ int, p *peer) {
@@ -329,6 +342,7 @@ func TestAnswersOutOfOrder(t *testing.T) {
 
 // A request fails at once with the reason when its connection is lost.
 func TestDropInFlight(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
 		p.expect("agents.list")
@@ -343,6 +357,7 @@ func TestDropInFlight(t *testing.T) {
 
 // A request without a response times out.
 func TestNoAnswer(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
 		p.gone()
@@ -371,6 +386,7 @@ func TestNoAnswer(t *testing.T) {
 
 // Each recorded error maps to the matching error of this package, with its retry delay.
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	errs := recorded[map[string]json.RawMessage](t, "errors.json")
 	for name, want := range map[string]struct {
 		err   error
@@ -412,6 +428,7 @@ func TestErrors(t *testing.T) {
 // An agent may repeat a token that it read in a file; it is redacted in answers and
 // events. A short token is redacted only in errors.
 func TestTokenInFrames(t *testing.T) {
+	t.Parallel()
 	waits := recorded[map[string]exchange](t, "wait.json")
 	errs := recorded[map[string]json.RawMessage](t, "errors.json")
 	g := replay(t, func(_ int, p *peer) {
@@ -448,6 +465,7 @@ func TestTokenInFrames(t *testing.T) {
 
 // Rejected connections during a restart must not slow down the retries.
 func TestRestartIsFollowedClosely(t *testing.T) {
+	t.Parallel()
 	leave := make(chan struct{})
 	g := replay(t, func(n int, p *peer) {
 		switch n {

@@ -13,6 +13,7 @@ import (
 
 // A gateway that is connected but does not answer has a state of its own.
 func TestSlow(t *testing.T) {
+	t.Parallel()
 	agents := recorded[exchange](t, "agents.json")
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -50,6 +51,7 @@ func TestSlow(t *testing.T) {
 
 // The client notices by itself that a slow gateway has recovered.
 func TestSlowHealsByItself(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1", "operator.read")
 		p.expect("agents.list")
@@ -76,6 +78,7 @@ func TestSlowHealsByItself(t *testing.T) {
 
 // A single stuck request, or a slow answer of an agent, does not make the gateway slow.
 func TestOneStuckRequestIsNotSlow(t *testing.T) {
+	t.Parallel()
 	agents := recorded[exchange](t, "agents.json")
 	history := recorded[exchange](t, "history.json")
 	waits := recorded[map[string]exchange](t, "wait.json")
@@ -136,6 +139,7 @@ func TestOneStuckRequestIsNotSlow(t *testing.T) {
 
 // A late response does not end the slow state.
 func TestLateAnswersDoNotHeal(t *testing.T) {
+	t.Parallel()
 	agents := recorded[exchange](t, "agents.json")
 	late := make(chan struct{})
 	sent := make(chan struct{})
@@ -169,6 +173,7 @@ func TestLateAnswersDoNotHeal(t *testing.T) {
 
 // While a handshake hangs, the state is slow and requests fail at once with that.
 func TestSlowHandshake(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) { p.gone() })
 	opt := g.options()
 	opt.Timeout = shortTimeout

@@ -57,6 +57,7 @@ func wantAsked(t *testing.T, got string, want map[string]any) {
 
 // Jobs with all kinds of schedules are read as the gateway sends them.
 func TestJobs(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.list")
 	rows := rowsOf(t, e.Response)
 	more := with(t, with(t, with(t, e.Response, "payload.jobs", rows[:3]), "payload.hasMore", true), "payload.nextOffset", 3)
@@ -104,6 +105,7 @@ func rowsOf(t *testing.T, response json.RawMessage) []json.RawMessage {
 
 // A job that moves to the previous page while the list is read must not be missed.
 func TestJobsThatMove(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.list")
 	rows := rowsOf(t, e.Response)
 	page := func(jobs []json.RawMessage, next int) any {
@@ -127,6 +129,7 @@ func TestJobsThatMove(t *testing.T) {
 
 // Listing jobs ends even if the gateway's pages never do.
 func TestJobsPaging(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.list")
 	stuck := with(t, with(t, e.Response, "payload.hasMore", true), "payload.nextOffset", 0)
 	c, _ := answering(t, "cron.list", stuck)
@@ -137,6 +140,7 @@ func TestJobsPaging(t *testing.T) {
 
 // A new job is sent in the gateway's format, and the result is read.
 func TestAddJob(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.add")
 	n := gateway.NewJob{
 		Name: "standup-weekly", AgentID: "cpo", Enabled: true, Message: "Daily standup please", Limit: 60 * time.Second,
@@ -174,6 +178,7 @@ func TestAddJob(t *testing.T) {
 
 // An answer is announced in a chat only if the job says so.
 func TestAddJobDelivery(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.add")
 	c, asked := answering(t, "cron.add", e.Response)
 	if _, err := c.AddJob(within(t), gateway.NewJob{Delivery: "announce"}); err != nil {
@@ -186,6 +191,7 @@ func TestAddJobDelivery(t *testing.T) {
 
 // Staggered and conditional jobs must not look late or missed.
 func TestJobTimes(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.get")
 	for name, tt := range map[string]struct {
 		schedule    string
@@ -222,6 +228,7 @@ func TestJobTimes(t *testing.T) {
 // A change includes the revision that it is based on, so that two people do not
 // overwrite each other's changes.
 func TestChangeJob(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.update")
 	c, asked := answering(t, "cron.update", e.Response)
 	change := gateway.JobChange{
@@ -243,6 +250,7 @@ func TestChangeJob(t *testing.T) {
 
 // A run is started without waiting for its end, and read afterwards.
 func TestRunJob(t *testing.T) {
+	t.Parallel()
 	t.Run("as recorded", func(t *testing.T) {
 		c, asked := answering(t, "cron.run", cronRecorded(t, "cron.run").Response)
 		id, why, err := c.RunJob(within(t), "82ad0268-ebaf-42fa-b0d6-3ef7e48c23ed")
@@ -281,6 +289,7 @@ func TestRunJob(t *testing.T) {
 
 // Each kind of rejection maps to its own error; a missing scope is named.
 func TestJobRefusals(t *testing.T) {
+	t.Parallel()
 	refusal := func(code, message string, more map[string]any) map[string]any {
 		e := map[string]any{"code": code, "message": message}
 		maps.Copy(e, more)
@@ -318,6 +327,7 @@ func TestJobRefusals(t *testing.T) {
 // A job with wrong types keeps its valid fields, one without an id is dropped, and
 // control characters are removed.
 func TestHostileJobs(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.list")
 	rows := []any{
 		map[string]any{"id": 5},

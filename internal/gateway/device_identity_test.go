@@ -8,6 +8,7 @@ import (
 // A device that is removed while its connection is being made must not be used for
 // requests, whether it is removed just before or just after the connection is attached.
 func TestGivenUpWhileConnecting(t *testing.T) {
+	t.Parallel()
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	for _, early := range []bool{true, false} {
 		c, err := New(Options{URL: "ws://127.0.0.1:1", Token: "a-token-of-the-gateway-0123456789"})

@@ -11,6 +11,7 @@ import (
 
 // The key, the text and the signature are from a pairing that a gateway accepted.
 func TestSignatureVector(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("testdata/device.json")
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +54,7 @@ func TestSignatureVector(t *testing.T) {
 // A challenge with other characters is rejected, so that a gateway cannot have other
 // texts signed.
 func TestChallengeIsHeldToItsShape(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]bool{
 		`{"nonce":"0c8577df-0e2f-4c60-ab7b-27e5e8c4deca","ts":1795161586853}`: true,
 		`{"nonce":"a|linux|","ts":1}`:                                         false,
@@ -75,6 +77,7 @@ func TestChallengeIsHeldToItsShape(t *testing.T) {
 // The credential with the fewest rights is tried first, and a rejected one only if it
 // is the only one.
 func TestWallet(t *testing.T) {
+	t.Parallel()
 	w := wallet{shared: "s", given: "g"}
 	steps := []struct{ issued, want string }{{"", "g"}, {"i", "i"}, {"", "s"}, {"j", "j"}, {"", "s"}}
 	for i, step := range steps {
@@ -100,6 +103,7 @@ func TestWallet(t *testing.T) {
 
 // Issued tokens are redacted at once, and only a limited number is kept.
 func TestSecretsThatAreAdded(t *testing.T) {
+	t.Parallel()
 	s := newSecrets(nil, "the-shared-token-0123")
 	for i := range 100 {
 		s.add("issued-token-number-" + strings.Repeat("x", i))
@@ -118,6 +122,7 @@ func TestSecretsThatAreAdded(t *testing.T) {
 
 // An agent's API key is redacted in sessions, also while it is being written.
 func TestKeysOfOursAreSecret(t *testing.T) {
+	t.Parallel()
 	s := newSecrets(nil, "the-shared-token-0123")
 	const text = "WARDROOM_KEY=wrk_abcdefghijklmnopqrstuvwxyz234567abcdefgh; it begins with wrk_abcdefghi, see wrk_ and wrk_…k3xq"
 	const want = "WARDROOM_KEY=[masked:wardroom_key]; it begins with [masked:wardroom_key], see wrk_ and wrk_…k3xq"

@@ -143,6 +143,7 @@ const (
 // A recorded pairing: an unpaired device, its approval, and the next connection with
 // the issued token. Nothing else has to be done in Wardroom.
 func TestPairing(t *testing.T) {
+	t.Parallel()
 	approve := make(chan struct{})
 	used := make(chan introduced, 100)
 	all := recorded[map[string]pairingStep](t, "pairing.json")
@@ -192,6 +193,7 @@ func TestPairing(t *testing.T) {
 
 // A device token is enough, and is tried before the shared token.
 func TestDeviceTokenComesFirst(t *testing.T) {
+	t.Parallel()
 	const given = "device-token-0123456789"
 	for name, shared := range map[string]string{"alone": "", "beside a shared token": token} {
 		t.Run(name, func(t *testing.T) {
@@ -213,6 +215,7 @@ func TestDeviceTokenComesFirst(t *testing.T) {
 
 // If a device token is rejected, the client uses the shared token and logs a warning.
 func TestRefusedDeviceTokenFallsBack(t *testing.T) {
+	t.Parallel()
 	const given = "device-token-0123456789"
 	for _, refused := range []string{stepRotated, stepTooMuch} {
 		t.Run(refused, func(t *testing.T) {
@@ -243,6 +246,7 @@ func TestRefusedDeviceTokenFallsBack(t *testing.T) {
 
 // If an issued token is rejected later, the shared token brings a new one.
 func TestIssuedTokenIsReplaced(t *testing.T) {
+	t.Parallel()
 	used := make(chan introduced, 10)
 	g := paired(t, func(_ int, p introduced) { used <- p }, stepApproved, stepRotated, stepUpgraded, stepByDevice, stepByDevice)
 	c := client(t, g.asDevice())
@@ -258,6 +262,7 @@ func TestIssuedTokenIsReplaced(t *testing.T) {
 
 // More scopes need another approval; the status shows what is already approved.
 func TestScopeUpgrade(t *testing.T) {
+	t.Parallel()
 	g := paired(t, func(int, introduced) {}, stepUpgrade)
 	opt := g.asDevice()
 	opt.Scopes = []string{"operator.admin", "operator.read", "operator.write"}
@@ -273,6 +278,7 @@ func TestScopeUpgrade(t *testing.T) {
 
 // A request's id becomes part of a command that a person runs.
 func TestHostileRequestIDs(t *testing.T) {
+	t.Parallel()
 	all := recorded[map[string]pairingStep](t, "pairing.json")
 	h := recorded[handshakes](t, "handshake.json")
 	for _, id := range []string{"1; rm -rf ~", "--all", "$(reboot)", "a b", "a\nb", "ä", strings.Repeat("a", 65), ""} {
@@ -300,6 +306,7 @@ func TestHostileRequestIDs(t *testing.T) {
 
 // A lockout is respected: an earlier attempt would prolong it.
 func TestRateLimitIsRespected(t *testing.T) {
+	t.Parallel()
 	h := recorded[handshakes](t, "handshake.json")
 	refused := h.Refused["wrong token, no device"].Response
 	for name, path := range map[string]string{"in the error": "error.retryAfterMs", "in its details": "error.details.retryAfterMs"} {
@@ -318,6 +325,7 @@ func TestRateLimitIsRespected(t *testing.T) {
 // Whatever a gateway sends, no secret leaves the package: no token, issued or
 // configured, and no encoding of the key.
 func TestSecretsOfADevice(t *testing.T) {
+	t.Parallel()
 	const given = "given-device-token-0123456789"
 	all := recorded[map[string]pairingStep](t, "pairing.json")
 	h := recorded[handshakes](t, "handshake.json")
@@ -383,6 +391,7 @@ func url(s string) string { return strings.NewReplacer("+", "%2B", "/", "%2F", "
 
 // New rejects options that can never work.
 func TestNewRefusesHalfADevice(t *testing.T) {
+	t.Parallel()
 	for name, opt := range map[string]gateway.Options{
 		"a token without a key": {URL: "ws://gateway.test", DeviceToken: "device-token-0123"},
 		"a short key":           {URL: "ws://gateway.test", DeviceKey: ours()[:32]},

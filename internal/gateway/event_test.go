@@ -32,6 +32,7 @@ func recordedEvents(t *testing.T) []json.RawMessage {
 
 // Every recorded kind of event arrives complete, including unused ones.
 func TestEveryEvent(t *testing.T) {
+	t.Parallel()
 	frames := recordedEvents(t)
 	subscribed := make(chan struct{})
 	g := replay(t, func(_ int, p *peer) {
@@ -74,6 +75,7 @@ func TestEveryEvent(t *testing.T) {
 // A gap in the numbers is reported as EventGap, even at the start of a connection.
 // Repeated and late events are dropped.
 func TestEventGap(t *testing.T) {
+	t.Parallel()
 	tick := recordedEvents(t)[0]
 	subscribed := make(chan struct{})
 	g := replay(t, func(_ int, p *peer) {
@@ -111,6 +113,7 @@ func TestEventGap(t *testing.T) {
 
 // A slow subscriber holds up neither the others nor the connection.
 func TestSlowSubscriber(t *testing.T) {
+	t.Parallel()
 	tick := recordedEvents(t)[0]
 	subscribed := make(chan struct{})
 	g := replay(t, func(_ int, p *peer) {

@@ -13,6 +13,7 @@ import (
 // Every method that the package sends is listed in needs, so that the status can report
 // a missing one.
 func TestNeedsComplete(t *testing.T) {
+	t.Parallel()
 	listed, used := map[string]bool{}, map[string]bool{}
 	for _, n := range needs() {
 		if n.feature == "" || listed[n.method] {
@@ -75,6 +76,7 @@ func methodsIn(c *ast.CallExpr) (methods []string) {
 // An unknown method is named by the gateway; only a method from needs may get into the
 // status.
 func TestUnknownMethod(t *testing.T) {
+	t.Parallel()
 	for message, want := range map[string]string{
 		"unknown method: cron.run":        "cron.run",
 		"unknown method:  cron.run ":      "cron.run",
@@ -97,6 +99,7 @@ func TestUnknownMethod(t *testing.T) {
 // An unclassified method must not use the connection with operator.admin, because it
 // may start a run.
 func TestEveryMethodHasItsConnection(t *testing.T) {
+	t.Parallel()
 	runs := map[string]bool{"agent": true, "agent.wait": true, "chat.send": true, "tasks.cancel": true}
 	for _, n := range needs() {
 		switch over := laneOf(n.method); {

@@ -24,6 +24,7 @@ import (
 // The connect request has exactly the properties that the gateway allows, and no Origin
 // or X-Forwarded header.
 func TestHandshake(t *testing.T) {
+	t.Parallel()
 	introduced := make(chan req, 1)
 	g := replay(t, func(_ int, p *peer) {
 		introduced <- p.greet("boot-1")
@@ -74,6 +75,7 @@ func TestHandshake(t *testing.T) {
 
 // Each recorded rejection leads to the state that tells the operator what to do.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		state gateway.State
 		err   error
@@ -130,6 +132,7 @@ func TestRefusals(t *testing.T) {
 // Without a token the gateway asks for a device; the status must name the missing token
 // instead.
 func TestNoToken(t *testing.T) {
+	t.Parallel()
 	all := recorded[handshakes](t, "handshake.json")
 	g := replay(t, func(_ int, p *peer) {
 		p.send(all.Challenge)
@@ -149,6 +152,7 @@ func TestNoToken(t *testing.T) {
 // A gateway may close the connection without an error; then the close code must be
 // enough.
 func TestCloseBeforeHello(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		code   int
 		reason string
@@ -186,6 +190,7 @@ func TestCloseBeforeHello(t *testing.T) {
 // Whatever answers at the address, the status describes it and the client does not
 // hang.
 func TestNotAGateway(t *testing.T) {
+	t.Parallel()
 	html := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<h1>router</h1> "+token) }
 	h := recorded[handshakes](t, "handshake.json")
 	silent := func(frames ...any) func(*testing.T) string {
@@ -245,6 +250,7 @@ func TestNotAGateway(t *testing.T) {
 // A trusted certificate works; the error for a wrong name lists the certificate's
 // names.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	g := newReplayer(t, func(_ int, p *peer) {
 		p.greet("boot-1")
 		p.gone()
@@ -333,6 +339,7 @@ func hangUp(t *testing.T) string {
 
 // With fewer scopes than requested, the status says so and the rest works.
 func TestFewerScopes(t *testing.T) {
+	t.Parallel()
 	agents := recorded[exchange](t, "agents.json")
 	forbidden := recorded[map[string]json.RawMessage](t, "errors.json")["missing scope"]
 	g := replay(t, func(_ int, p *peer) {
@@ -402,6 +409,7 @@ func noToken(t *testing.T, g *replayer, c *gateway.Client) {
 // No run is started on a connection that was granted operator.admin without requesting
 // it, because it would give the agent the owner tools.
 func TestUnaskedAdmin(t *testing.T) {
+	t.Parallel()
 	for name, scopes := range map[string][]string{
 		"one connection":  {"operator.read", "operator.write"},
 		"two connections": {"operator.read", "operator.write", "operator.admin"},

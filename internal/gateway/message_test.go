@@ -33,6 +33,7 @@ func says(text string) []gateway.Block { return []gateway.Block{{Kind: gateway.T
 // Turns returns who said what, which tools were called with which results, and the
 // cost.
 func TestTurns(t *testing.T) {
+	t.Parallel()
 	rows := recorded[map[string][]any](t, "rows.json")
 	t.Run("a tool and its result are one, as recorded", func(t *testing.T) {
 		got := turns(t, rows["idem-tool-1"])
@@ -110,6 +111,7 @@ func TestTurns(t *testing.T) {
 // An agent's texts must not contain control characters or hidden text, use up the
 // memory, or break the conversation.
 func TestTurnsStrange(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("ä", 20_001)
 	got := turns(t, []any{
 		7, nil, "text",
@@ -139,6 +141,7 @@ func TestTurnsStrange(t *testing.T) {
 
 // A missing session has no messages; a rejection is an error.
 func TestTurnsNoSession(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
 		p.answer(p.expect("chat.history"), refused(t, "Session not found: agent:cto:x"))
@@ -190,6 +193,7 @@ func (s *transcript) page(t *testing.T, r req) map[string]any {
 // Scrolling back while the agent writes returns every row once, and each result with
 // its call, wherever the pages begin.
 func TestTurnsBefore(t *testing.T) {
+	t.Parallel()
 	for limit := 1; limit <= 7; limit++ {
 		t.Run(fmt.Sprint("pages of ", limit), func(t *testing.T) { scrollBack(t, limit, 3) })
 	}

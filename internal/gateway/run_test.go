@@ -18,6 +18,7 @@ const report = "Yesterday: finished the task assigned to cto\nToday: work on the
 
 // Agents returns the recorded roster.
 func TestAgents(t *testing.T) {
+	t.Parallel()
 	agents := recorded[exchange](t, "agents.json")
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -40,6 +41,7 @@ func TestAgents(t *testing.T) {
 // The params of a question are exact: without deliver:false the answer would be posted
 // to a chat channel, and a timeout in milliseconds would last for hours.
 func TestStart(t *testing.T) {
+	t.Parallel()
 	seconds := recorded[map[string][]json.RawMessage](t, "both.json")["finished"]
 	asked := make(chan req, 1)
 	g := replay(t, func(_ int, p *peer) {
@@ -74,6 +76,7 @@ func TestStart(t *testing.T) {
 
 // A repeated question is in progress or already answered.
 func TestStartAgain(t *testing.T) {
+	t.Parallel()
 	agent := recorded[map[string]exchange](t, "agent.json")
 	failed := recorded[map[string][]json.RawMessage](t, "both.json")["failing"][1]
 	g := replay(t, func(_ int, p *peer) {
@@ -131,6 +134,7 @@ func told(in, out, nanos int64) *gateway.Usage {
 // Every recorded response of agent.wait. "timeout" has two meanings; confusing them
 // would lose an answer or wait forever.
 func TestWaitOutcomes(t *testing.T) {
+	t.Parallel()
 	waits := recorded[map[string]exchange](t, "wait.json")
 	for name, want := range map[string]gateway.Answer{
 		"agent.wait ok":                  {Outcome: gateway.Finished, Text: report},
@@ -181,6 +185,7 @@ func TestWaitOutcomes(t *testing.T) {
 // The second response to a question contains the cost of its run. It may arrive before,
 // after or instead of the response of agent.wait; the result is always the same.
 func TestSecondResponse(t *testing.T) {
+	t.Parallel()
 	both := recorded[map[string][]json.RawMessage](t, "both.json")
 	waits := recorded[map[string]exchange](t, "wait.json")
 	finished := gateway.Answer{Outcome: gateway.Finished, Text: report, Usage: told(7048, 24, 21_504_000)}
@@ -239,6 +244,7 @@ func TestSecondResponse(t *testing.T) {
 
 // A question that was sent twice may end twice; the first result counts.
 func TestTwoEnds(t *testing.T) {
+	t.Parallel()
 	both := recorded[map[string][]json.RawMessage](t, "both.json")
 	duplicate := recorded[map[string]exchange](t, "agent.json")["agent duplicate idempotencyKey"].Response
 	g := replay(t, func(_ int, p *peer) {
@@ -268,6 +274,7 @@ func TestTwoEnds(t *testing.T) {
 
 // If the second response does not arrive, Wait returns the answer without it.
 func TestSecondResponseMissing(t *testing.T) {
+	t.Parallel()
 	both := recorded[map[string][]json.RawMessage](t, "both.json")
 	waits := recorded[map[string]exchange](t, "wait.json")
 	g := replay(t, func(_ int, p *peer) {
@@ -291,6 +298,7 @@ func TestSecondResponseMissing(t *testing.T) {
 // A question that a stopping gateway rejected is asked again with the same run id; the
 // earlier result is discarded.
 func TestAskAgainAfterDraining(t *testing.T) {
+	t.Parallel()
 	both := recorded[map[string][]json.RawMessage](t, "both.json")
 	const words = "Gateway is draining; new tasks are not accepted"
 	draining := with(t, with(t, both["failing"][1], "payload.summary", words), "error.message", words)
@@ -320,6 +328,7 @@ func TestAskAgainAfterDraining(t *testing.T) {
 
 // Two runs can be waited for on one connection.
 func TestTwoWaits(t *testing.T) {
+	t.Parallel()
 	waits := recorded[map[string]exchange](t, "wait.json")
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -351,6 +360,7 @@ func TestTwoWaits(t *testing.T) {
 
 // The wait is not limited by the timeout for requests.
 func TestWaitOutlivesTimeout(t *testing.T) {
+	t.Parallel()
 	waits := recorded[map[string]exchange](t, "wait.json")
 	due := make(chan struct{})
 	g := replay(t, func(_ int, p *peer) {
@@ -384,6 +394,7 @@ func TestWaitOutlivesTimeout(t *testing.T) {
 // If the connection is lost, the wait ends with the reason, and the client repeats
 // nothing by itself.
 func TestWaitDropped(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var methods []string
 	g := replay(t, func(n int, p *peer) {
@@ -420,6 +431,7 @@ func TestWaitDropped(t *testing.T) {
 
 // Stop reports whether there was anything to stop.
 func TestStop(t *testing.T) {
+	t.Parallel()
 	aborts := recorded[map[string]exchange](t, "abort.json")
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")

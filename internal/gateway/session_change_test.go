@@ -23,6 +23,7 @@ func idle(t *testing.T) *gateway.Client {
 // A missed event leaves old state on the screen; a change for each word of an answer
 // would keep the gateway busy.
 func TestEventsThatTouchSessions(t *testing.T) {
+	t.Parallel()
 	want := []struct {
 		touches, run, began bool
 	}{
@@ -58,6 +59,7 @@ func TestEventsThatTouchSessions(t *testing.T) {
 // Live updates use the rows in events; a wrong one stays on the screen until the next
 // list.
 func TestRowsOfEvents(t *testing.T) {
+	t.Parallel()
 	c := idle(t)
 	seen := map[string]int{}
 	for _, raw := range recordedEvents(t) {

@@ -64,6 +64,7 @@ func listed(t *testing.T, most int, pages ...any) (gateway.Sessions, []string) {
 
 // Sessions are read as the gateway sends them, in each recorded form.
 func TestListSessions(t *testing.T) {
+	t.Parallel()
 	r := sessionsRecorded(t)
 	t.Run("as recorded", func(t *testing.T) {
 		got, asked := listed(t, 5000, r.List.Response)
@@ -121,6 +122,7 @@ func rowOf(n int) map[string]any {
 
 // The list misses no session, repeats none, and ends.
 func TestListSessionsPages(t *testing.T) {
+	t.Parallel()
 	keys := func(list gateway.Sessions) (keys []string) {
 		for _, s := range list.Rows {
 			keys = append(keys, strings.TrimPrefix(s.Key, "agent:cto:"))
@@ -156,6 +158,7 @@ func TestListSessionsPages(t *testing.T) {
 
 // Hostile names and unknown fields must neither reach a terminal nor break the list.
 func TestListSessionsStrange(t *testing.T) {
+	t.Parallel()
 	got, _ := listed(t, 5000, answerOf(t, 9, nil,
 		"no row", 7, nil, map[string]any{}, map[string]any{"key": "agent:cto:\x1b[2J"}, map[string]any{"key": strings.Repeat("k", 600)},
 		map[string]any{"key": "agent:cto:bare"},
@@ -180,6 +183,7 @@ func TestListSessionsStrange(t *testing.T) {
 
 // Session distinguishes a missing session from a failure.
 func TestSession(t *testing.T) {
+	t.Parallel()
 	r := sessionsRecorded(t)
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -208,6 +212,7 @@ func TestSession(t *testing.T) {
 
 // Amounts are exact, and missing counts or prices are not read as zero.
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	r := sessionsRecorded(t)
 	read := func(t *testing.T, response any) gateway.SessionUsage {
 		t.Helper()
@@ -311,6 +316,7 @@ func TestUsage(t *testing.T) {
 
 // Without the subscription the gateway does not report changes outside of runs.
 func TestSubscribeSessions(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
 		p.answer(p.expect("sessions.subscribe"), sessionsRecorded(t).Subscribe.Response)
@@ -324,6 +330,7 @@ func TestSubscribeSessions(t *testing.T) {
 
 // Connection distinguishes connections.
 func TestConnection(t *testing.T) {
+	t.Parallel()
 	again := make(chan struct{})
 	g := replay(t, func(n int, p *peer) {
 		p.greet(fmt.Sprint("boot-", n))

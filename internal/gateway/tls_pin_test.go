@@ -12,6 +12,7 @@ import (
 // To tell a renewed certificate from an interception, a person needs both the expected
 // and the presented fingerprint.
 func TestOtherPinIsNamed(t *testing.T) {
+	t.Parallel()
 	begins := func(b byte) string { // 0xab: AB:00:00:…
 		const digits = "0123456789ABCDEF"
 		return string([]byte{digits[b>>4], digits[b&15]}) + strings.Repeat(":00", 31)

@@ -97,6 +97,7 @@ func stays(_ int, p *peer) {
 // Which certificates are trusted decides who can read the token. The gateway's own
 // certificate has no names, so only its fingerprint can be verified.
 func TestTrust(t *testing.T) {
+	t.Parallel()
 	own := certificate(t, nil, nil)
 	other := certificate(t, nil, nil)
 	ca, foreign := authority(t), authority(t)
@@ -158,6 +159,7 @@ func TestTrust(t *testing.T) {
 // With two pins a gateway can change its certificate without an interruption; with one
 // it is rejected until the setting changes.
 func TestRotatedCertificate(t *testing.T) {
+	t.Parallel()
 	before, after := certificate(t, nil, nil), certificate(t, nil, nil)
 	for name, pins := range map[string][][32]byte{"both pinned": {pin(before), pin(after)}, "only the old one pinned": {pin(before)}} {
 		t.Run(name, func(t *testing.T) {
@@ -198,6 +200,7 @@ func TestRotatedCertificate(t *testing.T) {
 
 // Nothing is sent before the certificate is accepted.
 func TestNothingIsSentToTheUntrusted(t *testing.T) {
+	t.Parallel()
 	own, other := certificate(t, nil, nil), certificate(t, nil, nil)
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -239,6 +242,7 @@ func TestNothingIsSentToTheUntrusted(t *testing.T) {
 
 // The texts in a certificate are untrusted.
 func TestHostileCertificate(t *testing.T) {
+	t.Parallel()
 	hostile := certificate(t, nil, func(c *x509.Certificate) {
 		c.Subject = pkix.Name{CommonName: "x\n\x1b[2Jrun this \u202e" + token, Organization: []string{strings.Repeat("endless ", 500)}}
 		for range 100 {
@@ -258,6 +262,7 @@ func TestHostileCertificate(t *testing.T) {
 
 // A server that supports only old TLS versions is rejected.
 func TestOldTLS(t *testing.T) {
+	t.Parallel()
 	own := certificate(t, nil, nil)
 	g := newReplayer(t, func(_ int, p *peer) { p.gone() })
 	g.Config.ErrorLog = log.New(io.Discard, "", 0)

@@ -16,6 +16,7 @@ import (
 
 // Money is summed over thousands of runs, so it must be exact.
 func TestNanos(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]int64{
 		"0":                                    0,
 		"0.0":                                  0,
@@ -49,6 +50,7 @@ func TestNanos(t *testing.T) {
 
 // Usage has two formats; a missing price is not a price of zero.
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		`{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"total":15,"cost":{"total":0.5}}`: `{"Input":1,"Output":2,"CacheRead":3,"CacheWrite":4,"Other":5,"CostNanoUSD":500000000}`,
 		`{"input":1,"output":2,"totalTokens":3,"cost":{"total":0}}`:                           `{"Input":1,"Output":2,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null}`,
@@ -89,6 +91,7 @@ func TestUsage(t *testing.T) {
 
 // The delays grow up to a limit and are random.
 func TestBackoff(t *testing.T) {
+	t.Parallel()
 	b := func(jitter float64) Backoff {
 		return Backoff{Jitter: func() float64 { return jitter }}.withDefaults()
 	}
@@ -130,6 +133,7 @@ func TestBackoff(t *testing.T) {
 
 // A ring has a limited size.
 func TestRing(t *testing.T) {
+	t.Parallel()
 	r := newRing[int](3)
 	for i, key := range []string{"a", "b", "a", "c", "d", "e"} {
 		r.put(key, i)
@@ -150,6 +154,7 @@ func TestRing(t *testing.T) {
 
 // The token is redacted in frames and texts, in each of its spellings.
 func TestSecrets(t *testing.T) {
+	t.Parallel()
 	const hard = `very"secret\token<&>`
 	s := newSecrets(nil, hard)
 	quoted, err := json.Marshal(map[string]string{"text": "it is " + hard + " indeed"})
@@ -174,6 +179,7 @@ func TestSecrets(t *testing.T) {
 // Names from agents and other hosts must not contain control characters, hidden text or
 // changes of direction.
 func TestTexts(t *testing.T) {
+	t.Parallel()
 	const hidden = "\x1b\a\x7f\x00\u009b\u202e\u2066\u200f\u061c\u200b\ufeff\u00ad\u2060\U000e0041"
 	const joined = "👩\u200d💻 می\u200cخواهم ❤\ufe0f 🇩🇪"
 	s := newSecrets(nil, "a-secret-of-the-house")
@@ -298,6 +304,7 @@ func readEverything(t *testing.T, payload json.RawMessage) {
 
 // Metrics and the dashboard show only the states in this list.
 func TestStatesComplete(t *testing.T) {
+	t.Parallel()
 	field, _ := reflect.TypeFor[Status]().FieldByName("State")
 	var names []string
 	for _, s := range States() {

@@ -75,6 +75,7 @@ func (s *site) ask(role, method, path, body string, status int, code string, hea
 
 // The actions of the inbox page, one after the other.
 func TestInboxOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		i := s.raise(blocked("a", High))
@@ -122,6 +123,7 @@ func TestInboxOverHTTP(t *testing.T) {
 
 // An invalid request is refused with its reason and changes nothing.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	at := "/inbox/" + s.raise(blocked("a", High)).ID
 	for _, tt := range []struct {
@@ -166,6 +168,7 @@ func TestRefusals(t *testing.T) {
 // Pages link to each other and have the total, also for filters that depend on
 // the time.
 func TestPagesOverHTTP(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	for n := range 7 {
 		s.raise(blocked(fmt.Sprint(n), High))
@@ -201,6 +204,7 @@ func TestPagesOverHTTP(t *testing.T) {
 
 // The OpenAPI document lists every kind, state, and severity.
 func TestDocumentKnowsEveryWord(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	text := string(s.api.Document())
 	words := func(list any) string {

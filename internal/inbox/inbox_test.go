@@ -14,6 +14,7 @@ import (
 
 // Texts from agents are sanitized before they are shown.
 func TestTexts(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, text, line, markdown string }{
 		{"plain", "The card has expired", "The card has expired", "The card has expired"},
 		{"lines", "\n\r\none\r\ntwo\rthree\n\n", "one two three", "one\ntwo\nthree"},
@@ -43,6 +44,7 @@ func TestTexts(t *testing.T) {
 // Sanitizing bounds any text and is idempotent, so that a repeat is not a
 // change.
 func TestAnyText(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		text := string(rapid.SliceOfN(rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte("\r\n\t\xe2\x80\xae\xa8 a"))), 0, 60).Draw(rt, "text"))
 		most := rapid.IntRange(1, 20).Draw(rt, "most")
@@ -78,6 +80,7 @@ func TestHostileMatter(t *testing.T) {
 
 // An item keeps the time at which it happened, unless that is in the future.
 func TestMatterHasItsOwnTime(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
 	m := NewItem{Kind: string(JobFailed), Severity: string(High), Title: "t"}
 	at := func(before time.Duration) NewItem { m.At = now.Add(-before); return m }

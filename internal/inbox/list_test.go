@@ -40,6 +40,7 @@ func (k *fixture) all(f Filter, sort string, limit int, between func()) (causes 
 // The list is ordered by rank, with each item once, for any page size and at
 // any time.
 func TestRank(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		var made []Item
@@ -86,6 +87,7 @@ func TestRank(t *testing.T) {
 
 // Each filter returns exactly the matching items.
 func TestFilters(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		other := makeUser(t, d, "bob", actor.Admin, true)

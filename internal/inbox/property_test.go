@@ -44,6 +44,7 @@ func (m *model) raise(s Severity, at time.Time) {
 // After any sequence of operations at any time, items match their model: none
 // is lost, duplicated, miscounted, or in the wrong state.
 func TestAnyLife(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		walk := 0

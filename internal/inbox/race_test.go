@@ -34,6 +34,7 @@ func atOnce(n int, fn func(i int) error) []error {
 // Replicas that raise the same causes concurrently get one item per cause with
 // the right count, and do not deadlock.
 func TestRaiseAtOnce(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		const times = 12
@@ -97,6 +98,7 @@ func TestRaiseAtOnce(t *testing.T) {
 
 // Rolling back the caller's transaction leaves no item.
 func TestRaiseIsTheCallersTransaction(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		k.raise(blocked("b", Low))

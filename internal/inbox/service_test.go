@@ -150,6 +150,7 @@ func (k *fixture) want(i Item, err error, state State, count, version int64) {
 // Repeats count on one item, which reopens when its cause recurs or its
 // severity rises, and stays quiet otherwise.
 func TestLife(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		const cause = "blocker/1"
@@ -210,6 +211,7 @@ func TestLife(t *testing.T) {
 // Events contain the whole item except its detail, so that a stream can show it
 // without another request.
 func TestEventsHaveTheItem(t *testing.T) {
+	t.Parallel()
 	k := newDesk(t, dbtest.New(t))
 	m := blocked("blocker/1", High)
 	m.Detail = strings.Repeat("x", 9000)
@@ -236,6 +238,7 @@ func TestEventsHaveTheItem(t *testing.T) {
 // Repeated or late actions fail only if necessary, and without effect they
 // record nothing.
 func TestDeeds(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		agent := makeUser(t, d, "cto", actor.Agent, true)
@@ -298,6 +301,7 @@ func TestDeeds(t *testing.T) {
 // A snoozed item is open at its time, and one event is recorded, however many
 // replicas end snoozes.
 func TestSnoozesEnd(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		const many = batch + 20
@@ -353,6 +357,7 @@ func TestSnoozesEnd(t *testing.T) {
 
 // Purging deletes only items that were resolved long ago.
 func TestPurgeResolved(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		for n := range 6 {

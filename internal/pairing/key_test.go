@@ -18,6 +18,7 @@ import (
 // A device that cannot be decrypted is reported and never replaced: a new one would
 // hide the wrong setting and require another approval.
 func TestWrongKey(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		p := start(t, d, r, nil)
@@ -62,6 +63,7 @@ func TestWrongKey(t *testing.T) {
 
 // Each rejection says what to do.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		t.Run("without a key it names the setting", func(t *testing.T) {
@@ -104,6 +106,7 @@ func TestRefusals(t *testing.T) {
 
 // A token is sent only to the gateway that issued it.
 func TestTokenStaysWithItsGateway(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	r := runtimeOf(t)
 	p := start(t, d, r, nil)
@@ -119,6 +122,7 @@ func TestTokenStaysWithItsGateway(t *testing.T) {
 
 // A modified row, or parts of another one, are rejected.
 func TestRowsAreBound(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	r := runtimeOf(t)
 	p := start(t, d, r, nil)

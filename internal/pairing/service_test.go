@@ -183,6 +183,7 @@ func (p *process) reconnects(r *demo.Runtime) gateway.Status {
 // The whole life of a device: created, approved, connected with its own token, and
 // forgotten.
 func TestPairing(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		p := start(t, d, r, nil)
@@ -250,6 +251,7 @@ func count(t *testing.T, d *db.DB, kind string) (n int) {
 // If the gateway replaces or revokes the token, Wardroom reconnects and stores the
 // token that works.
 func TestTokenIsReplaced(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		p := start(t, d, r, nil)
@@ -285,6 +287,7 @@ func sealed(t *testing.T, d *db.DB) (token string) {
 // On the gateway's own host nothing needs approval: the pairing shows no pending
 // request and no approved device.
 func TestLocal(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		r.RequirePairing(false)
@@ -308,6 +311,7 @@ func TestLocal(t *testing.T) {
 // The key pair is replaced without a gap: the old one is used until the new one is
 // approved.
 func TestRotate(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		p := start(t, d, r, nil)
@@ -360,6 +364,7 @@ func TestRotate(t *testing.T) {
 
 // All replicas share one device and learn of its changes.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	d := dbtest.Open(t, dbtest.URL(t, db.Postgres))
 	r := runtimeOf(t)
 	a, b := start(t, d, r, nil), start(t, d, r, nil)
@@ -408,6 +413,7 @@ func TestReplicas(t *testing.T) {
 // A service that requests operator.admin in addition keeps working with what is
 // approved. Both connections share one device and one approval.
 func TestMoreScopes(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		p := start(t, d, r, nil)

@@ -84,6 +84,7 @@ func expected(all []written, words []string, filter Filter, limit int) (ids []st
 // Find returns the same texts in the same order as a scan of all texts,
 // whichever query it chooses.
 func TestFindEqualsReadingAll(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s, all := &Service{DB: d}, corpus(t, d)
 		texts := []string{

@@ -37,6 +37,7 @@ func fill(t testing.TB, d *db.DB, n int) {
 
 // A search does not scan all texts.
 func TestPlan(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d, 5000)
 		q, prefixes := query{wordsOf("common7 alone77")}, Filter{Kinds: []Kind{OfTask, OfComment}}.prefixes(false)

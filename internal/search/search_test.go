@@ -56,6 +56,7 @@ func found4(t testing.TB, s *Service, text string) string {
 
 // Both engines find the same texts in the same order.
 func TestFind(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
 		add(t, d, 1, "Invoices of August", "Sum them up. See https://example.com/path/report.txt")
@@ -112,6 +113,7 @@ func TestFind(t *testing.T) {
 
 // A changed text is found by its new words only, and a deleted text not at all.
 func TestPut(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
 		id := add(t, d, 1, "Before", "old")
@@ -144,6 +146,7 @@ func TestPut(t *testing.T) {
 
 // Any query is accepted, and any text is found by each of its words.
 func TestAnyText(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
 		api := web.New(web.Options{Authenticate: func(context.Context, string) (actor.Actor, error) {
@@ -180,6 +183,7 @@ func TestAnyText(t *testing.T) {
 
 // Snippets contain whole characters and exact positions of the matches.
 func TestSnippet(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.String().Draw(rt, "text") + rapid.SampledFrom([]string{" Ärger\n", "出荷", "\u202e ärgern"}).Draw(rt, "word") + rapid.String().Draw(rt, "more")
 		q := query{wordsOf(rapid.SampledFrom([]string{"ärger", "出", "x"}).Draw(rt, "q"))}
@@ -208,6 +212,7 @@ func TestSnippet(t *testing.T) {
 
 // The parameters and the response of the route.
 func TestRoute(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	add(t, d, 1, "Ship <b>it</b>", "all\nof it")
 	s := &Service{DB: d}
@@ -262,6 +267,7 @@ func addSession(t testing.TB, d *db.DB, number int, title, body string) {
 
 // Neither sessions and reports nor tasks and comments crowd out the other side.
 func TestShares(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
 		add(t, d, 1, "Renew the signing certificate", "")

@@ -15,6 +15,7 @@ import (
 // Texts indexed before classes existed are found in the right class after the
 // migration.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			d, err := db.Own(t.Context(), dbtest.Untouched(t, engine))

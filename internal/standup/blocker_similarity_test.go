@@ -5,6 +5,7 @@ import "testing"
 // Pairs that a person calls the same or different. A missed match makes an old blocker
 // look new; a wrong match gives it a wrong age.
 func TestLikeness(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		a, b string
 		same bool

@@ -76,6 +76,7 @@ func (o *office) steps(t *testing.T, n int, then func(m standup.Standup)) (m sta
 // A cancel works at every step: the standup ends, no more questions are sent, and no run
 // continues.
 func TestCancelAtAnyStep(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		all := 1000
 		for n := 1; n <= all; n++ {

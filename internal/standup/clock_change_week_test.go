@@ -14,6 +14,7 @@ import (
 // In a week with a clock change, the standups are on seven days at 9:00, and a blocker is
 // one day older on each.
 func TestWeek(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		first       string
 		early, late int // hour in UTC on the first and on the last day

@@ -19,6 +19,7 @@ import (
 // Concurrent requests of all kinds at two replicas fail only with expected errors.
 // Afterwards the record, its brief, jobs, questions and events are consistent.
 func TestThrong(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
 		o.task(t, 3, "in_progress", "")

@@ -10,6 +10,7 @@ import (
 
 // A date has exactly one accepted spelling, and must exist in the time zone.
 func TestDay(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 23, 30, 0, 0, time.UTC)
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -111,6 +112,7 @@ func FuzzDay(f *testing.F) {
 
 // A title is one line of plain text, so it cannot affect the lines around it.
 func TestHeadline(t *testing.T) {
+	t.Parallel()
 	for title, want := range map[string]string{
 		"a\nb": "a b", "\x1b[31mred": "[31mred", "turned \u202e round": "turned round", "a\u2028b": "a b", "\t": "",
 		"Morgenrunde 🌅: עברית & <b>": "Morgenrunde 🌅: עברית & <b>",

@@ -31,6 +31,7 @@ func addTask(t *testing.T, d *db.DB, number int, status string, blocked bool) {
 
 // The evidence is in the question and in the record. Unknown values are null.
 func TestEvidence(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		at := clock.Now().Add(-time.Hour)
@@ -99,6 +100,7 @@ func TestEvidence(t *testing.T) {
 // A retry gathers new evidence for missing reports and keeps the evidence of existing
 // ones.
 func TestEvidenceStaysAtRetry(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Silence("coo", true)
 	o.AgentTimeout = shortTime
@@ -129,6 +131,7 @@ func TestEvidenceStaysAtRetry(t *testing.T) {
 // Statements that contradict the board appear in the record, the review question and the
 // digest.
 func TestContradictions(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		for number, status := range []string{"done", "backlog", "todo", "in_progress", "review", "done", "in_progress"} {
@@ -182,6 +185,7 @@ func TestContradictions(t *testing.T) {
 
 // Each kind of statement against each state of the board.
 func TestContradictionsOfEach(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	o := newOffice(t, d)
 	states := []string{"backlog", "todo", "in_progress", "review", "done"}
@@ -215,6 +219,7 @@ func TestContradictionsOfEach(t *testing.T) {
 // Finished tasks that neither this report nor the previous one mentions are listed as
 // omitted.
 func TestOmitted(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	at := clock.Now()
 	done := func(key, title string) standup.BoardTask {
@@ -249,6 +254,7 @@ func TestOmitted(t *testing.T) {
 
 // A standup has a digest however it ended, even without any answer.
 func TestDigest(t *testing.T) {
+	t.Parallel()
 	t.Run("without a gateway", func(t *testing.T) {
 		o := newOffice(t, dbtest.New(t))
 		o.members = slices.DeleteFunc(o.members, func(m standup.Member) bool { return m.AgentID == "cmo" })

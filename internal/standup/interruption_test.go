@@ -36,6 +36,7 @@ const longAway = 8 * time.Second
 
 // A broken connection during a run neither repeats the question nor causes a [Timeout].
 func TestConnectionDrops(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Delay("cto", 500*time.Millisecond)
@@ -56,6 +57,7 @@ func TestConnectionDrops(t *testing.T) {
 // If the runtime restarts and the run is lost, the question is sent again under the next
 // run id.
 func TestRuntimeRestarts(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Delay("cto", longThought)
@@ -85,6 +87,7 @@ func TestRuntimeRestarts(t *testing.T) {
 // If the runtime stays away longer than Grace, the standup fails but keeps its reports,
 // and a retry asks only the remaining participants.
 func TestRuntimeGone(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.Grace = 400 * time.Millisecond
@@ -113,6 +116,7 @@ func TestRuntimeGone(t *testing.T) {
 // A retry finds an answer in the history that arrived while Wardroom was down, whatever
 // its length.
 func TestAnswerFoundLater(t *testing.T) {
+	t.Parallel()
 	t.Run("short", func(t *testing.T) { answeredMeanwhile(t, "a") })
 	t.Run("5,000 characters", func(t *testing.T) { answeredMeanwhile(t, strings.Repeat("word ", 1_000)+"a") })
 	t.Run("over 128 KiB", func(t *testing.T) { answeredMeanwhile(t, strings.Repeat("word ", 28_000)+"a") })
@@ -148,6 +152,7 @@ func answeredMeanwhile(t *testing.T, yesterday string) {
 // A review that is not in the requested form is asked for once more, then used as the
 // summary.
 func TestReviewInProse(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Answer("coo", func(demo.Question) string { return "All is well, I think." })
 	work(t, o.Service)
@@ -164,6 +169,7 @@ const review = "Here it is:\n```json\n" + `{"summary":"Fine.","resolutions":[{"t
 
 // The review takes effect once, also if the standup is run again.
 func TestReviewTakesEffect(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Answer("cto", func(demo.Question) string { return "Yesterday: x\nToday: y\nBlockers: TASK-3 waits for figures" })
@@ -197,6 +203,7 @@ func TestReviewTakesEffect(t *testing.T) {
 
 // A report that calls an unfinished task done gets a claim.
 func TestClaims(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Answer("cto", func(demo.Question) string {
 		return "## Yesterday\n- Finished TASK-999.\n## Today\n- rest\n## Blockers\nNone"
@@ -211,6 +218,7 @@ func TestClaims(t *testing.T) {
 // An excessive report is stored in full, but only its first blockers and claims are used,
 // and it does not crowd out other reports.
 func TestRunawayReport(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Answer("cto", func(demo.Question) string {
 		var yesterday, blockers strings.Builder
@@ -246,6 +254,7 @@ func TestRunawayReport(t *testing.T) {
 
 // A cancel ends the standup at once and stops the current run.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Silence("cpo", true)
@@ -279,6 +288,7 @@ func TestCancel(t *testing.T) {
 // A retry works right after the failure, before the queue has marked the previous job as
 // done.
 func TestRetryAtOnce(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Silence("", true)
@@ -307,6 +317,7 @@ func TestRetryAtOnce(t *testing.T) {
 
 // A cancel during the close fails and changes nothing.
 func TestCancelWhileClosing(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Answer("coo", func(demo.Question) string { return review })
@@ -339,6 +350,7 @@ func TestCancelWhileClosing(t *testing.T) {
 // If the standup fails after an answer arrived but before its report is stored, a retry
 // uses the answer.
 func TestAnswerNotKeptYet(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Silence("cpo", true)
@@ -373,6 +385,7 @@ func exec(t *testing.T, d *db.DB, query string, args ...any) {
 
 // If a retry adds a report after the review was asked, the review is asked again.
 func TestReviewOfRetry(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.Grace = 300 * time.Millisecond
 	o.runtime.Fail("cpo", "no credit")
@@ -409,6 +422,7 @@ func TestReviewOfRetry(t *testing.T) {
 
 // A standup that was not run by the end of its day fails; one for a later day waits.
 func TestCloseUnrun(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		today := o.open(t)

@@ -14,6 +14,7 @@ import (
 
 // AppendJSON matches encoding/json for every field.
 func TestBriefAppendJSON(t *testing.T) {
+	t.Parallel()
 	texts := rapid.SampledFrom([]string{"", "plain", "a \"quote\" \\ <b>", "line\nline\t\x01", "漢字 \u2028 🙂", "broken \xff"})
 	times := rapid.Custom(func(t *rapid.T) *clock.Time {
 		return clock.Ptr(time.UnixMicro(rapid.Int64Range(0, 4e15).Draw(t, "at")).In(time.FixedZone("", 3600)))
@@ -48,6 +49,7 @@ func TestBriefAppendJSON(t *testing.T) {
 
 // No name can add, change or remove a report in the roll.
 func TestReadRoll(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string][]BriefReport{
 		"":                                 {},
 		"cto answered CTO":                 {{"cto", "CTO", Answered}},

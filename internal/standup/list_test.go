@@ -19,6 +19,7 @@ import (
 
 // Filters and pages return every matching standup exactly once.
 func TestListOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		for _, day := range []string{"2026-11-18", "2026-11-20", "0001-01-01", "2026-11-19", "9999-12-31"} {
@@ -79,6 +80,7 @@ func TestListOverHTTP(t *testing.T) {
 // A client that lists continuously cannot take all connections: lists of standups are
 // throttled like others.
 func TestListWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.open(t)

@@ -286,6 +286,7 @@ func (o *office) brief() {
 // necessary, and has a transcript that explains the failure and the fix. The transcripts
 // are recorded in testdata.
 func TestTrouble(t *testing.T) {
+	t.Parallel()
 	for _, c := range troubles {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // mostly waits
@@ -372,6 +373,7 @@ func wantMinutes(t *testing.T, name string, m standup.Standup) {
 
 // An answer of two million characters is accepted and cut.
 func TestAnswerOfTwoMegabytes(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Answer("cto", func(demo.Question) string { return report + "\n" + strings.Repeat("all work and no play ", 100_000) })
 	work(t, o.Service)

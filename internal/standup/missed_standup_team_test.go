@@ -33,6 +33,7 @@ func (c *calendar) holds(t *testing.T, team string) standup.Standup {
 
 // Each team's standups are missed, raised once and resolved independently.
 func TestAbsenceOfTeams(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-11-19 12:00", "UTC", "0 9 * * *")
 		c.schedules(t, "design", "America/New_York", "0 9 * * *") // 14:00 UTC
@@ -67,6 +68,7 @@ func TestAbsenceOfTeams(t *testing.T) {
 
 // A team's day is that of its own time zone, also with clock changes.
 func TestAbsenceInZonesOfTeams(t *testing.T) {
+	t.Parallel()
 	t.Run("it is tomorrow there", func(t *testing.T) {
 		c := newCalendar(t, dbtest.New(t), "2026-11-20 12:00", "UTC", "0 9 1 1 *")
 		c.schedules(t, "tokyo", "Asia/Tokyo", "0 8 * * *") // 23:00 UTC on the previous day
@@ -106,6 +108,7 @@ func TestAbsenceInZonesOfTeams(t *testing.T) {
 // An archived team misses nothing, not even after it is restored, and its standups are not
 // started.
 func TestAbsenceOfArchivedTeam(t *testing.T) {
+	t.Parallel()
 	archive := func(t *testing.T, c *calendar, archived bool) {
 		t.Helper()
 		if _, err := c.UpdateTeam(signedIn(t), "design", standup.TeamChange{Archived: &archived}, nil); err != nil {
@@ -152,6 +155,7 @@ func (c *calendar) wantFallback(t *testing.T, key string) {
 
 // If two teams miss their standups at the same time, each is started once across replicas.
 func TestFallbackOfTeams(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-11-20 12:00", "UTC", "0 23 * * *")
 		c.schedules(t, "tokyo", "Asia/Tokyo", "0 8 * * *") // 23:00 UTC, the next day in Tokyo

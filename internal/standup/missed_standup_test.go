@@ -160,6 +160,7 @@ func (c *calendar) wantInbox(t *testing.T, want map[string]string) {
 
 // A standup that did not start is raised once, after StartGrace; one that started is not.
 func TestAbsence(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-11-19 12:00", "Europe/Berlin", "0 9 * * 1-5")
 		c.until(t, "2026-11-20 09:14") // a Friday
@@ -181,6 +182,7 @@ func TestAbsence(t *testing.T) {
 
 // The item is resolved when the standup completes, even if late.
 func TestAbsenceSettled(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-11-20 08:00", "UTC", "0 9 * * *")
 		c.until(t, "2026-11-20 09:20")
@@ -194,6 +196,7 @@ func TestAbsenceSettled(t *testing.T) {
 // Days before the schedule existed, disabled or removed jobs, and rescheduled times are
 // not missed.
 func TestNoAbsence(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		begin  string
 		change func(*calendar)
@@ -258,6 +261,7 @@ func TestNoAbsence(t *testing.T) {
 // After a long downtime each missed day is raised once, up to 31 days back. After a short
 // one nothing is raised twice.
 func TestAbsenceAfterDowntime(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-09-01 12:00", "UTC", "0 9 * * *")
 		c.until(t, "2026-09-01 12:00")
@@ -278,6 +282,7 @@ func TestAbsenceAfterDowntime(t *testing.T) {
 
 // A job that was disabled while Wardroom was down has missed nothing.
 func TestAbsenceLooksFirst(t *testing.T) {
+	t.Parallel()
 	c := newCalendar(t, dbtest.New(t), "2026-11-20 08:00", "UTC", "0 9 * * *")
 	c.until(t, "2026-11-20 08:00")
 	c.jobs.job.Enabled = false
@@ -290,6 +295,7 @@ func TestAbsenceLooksFirst(t *testing.T) {
 
 // A day with a clock change has one standup, also at a skipped or repeated hour.
 func TestAbsenceSummerTime(t *testing.T) {
+	t.Parallel()
 	for _, expr := range []string{"30 2 * * *", "0 9 * * *", "0 0 * * *"} {
 		for _, begin := range []string{"2026-03-27 12:00", "2026-10-23 12:00"} { // the clocks change on Sunday night
 			t.Run(expr+" "+begin, func(t *testing.T) {
@@ -308,6 +314,7 @@ func TestAbsenceSummerTime(t *testing.T) {
 
 // With several replicas, a missed standup is raised once and started once.
 func TestAbsenceReplicas(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-11-20 08:00", "UTC", "0 9 * * *")
 		replicas := []*standup.Service{c.Service, c.service(d), c.service(d), c.service(d)}
@@ -345,6 +352,7 @@ func TestAbsenceReplicas(t *testing.T) {
 
 // The fallback starts only today's standup, and not if it was started otherwise.
 func TestFallback(t *testing.T) {
+	t.Parallel()
 	t.Run("of a day that is over", func(t *testing.T) {
 		c := newCalendar(t, dbtest.New(t), "2026-11-18 08:00", "UTC", "0 9 * * *")
 		c.Fallback = true

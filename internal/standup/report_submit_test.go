@@ -36,6 +36,7 @@ func (o *office) submitReport(t *testing.T, id, agentID string) standup.Report {
 // A participant whose report was submitted before the standup is not asked, and the report
 // is treated like an answer.
 func TestFileBefore(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		m := o.open(t)
@@ -68,6 +69,7 @@ func TestFileBefore(t *testing.T) {
 
 // A report submitted while its agent is being asked counts, and the run is stopped.
 func TestFileWhileAsked(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Silence("cpo", true)
@@ -109,6 +111,7 @@ func (unstoppable) Stop(context.Context, string, string) (bool, error) {
 
 // If the run cannot be stopped, the standup still continues without waiting for it.
 func TestFileWhileRunCannotBeStopped(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Silence("cpo", true)
 	o.Runtime = unstoppable{o.client}
@@ -132,6 +135,7 @@ func TestFileWhileRunCannotBeStopped(t *testing.T) {
 // If the runtime is unavailable, the standup does not wait for an agent whose report was
 // submitted.
 func TestFileWhileRuntimeIsAway(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.Grace = time.Minute
 	o.runtime.Silence("cmo", true)
@@ -155,6 +159,7 @@ func TestFileWhileRuntimeIsAway(t *testing.T) {
 // With concurrent submissions and answers, the submitted report counts and the record is
 // consistent.
 func TestFileRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		m := o.open(t)
@@ -200,6 +205,7 @@ func TestFileRace(t *testing.T) {
 
 // Permissions and errors of submitting a report.
 func TestFileRefuses(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	m := o.open(t)
 	some := standup.Filing{Text: "Today: x"}
@@ -231,6 +237,7 @@ func TestFileRefuses(t *testing.T) {
 
 // A retry keeps reports submitted before the failed attempt.
 func TestFiledIsKeptByRetry(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.Runtime = o.connect(t, "")
 	stop := work(t, o.Service)
@@ -252,6 +259,7 @@ func TestFiledIsKeptByRetry(t *testing.T) {
 // A report submitted during the review counts for the blockers: those it mentions stay
 // open.
 func TestFileWhileReviewed(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
 		work(t, o.Service)
@@ -281,6 +289,7 @@ func TestFileWhileReviewed(t *testing.T) {
 
 // The number of reports per agent and standup is limited.
 func TestFiledTooOften(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		m := o.open(t)

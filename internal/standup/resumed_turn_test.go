@@ -38,6 +38,7 @@ func (s *transcript) all() []string {
 // If the restarted runtime resumes the interrupted turn and rejects the repeated question,
 // the answer of that turn is the report.
 func TestRuntimeResumes(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for name, c := range map[string]struct{ resume, thinks time.Duration }{
 			"after we ask again":               {800 * time.Millisecond, 0},
@@ -75,6 +76,7 @@ func TestRuntimeResumes(t *testing.T) {
 // A question rejected because its session changed is asked again under the next number, a
 // limited number of times.
 func TestOvertaken(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		times int32
 		want  standup.ReportStatus
@@ -130,6 +132,7 @@ func TestOvertaken(t *testing.T) {
 
 // A resumed turn that exceeds the agent timeout is stopped and counts as [Timeout].
 func TestResumedTooSlow(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.AgentTimeout = 8 * time.Second // long enough for the others on a slow machine
 	o.runtime.Silence("cto", true)
@@ -153,6 +156,7 @@ func TestResumedTooSlow(t *testing.T) {
 // If the runtime restarts before Wardroom waits for a run, Wardroom looks up the run
 // instead of waiting for it.
 func TestRestartBeforeWait(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Delay("cto", longThought)
 	var once sync.Once

@@ -18,6 +18,7 @@ import (
 // Running a standup again, or repeating an item the next day, creates no duplicate items,
 // tasks or comments.
 func TestEffectsOnce(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
 		o.task(t, 7, "in_progress", "")
@@ -80,6 +81,7 @@ func TestEffectsOnce(t *testing.T) {
 
 // An action item repeated daily is one task until that task is done.
 func TestActionItemsOfDays(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, _ := quiet(t, d)
 		work(t, o.Service)
@@ -122,6 +124,7 @@ func TestActionItemsOfDays(t *testing.T) {
 // An escalated blocker is not raised again because of its age, and its item is not
 // resolved when the blocker is no longer mentioned.
 func TestEscalatedBlocker(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
 		work(t, o.Service)
@@ -159,6 +162,7 @@ func TestEscalatedBlocker(t *testing.T) {
 // A blocker ended by the first run of a day and mentioned in the second is the same
 // blocker, with one escalation.
 func TestBlockersHeldAgain(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
 		work(t, o.Service)
@@ -195,6 +199,7 @@ func TestBlockersHeldAgain(t *testing.T) {
 
 // A failed standup is in the inbox until it completes.
 func TestFailedReachesInbox(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
 		o.runtime.Silence("coo", true)
@@ -243,6 +248,7 @@ func TestFailedReachesInbox(t *testing.T) {
 
 // Agents' texts reach the inbox and the tasks as plain text of limited length.
 func TestHostileReview(t *testing.T) {
+	t.Parallel()
 	o, inbox := quiet(t, dbtest.New(t))
 	work(t, o.Service)
 	long := strings.Repeat("ä", 12_000)

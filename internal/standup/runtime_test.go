@@ -67,6 +67,7 @@ func (o *office) sleep(d time.Duration) {
 
 // The wait for the gateway is bounded even if the connection breaks right before it.
 func TestGoneInBetween(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.Patience, o.Deadline = shortPatience, 20*time.Second
 	o.Runtime = &flaky{Runtime: o.connect(t, "http://127.0.0.1:9"), status: func(s gateway.Status) gateway.Status {
@@ -80,6 +81,7 @@ func TestGoneInBetween(t *testing.T) {
 // A runtime that is connected but accepts no question counts as unavailable, long before
 // the deadline.
 func TestRuntimeMute(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.Patience, o.Deadline = shortPatience, 20*time.Second
 	o.Runtime = &flaky{Runtime: o.client, start: func(context.Context, gateway.Question) (gateway.Started, error) {
@@ -91,6 +93,7 @@ func TestRuntimeMute(t *testing.T) {
 
 // No answer in time is a [Timeout], whether or not the run can be stopped.
 func TestTimeoutStop(t *testing.T) {
+	t.Parallel()
 	for name, spoiled := range map[string]error{
 		"the connection breaks after the stop": gateway.ErrUnreachable,
 		"the stop is refused":                  gateway.ErrRefused.With("not yours"),
@@ -118,6 +121,7 @@ func TestTimeoutStop(t *testing.T) {
 // If the runtime refuses to look up a question, that report fails and the standup
 // continues.
 func TestFindRefused(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.Runtime = &flaky{
 		Runtime: o.client,
@@ -140,6 +144,7 @@ func TestFindRefused(t *testing.T) {
 // An agent gets its full timeout for a question that was stored but not sent before
 // Wardroom stopped.
 func TestUnsentQuestion(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Delay("cto", 300*time.Millisecond)
 	sending := make(chan struct{})
@@ -165,6 +170,7 @@ func TestUnsentQuestion(t *testing.T) {
 // If Wardroom and the runtime are down longer than the agent timeout, the agent is asked
 // again with its full timeout.
 func TestAskedAnewWithTime(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Delay("cto", longThought)
 	stop := work(t, o.Service)
@@ -190,6 +196,7 @@ func TestAskedAnewWithTime(t *testing.T) {
 
 // A cancel while the question is in transit also stops the run that starts afterwards.
 func TestCancelWhileAsking(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Silence("cto", true)
@@ -213,6 +220,7 @@ func TestCancelWhileAsking(t *testing.T) {
 // A database error right after a question was accepted does not fail the report: the agent
 // is asked once.
 func TestQuestionThatCannotBeNoted(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	o := newOffice(t, d)
 	exec := func(query string) { // usable from other goroutines, where t.Fatal is not

@@ -28,6 +28,7 @@ func (o *office) teamIn(t *testing.T, key, facilitator, zone string, participant
 
 // Each team has its own job.
 func TestSetScheduleOfTeams(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		design := o.teamIn(t, "design", "cpo", "Asia/Tokyo", "cto", "cmo")
@@ -91,6 +92,7 @@ func wantScheduleEvents(t *testing.T, d *db.DB, want ...string) {
 
 // An unknown team is an error and never means executive.
 func TestScheduleOfNoTeam(t *testing.T) {
+	t.Parallel()
 	o := newPlanner(t, dbtest.New(t))
 	if _, err := o.SetSchedule(signedIn(t), standup.Plan{Team: new("night shift")}); !errors.Is(err, standup.ErrTeam) {
 		t.Errorf("made: %v", err)
@@ -111,6 +113,7 @@ func TestScheduleOfNoTeam(t *testing.T) {
 // After a change of the facilitator, the schedule warns about the job of the previous one.
 // The team counts, not the settings, also for executive.
 func TestScheduleOfAnotherFacilitator(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		o.team(t, "design", "cto")
@@ -143,6 +146,7 @@ func TestScheduleOfAnotherFacilitator(t *testing.T) {
 
 // The job of an archived team has a warning and can be disabled.
 func TestScheduleOfArchivedTeam(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		for _, key := range []string{"design", "never"} {
@@ -180,6 +184,7 @@ func TestScheduleOfArchivedTeam(t *testing.T) {
 // The schedules of all teams are read in one request per minute and are available while
 // the gateway is not.
 func TestLookAtSchedulesOfTeams(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		keys := []string{"executive", "design", "sales", "night-shift"}

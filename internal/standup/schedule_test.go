@@ -42,6 +42,7 @@ func jobsOf(t *testing.T, o *office) []gateway.Job {
 
 // The job is created once however often it is requested, and contains no secret.
 func TestSetSchedule(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		made, err := o.SetSchedule(signedIn(t), standup.Plan{Timezone: new("Europe/Berlin")})
@@ -114,6 +115,7 @@ func wantEvents(t *testing.T, d *db.DB, want ...string) {
 // Invalid plans are rejected before anything is sent: expressions that Wardroom cannot
 // watch, and URLs with shell syntax.
 func TestSetScheduleRefused(t *testing.T) {
+	t.Parallel()
 	o := newPlanner(t, dbtest.New(t))
 	for name, test := range map[string]struct {
 		plan    standup.Plan
@@ -153,6 +155,7 @@ func TestSetScheduleRefused(t *testing.T) {
 
 // Without the scope, the error names it and the setting.
 func TestSetScheduleWithoutScope(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	if _, err := o.client.Await(t.Context()); err != nil {
 		t.Fatal(err)
@@ -167,6 +170,7 @@ func TestSetScheduleWithoutScope(t *testing.T) {
 // The service URL comes from the request, else PUBLIC_URL, else the previous URL, else
 // Wardroom's own.
 func TestScheduleAddress(t *testing.T) {
+	t.Parallel()
 	o := newPlanner(t, dbtest.New(t))
 	for _, step := range []struct {
 		public, said, want, warns string
@@ -200,6 +204,7 @@ func TestScheduleAddress(t *testing.T) {
 
 // Eight concurrent requests create one job.
 func TestSetScheduleRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		var wg sync.WaitGroup
@@ -233,6 +238,7 @@ func (m meddled) Jobs(ctx context.Context, want gateway.JobsWanted) ([]gateway.J
 
 // A concurrent change of the job in the runtime is not overwritten.
 func TestSetScheduleMeddled(t *testing.T) {
+	t.Parallel()
 	o := newPlanner(t, dbtest.New(t))
 	made, err := o.SetSchedule(signedIn(t), standup.Plan{})
 	if err != nil {
@@ -269,6 +275,7 @@ func (i interrupted) ChangeJob(ctx context.Context, id string, c gateway.JobChan
 
 // A change is recorded even if the client has disconnected, with whether it is confirmed.
 func TestSetScheduleOfWhoLeft(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		jobs := o.Timetable
@@ -295,6 +302,7 @@ func TestSetScheduleOfWhoLeft(t *testing.T) {
 // Jobs created or changed in the runtime are used too, and shown as last seen while the
 // runtime is unavailable.
 func TestScheduleOfOthers(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		if _, err := o.Schedule(signedIn(t), ""); !errors.Is(err, standup.ErrNoSchedule) {

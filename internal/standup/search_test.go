@@ -15,6 +15,7 @@ import (
 // Search finds the latest text of a report, whether answered or submitted, until the
 // standup is deleted.
 func TestReportsAreFound(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		finds := &search.Service{DB: d}

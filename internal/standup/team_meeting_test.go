@@ -21,6 +21,7 @@ import (
 
 // Each team has its own standup per day.
 func TestStandupsOfTeams(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		design := o.team(t, "design", "cpo", "cmo")
@@ -62,6 +63,7 @@ func TestStandupsOfTeams(t *testing.T) {
 
 // Lists show the team executive by default, and pages neither lose nor repeat standups.
 func TestListOfTeams(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.team(t, "design", "cpo")
@@ -103,6 +105,7 @@ func TestListOfTeams(t *testing.T) {
 // Two teams with a common agent run at the same time: each gets its own answers, keeps its
 // participants and has its own evidence period.
 func TestTwoTeamsMeet(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		work(t, o.Service)
@@ -181,6 +184,7 @@ func wantRoll(t *testing.T, o *office) {
 
 // A standup keeps the limits from its start when the settings change.
 func TestLimitsOfAttempt(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.team(t, "design", "cto", "cpo")
@@ -222,6 +226,7 @@ func TestLimitsOfAttempt(t *testing.T) {
 
 // The date of a standup is that of the team's time zone.
 func TestCloseUnrunOfTeams(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.team(t, "east", "cto")

@@ -56,6 +56,7 @@ func asked(m standup.Standup) string {
 // The settings apply to executive, also after they change, except for values set
 // explicitly.
 func TestExecutiveFollowsSettings(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		look := func(want, from string) standup.Team {
@@ -107,6 +108,7 @@ func TestExecutiveFollowsSettings(t *testing.T) {
 
 // Invalid teams are rejected with the invalid fields.
 func TestTeamRules(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	o := newOffice(t, d)
 	good := standup.NewTeam{Key: "design", Name: "Design", Facilitator: "coo", Participants: []standup.AgentID{"cto", "cpo"}}
@@ -210,6 +212,7 @@ func (o *office) desk(t *testing.T, role actor.Role) func(method, path, body str
 // A team read from the API can be changed with its ETag, and a repeated request creates
 // one team.
 func TestTeamsOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		ask := o.desk(t, actor.Admin)

@@ -99,6 +99,7 @@ func rowsOf(t *testing.T, d *db.DB) string {
 
 // The upgrade keeps all standups, assigns them to executive, and a running one continues.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			d := before(t, engine)

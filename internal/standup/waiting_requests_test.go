@@ -53,6 +53,7 @@ func (o *office) door(t *testing.T) (ask func(ctx context.Context, who, method, 
 
 // The number of waiting requests per account and in total is limited.
 func TestWaitingIsBounded(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.Limits = standup.Limits{Waiting: 3, Each: 2}
@@ -111,6 +112,7 @@ func TestWaitingIsBounded(t *testing.T) {
 
 // Requests with Prefer: wait take a slot while they wait.
 func TestPreferTakesAPlace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.Limits = standup.Limits{Each: 1}
@@ -141,6 +143,7 @@ func TestPreferTakesAPlace(t *testing.T) {
 
 // Followers share reads, and each gets every entry once.
 func TestFollowersReadTheSame(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		ask := o.door(t)

@@ -15,6 +15,7 @@ import (
 // Done tasks are archived when their period is over, but not open or just
 // restored ones.
 func TestArchiveDone(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada := actor.With(t.Context(), makeUser(t, d, "ada", actor.User, true))

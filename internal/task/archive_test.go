@@ -18,6 +18,7 @@ import (
 
 // An archived task is immutable and is restored unchanged.
 func TestArchive(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		by := makeUser(t, d, "ada", actor.User, true)
@@ -76,6 +77,7 @@ func TestArchive(t *testing.T) {
 
 // A task claimed by another user cannot be archived.
 func TestArchiveClaimed(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		cto, ada := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, true)), actor.With(t.Context(), makeUser(t, d, "ada", actor.User, true))
@@ -94,6 +96,7 @@ func TestArchiveClaimed(t *testing.T) {
 
 // Deleting a task keeps its history and updates the tasks related to it.
 func TestDelete(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		by := makeUser(t, d, "ada", actor.Admin, true)

@@ -14,6 +14,7 @@ import (
 // A bulk change reports the outcome of each task, so that no failure goes
 // unnoticed.
 func TestBulk(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		makeUser(t, d, "cto", actor.Agent, true)
@@ -62,6 +63,7 @@ func TestBulk(t *testing.T) {
 // Concurrent bulk changes of the same tasks in different orders do not
 // deadlock.
 func TestBulkRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		var refs, back []string

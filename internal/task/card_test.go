@@ -191,6 +191,7 @@ func (d *operations) check(ctx context.Context, t *testing.T) {
 // After any sequence of operations on any replica, the stored cards match the
 // tasks.
 func TestCardsAreTrue(t *testing.T) {
+	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			url := dbtest.URL(t, engine)
@@ -234,6 +235,7 @@ func TestCardsAreTrue(t *testing.T) {
 
 // A list that is read while tasks move contains only matching cards.
 func TestCardsOfOnePage(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ctx := asService(t)
@@ -273,6 +275,7 @@ func TestCardsOfOnePage(t *testing.T) {
 // A card equals the JSON of its task, and a slim card the fields before the
 // description.
 func TestCardAsJSON(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		var v Task
@@ -300,6 +303,7 @@ func TestCardAsJSON(t *testing.T) {
 // Lists return the same result before and after the missing cards of old tasks
 // are written.
 func TestDrawCards(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ctx := asService(t)
@@ -346,6 +350,7 @@ func TestDrawCards(t *testing.T) {
 
 // The card shows changes of the dispatch and the cost, which keep the version.
 func TestCardShowsDispatchAndCost(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ctx := asService(t)

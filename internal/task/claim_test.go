@@ -19,6 +19,7 @@ import (
 
 // The rules for who can continue work on a claimed task.
 func TestHolding(t *testing.T) {
+	t.Parallel()
 	cto, cmo := actor.Actor{ID: "cto", Name: "CTO", Role: actor.Agent}, actor.Actor{ID: "cmo", Name: "CMO", Role: actor.Agent}
 	later := monday.Add(time.Hour)
 	claimed := func(by actor.Actor) Task {
@@ -100,6 +101,7 @@ func expire(t testing.TB, d *db.DB, key string) {
 
 // Claiming, renewing, and releasing a task.
 func TestClaim(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		a, b := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "cmo", actor.Agent, true)
@@ -166,6 +168,7 @@ func TestClaim(t *testing.T) {
 // A claim expires if it is not renewed, and its former holder cannot overwrite
 // the next holder's work.
 func TestLease(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		cto, cmo := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, true)), actor.With(t.Context(), makeUser(t, d, "cmo", actor.Agent, true))
@@ -236,6 +239,7 @@ func TestLease(t *testing.T) {
 // ClaimNext returns the best available task, and none that the agent cannot
 // work on.
 func TestClaimNext(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		cto := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, true))
@@ -289,6 +293,7 @@ func TestClaimNext(t *testing.T) {
 
 // Concurrent agents get different tasks, and every task is claimed.
 func TestClaimNextRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		const tasks, agents = 1000, 16
@@ -339,6 +344,7 @@ func TestClaimNextRace(t *testing.T) {
 
 // Of many concurrent claims one succeeds, and the others get the holder's name.
 func TestClaimRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		makeTask(t, s, "Wanted")

@@ -20,6 +20,7 @@ import (
 // A comment is stored unchanged, counted on the card, and recorded without its
 // text.
 func TestComment(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada, cto := makeUser(t, d, "ada", actor.User, true), makeUser(t, d, "cto", actor.Agent, true)
@@ -98,6 +99,7 @@ func TestComment(t *testing.T) {
 // Comments on archived tasks can be deleted but not edited. Deleting a task
 // deletes its comments.
 func TestCommentsOfTasksThatGo(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada := actor.With(t.Context(), makeUser(t, d, "ada", actor.User, true))
@@ -137,6 +139,7 @@ func TestCommentsOfTasksThatGo(t *testing.T) {
 
 // The comment count stays correct under concurrent changes.
 func TestCommentCountRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		makeTask(t, s, "Ship it")
@@ -169,6 +172,7 @@ func TestCommentCountRace(t *testing.T) {
 
 // Comments are paged in chronological order through an index.
 func TestCommentsPaging(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		makeTask(t, s, "Ship it")
@@ -201,6 +205,7 @@ func TestCommentsPaging(t *testing.T) {
 
 // The routes return what the service returns.
 func TestCommentRoutes(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	makeTask(t, s.Service, "Ship it")
 	const at = "/tasks/TASK-1/comments"

@@ -15,6 +15,7 @@ import (
 
 // No change to a task ends its dispatch unless the caller may stop runs.
 func TestOnlyThoseWhoMayStopARunEndADispatch(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		s.Withdraw = func(context.Context, *db.Tx, Task, bool) (*Dispatch, error) {

@@ -117,6 +117,7 @@ func (a answer) keysOf() string {
 
 // All signed-in users can use the board, and only they.
 func TestRoles(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	makeTask(t, s.Service, "Ship it")
 	for _, role := range actor.Roles() {
@@ -140,6 +141,7 @@ func TestRoles(t *testing.T) {
 
 // The response has exactly the documented fields.
 func TestCreateOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		a := s.ask(t, "user", "POST", "/tasks", `{"title":" Ship it ","assignee_id":"cto","tags":["Web"],"due_at":"2026-11-20T17:00:00+08:00"}`)
@@ -176,6 +178,7 @@ func TestCreateOverHTTP(t *testing.T) {
 
 // Each validation error points at its field.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	makeTask(t, s.Service, "Ship it")
 	long := strings.Repeat
@@ -231,6 +234,7 @@ func TestRefusals(t *testing.T) {
 
 // Null clears a field, and an omitted field is kept.
 func TestPatch(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		s.ask(t, "user", "POST", "/tasks", `{"title":"Ship it","assignee_id":"cto"}`).want(t, "create", 201, "")
@@ -270,6 +274,7 @@ func TestPatch(t *testing.T) {
 
 // A task that an agent marks as done goes to review.
 func TestDoneByAgentOverHTTP(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	a := s.ask(t, "agent", "POST", "/tasks", `{"title":"Did it","status":"done"}`)
 	if a.want(t, "made as done", 201, ""); a.body["status"] != "review" || a.body["done_at"] != nil {
@@ -286,6 +291,7 @@ func TestDoneByAgentOverHTTP(t *testing.T) {
 
 // Of two concurrent edits with If-Match, the second is refused.
 func TestIfMatch(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		seen := s.ask(t, "user", "POST", "/tasks", `{"title":"Shared"}`).header.Get("ETag")
@@ -312,6 +318,7 @@ func TestIfMatch(t *testing.T) {
 // Following the Link headers returns each matching task once, in order, and
 // ends.
 func TestPagesOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		for i := range 11 {

@@ -15,6 +15,7 @@ import (
 
 // The ETag of a list changes with every change that the list shows.
 func TestUnchangedList(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		at := time.Now().UTC().Truncate(time.Millisecond)
@@ -100,6 +101,7 @@ func TestUnchangedList(t *testing.T) {
 
 // The ETag changes when a restored database reuses event IDs.
 func TestMarkOfAnotherTime(t *testing.T) {
+	t.Parallel()
 	marks := map[string]bool{}
 	for range 2 {
 		d := dbtest.Open(t, dbtest.URL(t, db.SQLite))

@@ -21,6 +21,7 @@ import (
 
 // Each filter and sort returns the expected tasks.
 func TestFiltersOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
@@ -99,6 +100,7 @@ func (s *site) turn(t testing.TB, path string) (keys, total string) {
 // Any two filters can be combined, in each order, on the board and in the archive:
 // SQLite refuses a query when the index that we chose cannot answer it.
 func TestFilterPairs(t *testing.T) {
+	t.Parallel()
 	filters := []string{
 		"", "status=todo", "status=todo,done", "priority=high", "type=bug,task", "assignee=me", "assignee=none", "reporter=me", "holder=me",
 		"holder=any", "holder=none", "blocked=true", "blocked=false", "tag=a", "project=none", "parent=none", "parent=TASK-1",
@@ -127,6 +129,7 @@ func TestFilterPairs(t *testing.T) {
 
 // Invalid filters are refused rather than ignored.
 func TestListRefuses(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	makeTask(t, s.Service, "One")
 	makeTask(t, s.Service, "Two")
@@ -160,6 +163,7 @@ func TestListRefuses(t *testing.T) {
 // With 10,000 tasks, every filter and sort uses an index on both engines and
 // does not scan or sort the whole table.
 func TestPlans(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d, 10_000)
 		s := newService(d)
@@ -210,6 +214,7 @@ func TestPlans(t *testing.T) {
 
 // The board's other frequent queries do not scan the whole table either.
 func TestOtherPlans(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d, 10_000)
 		for name, q := range map[string]struct {
@@ -234,6 +239,7 @@ func TestOtherPlans(t *testing.T) {
 // A selective filter leads the query, whatever other filters are set. SQLite
 // has no statistics and would otherwise scan a column or the whole board.
 func TestNarrowPlans(t *testing.T) {
+	t.Parallel()
 	d := dbtest.Open(t, dbtest.URL(t, db.SQLite))
 	fill(t, d, 10_000)
 	s := newService(d)

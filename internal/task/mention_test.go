@@ -14,6 +14,7 @@ import (
 
 // Mentions are found where intended and nowhere else.
 func TestMentioned(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		cto, coo := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "coo", actor.Agent, true)
 		people := map[string]string{cto.ID: "cto", coo.ID: "coo"}
@@ -92,6 +93,7 @@ func FuzzCalls(f *testing.F) {
 
 // Unclosed backticks do not make the scan quadratic.
 func TestWithoutCodeIsFast(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	for n := 1; b.Len() < 1<<20; n++ {
 		b.WriteString(strings.Repeat("`", n%150+1) + "x")

@@ -15,6 +15,7 @@ import (
 
 // The index never hides a task whose title contains the text.
 func TestTextIsFound(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ctx := asService(t)
@@ -80,6 +81,7 @@ func holdFound(ctx context.Context, t *testing.T, s *Service, all []Task, text s
 
 // An idle board causes no writes.
 func TestIndexTextsRests(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		makeTask(t, s, "Order paper")

@@ -13,6 +13,7 @@ import (
 
 // Generated positions are unique and in order.
 func TestPositions(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		board := []string{firstPosition(1), firstPosition(2), firstPosition(10)}
 		made := int64(10)
@@ -42,6 +43,7 @@ func TestPositions(t *testing.T) {
 }
 
 func TestPlaceRefuses(t *testing.T) {
+	t.Parallel()
 	for name, p := range map[string]Place{
 		"none":           {},
 		"two":            {Before: new("TASK-1"), After: new("TASK-2")},
@@ -58,6 +60,7 @@ func TestPlaceRefuses(t *testing.T) {
 
 // A moved card goes to its new place, and no other card moves.
 func TestPlace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		for i := range 5 {
@@ -117,6 +120,7 @@ func TestPlace(t *testing.T) {
 
 // Concurrent moves get different positions.
 func TestPlaceRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		for range 10 {

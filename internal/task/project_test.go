@@ -36,6 +36,7 @@ func projectKeys(ps []Project) string {
 
 // A project is stored unchanged, and its changes are recorded.
 func TestProject(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		made := newProject(t, s, "WEB")
@@ -81,6 +82,7 @@ func TestProject(t *testing.T) {
 
 // Lists have each project once and separate archived ones.
 func TestProjectList(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		for i, key := range []string{"WEB", "A1", "AB", "OPS"} {
@@ -119,6 +121,7 @@ func TestProjectList(t *testing.T) {
 
 // Of eight concurrent changes, each is stored or reported as a conflict.
 func TestUpdateProjectRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		made := newProject(t, s, "WEB")
@@ -141,6 +144,7 @@ func TestUpdateProjectRace(t *testing.T) {
 
 // Invalid keys and names are refused.
 func TestProjectRules(t *testing.T) {
+	t.Parallel()
 	for name, n := range map[string]NewProject{
 		"/key: a small letter":   {Key: "Web", Name: "x"},
 		"/key: one letter":       {Key: "W", Name: "x"},
@@ -166,6 +170,7 @@ func TestProjectRules(t *testing.T) {
 
 // The routes return what the service returns, with ETag and Location.
 func TestProjectRoutes(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	body := `{"key":"WEB","name":"Site"}`
 	made := s.ask(t, "cto", "POST", "/projects", body, "Idempotency-Key", "k")

@@ -19,6 +19,7 @@ func to(status Status) Change { return Change{Status: &status} }
 
 // A task cannot start before its dependencies are done.
 func TestDependencies(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		for _, title := range []string{"Foundation", "Walls", "Roof"} {
@@ -83,6 +84,7 @@ func TestDependencies(t *testing.T) {
 
 // Cycles of dependencies and of parents are refused.
 func TestCycles(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		for range 4 {
@@ -119,6 +121,7 @@ func TestCycles(t *testing.T) {
 
 // Two concurrent changes cannot create a cycle together.
 func TestCycleRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		for range 2 {
@@ -144,6 +147,7 @@ func TestCycleRace(t *testing.T) {
 // waiting_on stays correct while tasks are finished and dependencies change
 // concurrently.
 func TestWaitingRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		const n = 6
@@ -188,6 +192,7 @@ func makeProject(t testing.TB, d *db.DB, key string, archived bool) string {
 
 // Tasks are assigned to projects and found by them.
 func TestProjects(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		web := makeProject(t, d, "WEB", false)

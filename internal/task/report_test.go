@@ -15,6 +15,7 @@ import (
 
 // The change that each kind of report makes.
 func TestReportChange(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		report Report
@@ -50,6 +51,7 @@ func TestReportChange(t *testing.T) {
 
 // A report makes one change and one event, and repeating it changes nothing.
 func TestReport(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		agent, human := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "ada", actor.User, true)
@@ -111,6 +113,7 @@ func TestReport(t *testing.T) {
 
 // An agent cannot report on a task that another agent has claimed.
 func TestReportOfAnother(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		cto, cmo := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, true)), actor.With(t.Context(), makeUser(t, d, "cmo", actor.Agent, true))
@@ -131,6 +134,7 @@ func TestReportOfAnother(t *testing.T) {
 
 // ReportsBy returns only the agent's own reports since the given time.
 func TestReportsBy(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		former := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, false))

@@ -25,6 +25,7 @@ func searched(t testing.TB, d *db.DB, text string, archived *bool) string {
 
 // Search results reflect the current tasks and comments.
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		makeTask(t, s, "Count the chairs")

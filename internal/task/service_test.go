@@ -129,6 +129,7 @@ var unexported = cmp.AllowUnexported(Task{})
 
 // A task is read back unchanged on both engines.
 func TestCreate(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		by, cto := makeUser(t, d, "ada", actor.User, true), makeUser(t, d, "cto", actor.Agent, true)
@@ -165,6 +166,7 @@ func TestCreate(t *testing.T) {
 
 // Only active accounts can be assigned.
 func TestAssignee(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		gone, cto := makeUser(t, d, "cto", actor.Agent, false), makeUser(t, d, "cto", actor.Agent, true)
@@ -194,6 +196,7 @@ func TestAssignee(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		cto, left := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "left", actor.User, true)
@@ -248,6 +251,7 @@ func TestList(t *testing.T) {
 
 // Tasks created while a client pages neither repeat nor hide rows.
 func TestListPages(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		const old, size = 25, 4
@@ -291,6 +295,7 @@ func TestListPages(t *testing.T) {
 
 // Task numbers are unique and without gaps.
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		undone := errors.New("undone")
@@ -320,6 +325,7 @@ func TestKeys(t *testing.T) {
 
 // Every change is recorded with its actor, and refused changes are not.
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada, cto := makeUser(t, d, "ada", actor.User, true), makeUser(t, d, "cto", actor.Agent, true)
@@ -370,6 +376,7 @@ func wantData(t *testing.T, e event.Event, want string) {
 
 // Rolling back the caller's transaction removes tasks, events, and numbers.
 func TestCreateIn(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ctx := actor.With(t.Context(), actor.System)
@@ -419,6 +426,7 @@ func TestCreateIn(t *testing.T) {
 
 // Of returns exactly the tasks that a standup compares a report with.
 func TestOf(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		before := makeUser(t, d, "cto", actor.Agent, false)

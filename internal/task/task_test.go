@@ -55,6 +55,7 @@ func refused(t testing.TB, err error) []string {
 
 // Omitted fields get their defaults.
 func TestMake(t *testing.T) {
+	t.Parallel()
 	got := card(t)
 	want := Task{
 		ID: "id", Title: "Ship it", Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{}, DependsOn: []string{},
@@ -81,6 +82,7 @@ func TestMake(t *testing.T) {
 
 // Values outside the limits are refused.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat
 	tags := func(n int) []Tag {
 		var list []Tag
@@ -163,6 +165,7 @@ func TestLimits(t *testing.T) {
 
 // Tags are normalized, so that one word has one spelling.
 func TestTags(t *testing.T) {
+	t.Parallel()
 	is := card(t)
 	if err := is.apply(Change{Tags: &[]Tag{" Security ", "API", "security", "Ärger", "api"}}, monday, ada); err != nil {
 		t.Fatal(err)
@@ -177,6 +180,7 @@ func TestTags(t *testing.T) {
 
 // Tags accept words of all scripts and nothing else.
 func TestTagShape(t *testing.T) {
+	t.Parallel()
 	for tag, want := range map[Tag]bool{
 		"a": true, "7": true, "release-2.1_b": true, "日本": true, "हिन्दी": true, "ʻokina": true, "ärger": true, "٣": true,
 		Tag(strings.Repeat("ä", maxTag)): true, Tag(strings.Repeat("a", maxTag+1)): false,
@@ -190,6 +194,7 @@ func TestTagShape(t *testing.T) {
 
 // Changing the blocked reason keeps the time at which the task was blocked.
 func TestBlocked(t *testing.T) {
+	t.Parallel()
 	is := card(t)
 	block := func(reason string, at time.Time, by actor.Actor) {
 		t.Helper()
@@ -219,6 +224,7 @@ func TestBlocked(t *testing.T) {
 }
 
 func TestMove(t *testing.T) {
+	t.Parallel()
 	columns := []Status{Backlog, Todo, InProgress, Review, Done}
 	t.Run("any column to any other", func(t *testing.T) {
 		for _, from := range columns {
@@ -284,6 +290,7 @@ func TestMove(t *testing.T) {
 
 // diff reports every field that differs.
 func TestDiff(t *testing.T) {
+	t.Parallel()
 	was := card(t)
 	if got := diff(was, card(t)); len(got) > 0 {
 		t.Errorf("two equal tasks differ in %v", got)
@@ -323,6 +330,7 @@ func TestDiff(t *testing.T) {
 }
 
 func TestParseKey(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		ref  string
 		want int64

@@ -19,6 +19,7 @@ import (
 
 // Every field is stored and read back.
 func TestUpdate(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		by := makeUser(t, d, "cto", actor.Agent, true)
@@ -66,6 +67,7 @@ func TestUpdate(t *testing.T) {
 
 // A change of an old version is refused with the current version.
 func TestUpdateStale(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		made := makeTask(t, s, "Ship it")
@@ -93,6 +95,7 @@ func TestUpdateStale(t *testing.T) {
 // Of two concurrent changes with a version, one is refused with the current
 // version.
 func TestUpdateRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		made := makeTask(t, s, "Shared")
@@ -115,6 +118,7 @@ func TestUpdateRace(t *testing.T) {
 // A change that waits for another transaction sees what that one committed, and
 // does not overwrite it.
 func TestUpdateOvertaken(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithTimeout(asService(t), 30*time.Second) // bounds the wait below
 		defer cancel()
@@ -154,6 +158,7 @@ func TestUpdateOvertaken(t *testing.T) {
 
 // Concurrent changes without a version are all applied.
 func TestUpdateRaceWithoutVersion(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		made := makeTask(t, s, "Shared")
@@ -186,6 +191,7 @@ func TestUpdateRaceWithoutVersion(t *testing.T) {
 
 // A change without effect writes no event.
 func TestUpdateNothing(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		made, err := s.Create(asService(t), New{Title: "Ship it", Tags: []Tag{"web"}, DueAt: clock.Ptr(tuesday)})

@@ -16,6 +16,7 @@ import (
 
 // Tasks from an early schema are listed and claimed like new ones.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			d, err := db.Own(t.Context(), dbtest.Untouched(t, engine))
@@ -87,6 +88,7 @@ func TestUpgrade(t *testing.T) {
 
 // readTags returns the same as json.Unmarshal.
 func TestReadTags(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{`[]`, `["web"]`, `["web","ärger","v1.2_rc-3"]`, `["\u0061b","c"]`, ` [ "a" , "b" ] `, `["a", "b"]`} {
 		var plain []Tag
 		if err := json.Unmarshal([]byte(text), &plain); err != nil {

@@ -11,6 +11,7 @@ import (
 
 // An agent takes a task from claim to done, and other users see each step.
 func TestWorkOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		s.Now = clock.Now
@@ -79,6 +80,7 @@ func TestWorkOverHTTP(t *testing.T) {
 
 // Archiving, deleting, and bulk changes.
 func TestHousekeepingOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		for range 3 {
@@ -122,6 +124,7 @@ func TestHousekeepingOverHTTP(t *testing.T) {
 
 // Filters by relation and the sort by position.
 func TestMoreFiltersOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		makeProject(t, d, "WEB", false)

@@ -19,6 +19,7 @@ const lasting, moment = unusableGrace + time.Minute, time.Second
 // Every unusable state is raised after its delay. A restart, or no configured gateway, is
 // not raised.
 func TestEveryState(t *testing.T) {
+	t.Parallel()
 	at := clock.At(night)
 	cases := []struct {
 		name  string
@@ -68,6 +69,7 @@ func TestEveryState(t *testing.T) {
 // The item names the problem and the next step, and does not quote the gateway, whose
 // messages may contain secrets.
 func TestWords(t *testing.T) {
+	t.Parallel()
 	titles := map[string]bool{}
 	for _, state := range []gateway.State{
 		gateway.Unauthorized, gateway.Unpaired, gateway.Untrusted, gateway.Slow, gateway.MissingScopes, gateway.Unreachable,
@@ -104,6 +106,7 @@ func (p *process) condition() condition { return p.current }
 
 // Short interruptions neither raise nor resolve an item.
 func TestTroubleComesAndGoes(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		p := w.starts(gateway.Connected)
@@ -137,6 +140,7 @@ func TestTroubleComesAndGoes(t *testing.T) {
 
 // An item that a person has handled is not raised again for the same trouble.
 func TestPeopleAreHeard(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		p := w.starts(gateway.Unreachable)
@@ -172,6 +176,7 @@ func TestPeopleAreHeard(t *testing.T) {
 // One of several processes raises the item, and one still in trouble does not raise a
 // resolved item again.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		one, same := w.starts(gateway.Unreachable), w.starts(gateway.Unreachable)
@@ -200,6 +205,7 @@ func TestReplicas(t *testing.T) {
 
 // A new process resolves items that an earlier one raised.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	for _, state := range []gateway.State{gateway.Connected, gateway.NotConfigured} {
 		w := newWorld(t, dbtest.New(t))
 		w.starts(gateway.Unreachable)
@@ -216,6 +222,7 @@ func TestRestart(t *testing.T) {
 
 // A pending approval is raised after its delay.
 func TestPairing(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		p := w.starts(gateway.Connecting).shows(func(s *gateway.Status) { s.DeviceID = "d1" })
@@ -238,6 +245,7 @@ func TestPairing(t *testing.T) {
 
 // An item that could not be raised during a database outage is raised afterwards.
 func TestTriedAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, dbtest.New(t))
 	w.starts(gateway.Unreachable)
 	w.fault = errors.New("the disk is full")
@@ -250,6 +258,7 @@ func TestTriedAgain(t *testing.T) {
 
 // The condition can change without a notification of a state change.
 func TestScopesOfAConnection(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, dbtest.New(t))
 	p := w.starts(gateway.MissingScopes)
 	w.passes(unusableGrace)
@@ -261,6 +270,7 @@ func TestScopesOfAConnection(t *testing.T) {
 
 // Run watches and checks until its context ends.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	runs := func(t *testing.T, p *process, ok func() bool) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -296,6 +306,7 @@ func TestRun(t *testing.T) {
 
 // With one of two connections up, the item describes only what is unavailable.
 func TestOneConnectionOfTwo(t *testing.T) {
+	t.Parallel()
 	at := clock.At(night)
 	for _, c := range []struct {
 		down      gateway.Purpose

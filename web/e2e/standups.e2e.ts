@@ -110,7 +110,7 @@ describe('a standup', () => {
       'Besides',
     ])
     await page.getByRole('heading', { name: /^Blockers\s*\d/ }).waitFor()
-    await page.getByText('The team cannot settle this by itself').first().waitFor()
+    await page.getByText("The team can't resolve this on its own").first().waitFor()
     expect(await button(page, 'Run Standup').count()).toBe(0)
     await section(page, 'cto')
       .getByRole('button', { name: /^What is known/ })

@@ -16,18 +16,17 @@ import (
 	"time"
 )
 
-// newCertificate makes a certificate like that which the real gateway makes for
-// itself: self-signed, for ten years, and without any name that a client could
-// verify. Only its key is another: the gateway's is RSA with 2048 bits, which
-// takes too long to make for every test.
+// newCertificate returns a certificate like the one that the real gateway generates:
+// self-signed, valid for ten years, and without a host name to verify. Its key is ECDSA
+// instead of RSA 2048, which would take too long to generate in every test.
 func newCertificate() (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("demo: make a key: %w", err)
+		return nil, fmt.Errorf("demo: generate a key: %w", err)
 	}
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
-		return nil, fmt.Errorf("demo: make a serial number: %w", err)
+		return nil, fmt.Errorf("demo: generate a serial number: %w", err)
 	}
 	name := pkix.Name{CommonName: "openclaw-gateway"}
 	from := time.Now().Add(-time.Hour)
@@ -37,15 +36,15 @@ func newCertificate() (*tls.Certificate, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
-		return nil, fmt.Errorf("demo: make a certificate: %w", err)
+		return nil, fmt.Errorf("demo: create a certificate: %w", err)
 	}
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// Fingerprint is the SHA-256 of the certificate in lower-case hexadecimal, as
-// clients pin it; empty without TLS.
+// Fingerprint returns the SHA-256 of the certificate in lowercase hexadecimal, for pinning;
+// empty without TLS.
 func (r *Runtime) Fingerprint() string {
-	der := r.der()
+	der := r.certificateDER()
 	if der == nil {
 		return ""
 	}
@@ -53,17 +52,17 @@ func (r *Runtime) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CertificatePEM is the certificate as a file of trusted ones holds it; nil
-// without TLS.
+// CertificatePEM returns the certificate in PEM format, for a file of trusted certificates;
+// nil without TLS.
 func (r *Runtime) CertificatePEM() []byte {
-	der := r.der()
+	der := r.certificateDER()
 	if der == nil {
 		return nil
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-func (r *Runtime) der() []byte {
+func (r *Runtime) certificateDER() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.certificate == nil {
@@ -72,10 +71,10 @@ func (r *Runtime) der() []byte {
 	return r.certificate.Certificate[0]
 }
 
-// ChangeCertificate makes a new certificate, which all see who connect from now
-// on. Connections that exist stay. Without TLS it does nothing.
+// ChangeCertificate generates a new certificate for new connections. Existing connections
+// stay. Without TLS it does nothing.
 func (r *Runtime) ChangeCertificate() error {
-	if r.der() == nil {
+	if r.certificateDER() == nil {
 		return nil
 	}
 	fresh, err := newCertificate()
@@ -88,23 +87,23 @@ func (r *Runtime) ChangeCertificate() error {
 	return nil
 }
 
-// secured makes what is accepted speak TLS.
-type secured struct {
+// tlsListener wraps accepted connections in TLS.
+type tlsListener struct {
 	net.Listener
 	config *tls.Config
 }
 
-// secure wraps a listener. The lock is held.
-func (r *Runtime) secure(ln net.Listener, b *boot) net.Listener {
+// wrapTLS wraps ln in TLS if the runtime has a certificate. The caller must hold r.mu.
+func (r *Runtime) wrapTLS(ln net.Listener, b *boot) net.Listener {
 	if r.certificate == nil {
 		return ln
 	}
-	// The handshake may stand at the mute door, so its time is counted by the
-	// server as that of a request's header.
-	return secured{ln, &tls.Config{
+	// A silent port may hold the handshake, which then counts toward the server's
+	// ReadHeaderTimeout.
+	return tlsListener{ln, &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			if !r.admitted(b.ctx, b) {
+			if !r.waitAdmitted(b.ctx, b) {
 				return nil, net.ErrClosed
 			}
 			r.mu.Lock()
@@ -114,14 +113,15 @@ func (r *Runtime) secure(ln net.Listener, b *boot) net.Listener {
 	}}
 }
 
-// Accept hides that the connection speaks TLS from the HTTP server, which would
-// explain itself to those who do not: the real gateway hangs up on them.
-func (s secured) Accept() (net.Conn, error) {
+// Accept returns a connection that net/http doesn't recognize as TLS. Otherwise the server
+// would answer plain HTTP clients with an explanation; the real gateway just closes the
+// connection.
+func (s tlsListener) Accept() (net.Conn, error) {
 	c, err := s.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return sealed{tls.Server(c, s.config)}, nil
+	return opaqueConn{tls.Server(c, s.config)}, nil
 }
 
-type sealed struct{ *tls.Conn }
+type opaqueConn struct{ *tls.Conn }

@@ -13,13 +13,10 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// A client that asks for operator.admin holds two connections, because a run
-// inherits the scopes of the connection that starts it.
-
-// withAdmin has a client ask for operator.admin.
+// withAdmin makes a client ask for operator.admin, for which it opens a second connection.
 func withAdmin(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} }
 
-// connectionOf is the connection of that purpose; the zero Connection is none.
+// connectionOf returns the connection for a purpose, or the zero Connection.
 func connectionOf(s gateway.Status, p gateway.Purpose) gateway.Connection {
 	for _, one := range s.Connections {
 		if one.Purpose == p {
@@ -37,7 +34,7 @@ func noOwnerTools(t *testing.T, r *Runtime) {
 	}
 }
 
-// schedules adds a job to the runtime, and removes it.
+// schedules adds a job to the runtime and removes it again.
 func schedules(t *testing.T, c *gateway.Client) error {
 	t.Helper()
 	job, err := c.AddJob(t.Context(), gateway.NewJob{Name: "test", AgentID: "cto", Message: "hi", SessionTarget: "isolated", Schedule: gateway.JobSchedule{Kind: "cron", Expr: "0 6 * * *", Zone: "UTC"}})
@@ -47,14 +44,14 @@ func schedules(t *testing.T, c *gateway.Client) error {
 	return c.RemoveJob(t.Context(), job.ID)
 }
 
-// An agent that is offered the gateway's owner tools can change the gateway's
-// configuration. So every method has its connection, and those that start runs
-// never have the one with operator.admin.
+// An agent with the gateway's owner tools could change the gateway's configuration, so
+// methods that start runs must never use the connection with operator.admin.
 func TestClientTwoConnections(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	var mu sync.Mutex
-	over := map[string]bool{} // by method: whether it came with operator.admin
+	over := map[string]bool{} // by method: whether the call came with operator.admin
 	r.Watch(func(q Request) bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -105,9 +102,9 @@ func TestClientTwoConnections(t *testing.T) {
 	}
 }
 
-// The demo runtime has to show the fault that two connections mend, or no test
-// over it proves anything.
+// A run inherits the scopes of the connection that starts it.
 func TestOwnerRuns(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	plain, all := join(t, r), dial(t, r, nil)
 	all.event("connect.challenge")
@@ -122,9 +119,9 @@ func TestOwnerRuns(t *testing.T) {
 	}
 }
 
-// Without operator.admin there is one connection, as there always was; also where
-// the gateway does not grant it.
+// Without operator.admin, or if the gateway does not grant it, there is one connection.
 func TestClientOneConnection(t *testing.T) {
+	t.Parallel()
 	for name, withheld := range map[string]string{"not asked for": "", "not granted": scopeAdmin} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{})
@@ -148,14 +145,15 @@ func TestClientOneConnection(t *testing.T) {
 	}
 }
 
-// While the connection that starts runs is down, no run starts: not over the other
-// one either. All else goes on, and whoever wants to ask waits.
+// While the connection that starts runs is down, no run starts, not even over the other
+// connection. Everything else works, and new runs wait.
 func TestClientRunConnectionDown(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	events, stop := c.Events(1000)
 	defer stop()
-	r.Bar(Plain)
+	r.RefuseClients(WithoutAdmin)
 	eventually(t, "the loss is noticed", func() bool { return c.Status().State == gateway.Unreachable })
 	_, start := c.Start(t.Context(), gateway.Question{RunID: "run-1", AgentID: "cto", SessionKey: "agent:cto:test", Message: "hi"})
 	say := c.SendMessage(t.Context(), gateway.OutgoingMessage{SessionKey: "agent:cto:test", Text: "hi", RunID: "said"})
@@ -191,7 +189,7 @@ func TestClientRunConnectionDown(t *testing.T) {
 			done = true
 		}
 	}
-	r.Bar(nil)
+	r.RefuseClients(nil)
 	in(t, c, gateway.Connected)
 	works(t, c, "run-2")
 	if n := r.Asked(""); n != 1 {
@@ -200,15 +198,15 @@ func TestClientRunConnectionDown(t *testing.T) {
 	noOwnerTools(t, r)
 }
 
-// While the connection with operator.admin is down, agents are asked and watched
-// all the same; what needs it is refused as with a gateway that is away, and
-// nothing says that a scope is missing.
+// While the connection with operator.admin is down, runs and events still work. Methods
+// that need it fail as with an unreachable gateway, and no scope is reported as missing.
 func TestClientAdminConnectionDown(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	events, stop := c.Events(1000)
 	defer stop()
-	r.Bar(Admin)
+	r.RefuseClients(WithAdmin)
 	eventually(t, "the loss is noticed", func() bool { return c.Status().State == gateway.Unreachable })
 	works(t, c, "run-1")
 	r.Silence("cto", true)
@@ -220,13 +218,13 @@ func TestClientAdminConnectionDown(t *testing.T) {
 		t.Errorf("scheduling: %v", err)
 	}
 	ticks(r, 1)
-	r.Bar(nil)
+	r.RefuseClients(nil)
 	in(t, c, gateway.Connected)
 	ticks(r, 1)
 	if err := schedules(t, c); err != nil {
 		t.Errorf("scheduling afterwards: %v", err)
 	}
-	// Events came over one connection at a time, and each change was told.
+	// Events came over one connection at a time, and every change was reported.
 	var told []string
 	for late := time.After(patience); len(told) < 7; {
 		select {
@@ -243,8 +241,9 @@ func TestClientAdminConnectionDown(t *testing.T) {
 	}
 }
 
-// Both connections get every event: whoever counts them must count each once.
+// Both connections receive every event; each event must be counted once.
 func TestClientEventsOnce(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	events, stop := c.Events(1000)
@@ -271,9 +270,10 @@ func TestClientEventsOnce(t *testing.T) {
 	}
 }
 
-// However often both are cut, two connections are left, and no run begins with
-// operator.admin. A gateway that is away is called by one of the two.
+// After both connections have been cut repeatedly, two are left and no run has started with
+// operator.admin. Only one of the two retries an unreachable gateway.
 func TestClientTwoConnectionsInAStorm(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	over := make(chan struct{})
@@ -315,9 +315,10 @@ func TestClientTwoConnectionsInAStorm(t *testing.T) {
 	in(t, c, gateway.Connected)
 }
 
-// A service that stops leaves nothing behind, whichever connection is up.
+// A service that stops leaves no goroutine behind, whichever connection is up.
 func TestClientTwoConnectionsShutDown(t *testing.T) {
-	for name, whom := range map[string]func([]string) bool{"both": nil, "runs": Admin, "manages": Plain} {
+	t.Parallel()
+	for name, match := range map[string]func([]string) bool{"both": nil, "runs": WithAdmin, "manages": WithoutAdmin} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{})
 			c, err := gateway.New(gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite, scopeAdmin}, Timeout: patience})
@@ -329,7 +330,7 @@ func TestClientTwoConnectionsShutDown(t *testing.T) {
 			go func() { done <- c.Run(ctx) }()
 			in(t, c, gateway.Connected)
 			events, _ := c.Events(100)
-			r.Bar(whom)
+			r.RefuseClients(match)
 			began := time.Now()
 			cancel()
 			if err := <-done; err != nil || time.Since(began) > patience/2 {
@@ -346,12 +347,12 @@ func TestClientTwoConnectionsShutDown(t *testing.T) {
 	}
 }
 
-// Both connections are one device: it asks for one approval, for everything, and
-// what becomes of it is told once.
+// Both connections belong to one device, so there is one pairing request with one result.
 func TestClientTwoConnectionsPair(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
-	c, heard := hearing(t, r, withAdmin, func(o *gateway.Options) { o.Backoff.Max = 20 * time.Millisecond })
+	c, heard := clientWithEvents(t, r, withAdmin, func(o *gateway.Options) { o.Backoff.Max = 20 * time.Millisecond })
 	c.SetIdentity(gateway.Identity{Key: keyOf(1)})
 	eventually(t, "it asks", func() bool { return c.Status().Pairing != nil })
 	asked, pending := r.Calls("connect"), r.Pending()
@@ -365,7 +366,7 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 		t.Fatalf("it asks for %+v, and shows %+v", pending, c.Status().Pairing)
 	}
 	r.Approve(pending[0].ID)
-	as(t, c, keyOf(1))
+	connectedAs(t, c, keyOf(1))
 	works(t, c, "run-1")
 	for _, p := range []gateway.Purpose{gateway.StartsRuns, gateway.Manages} {
 		if connectionOf(c.Status(), p).ConnectedAt == nil {
@@ -381,7 +382,7 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 	if issued != 1 || len(r.Pending()) != 0 {
 		t.Errorf("heard %+v, pending %+v", heard(), r.Pending())
 	}
-	// Another device takes the place of both.
+	// A new device replaces the device of both connections.
 	c.SetIdentity(gateway.Identity{Key: keyOf(2)})
 	eventually(t, "the other device asks", func() bool { return len(r.Pending()) == 1 && c.Status().Pairing != nil })
 	if q := r.Pending()[0]; len(q.Scopes) != 3 || q.DeviceID == pending[0].DeviceID {
@@ -389,23 +390,23 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 	}
 	eventually(t, "the first device is gone", func() bool { return r.Connections() == 0 })
 	r.Approve(r.Pending()[0].ID)
-	as(t, c, keyOf(2))
+	connectedAs(t, c, keyOf(2))
 	works(t, c, "run-2")
 	noOwnerTools(t, r)
 }
 
-// A device that is approved for less goes on with that, and says what waits: runs
-// need no operator.admin.
+// A device approved for fewer scopes uses those and reports the pending upgrade.
 func TestClientScopeUpgrade(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
-	before, _ := hearing(t, r)
+	before, _ := clientWithEvents(t, r)
 	before.SetIdentity(gateway.Identity{Key: keyOf(1)})
 	eventually(t, "it asks", func() bool { return len(r.Pending()) == 1 })
 	r.Approve(r.Pending()[0].ID)
-	as(t, before, keyOf(1))
+	connectedAs(t, before, keyOf(1))
 
-	c, _ := hearing(t, r, withAdmin)
+	c, _ := clientWithEvents(t, r, withAdmin)
 	c.SetIdentity(gateway.Identity{Key: keyOf(1)})
 	s := in(t, c, gateway.MissingScopes)
 	if s.ConnectedAt == nil || s.Pairing == nil || !slices.Equal(s.MissingScopes, []string{scopeAdmin}) || !slices.Equal(s.ScopesGranted, []string{scopeRead, scopeWrite}) {
@@ -432,19 +433,19 @@ func TestClientScopeUpgrade(t *testing.T) {
 	noOwnerTools(t, r)
 }
 
-// A token that was replaced is noticed by both, and neither shows the old one for
-// ever.
+// Both connections notice a replaced token, and neither keeps retrying with the old one.
 func TestClientTwoConnectionsWithANewToken(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
-	c, _ := hearing(t, r, withAdmin)
+	c, _ := clientWithEvents(t, r, withAdmin)
 	c.SetIdentity(gateway.Identity{Key: keyOf(1)})
 	eventually(t, "it asks", func() bool { return len(r.Pending()) == 1 })
 	r.Approve(r.Pending()[0].ID)
-	s := as(t, c, keyOf(1))
+	s := connectedAs(t, c, keyOf(1))
 	r.RotateToken(s.DeviceID)
-	r.Bar(Plain) // the one that starts runs meets the new token first
-	r.Bar(nil)
+	r.RefuseClients(WithoutAdmin) // the connection that starts runs sees the new token first
+	r.RefuseClients(nil)
 	eventually(t, "both are there again", func() bool { return r.Connections() == 2 && c.Status().State == gateway.Connected })
 	works(t, c, "run-1")
 	r.RotateToken(s.DeviceID)
@@ -453,8 +454,9 @@ func TestClientTwoConnectionsWithANewToken(t *testing.T) {
 	works(t, c, "run-2")
 }
 
-// The doctor examines both connections, and says of each what it is for.
+// The doctor examines both connections and reports the purpose of each.
 func TestDoctorTwoConnections(t *testing.T) {
+	t.Parallel()
 	options := func(r *Runtime) gateway.Options {
 		return gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite, scopeAdmin}, Timeout: patience}
 	}
@@ -472,7 +474,7 @@ func TestDoctorTwoConnections(t *testing.T) {
 	})
 	t.Run("the one that starts runs is refused", func(t *testing.T) {
 		r := ticking(t, Options{})
-		r.Bar(Plain)
+		r.RefuseClients(WithoutAdmin)
 		found := examined(t, options(r))
 		if f := found.Failure; f == nil || f.Layer != gateway.LayerScopes || !strings.Contains(f.Cause, "starts runs") || f.Fix == "" {
 			t.Errorf("found %+v", f)
@@ -490,7 +492,7 @@ func TestDoctorTwoConnections(t *testing.T) {
 		if f := found.Failure; f == nil || f.Layer != gateway.LayerPairing || !strings.Contains(f.Cause, "only schedules cannot be changed") {
 			t.Errorf("found %+v", f)
 		}
-		if pending := r.Pending(); len(pending) != 1 || !Admin(pending[0].Scopes) {
+		if pending := r.Pending(); len(pending) != 1 || !WithAdmin(pending[0].Scopes) {
 			t.Errorf("it asked for %+v", pending)
 		}
 	})

@@ -13,16 +13,16 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// keyOf is one of several devices.
+// keyOf returns the n-th test key.
 func keyOf(n byte) ed25519.PrivateKey {
 	seed := make([]byte, ed25519.SeedSize)
 	seed[0] = n
 	return ed25519.NewKeyFromSeed(seed)
 }
 
-// hearing is a client whose news are kept, and who does not try again by itself
-// where only a person can help.
-func hearing(t *testing.T, r *Runtime, change ...func(*gateway.Options)) (*gateway.Client, func() []gateway.DeviceEvent) {
+// clientWithEvents returns a client whose notices are recorded and that doesn't retry where only a
+// person can help.
+func clientWithEvents(t *testing.T, r *Runtime, change ...func(*gateway.Options)) (*gateway.Client, func() []gateway.DeviceEvent) {
 	t.Helper()
 	var mu sync.Mutex
 	var heard []gateway.DeviceEvent
@@ -58,8 +58,8 @@ func hearing(t *testing.T, r *Runtime, change ...func(*gateway.Options)) (*gatew
 	}
 }
 
-// as waits until the client is connected as a device, or as none.
-func as(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) gateway.Status {
+// connectedAs waits until the client is connected as the given device, or without one.
+func connectedAs(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) gateway.Status {
 	t.Helper()
 	want := ""
 	if key != nil {
@@ -77,13 +77,14 @@ func as(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) gateway.Status 
 	}
 }
 
-// A device comes, and goes, while the service runs: what it is refused for at the
-// moment, with half a minute or more until the next attempt, must not matter.
-func TestClientBecomes(t *testing.T) {
+// A device can be set or removed while the service runs, even if the next attempt is half a
+// minute or more away.
+func TestClientSetIdentity(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
-	c, _ := hearing(t, r)
-	in(t, c, gateway.Unpaired) // as none; the next attempt is an hour away
+	c, _ := clientWithEvents(t, r)
+	in(t, c, gateway.Unpaired) // without a device; the next attempt is an hour away
 	c.SetIdentity(gateway.Identity{Key: keyOf(1)})
 	late := time.Now().Add(patience)
 	for len(r.Pending()) == 0 || c.Status().Pairing == nil {
@@ -93,7 +94,7 @@ func TestClientBecomes(t *testing.T) {
 		<-time.After(time.Millisecond)
 	}
 	r.Approve(r.Pending()[0].ID)
-	as(t, c, keyOf(1))
+	connectedAs(t, c, keyOf(1))
 	made := c.Connections()
 	c.SetIdentity(gateway.Identity{Key: keyOf(1), Token: "another-token-0123456789"})
 	if c.Connections() != made || c.Status().State != gateway.Connected {
@@ -101,20 +102,21 @@ func TestClientBecomes(t *testing.T) {
 	}
 	r.RequirePairing(false)
 	c.SetIdentity(gateway.Identity{Key: keyOf(2)})
-	if s := as(t, c, keyOf(2)); s.Auth != "token" {
+	if s := connectedAs(t, c, keyOf(2)); s.Auth != "token" {
 		t.Errorf("as another device it shows the %s", s.Auth)
 	}
 	c.SetIdentity(gateway.Identity{})
-	as(t, c, nil)
+	connectedAs(t, c, nil)
 	works(t, c, "run-after")
 }
 
-// What the gateway makes of the device has to be told, because it is stored: a
-// token that is lost costs an approval.
-func TestClientTellsOfItsDevice(t *testing.T) {
+// The client must report what the gateway says about its device, because it is stored: a
+// lost token costs another approval.
+func TestClientReportsDeviceEvents(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
-	c, heard := hearing(t, r)
+	c, heard := clientWithEvents(t, r)
 	key := keyOf(1)
 	id := (&machine{key: key}).id()
 	c.SetIdentity(gateway.Identity{Key: key})
@@ -138,7 +140,7 @@ func TestClientTellsOfItsDevice(t *testing.T) {
 		<-time.After(time.Millisecond)
 	}
 	r.Approve(r.Pending()[0].ID)
-	as(t, c, key)
+	connectedAs(t, c, key)
 	first := r.DeviceToken(id)
 	until("the token", last(gateway.TokenIssued, first))
 	r.RotateToken(id)
@@ -155,14 +157,15 @@ func TestClientTellsOfItsDevice(t *testing.T) {
 	}
 	r.RequirePairing(false)
 	c.SetIdentity(gateway.Identity{Key: keyOf(3)})
-	as(t, c, keyOf(3))
+	connectedAs(t, c, keyOf(3))
 	if all := heard(); all[len(all)-1].Kind != gateway.AcceptedLocally || all[len(all)-1].Token != "" {
 		t.Errorf("at last it heard %+v", all[len(all)-1])
 	}
 }
 
-// Another device is introduced beside the connection, which must not notice.
+// Introducing another device must not affect the existing connection.
 func TestIntroduce(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	made := c.Connections()

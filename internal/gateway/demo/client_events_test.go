@@ -8,19 +8,19 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// What the service's own client makes of events, of texts, and of what keeps it
-// waiting; its helpers are in client_test.go.
+// Tests of how the gateway client handles events, texts and delays. The helpers are in
+// client_test.go.
 
-// Also the first events of a connection count: who comes without having seen
-// them must hear that they are missing.
+// A client must notice that the first events of a connection are missing.
 func TestClientFirstEventsLost(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
-	r.Lose("", true)
+	r.LoseEvents("", true)
 	c := connected(t, r)
 	events, stop := c.Events(100)
 	defer stop()
 	ticks(r, 2)
-	r.Lose("", false)
+	r.LoseEvents("", false)
 	ticks(r, 1)
 	for e := range events {
 		if e.Name == gateway.EventGap && e.Resync {
@@ -32,11 +32,12 @@ func TestClientFirstEventsLost(t *testing.T) {
 	}
 }
 
-// Events that come again or out of order must not put an older state over a newer one.
+// Repeated or reordered events must not replace newer state with older state.
 func TestClientEventsInOrder(t *testing.T) {
+	t.Parallel()
 	for name, turn := range map[string]func(*Runtime){
 		"repeated": func(r *Runtime) { r.Repeat("", 2) },
-		"swapped":  func(r *Runtime) { r.Swap(true) },
+		"swapped":  func(r *Runtime) { r.SwapEvents(true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{})
@@ -63,9 +64,10 @@ func TestClientEventsInOrder(t *testing.T) {
 	}
 }
 
-// What agents are called and say reaches screens and terminals: nothing in it
-// may steer them, and emoji stay whole.
+// Agents' names and texts reach screens and terminals, so control characters must be
+// removed, while emoji stay intact.
 func TestClientTextsAreClean(t *testing.T) {
+	t.Parallel()
 	const engineer = "👩\u200d💻"
 	r := open(t, Options{Agents: []Agent{{ID: "cto", Name: "Ada " + engineer, Emoji: engineer, Model: "stub/stub-1"}}})
 	r.Answer("cto", func(Question) string { return "one " + engineer + "\n\x1b[2Jtwo\u202e\u2028three\a\x7f\tend" })
@@ -99,11 +101,11 @@ func TestClientTextsAreClean(t *testing.T) {
 	}
 }
 
-// A door that says when to come back is not run down meanwhile, nor believed
-// beyond reason.
+// A client respects Retry-After, up to a limit.
 func TestClientRetryAfter(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
-	r.Front(BusyDoor) // Retry-After: 7
+	r.SetPort(PortUnavailable) // Retry-After: 7
 	for name, c := range map[string]struct{ most, from, to time.Duration }{
 		"honoured": {30 * time.Second, 5 * time.Second, 9 * time.Second},
 		"bounded":  {time.Second, 500 * time.Millisecond, 1500 * time.Millisecond},
@@ -122,9 +124,10 @@ func TestClientRetryAfter(t *testing.T) {
 	}
 }
 
-// The certificate that a gateway makes for itself has no names: who is told to
-// use another name would look for one in vain.
+// A gateway's self-signed certificate has no host names, so the error must not suggest
+// using another name.
 func TestClientCertificateWithoutNames(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{TLS: true})
 	s := in(t, impatient(t, r), gateway.Untrusted)
 	for _, want := range []string{"contains no names", "AGENTRT_GATEWAY_TLS_PIN=" + s.Certificate.Fingerprint} {
@@ -137,9 +140,9 @@ func TestClientCertificateWithoutNames(t *testing.T) {
 	}
 }
 
-// Who is locked out for the wrong tokens of a neighbour must not take a right
-// token for a wrong one.
+// A client that is locked out because of other clients must not report its token as wrong.
 func TestClientLockedOut(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.LockOut(time.Minute)
 	s := in(t, impatient(t, r), gateway.Unauthorized)
@@ -150,10 +153,11 @@ func TestClientLockedOut(t *testing.T) {
 	}
 }
 
-// After a restart the gateway goes on with an interrupted turn by itself. A
-// question that comes in between was not put to the agent, and the resumed
-// turn's answer is the answer to the first one.
+// After a restart the gateway resumes an interrupted turn. A question that arrives in
+// between never reaches the agent, so the answer of the resumed turn belongs to the first
+// question.
 func TestClientResumedTurn(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("cto", true)
 	c := connected(t, r)
@@ -167,7 +171,7 @@ func TestClientResumedTurn(t *testing.T) {
 		<-gate
 		return "answer to " + q.Message
 	})
-	r.Resume(5 * time.Second) // asked in between is what comes sooner
+	r.Resume(5 * time.Second) // the client asks before the turn resumes
 	made := c.Connections()
 	r.Restart(0)
 	eventually(t, "the next connection", func() bool { return c.Connections() > made })

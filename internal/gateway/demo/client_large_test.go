@@ -8,9 +8,10 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// An answer that is too long for what the gateway shows at once must be found whole,
-// whatever is interrupted: else it is lost, and the agent does all of it again.
+// An answer that is too long for the gateway's history must be read whole, even after
+// interruptions. Otherwise it is lost and the agent repeats the work.
 func TestLongAnswersAreFoundWhole(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"of 5,000 characters":           "Yesterday: " + strings.Repeat("word ", 1_000) + "end.",
 		"of 140 KiB":                    "Yesterday: " + strings.Repeat("word ", 28_700) + "end.",
@@ -37,7 +38,7 @@ func TestLongAnswersAreFoundWhole(t *testing.T) {
 			}
 			want("who asked", a.Text, a.Cut)
 
-			// The service restarts: another process asks the same.
+			// After a restart of the service, another process asks the same.
 			next := connected(t, r)
 			found, err := next.Find(t.Context(), ask.SessionKey, ask.RunID)
 			if err != nil || !found.Answered {
@@ -66,10 +67,11 @@ func TestLongAnswersAreFoundWhole(t *testing.T) {
 	}
 }
 
-// A gateway without chat.message.get loses long answers as before, and nothing else.
+// A gateway without chat.message.get truncates long answers; everything else works.
 func TestLongAnswersOfAnOlderGateway(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
-	r.Without("chat.message.get")
+	r.RemoveMethods("chat.message.get")
 	r.Answer("cto", func(Question) string { return strings.Repeat("word ", 28_700) })
 	c := connected(t, r)
 	ask := gateway.Question{RunID: "run-1", AgentID: "cto", SessionKey: "agent:cto:test", Message: "How is it going?", Limit: time.Minute}

@@ -13,9 +13,10 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// A run outlives the connection that it was begun over, and must be stopped all
-// the same: it burns money.
+// A run must be stoppable after the connection that started it has closed, because it costs
+// money.
 func TestClientStopsWhatItBeganBefore(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("cto", true)
 	before, now := connected(t, r), connected(t, r)
@@ -36,7 +37,8 @@ func TestClientStopsWhatItBeganBefore(t *testing.T) {
 	if diff := cmp.Diff([]string{"run-0", "run-2"}, ids); diff != "" || err != nil {
 		t.Errorf("the session: %v\n%s", err, diff)
 	}
-	// The gateway says nothing of what others began where there is something of ours.
+	// If a session has runs of this client, the gateway doesn't mention those of other
+	// clients.
 	ask(t, before, "theirs", "agent:cto:both")
 	ask(t, now, "ours", "agent:cto:both")
 	ids, err = now.StopSession(t.Context(), "agent:cto:both", "")
@@ -46,12 +48,13 @@ func TestClientStopsWhatItBeganBefore(t *testing.T) {
 	if stopped, err := now.Stop(t.Context(), "agent:cto:Test", "run-0"); err != nil || stopped {
 		t.Errorf("what has ended: %v, %v", stopped, err)
 	}
-	// What is in no ledger cannot be stopped so, and it is said what can be done.
+	// A run that is not in the task ledger can't be stopped this way, and the error says
+	// what to do instead.
 	_, err = now.StopSession(t.Context(), "agent:cto:other", "said")
 	if f := fault.Of(err); !errors.Is(err, gateway.ErrForeignRun) || errors.Is(err, gateway.ErrUnsure) || !strings.Contains(f.Detail, "dashboard") {
 		t.Errorf("a message: %v", err)
 	}
-	r.Without("tasks.list")
+	r.RemoveMethods("tasks.list")
 	ask(t, before, "run-3", "agent:cto:test")
 	if _, err := now.Stop(t.Context(), "agent:cto:test", "run-3"); !errors.Is(err, gateway.ErrForeignRun) {
 		t.Errorf("without a ledger: %v", err)

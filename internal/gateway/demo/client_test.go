@@ -10,11 +10,11 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// The service's own client is held against every switch here: whatever the
-// gateway does, the client says what is wrong, and is well again afterwards.
+// These tests run the gateway client against every fault: the client must report the
+// problem and recover afterwards.
 
-// impatient is a client whose pauses are short, so that tests need not be long.
-// It has its answers also on a busy machine: tests without them set a Timeout.
+// impatient returns a client with short pauses, to keep tests fast. Its request timeout is
+// long enough for a busy machine; tests of unanswered requests set a shorter one.
 func impatient(t *testing.T, r *Runtime, change ...func(*gateway.Options)) *gateway.Client {
 	t.Helper()
 	o := gateway.Options{
@@ -40,7 +40,7 @@ func impatient(t *testing.T, r *Runtime, change ...func(*gateway.Options)) *gate
 	return c
 }
 
-// connected is an impatient client that is connected.
+// connected returns an impatient client that is connected.
 func connected(t *testing.T, r *Runtime, change ...func(*gateway.Options)) *gateway.Client {
 	t.Helper()
 	c := impatient(t, r, change...)
@@ -62,7 +62,7 @@ func in(t *testing.T, c *gateway.Client, state gateway.State) gateway.Status {
 	return s
 }
 
-// works asks for the roster and for an answer, as a standup does.
+// works lists the agents and runs a question, as a standup does.
 func works(t *testing.T, c *gateway.Client, runID string) {
 	t.Helper()
 	agents, err := c.Agents(t.Context())
@@ -78,8 +78,9 @@ func works(t *testing.T, c *gateway.Client, runID string) {
 	}
 }
 
-// Garbage between the frames disturbs nothing, and nobody hangs up for it.
+// Garbage between frames has no effect and does not close the connection.
 func TestClientGarbage(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []Garbage{NotJSON, WrongShape, BinaryFrame, InvalidUTF8, StrayAnswer, UnknownEvent, ExtraMembers, MissingMembers, ControlCharacters} {
 		t.Run(string(kind), func(t *testing.T) {
 			r := open(t, Options{})
@@ -100,8 +101,9 @@ func TestClientGarbage(t *testing.T) {
 	}
 }
 
-// Answers that make no sense are errors, not empty truths; then all is well again.
+// Nonsensical answers are errors, not empty results, and the client recovers.
 func TestClientWrongTypes(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	r.Garble(WrongTypes)
@@ -122,8 +124,9 @@ func TestClientWrongTypes(t *testing.T) {
 	works(t, late, "run-3")
 }
 
-// A frame at the limit is taken. One beyond it ends the connection, and only that.
+// A frame at the size limit is accepted. A larger one closes only the connection.
 func TestClientHuge(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Timeout = patience })
 	r.Bloat("agents.list", maxPayload)
@@ -137,14 +140,16 @@ func TestClientHuge(t *testing.T) {
 	works(t, c, "run-2")
 }
 
-// Answers that come again, or in another order, reach whom they are for.
+// Repeated and reordered answers reach the right callers.
 func TestClientOrder(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	r.Repeat("", 2)
 	works(t, c, "run-1")
 	r.Repeat("", 0)
-	// A wait that was overtaken by its answer may still be on its way; behind this it is not.
+	// A wait that its answer overtook may still be in flight; once this call returns, it
+	// isn't.
 	if _, err := c.Agents(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -178,9 +183,9 @@ func TestClientOrder(t *testing.T) {
 	works(t, c, "run-3")
 }
 
-// A slow answer is an error of the one who asked, not of the connection; a late
-// one reaches nobody else.
+// A slow answer fails only its own request, and a late answer reaches no other caller.
 func TestClientSlow(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Timeout = shortTimeout })
 	r.Hang("agents.list", true)
@@ -214,16 +219,17 @@ func TestClientSlow(t *testing.T) {
 	in(t, late, gateway.Connected)
 }
 
-// Whoever derives something from events must hear that some were lost.
+// A client that derives state from events must learn that events were lost.
 func TestClientGap(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	events, stop := c.Events(100)
 	defer stop()
 	ticks(r, 1)
-	r.Lose("tick", true)
+	r.LoseEvents("tick", true)
 	ticks(r, 2)
-	r.Lose("tick", false)
+	r.LoseEvents("tick", false)
 	ticks(r, 1)
 	for e := range events {
 		if e.Name == gateway.EventGap {
@@ -235,8 +241,9 @@ func TestClientGap(t *testing.T) {
 	}
 }
 
-// A connection that breaks is made anew, and what it carried is not lost in silence.
+// A broken connection is replaced, and the requests on it fail with an error.
 func TestClientBroken(t *testing.T) {
+	t.Parallel()
 	for name, fault := range map[string]func(*Runtime){
 		"torn":   func(r *Runtime) { r.Tear("agents.list", true) },
 		"frozen": func(r *Runtime) { r.Freeze(true) },
@@ -255,11 +262,12 @@ func TestClientBroken(t *testing.T) {
 	}
 }
 
-// A gateway that is hushed and pings is alive.
-func TestClientHush(t *testing.T) {
+// A gateway that sends pings but no events is alive.
+func TestClientMutedEvents(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.ping = 20 * time.Millisecond })
 	c := connected(t, r, func(o *gateway.Options) { o.Silence = 4 * time.Second })
-	r.Hush(true)
+	r.MuteEvents(true)
 	start := time.Now()
 	eventually(t, "pings alone keep it alive for longer than its patience", func() bool {
 		return c.Status().LastSeenAt.Sub(start) > 5*time.Second
@@ -270,25 +278,26 @@ func TestClientHush(t *testing.T) {
 	}
 }
 
-// Each way to be kept out has its own state and words.
+// Each way to be refused has its own state and message.
 func TestClientAccess(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		fault func(*Runtime)
 		state gateway.State
 		says  string
 	}{
-		"other protocol": {func(r *Runtime) { r.Speak(5) }, gateway.Unreachable, "uses protocol 5"},
-		"older protocol": {func(r *Runtime) { r.Speak(3) }, gateway.Unreachable, "uses protocol 3"},
+		"other protocol": {func(r *Runtime) { r.SetProtocol(5) }, gateway.Unreachable, "speaks protocol 5"},
+		"older protocol": {func(r *Runtime) { r.SetProtocol(3) }, gateway.Unreachable, "speaks protocol 3"},
 		"fewer scopes":   {func(r *Runtime) { r.Withhold(scopeWrite) }, gateway.MissingScopes, "operator.write"},
 		"locked out":     {func(r *Runtime) { r.LockOut(time.Minute) }, gateway.Unauthorized, "has locked out this address"},
 		"starting":       {func(r *Runtime) { r.Starting(true) }, gateway.Unreachable, "starting"},
-		"web page":       {func(r *Runtime) { r.Front(PageDoor) }, gateway.Unreachable, "HTTP 200"},
-		"bad gateway":    {func(r *Runtime) { r.Front(BrokenDoor) }, gateway.Unreachable, "HTTP 502"},
-		"busy":           {func(r *Runtime) { r.Front(BusyDoor) }, gateway.Unreachable, "503"},
-		"moved":          {func(r *Runtime) { r.Front(MovedDoor) }, gateway.Unreachable, "redirects"},
-		"proxy":          {func(r *Runtime) { r.Front(ProxyDoor) }, gateway.Unreachable, "Proxy client attribution"},
-		"reset":          {func(r *Runtime) { r.Front(ResetDoor) }, gateway.Unreachable, "closed the connection"},
-		"mute":           {func(r *Runtime) { r.Front(MuteDoor) }, gateway.Slow, "did not answer within"},
+		"web page":       {func(r *Runtime) { r.SetPort(PortWebPage) }, gateway.Unreachable, "HTTP 200"},
+		"bad gateway":    {func(r *Runtime) { r.SetPort(PortBadGateway) }, gateway.Unreachable, "HTTP 502"},
+		"busy":           {func(r *Runtime) { r.SetPort(PortUnavailable) }, gateway.Unreachable, "503"},
+		"moved":          {func(r *Runtime) { r.SetPort(PortRedirect) }, gateway.Unreachable, "redirects"},
+		"proxy":          {func(r *Runtime) { r.SetPort(PortProxyRefused) }, gateway.Unreachable, "Proxy client attribution"},
+		"reset":          {func(r *Runtime) { r.SetPort(PortReset) }, gateway.Unreachable, "hung up"},
+		"mute":           {func(r *Runtime) { r.SetPort(PortSilent) }, gateway.Slow, "did not answer within"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{})
@@ -317,8 +326,9 @@ func TestClientAccess(t *testing.T) {
 	}
 }
 
-// A token that changes under us is told as such, and not asked for again and again.
+// A token that changes while connected is reported as such and is not retried.
 func TestClientTokenChanged(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	r.ChangeToken("another")
@@ -327,8 +337,9 @@ func TestClientTokenChanged(t *testing.T) {
 	in(t, c, gateway.Connected)
 }
 
-// Without pairing the gateway keeps the service out; the state must say so.
+// An unpaired client is refused, and its state says so.
 func TestClientUnpaired(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	c := impatient(t, r)

@@ -13,15 +13,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// Limits of the gateway, as told in hello-ok.
+// The gateway's limits, as announced in hello-ok.
 const (
-	maxFirst    = 64 << 10 // bytes of the frame before authentication
+	maxFirst    = 64 << 10 // bytes of the first frame, before authentication
 	maxPayload  = 25 << 20 // bytes of a frame
-	maxBuffered = 50 << 20 // bytes a client may be behind before it is dropped
+	maxBuffered = 50 << 20 // bytes queued for a client before it is disconnected
 )
 
-// connection is one client. Everything it is sent goes through a queue, so that
-// a slow client delays nobody.
+// connection is a client connection. Frames to it are queued, so that a slow client doesn't
+// delay others.
 type connection struct {
 	runtime *Runtime
 	boot    *boot
@@ -29,28 +29,28 @@ type connection struct {
 	socket  net.Conn
 	id      string
 	nonce   string
-	origin  string             // of the upgrade; a browser's page may not come in
-	stop    context.CancelFunc // ends what serves the connection
-	done    chan struct{}      // closed when the connection is forgotten
+	origin  string             // from the upgrade request; browsers are refused
+	stop    context.CancelFunc // ends the goroutines that serve the connection
+	done    chan struct{}      // closed when the connection is unregistered
 
 	// Guarded by the runtime's lock.
 	ready      bool // the handshake is complete
-	greeted    bool // and hello-ok is on its way: only now may events follow
+	helloSent  bool // hello-ok has been queued; events may follow only then
 	clientID   string
 	deviceID   string // empty without a device
-	shared     bool   // it came in with the shared token
+	shared     bool   // authenticated with the shared token
 	scopes     []string
 	subscribed bool
-	seq        int                    // of events, from 1
-	writes     map[string][]time.Time // when jobs were changed lately, by method
-	kept       kept                   // what the switches hold back
-	queue      outbox                 // guards itself
+	seq        int                    // number of the last event, from 1
+	writes     map[string][]time.Time // recent times of calls that change jobs, by method
+	held       heldFrames             // frames held back by faults
+	queue      outbox                 // has its own lock
 }
 
 // serveSocket upgrades a request and serves the connection until it ends.
 func (r *Runtime) serveSocket(b *boot, w http.ResponseWriter, req *http.Request) {
 	socket := socketOf(req.Context())
-	// The origin is refused in the handshake, with the gateway's own words.
+	// The handshake refuses foreign origins, with the gateway's own error.
 	ws, err := websocket.Accept(w, req, &websocket.AcceptOptions{
 		InsecureSkipVerify: true,
 		OnPingReceived:     func(context.Context, []byte) bool { return !r.frozen() },
@@ -60,22 +60,22 @@ func (r *Runtime) serveSocket(b *boot, w http.ResponseWriter, req *http.Request)
 	}
 	ctx, stop := context.WithCancel(r.ctx)
 	defer stop()
-	ws.SetReadLimit(-1) // read counts by itself, to close with the recorded reason
+	ws.SetReadLimit(-1) // read enforces the limit itself, to close with the recorded reason
 	c := &connection{
 		runtime: r, boot: b, ws: ws, socket: socket, id: uuid.NewString(), nonce: uuid.NewString(),
 		origin: req.Header.Get("Origin"), stop: stop, done: make(chan struct{}),
 		queue: outbox{wake: make(chan struct{}, 1)},
 	}
-	if !r.admit(c) {
+	if !r.register(c) {
 		_ = ws.CloseNow()
 		return
 	}
-	defer r.forget(c)
+	defer r.unregister(c)
 	c.serve(ctx)
 }
 
-// admit takes a connection in, unless this life of the runtime is over.
-func (r *Runtime) admit(c *connection) bool {
+// register adds a connection, unless the boot is stopping.
+func (r *Runtime) register(c *connection) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c.boot.draining {
@@ -83,29 +83,29 @@ func (r *Runtime) admit(c *connection) bool {
 	}
 	r.work.Add(1)
 	r.conns[c] = struct{}{}
-	c.send(letter{name: eventChallenge, frame: object{"type": "event", "event": eventChallenge, "payload": object{
+	c.send(outFrame{name: eventChallenge, frame: object{"type": "event", "event": eventChallenge, "payload": object{
 		"nonce": c.nonce, "ts": r.now(), "capabilities": []string{"model-catalog-snapshot"},
 	}}})
 	return true
 }
 
-// forget takes a connection out. Its runs go on; whoever waited on it does not.
-func (r *Runtime) forget(c *connection) {
+// unregister removes a connection. The client's runs continue; its waits end.
+func (r *Runtime) unregister(c *connection) {
 	r.mu.Lock()
 	delete(r.conns, c)
-	c.boot.abandon(c)
-	c.kept.forget()
+	c.boot.dropWaiters(c)
+	c.held.clear()
 	r.mu.Unlock()
 	close(c.done)
 	r.work.Done()
 }
 
-// serve reads until the client or we end it.
+// serve runs the connection until the client or the runtime ends it.
 func (c *connection) serve(ctx context.Context) {
-	var helpers sync.WaitGroup
-	helpers.Go(func() { c.write(ctx) })
-	helpers.Go(func() { c.ping(ctx) })
-	late := time.AfterFunc(c.runtime.timing.handshake, func() {
+	var wg sync.WaitGroup
+	wg.Go(func() { c.write(ctx) })
+	wg.Go(func() { c.ping(ctx) })
+	timeout := time.AfterFunc(c.runtime.timing.handshake, func() {
 		c.runtime.mu.Lock()
 		defer c.runtime.mu.Unlock()
 		if !c.ready {
@@ -113,14 +113,14 @@ func (c *connection) serve(ctx context.Context) {
 		}
 	})
 	c.read(ctx)
-	late.Stop()
+	timeout.Stop()
 	c.stop()
-	helpers.Wait()
+	wg.Wait()
 	_ = c.ws.CloseNow()
 }
 
-// read takes frames one by one. It returns when the connection is at its end;
-// after we asked to close it goes on, because the peer's answer has to be read.
+// read handles frames until the connection ends. After the runtime has queued a close, it
+// keeps reading for the peer's answer.
 func (c *connection) read(ctx context.Context) {
 	for first := true; ; first = false {
 		kind, body, err := c.ws.Reader(ctx)
@@ -132,7 +132,7 @@ func (c *connection) read(ctx context.Context) {
 			limit = maxFirst
 		}
 		data, err := io.ReadAll(io.LimitReader(body, limit+1))
-		if err != nil || c.runtime.thaw(ctx) != nil {
+		if err != nil || c.runtime.waitUnfrozen(ctx) != nil {
 			return
 		}
 		var req request
@@ -144,14 +144,15 @@ func (c *connection) read(ctx context.Context) {
 		case broken && first:
 			c.close(websocket.StatusNormalClosure, "")
 		case broken:
-			// After the handshake the gateway drops what it cannot read, without a word.
+			// After the handshake, the gateway silently ignores unreadable frames.
 		case first:
 			c.runtime.connect(c, req)
-		case c.runtime.seen(c, req):
+		case c.runtime.notifyWatcher(c, req):
 			c.runtime.serve(c, req)
 		}
 	}
 }
 
-// may says whether the client holds a scope. The runtime's lock is held.
-func (c *connection) may(scope string) bool { return scope == "" || covers(c.scopes, scope) }
+// hasScope reports whether the client holds a scope. The caller must hold the runtime's
+// lock.
+func (c *connection) hasScope(scope string) bool { return scope == "" || covers(c.scopes, scope) }

@@ -15,24 +15,24 @@ import (
 	"wardroom/internal/platform/cron"
 )
 
-// cronJob is one timed job. Like sessions, jobs survive a restart and end with
-// the runtime. Its fields are guarded by the runtime's lock.
+// cronJob is a timed job. Like sessions, jobs survive a restart and end with the runtime.
+// The runtime's lock guards its fields.
 type cronJob struct {
 	spec
 	id                   string
 	createdAt, updatedAt int64
-	activatedAt          int64 // when it was last put on its present schedule; 0: it never was changed
-	next                 int64 // when it runs; 0: it does not
-	going                *run  // the run that is going
+	activatedAt          int64 // when its schedule last changed; 0 if it never did
+	next                 int64 // next run; 0 if none
+	active               *run  // its active run, or nil
 	runningAt            int64
 
-	lastRunAt, lastTook int64
-	lastStatus          string // ok or error; empty before the first run
-	lastError           string
-	errors              int
+	lastRunAt, lastDuration int64
+	lastStatus              string // ok or error; empty before the first run
+	lastError               string
+	errors                  int
 }
 
-// spec is what clients say of a job.
+// spec is the part of a job that clients define.
 type spec struct {
 	Key            string `json:"declarationKey"`
 	Name           string
@@ -52,7 +52,7 @@ type schedule struct {
 	EveryMs, AnchorMs  int64
 	StaggerMs          *int64
 
-	times cron.Schedule // of kind cron
+	times cron.Schedule // for kind cron
 }
 
 type payload struct {
@@ -77,14 +77,14 @@ var (
 		deliveryStatus query sortDir`)}
 )
 
-// The limit of what changes the gateway's own state, for each method and client.
+// The rate limit for changes to the gateway's state, per method and client.
 const (
 	cronWrites = 30
 	cronWindow = time.Minute
 )
 
-// control serves a method that changes jobs: only so often.
-func (r *Runtime) control(serve func(c call) (any, *failure)) func(c call) (any, *failure) {
+// rateLimited wraps a method that changes jobs with the rate limit.
+func (r *Runtime) rateLimited(serve func(c call) (any, *failure)) func(c call) (any, *failure) {
 	return func(c call) (any, *failure) {
 		now := r.clock()
 		recent := slices.DeleteFunc(c.conn.writes[c.method], func(at time.Time) bool { return now.Sub(at) >= cronWindow })
@@ -113,9 +113,9 @@ func (r *Runtime) handleCronStatus(c call) (any, *failure) {
 		"enabled": true, "triggersEnabled": false, "storePath": "demo", "storage": "memory", "sqlitePath": "demo",
 		"jobs": len(r.jobs), "nextWakeAtMs": nil,
 	}
-	first := orNever(0)
+	first := nextOrNever(0)
 	for _, j := range r.jobs {
-		if at := orNever(j.next); at < first {
+		if at := nextOrNever(j.next); at < first {
 			first = at
 			out["nextWakeAtMs"] = at
 		}
@@ -134,7 +134,7 @@ func (r *Runtime) handleCronList(c call) (any, *failure) {
 	if f := cronParams.read("cron.list", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := cmp.Or(within("cron.list", "limit", in.Limit, 1, 200), within("cron.list", "offset", in.Offset, 0, math.MaxInt)); f != nil {
+	if f := cmp.Or(checkRange("cron.list", "limit", in.Limit, 1, 200), checkRange("cron.list", "offset", in.Offset, 0, math.MaxInt)); f != nil {
 		return nil, f
 	}
 	enabled := cmp.Or(in.Enabled, "enabled")
@@ -151,13 +151,13 @@ func (r *Runtime) handleCronList(c call) (any, *failure) {
 		if in.SortBy == "name" {
 			return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.id, b.id))
 		}
-		return cmp.Or(cmp.Compare(orNever(a.next), orNever(b.next)), strings.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(nextOrNever(a.next), nextOrNever(b.next)), strings.Compare(a.id, b.id))
 	})
 	page := all[min(in.Offset, len(all)):]
 	page = page[:min(in.Limit, len(page))]
 	rows, previews, revisions := []object{}, object{}, ""
 	for _, j := range page {
-		rows = append(rows, with(j.read(), object{"effectiveAgentId": j.AgentID}))
+		rows = append(rows, merge(j.methodJSON(), object{"effectiveAgentId": j.AgentID}))
 		previews[j.id] = preview()
 	}
 	for _, j := range all {
@@ -176,8 +176,9 @@ func (r *Runtime) handleCronList(c call) (any, *failure) {
 	return out, nil
 }
 
-// orNever sorts what does not run behind what does.
-func orNever(next int64) int64 {
+// nextOrNever returns next, or the maximum if there is no next run, so that such jobs sort
+// last.
+func nextOrNever(next int64) int64 {
 	if next == 0 {
 		return math.MaxInt64
 	}
@@ -186,7 +187,8 @@ func orNever(next int64) int64 {
 
 func preview() object { return object{"label": "not requested", "detail": "not requested"} }
 
-// jobOf finds the job that a request is about, or says that there is none.
+// jobOf decodes a request and returns the job that it names, or a failure that begins with
+// words.
 func (r *Runtime) jobOf(c call, p params, in any, id *string, words string) (*cronJob, *failure) {
 	if f := p.read(c.method, "", c.params, in); f != nil {
 		return nil, f
@@ -209,7 +211,7 @@ func (r *Runtime) handleCronGet(c call) (any, *failure) {
 	if f != nil {
 		return nil, f
 	}
-	return j.read(), nil
+	return j.methodJSON(), nil
 }
 
 func (r *Runtime) handleCronAdd(c call) (any, *failure) {
@@ -217,7 +219,7 @@ func (r *Runtime) handleCronAdd(c call) (any, *failure) {
 	if f := cronAddParams.read("cron.add", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := r.usable(c.method, &in); f != nil {
+	if f := r.validate(c.method, &in); f != nil {
 		return nil, f
 	}
 	now := r.now()
@@ -225,25 +227,25 @@ func (r *Runtime) handleCronAdd(c call) (any, *failure) {
 		if i := slices.IndexFunc(r.jobs, func(j *cronJob) bool { return j.Key == in.Key }); i >= 0 {
 			j := r.jobs[i]
 			was := j.revision()
-			r.amend(j, in, now)
-			return object{"created": false, "updated": j.revision() != was, "job": j.read(), "deliveryPreview": preview()}, nil
+			r.redefine(j, in, now)
+			return object{"created": false, "updated": j.revision() != was, "job": j.methodJSON(), "deliveryPreview": preview()}, nil
 		}
 	}
 	j := &cronJob{spec: in, id: uuid.NewString(), createdAt: now, updatedAt: now}
 	if j.Schedule.Kind == "every" && j.Schedule.AnchorMs == 0 {
 		j.Schedule.AnchorMs = now
 	}
-	j.next = j.after(now)
+	j.next = j.nextAfter(now)
 	r.jobs = append(r.jobs, j)
-	r.tellJob(j, "added", nil)
+	r.emitJob(j, "added", nil)
 	if in.Key != "" {
-		return object{"created": true, "job": j.read(), "deliveryPreview": preview()}, nil
+		return object{"created": true, "job": j.methodJSON(), "deliveryPreview": preview()}, nil
 	}
-	return with(j.read(), object{"deliveryPreview": preview()}), nil
+	return merge(j.methodJSON(), object{"deliveryPreview": preview()}), nil
 }
 
-// amend gives a job another definition.
-func (r *Runtime) amend(j *cronJob, to spec, now int64) {
+// redefine replaces a job's definition.
+func (r *Runtime) redefine(j *cronJob, to spec, now int64) {
 	was := j.revision()
 	j.spec = to
 	if j.Schedule.Kind == "every" && j.Schedule.AnchorMs == 0 {
@@ -253,8 +255,8 @@ func (r *Runtime) amend(j *cronJob, to spec, now int64) {
 		return
 	}
 	j.updatedAt, j.activatedAt = now, now
-	j.next = j.after(now)
-	r.tellJob(j, "updated", nil)
+	j.next = j.nextAfter(now)
+	r.emitJob(j, "updated", nil)
 }
 
 func (r *Runtime) handleCronUpdate(c call) (any, *failure) {
@@ -271,7 +273,7 @@ func (r *Runtime) handleCronUpdate(c call) (any, *failure) {
 	var given struct{ Schedule, Payload, Delivery json.RawMessage }
 	if json.Unmarshal(in.Patch, &given) == nil {
 		if len(given.Schedule) > 0 {
-			to.Schedule = schedule{} // it is given whole
+			to.Schedule = schedule{} // a schedule is replaced as a whole
 		}
 		if len(given.Delivery) > 0 {
 			to.Delivery = maps.Clone(to.Delivery)
@@ -280,7 +282,7 @@ func (r *Runtime) handleCronUpdate(c call) (any, *failure) {
 	if f := cronPatch.read(c.method, "/patch", in.Patch, &to); f != nil {
 		return nil, f
 	}
-	if f := r.usable(c.method, &to); f != nil {
+	if f := r.validate(c.method, &to); f != nil {
 		return nil, f
 	}
 	if in.ExpectedConfigRevision != "" && in.ExpectedConfigRevision != j.revision() {
@@ -290,8 +292,8 @@ func (r *Runtime) handleCronUpdate(c call) (any, *failure) {
 		}
 		return nil, f
 	}
-	r.amend(j, to, r.now())
-	return j.read(), nil
+	r.redefine(j, to, r.now())
+	return j.methodJSON(), nil
 }
 
 func (r *Runtime) handleCronRemove(c call) (any, *failure) {
@@ -307,7 +309,7 @@ func (r *Runtime) handleCronRemove(c call) (any, *failure) {
 func (r *Runtime) removeJob(j *cronJob) {
 	r.jobs = slices.DeleteFunc(r.jobs, func(other *cronJob) bool { return other == j })
 	j.next = 0
-	r.tellJob(j, "removed", nil)
+	r.emitJob(j, "removed", nil)
 }
 
 func (r *Runtime) handleCronRun(c call) (any, *failure) {
@@ -318,7 +320,7 @@ func (r *Runtime) handleCronRun(c call) (any, *failure) {
 	}
 	out := object{"ok": true, "processInstanceId": c.conn.boot.id}
 	switch {
-	case j.going != nil:
+	case j.active != nil:
 		out["ran"], out["reason"] = false, "already-running"
 	case in.Mode == "due" && (j.next == 0 || j.next > r.now()), in.Mode == "if-enabled" && !j.Enabled:
 		out["ran"], out["reason"] = false, "not-due"
@@ -326,10 +328,10 @@ func (r *Runtime) handleCronRun(c call) (any, *failure) {
 		r.manual++
 		id := fmt.Sprintf("manual:%s:%d:%d", j.id, r.now(), r.manual)
 		out["enqueued"], out["runId"] = true, id
-		r.work.Go(func() { // the answer comes first
+		r.work.Go(func() { // starts after the answer has been sent
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			if j.going == nil && r.boot == c.conn.boot {
+			if j.active == nil && r.boot == c.conn.boot {
 				r.startJob(c.conn.boot, j, id)
 			}
 		})
@@ -345,14 +347,14 @@ func (r *Runtime) handleCronRuns(c call) (any, *failure) {
 	if f := cronRunsParams.read("cron.runs", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := cmp.Or(within("cron.runs", "limit", in.Limit, 1, 200), within("cron.runs", "offset", in.Offset, 0, math.MaxInt)); f != nil {
+	if f := cmp.Or(checkRange("cron.runs", "limit", in.Limit, 1, 200), checkRange("cron.runs", "offset", in.Offset, 0, math.MaxInt)); f != nil {
 		return nil, f
 	}
 	id := cmp.Or(in.ID, in.JobID)
 	if in.Scope == "job" && id == "" {
 		return nil, invalid("invalid cron.runs params: missing id")
 	}
-	all := slices.DeleteFunc(append([]object{}, r.ran...), func(e object) bool {
+	all := slices.DeleteFunc(append([]object{}, r.jobHistory...), func(e object) bool {
 		return in.Scope != "all" && id != "" && e["jobId"] != id || in.Status != "" && in.Status != "all" && e["status"] != in.Status
 	})
 	slices.Reverse(all)
@@ -365,8 +367,8 @@ func (r *Runtime) handleCronRuns(c call) (any, *failure) {
 	return out, nil
 }
 
-// usable refuses a definition that cannot be kept, and reads its schedule.
-func (r *Runtime) usable(method string, s *spec) *failure {
+// validate checks a definition and parses its schedule.
+func (r *Runtime) validate(method string, s *spec) *failure {
 	bad := func(format string, args ...any) *failure {
 		return invalid("invalid "+method+" params: "+format, args...)
 	}
@@ -404,13 +406,13 @@ func (s *schedule) parse(bad func(string, ...any) *failure) *failure {
 			return bad("at /schedule/at: must be an ISO 8601 timestamp")
 		}
 	default:
-		return bad("at /schedule: the demo runtime knows the kinds cron, every and at")
+		return bad("at /schedule: the demo runtime supports the kinds cron, every and at")
 	}
 	return nil
 }
 
-// after is when a job runs next after now, in milliseconds; 0 is never.
-func (j *cronJob) after(now int64) int64 {
+// nextAfter returns the first run after now, in Unix milliseconds; 0 means never.
+func (j *cronJob) nextAfter(now int64) int64 {
 	s := j.Schedule
 	switch {
 	case !j.Enabled:

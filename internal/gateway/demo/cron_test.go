@@ -26,7 +26,7 @@ func admin(t *testing.T, r *Runtime) *client {
 	return c
 }
 
-// job is the params of cron.add.
+// job returns the params of cron.add.
 func job(change func(object)) object {
 	p := object{
 		"name": "standup-daily", "description": "created by ops", "agentId": "cto",
@@ -41,9 +41,10 @@ func job(change func(object)) object {
 	return p
 }
 
-// Every method of timed jobs must answer in the recorded shape, and tell of what
-// it did as the gateway does, or what works here fails there.
+// Every job method must answer and emit events in the recorded shape. Otherwise a client
+// that works here could fail at a real gateway.
 func TestCronMethods(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := admin(t, r)
 	shape := func(method, name string, params object, except ...string) object {
@@ -57,7 +58,7 @@ func TestCronMethods(t *testing.T) {
 		delete(p, "description")
 	}))
 	id := must[string](t, made, "payload", "id")
-	shape("cron.list", "cron.list", object{}, "/payload/deliveryPreviews") // by the ids of the jobs
+	shape("cron.list", "cron.list", object{}, "/payload/deliveryPreviews") // keyed by job id
 	shape("cron.get", "cron.get", object{"id": must[string](t, c.ok("cron.add", job(nil)), "id")})
 	shape("cron.status", "cron.status", object{})
 	shape("cron.runs", "cron.runs all", object{"scope": "all", "limit": 5})
@@ -70,7 +71,7 @@ func TestCronMethods(t *testing.T) {
 	shape("cron.update", "cron.update", object{"id": id, "patch": object{"schedule": object{"kind": "cron", "expr": "0 9 * * *", "tz": "UTC"}}})
 	shape("cron.remove", "cron.remove", object{"id": id})
 	for event, except := range map[string][]string{
-		// The recorded job had been changed, so that its state says when.
+		// The recorded job had been changed, so its state says when.
 		"cron.added":                    {"/payload/job/description", "/payload/job/schedule"},
 		"cron.started":                  {"/payload/job/description", "/payload/job/schedule", "/payload/job/state"},
 		"cron.finished":                 {"/payload/job/description", "/payload/job/schedule", "/payload/job/state", "/payload/nextRunAtMs"}, // it was disabled
@@ -90,8 +91,9 @@ func TestCronMethods(t *testing.T) {
 	}
 }
 
-// What the gateway refuses must be refused here, in the same words.
+// Requests that the gateway refuses must be refused here with the same error.
 func TestCronRefusals(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := admin(t, r)
 	for _, test := range []struct {
@@ -132,8 +134,9 @@ func TestCronRefusals(t *testing.T) {
 	plain.ok("cron.list", object{})
 }
 
-// A client that changes jobs without end is stopped for a while, and says so.
+// A client that exceeds the rate limit for changes is refused for a while.
 func TestCronRateLimit(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	var ahead atomic.Int64
 	r := open(t, Options{Now: func() time.Time { return now.Add(time.Duration(ahead.Load())) }})
@@ -146,15 +149,16 @@ func TestCronRateLimit(t *testing.T) {
 		dig[string](e, "details", "limit") != "30 per 60s" {
 		t.Errorf("refused with %v", e)
 	}
-	c.ok("cron.add", job(nil)) // each method has its own
+	c.ok("cron.add", job(nil)) // each method has its own limit
 	ahead.Add(int64(time.Minute))
 	if got := dig[string](c.call("cron.remove", object{"id": "x"}), "error", "details", "code"); got != "CRON_JOB_NOT_FOUND" {
 		t.Errorf("after a minute: %q", got)
 	}
 }
 
-// More jobs than fit on a page are all read, each once, by their names.
+// All jobs are read exactly once if they span several pages, sorted by name.
 func TestCronManyJobs(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{Writes: 1000})
 	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
 	const many = 450
@@ -178,8 +182,9 @@ func TestCronManyJobs(t *testing.T) {
 	}
 }
 
-// A job runs at its time, once, and a disabled one never; a restart keeps it.
+// A job runs once at its time, a disabled one never, and a restart keeps both.
 func TestCronRuns(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 8, 29, 0, 0, time.UTC) // 09:29 in Berlin
 	var ahead atomic.Int64
 	r := open(t, Options{Now: func() time.Time { return now.Add(time.Duration(ahead.Load())) }})
@@ -193,7 +198,7 @@ func TestCronRuns(t *testing.T) {
 		t.Fatalf("made %+v, %v", made, err)
 	}
 	if again, err := c.AddJob(t.Context(), n); err != nil || again.ID != made.ID {
-		t.Errorf("the same key made %+v, %v", again, err)
+		t.Errorf("the same key created %+v, %v", again, err)
 	}
 	off := n
 	off.Key, off.Name, off.Enabled = "", "off", false
@@ -221,8 +226,9 @@ func TestCronRuns(t *testing.T) {
 	}
 }
 
-// A restart takes a job's run away: the job says so and runs again later.
+// A restart interrupts a job's run. The job reports it and runs again later.
 func TestCronInterrupted(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
 	r.Silence("cto", true)
@@ -237,26 +243,26 @@ func TestCronInterrupted(t *testing.T) {
 	}
 	eventually(t, "the run to begin", func() bool { return r.Asked("cto") == 1 })
 	if _, why, err := c.RunJob(t.Context(), j.ID); err != nil || why != "already-running" {
-		t.Errorf("run beside it: %q, %v", why, err)
+		t.Errorf("second run: %q, %v", why, err)
 	}
 	r.Restart(0)
 	in(t, c, gateway.Connected)
-	eventually(t, "the job to say so", func() bool {
+	eventually(t, "the job to report it", func() bool {
 		j, err := c.Job(t.Context(), j.ID)
 		return err == nil && j.State.LastStatus == "error" && strings.Contains(j.State.LastError, "interrupted") && j.State.RunningAt == nil
 	})
 }
 
-// desk is a service that the COO calls, and who called it.
-type desk struct {
+// fakeWardroom is a fake Wardroom server that records the calls of the COO.
+type fakeWardroom struct {
 	*httptest.Server
 	mu    sync.Mutex
 	calls []string
 }
 
-func newDesk(t *testing.T, run int, answer string) *desk {
+func newFakeWardroom(t *testing.T, run int, answer string) *fakeWardroom {
 	t.Helper()
-	d := &desk{}
+	d := &fakeWardroom{}
 	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -275,21 +281,22 @@ func newDesk(t *testing.T, run int, answer string) *desk {
 	return d
 }
 
-// The demo's COO does what a job's message says, with the credential from its
-// environment, and says honestly how it went.
-func TestErrand(t *testing.T) {
+// The COO does what a job's message says, with the key from its environment, and reports
+// the result.
+func TestStandupCall(t *testing.T) {
+	t.Parallel()
 	const message = "Open it with POST /api/v1/standups at %s, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY."
-	going := newDesk(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
-	done := newDesk(t, http.StatusConflict, `{"code":"already_completed","status":409,"detail":"It is."}`)
-	refused := newDesk(t, http.StatusForbidden, `{"code":"forbidden","status":403,"detail":"You may not."}`)
+	going := newFakeWardroom(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
+	done := newFakeWardroom(t, http.StatusConflict, `{"code":"already_completed","status":409,"detail":"It is."}`)
+	refused := newFakeWardroom(t, http.StatusForbidden, `{"code":"forbidden","status":403,"detail":"You may not."}`)
 	for name, test := range map[string]struct{ address, env, want string }{
-		"opens and runs it":          {going.URL, "wrk_x", "The standup of 2026-11-20 is running."},
-		"somebody was faster":        {done.URL, "wrk_x", "The standup of 2026-11-20 needs nothing of me: already_completed."},
-		"a refusal is told":          {refused.URL, "wrk_x", "I opened the standup of 2026-11-20 and could not run it: it answered 403 forbidden: You may not."},
-		"nobody is there":            {"http://127.0.0.1:9", "wrk_x", "I could not open the standup: the service cannot be reached."},
-		"another machine":            {"http://192.0.2.1", "wrk_x", "I could not hold the standup: " + errFarService.Error() + "."},
-		"no variable is set":         {going.URL, "", "I could not hold the standup: the variable WARDROOM_API_KEY is empty in my environment."},
-		"without an address nothing": {"home", "wrk_x", "I could not hold the standup: " + errNoService.Error() + "."},
+		"opens and runs it":  {going.URL, "wrk_x", "The 2026-11-20 standup is running."},
+		"already completed":  {done.URL, "wrk_x", "Nothing left to do for the 2026-11-20 standup: already_completed."},
+		"refused":            {refused.URL, "wrk_x", "I opened the 2026-11-20 standup but couldn't run it: Wardroom answered 403 forbidden: You may not."},
+		"unreachable":        {"http://127.0.0.1:9", "wrk_x", "I couldn't open the standup: Wardroom could not be reached."},
+		"remote address":     {"http://192.0.2.1", "wrk_x", "I couldn't run the standup: " + errRemoteURL.Error() + "."},
+		"no variable is set": {going.URL, "", "I couldn't run the standup: the environment variable WARDROOM_API_KEY is not set."},
+		"no address":         {"home", "wrk_x", "I couldn't run the standup: " + errNoURL.Error() + "."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{Env: func(name string) string {
@@ -311,13 +318,14 @@ func TestErrand(t *testing.T) {
 	}
 }
 
-// Of whichever team the message speaks, its standup is opened and no other's.
-func TestErrandOfTeam(t *testing.T) {
-	d := newDesk(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
+// The COO opens the standup of the team in the message.
+func TestStandupCallOfTeam(t *testing.T) {
+	t.Parallel()
+	d := newFakeWardroom(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
 	c := join(t, open(t, Options{Env: func(string) string { return "wrk_x" }}))
 	message := `Hold it at ` + d.URL + `: POST /api/v1/standups with {"team":"design-2"}, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY.`
 	c.ok("agent", question("coo", "run-1", message))
-	if got := must[string](t, c.wait("run-1"), "terminalReply", "text"); got != "The standup of 2026-11-20 is running." {
+	if got := must[string](t, c.wait("run-1"), "terminalReply", "text"); got != "The 2026-11-20 standup is running." {
 		t.Error(got)
 	}
 	want := []string{`POST /api/v1/standups Bearer wrk_x application/json {"team":"design-2"}`, "POST /api/v1/standups/s1/run Bearer wrk_x"}
@@ -326,8 +334,9 @@ func TestErrandOfTeam(t *testing.T) {
 	}
 }
 
-// Who cannot see a job that was not run cannot test that somebody is told.
+// Stopped jobs must be observable, because tests of missed jobs depend on them.
 func TestStopJobs(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := admin(t, r)
 	r.StopJobs(true)
@@ -335,7 +344,7 @@ func TestStopJobs(t *testing.T) {
 	next := func() float64 { return dig[float64](c.ok("cron.get", object{"id": id}), "state", "nextRunAtMs") }
 	for first, end := next(), time.Now().Add(20*time.Second); next() == first; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("its time does not pass")
+			t.Fatal("nextRunAtMs does not change")
 		}
 	}
 	if runs := must[[]any](t, c.ok("cron.runs", object{"id": id}), "entries"); len(runs) > 0 {

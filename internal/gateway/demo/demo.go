@@ -1,15 +1,14 @@
-// Package demo is a small agent runtime of our own: four agents who know the
-// board, think for a moment, answer like colleagues, and spend imaginary
-// tokens at real prices. `wardroom demo` runs it, so that the first five
-// minutes need nothing else; the tests run it too, and break it on purpose.
+// Package demo is a small simulated agent runtime: four agents read the task board, pause
+// to think, answer like colleagues, and spend imaginary tokens at real prices. `wardroom
+// demo` runs it so that a first look at Wardroom needs nothing else. The tests run it too,
+// and inject faults into it.
 //
-// It speaks the protocol of the real gateway (OpenClaw 2026.9.6) on a real
-// loopback socket: the same frames, the same order of events, the same errors
-// and close codes, for the methods it serves. Its frames are held against
-// recorded ones in testdata. Its timed jobs run at their times. Nothing in it
-// leaves the machine, and no model is ever called: the one thing that an agent
-// does beside talking is to open and run the standup when a message says so,
-// over HTTP, at an address of this machine.
+// It speaks the protocol of the real gateway (OpenClaw 2026.9.6) over a loopback socket.
+// For the methods it serves, the frames, the order of events, the errors and the close
+// codes are the same; tests compare its frames with recordings in testdata. Timed jobs run
+// on schedule. No model is ever called and nothing leaves the machine: besides answering,
+// an agent can only open and run a standup over HTTP, at a loopback address that a message
+// names.
 package demo
 
 import (
@@ -22,67 +21,67 @@ import (
 	"time"
 )
 
-// Version is the version of the real gateway whose protocol is spoken.
+// Version is the OpenClaw version whose protocol the demo runtime speaks.
 const Version = "2026.9.6"
 
-// buildID tells anyone who looks that this is not the real gateway.
+// buildID distinguishes the demo runtime from a real gateway.
 const buildID = Version + "-wardroom-demo"
 
-// protocol is the version of the wire protocol in the handshake.
+// protocol is the protocol version in the handshake.
 const protocol = 4
 
-// Agent is one of the runtime's workers.
+// Agent is an agent of the runtime.
 type Agent struct {
-	ID    string // "coo"; part of every session key
-	Name  string // "COO", as shown in lists
-	Title string // "Operations"; how the agent introduces itself
+	ID    string // such as "coo"; part of every session key
+	Name  string // display name, such as "COO"
+	Title string // role, such as "Operations"; the agent introduces itself with it
 	Emoji string
-	Model string // "provider/model"; its price is known for the two models of the demo, any other is priced like the larger
+	Model string // "provider/model"; models other than the demo's two cost as much as the larger one
 }
 
-// Task is what an agent sees of one task on the board.
+// Task is a task on the board, as an agent sees it.
 type Task struct {
-	Key         string // "TASK-12"
+	Key         string // such as "TASK-12"
 	Title       string
 	Status      string // backlog, todo, in_progress, review or done
 	Priority    string // low, medium, high or urgent
-	Blocked     string // the reason; empty when nothing is in the way
+	Blocked     string // why the task is blocked; empty if it isn't
 	BlockedDays int    // how long it has been blocked, in whole days
 	UpdatedAt   time.Time
 	DoneAt      *time.Time
 }
 
-// Options say how a runtime starts. Only Token is required.
+// Options configure a runtime. Only Token is required.
 type Options struct {
-	Addr   string  // where to listen; default 127.0.0.1 and any free port
-	Token  string  // what a client must present
-	TLS    bool    // serve with a certificate of our own making, which names nobody; see Fingerprint
-	Agents []Agent // default: DefaultAgents; the first is the default agent
-	// Board is what the agents talk about; nil is an empty board. It is called
-	// while a run is going, never with a lock held.
+	Addr   string  // address to listen on; defaults to a free port on 127.0.0.1
+	Token  string  // shared token that clients must present
+	TLS    bool    // serve with a self-signed certificate that names no host; see Fingerprint
+	Agents []Agent // defaults to DefaultAgents; the first is the default agent
+	// Board returns the tasks that an agent talks about. It is called during a run, without
+	// a lock held. Nil means an empty board.
 	Board func(ctx context.Context, agentID string) ([]Task, error)
-	// Stood is when an agent last answered in a standup other than the one that is
-	// held in sessions of this name, such as standup:2026-11-20; the zero time when
-	// it never has. It is called as Board is; nil knows of none.
-	Stood func(ctx context.Context, agentID, name string) (time.Time, error)
-	// Env is the environment that the agents' tools run in: the value of a
-	// variable, empty when it is not set. What an agent is told to send a
-	// credential for, it finds there, and never in a message. It is called
-	// while a run is going, never with a lock held; nil is an empty environment.
+	// LastStandup returns when an agent last answered in a standup whose sessions have a
+	// different name, such as standup:2026-11-20; the zero time if it never did. It is
+	// called like Board. Nil means never.
+	LastStandup func(ctx context.Context, agentID, name string) (time.Time, error)
+	// Env returns the value of an environment variable in the agents' tools, or an empty
+	// string if it is not set. Agents read credentials from it, because messages name only
+	// the variable. It is called during a run, without a lock held. Nil means an empty
+	// environment.
 	Env func(name string) string
-	// Writes is how often in a minute a client may call each method that changes
-	// jobs; 0 is 30, as on the real gateway.
+	// Writes is how many calls per minute a client may make to each method that changes
+	// jobs. Zero means 30, as on the real gateway.
 	Writes int
 	Pace   time.Duration    // how long an agent thinks before it answers
-	Log    *slog.Logger     // default: silent. Never told of a message's text
-	Now    func() time.Time // the clock of time stamps and of the five minutes of idempotency; timers use the real one
+	Log    *slog.Logger     // defaults to a silent logger; message text is never logged
+	Now    func() time.Time // clock for timestamps and for expiring idempotency keys; timers use the real clock
 }
 
-// ErrNoToken is returned by Start without a token: a runtime that lets anyone
-// in would hide the mistakes of a client.
+// ErrNoToken is returned by Start if no token is set. A runtime that accepted every client
+// would hide client bugs.
 var ErrNoToken = errors.New("demo: a token is required")
 
-// DefaultAgents returns the four agents of the default team.
+// DefaultAgents returns the four agents of the demo team.
 func DefaultAgents() []Agent {
 	return []Agent{
 		{ID: "coo", Name: "COO", Title: "Operations", Emoji: "🧭", Model: "demo/demo-1"},
@@ -92,7 +91,7 @@ func DefaultAgents() []Agent {
 	}
 }
 
-// withDefaults fills what the caller left out and refuses what cannot work.
+// withDefaults fills in missing options and rejects invalid ones.
 func (o Options) withDefaults() (Options, error) {
 	if o.Token == "" {
 		return o, ErrNoToken
@@ -123,8 +122,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Board == nil {
 		o.Board = func(context.Context, string) ([]Task, error) { return nil, nil }
 	}
-	if o.Stood == nil {
-		o.Stood = func(context.Context, string, string) (time.Time, error) { return time.Time{}, nil }
+	if o.LastStandup == nil {
+		o.LastStandup = func(context.Context, string, string) (time.Time, error) { return time.Time{}, nil }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -135,19 +134,19 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// timing is how long things take on the real gateway. Tests shorten it.
+// timing holds the real gateway's intervals and timeouts. Tests shorten them.
 type timing struct {
-	handshake time.Duration // from the upgrade to a complete connect
-	ping      time.Duration // between pings
-	pong      time.Duration // how long a peer may take to answer one before it is dropped
-	tick      time.Duration // between tick events
-	health    time.Duration // between health events
-	second    time.Duration // what one second of a run's `timeout` lasts
-	linger    time.Duration // how long a peer may take to answer a close
-	cron      time.Duration // between looks at the timed jobs
+	handshake time.Duration // from the upgrade to a completed connect
+	ping      time.Duration
+	pong      time.Duration // how long a peer may take to answer a ping before it is disconnected
+	tick      time.Duration
+	health    time.Duration
+	second    time.Duration // length of one second of a run's `timeout`
+	linger    time.Duration // how long a peer may take to answer a close frame
+	cron      time.Duration // between checks for due jobs
 }
 
-var recorded = timing{
+var realTiming = timing{
 	handshake: 15 * time.Second,
 	ping:      25 * time.Second,
 	pong:      25 * time.Second,

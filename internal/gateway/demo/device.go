@@ -16,14 +16,14 @@ const signatureWindow = 120 * time.Second
 
 var deviceParams = params{required: words("id publicKey signature signedAt nonce")}
 
-// device is how a client proves which machine it is on.
+// device is a client's proof of its device identity.
 type device struct {
 	ID, PublicKey, Signature, Nonce string
-	SignedAt                        int64 // milliseconds since 1970
+	SignedAt                        int64 // Unix milliseconds
 }
 
-// readDevice reads the member of a connect request and checks it against the
-// challenge. It returns nil for a client that has none. The lock is held.
+// readDevice verifies the device of a connect request against the challenge. It returns nil
+// for a client without a device. The caller must hold r.mu.
 func (r *Runtime) readDevice(c *connection, in connectRequest, client clientInfo, auth credentials) (*device, *failure) {
 	if len(in.Device) == 0 || string(in.Device) == "null" {
 		return nil, nil
@@ -34,44 +34,44 @@ func (r *Runtime) readDevice(c *connection, in connectRequest, client clientInfo
 	}
 	key, err := base64.RawURLEncoding.DecodeString(d.PublicKey)
 	if err != nil || len(key) != ed25519.PublicKeySize {
-		return nil, untrusted("device public key invalid", "DEVICE_AUTH_PUBLIC_KEY_INVALID", "device-public-key")
+		return nil, deviceRefused("device public key invalid", "DEVICE_AUTH_PUBLIC_KEY_INVALID", "device-public-key")
 	}
 	hash := sha256.Sum256(key)
 	age := r.clock().Sub(time.UnixMilli(d.SignedAt))
 	switch {
 	case d.ID != hex.EncodeToString(hash[:]):
-		return nil, untrusted("device identity mismatch", "DEVICE_AUTH_DEVICE_ID_MISMATCH", "device-id-mismatch")
+		return nil, deviceRefused("device identity mismatch", "DEVICE_AUTH_DEVICE_ID_MISMATCH", "device-id-mismatch")
 	case age.Abs() > signatureWindow:
-		return nil, untrusted("device signature expired", "DEVICE_AUTH_SIGNATURE_EXPIRED", "device-signature-stale")
+		return nil, deviceRefused("device signature expired", "DEVICE_AUTH_SIGNATURE_EXPIRED", "device-signature-stale")
 	case d.Nonce != c.nonce:
-		return nil, untrusted("device nonce mismatch", "DEVICE_AUTH_NONCE_MISMATCH", "device-nonce-mismatch")
+		return nil, deviceRefused("device nonce mismatch", "DEVICE_AUTH_NONCE_MISMATCH", "device-nonce-mismatch")
 	}
 	signature, err := base64.RawURLEncoding.DecodeString(d.Signature)
 	if err != nil {
 		signature = nil
 	}
-	for _, payload := range d.payloads(in, client, auth) {
+	for _, payload := range d.signedPayloads(in, client, auth) {
 		if ed25519.Verify(key, []byte(payload), signature) {
 			return &d, nil
 		}
 	}
-	return nil, untrusted("device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature")
+	return nil, deviceRefused("device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature")
 }
 
-// payloads are what may have been signed: the third version, or the second.
-func (d device) payloads(in connectRequest, client clientInfo, auth credentials) []string {
+// signedPayloads returns the texts that the device may have signed: version 3 or version 2.
+func (d device) signedPayloads(in connectRequest, client clientInfo, auth credentials) []string {
 	fields := func(version string, more ...string) string {
 		return strings.Join(append([]string{
 			version, d.ID, client.ID, client.Mode, in.Role, strings.Join(in.Scopes, ","),
-			strconv.FormatInt(d.SignedAt, 10), auth.signed(), d.Nonce,
+			strconv.FormatInt(d.SignedAt, 10), auth.signedToken(), d.Nonce,
 		}, more...), "|")
 	}
-	return []string{fields("v3", tidy(client.Platform), tidy(client.DeviceFamily)), fields("v2")}
+	return []string{fields("v3", normalizePlatform(client.Platform), normalizePlatform(client.DeviceFamily)), fields("v2")}
 }
 
-// tidy is how a platform's name is signed: trimmed, and in lower case as far as
-// it is ASCII.
-func tidy(s string) string {
+// normalizePlatform returns a platform name as it is signed: trimmed, with ASCII letters in
+// lowercase.
+func normalizePlatform(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'A' && c <= 'Z' {
 			return c + 'a' - 'A'
@@ -80,8 +80,8 @@ func tidy(s string) string {
 	}, strings.TrimSpace(s))
 }
 
-// untrusted is a refusal of a device.
-func untrusted(message, code, reason string) *failure {
+// deviceRefused returns the refusal of a device.
+func deviceRefused(message, code, reason string) *failure {
 	f := invalid("%s", message)
 	f.Details = object{"code": code, "reason": reason}
 	return f
@@ -100,8 +100,9 @@ func readCredentials(raw json.RawMessage) (credentials, *failure) {
 	return auth, authParams.read("connect", "/auth", raw, &auth)
 }
 
-// signed is the secret that a device signs: the first there is, never the password.
-func (a credentials) signed() string {
+// signedToken returns the secret that is part of the signature: the first one present,
+// never the password.
+func (a credentials) signedToken() string {
 	for _, s := range []string{a.Token, a.DeviceToken, a.BootstrapToken} {
 		if s != "" {
 			return s

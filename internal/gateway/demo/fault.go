@@ -4,41 +4,40 @@ import (
 	"time"
 )
 
-// This file is the switches for agents and for the whole runtime; those for the
-// wire are in switches.go, access.go and door.go.
+// This file contains the faults for agents and for the whole runtime. The files fault_*.go
+// contain the others.
 
-// Question is what reached an agent, for a scripted answer.
+// Question is a message to an agent, as a scripted answer receives it.
 type Question struct {
 	AgentID    string
 	SessionKey string
 	RunID      string
 	Message    string
-	At         time.Time // when the run began
+	At         time.Time // when the run started
 }
 
-// faults are the switches that tests turn. The empty agent id stands for every
-// agent; what is set for one agent wins over it. Likewise the empty name of a
-// method or event.
+// faults are the current faults. In maps by agent, the empty id stands for all agents that
+// have no setting of their own; likewise the empty name in maps by method or event.
 type faults struct {
 	delay  map[string]time.Duration
 	silent map[string]bool
 	fail   map[string]string
 	answer map[string]func(Question) string
 
-	wire        wireFaults
-	ice         chan struct{} // closed at the thaw; nil when nothing is frozen
-	door        Door
-	bell        chan struct{}              // closed when a mute door opens; nil without one
-	withheld    []string                   // scopes
-	without     []string                   // methods
-	protocol    int                        // spoken instead of ours
-	skew        time.Duration              // of the clock
-	barred      func(scopes []string) bool // who is not let in; nil lets everybody in
-	lockedUntil time.Time
-	resume      time.Duration // after a restart, until interrupted turns go on; 0: they do not
-	refreshing  int           // calls of sessions.usage that have no numbers yet
-	watch       func(Request) bool
-	stopped     bool // the clockwork of jobs
+	frames       frameFaults
+	frozen       chan struct{} // closed when the freeze ends; nil if nothing is frozen
+	port         PortMode
+	portReleased chan struct{}              // closed when PortSilent ends; nil in other modes
+	withheld     []string                   // scopes
+	removed      []string                   // methods
+	protocol     int                        // replaces the default protocol version unless 0
+	skew         time.Duration              // clock offset
+	refused      func(scopes []string) bool // matches the scopes of refused clients; nil refuses none
+	lockedUntil  time.Time
+	resume       time.Duration // delay from a restart until interrupted turns resume; 0 means they don't
+	refreshing   int           // calls of sessions.usage left to answer without numbers
+	watch        func(Request) bool
+	jobsStopped  bool // due jobs don't run
 }
 
 func newFaults() faults {
@@ -47,11 +46,11 @@ func newFaults() faults {
 		silent: map[string]bool{},
 		fail:   map[string]string{},
 		answer: map[string]func(Question) string{},
-		wire:   newWireFaults(),
+		frames: newFrameFaults(),
 	}
 }
 
-// set stores v for an agent, or removes it when it is the zero value's.
+// set stores v for an agent, or deletes the agent's setting if off.
 func set[V any](m map[string]V, agentID string, v V, off bool) {
 	if off {
 		delete(m, agentID)
@@ -60,76 +59,73 @@ func set[V any](m map[string]V, agentID string, v V, off bool) {
 	m[agentID] = v
 }
 
-// of is what holds for an agent: its own setting, or everyone's.
-func of[V any](m map[string]V, agentID string) V {
+// setting returns an agent's own setting, or the one for all agents.
+func setting[V any](m map[string]V, agentID string) V {
 	if v, ok := m[agentID]; ok {
 		return v
 	}
 	return m[""]
 }
 
-// Delay makes an agent think for d longer than Options.Pace, from its next run
-// on. Zero heals. An empty agentID means every agent without a setting of its own.
+// Delay makes an agent think for d longer than Options.Pace, from its next run on. Zero
+// turns it off. An empty agentID means all agents without a setting of their own.
 func (r *Runtime) Delay(agentID string, d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	set(r.faults.delay, agentID, d, d == 0)
 }
 
-// Silence makes an agent's next runs begin and never end by themselves: only
-// their own timeout, an abort or a restart ends them. A run that is already
-// silent stays so when the switch is turned off.
+// Silence makes an agent's next runs start and never answer: only a timeout, an abort or a
+// restart ends them. Runs that are already silent stay so when it is turned off.
 func (r *Runtime) Silence(agentID string, on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	set(r.faults.silent, agentID, on, !on)
 }
 
-// StopJobs makes the jobs' clockwork stand still: what is due passes without a
-// run and without a word. What is run by hand runs.
+// StopJobs stops the job scheduler: due jobs are skipped without an event. Jobs can still
+// be run by hand.
 func (r *Runtime) StopJobs(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.faults.stopped = on
+	r.faults.jobsStopped = on
 }
 
-// Fail makes an agent's runs end as when the model provider refuses, with
-// reason as the error's text. An empty reason heals.
+// Fail makes an agent's runs fail as if the model provider refused, with reason as the
+// error text. An empty reason turns it off.
 func (r *Runtime) Fail(agentID, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	set(r.faults.fail, agentID, reason, reason == "")
 }
 
-// Answer gives an agent a script instead of its voice; nil takes it away. The
-// script may answer with no text at all, must return, and is called without a
-// lock held.
+// Answer makes an agent answer with a script; nil turns it off. The script may return an
+// empty answer, must return, and is called without a lock held.
 func (r *Runtime) Answer(agentID string, script func(Question) string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	set(r.faults.answer, agentID, script, script == nil)
 }
 
-// Starting makes the runtime say that it is not ready yet: /startupz and
-// /readyz answer 503, and a connect is refused as retryable.
+// Starting makes the runtime report that it is starting: /startupz and /readyz answer 503,
+// and a connect is refused as retryable.
 func (r *Runtime) Starting(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.starting = on
 }
 
-// Refreshing makes the next so many calls of sessions.usage answer as the real
-// gateway does before it has read its files: zero totals, and null for every
-// session's usage. Zero heals.
+// Refreshing makes the next calls of sessions.usage answer as the real gateway does before
+// it has read its files: zero totals, and null usage for every session. Zero turns it off.
 func (r *Runtime) Refreshing(calls int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.refreshing = max(0, calls)
 }
 
-// Drop cuts every connection without a close frame, as when the cable is
-// pulled. Runs go on, and the port still answers. It returns when the runtime
-// has forgotten the connections.
+// Drop disconnects all clients without a close frame, like an unplugged cable. Runs
+// continue, and the port still accepts connections. It returns when the connections are
+// gone.
 func (r *Runtime) Drop() {
 	for _, c := range r.connections() {
 		c.cut()
@@ -137,17 +133,15 @@ func (r *Runtime) Drop() {
 	}
 }
 
-// Restart is the gateway's own restart, taken at its worst: everyone is told,
-// closed with 1012, and the port refuses connections for `down`. Then it is
-// back under a new boot id. Transcripts are kept. Runs, the answers kept for
-// repeated idempotency keys, and whoever waited are lost: a run that had begun
-// leaves its question in the transcript without an answer; one that still
-// queued leaves nothing, and whoever waits for it is told that the gateway is
-// draining.
+// Restart simulates a gateway restart at its worst. All clients get a shutdown event and
+// are closed with 1012, and the port refuses connections for the duration of down. Then the
+// runtime returns with a new boot id. Transcripts are kept; runs, stored idempotency keys
+// and waits are lost. An active run leaves its question in the transcript without an
+// answer. A queued run leaves nothing, and its caller is told that the gateway is draining.
 //
-// Restart returns when the port is closed; when down is zero, when it is open again.
+// Restart returns when the port is closed or, if down is zero, when it is open again.
 func (r *Runtime) Restart(down time.Duration) {
-	if !r.shut(object{"reason": "gateway restarting", "restartExpectedMs": 1500}) {
+	if !r.stopBoot(object{"reason": "gateway restarting", "restartExpectedMs": 1500}) {
 		return
 	}
 	if down <= 0 {
@@ -166,29 +160,29 @@ func (r *Runtime) Restart(down time.Duration) {
 	})
 }
 
-// Asked is how many runs of an agent were really begun: what would have been
-// model calls. An empty agentID counts them all.
+// Asked returns how many runs of an agent have started, each of which would be a model
+// call. An empty agentID means all agents.
 func (r *Runtime) Asked(agentID string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if agentID != "" {
-		return r.asked[agentID]
+		return r.runsStarted[agentID]
 	}
 	sum := 0
-	for _, n := range r.asked {
+	for _, n := range r.runsStarted {
 		sum += n
 	}
 	return sum
 }
 
-// Calls is how often a method was called, refused calls and connects included.
+// Calls returns how often a method was called, including refused calls and connects.
 func (r *Runtime) Calls(method string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.calls[method]
 }
 
-// Connections is how many clients have completed the handshake and are still there.
+// Connections returns how many connected clients have completed the handshake.
 func (r *Runtime) Connections() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

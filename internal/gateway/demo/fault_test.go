@@ -23,8 +23,9 @@ func sameJSON(t *testing.T, raw json.RawMessage, v any) {
 	}
 }
 
-// A slow agent answers when it is ready, and not before.
+// A slow agent doesn't answer before its delay has passed.
 func TestDelay(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{Pace: 10 * time.Millisecond})
 	r.Delay("cto", 40*time.Millisecond)
 	c := join(t, r)
@@ -37,7 +38,7 @@ func TestDelay(t *testing.T) {
 		}
 	}
 	r.Delay("", time.Hour)
-	r.Delay("cto", time.Millisecond) // its own setting wins
+	r.Delay("cto", time.Millisecond) // the agent's own setting wins
 	c.ok("agent", question("cto", "again", "hi"))
 	c.wait("again")
 	r.Delay("", 0)
@@ -45,8 +46,9 @@ func TestDelay(t *testing.T) {
 	c.wait("healed")
 }
 
-// A silent agent ends with an abort, and only its next run is healed.
+// An abort ends a silent run, and turning Silence off affects only the next run.
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("", true)
 	c := join(t, r)
@@ -58,12 +60,13 @@ func TestSilence(t *testing.T) {
 	c.ok("chat.abort", object{"sessionKey": "agent:cto:test"})
 	c.ok("agent", question("cto", "run-2", "hi"))
 	if s := c.wait("run-2")["status"]; s != "ok" {
-		t.Errorf("healed agent: %v", s)
+		t.Errorf("after Silence was turned off: %v", s)
 	}
 }
 
-// A failure is told with its reason; one agent's does not touch the others.
+// A failed run reports its reason, and other agents are not affected.
 func TestFail(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Fail("cto", "out of credit")
 	c := join(t, r)
@@ -78,12 +81,13 @@ func TestFail(t *testing.T) {
 	r.Fail("cto", "")
 	c.ok("agent", question("cto", "run-3", "hi"))
 	if got := c.wait("run-3"); got["status"] != "ok" {
-		t.Errorf("healed, it ended as %v", got)
+		t.Errorf("after Fail was turned off, it ended as %v", got)
 	}
 }
 
-// A script sees what the agent was asked.
+// A script receives the message to the agent.
 func TestAnswer(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	asked := make(chan Question, 1)
 	r.Answer("cto", func(q Question) string { asked <- q; return "Yesterday: x\nToday: y\nBlockers: None" })
@@ -107,9 +111,10 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// A cut connection has no close frame. The run goes on, and a new connection
-// gets its answer.
+// A dropped connection ends without a close frame. Its run continues, and a new connection
+// gets the answer.
 func TestDrop(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	release := make(chan struct{})
 	r.Answer("cto", func(Question) string { <-release; return "still here" })
@@ -126,24 +131,25 @@ func TestDrop(t *testing.T) {
 	}
 	close(release)
 	if bootID(t, r) != boot {
-		t.Error("a cut cable is no restart")
+		t.Error("dropping connections changed the boot id")
 	}
 	if text := must[string](t, join(t, r).wait("run-1"), "terminalReply", "text"); text != "still here" {
 		t.Errorf("answered %q", text)
 	}
 }
 
-// bootID connects once more to see which life of the runtime this is.
+// bootID connects again and returns the current boot id.
 func bootID(t *testing.T, r *Runtime) string {
 	t.Helper()
 	c := dial(t, r, nil)
 	return must[string](t, c.ok("connect", hello(nil)), "server", "bootId")
 }
 
-// After a restart: a new boot id, no memory of runs or keys, the transcripts
-// whole. A run under way leaves its question unanswered; a queued one leaves
-// nothing, and whoever waits for it is told.
+// A restart changes the boot id, discards runs and idempotency keys, and keeps transcripts.
+// The question of an active run stays unanswered. A queued run leaves nothing, and its
+// caller is told.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	before := bootID(t, r)
 	c := join(t, r)
@@ -155,11 +161,11 @@ func TestRestart(t *testing.T) {
 	queued := c.ask("agent", question("cto", "queued", "hi"))
 	c.answer(queued, 0)
 	waiting := c.ask("agent.wait", object{"runId": "queued", "timeoutMs": patience.Milliseconds()})
-	c.ok("health", object{}) // the wait has been taken in
+	c.ok("health", object{}) // the wait has been registered
 	old := r.boot
 	r.Restart(0)
 	if old.ctx.Err() == nil {
-		t.Error("the old life still beats")
+		t.Error("a tick came from the old boot")
 	}
 	if code, reason := c.closed(); code != 1012 || reason != "service restart" {
 		t.Errorf("closed with %d %q", code, reason)
@@ -187,40 +193,40 @@ func TestRestart(t *testing.T) {
 		t.Errorf("transcript:\n%s", diff)
 	}
 	if must[bool](t, h, "sessionInfo", "hasActiveRun") || h["inFlightRun"] != nil {
-		t.Error("a dead run looks alive")
+		t.Error("an interrupted run is still listed as active")
 	}
 	for _, run := range []string{"done", "lost", "queued"} {
 		if s := c.ok("agent.wait", object{"runId": run, "timeoutMs": 1})["status"]; s != "timeout" {
-			t.Errorf("%s is still known: %v", run, s)
+			t.Errorf("run %s is still stored: %v", run, s)
 		}
 	}
 	if s := c.ok("agent", question("cto", "lost", "hi"))["status"]; s != "accepted" {
-		t.Errorf("the key is still known: %v", s)
+		t.Errorf("the idempotency key is still stored: %v", s)
 	}
 	if s := c.wait("lost")["status"]; s != "ok" {
-		t.Errorf("asked again: %v", s)
+		t.Errorf("repeated: %v", s)
 	}
 }
 
-// On a connection that is still open while the gateway goes down, everything
-// is refused, and worth repeating.
+// While the gateway shuts down, every request on an open connection is refused as
+// retryable.
 func TestDraining(t *testing.T) {
+	t.Parallel()
 	r := &Runtime{}
-	r.methods = r.table()
+	r.methods = r.methodTable()
 	c := call{conn: &connection{boot: &boot{draining: true}, scopes: []string{scopeRead}}}
 	want := &failure{
 		Code: "UNAVAILABLE", Message: "sessions.list unavailable during gateway restart", Retryable: true, RetryAfterMs: 1000,
 		Details: object{"method": "sessions.list", "reason": "gateway-restarting", "phase": "accepting"},
 	}
-	if diff := cmp.Diff(want, r.allow(c, "sessions.list")); diff != "" {
+	if diff := cmp.Diff(want, r.checkAllowed(c, "sessions.list")); diff != "" {
 		t.Errorf("(-recorded +got):\n%s", diff)
 	}
 }
 
 func last[T any](list []T) T { return list[len(list)-1] }
 
-// answered is the last response to a request among the frames so far: no new
-// ones come any more.
+// answered returns the last response to a request among the frames so far, without waiting.
 func (c *client) answered(id string) object {
 	c.t.Helper()
 	for i := len(c.seen()) - 1; i >= 0; i-- {
@@ -232,8 +238,9 @@ func (c *client) answered(id string) object {
 	return nil
 }
 
-// For as long as the restart takes, nobody can connect.
+// No client can connect during a restart.
 func TestRestartDown(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	r.Restart(time.Hour)
@@ -246,11 +253,12 @@ func TestRestartDown(t *testing.T) {
 		_ = conn.Close()
 		t.Error("the port answers during the restart")
 	}
-	r.Restart(0) // there is nothing to restart
+	r.Restart(0) // the port is already closed
 }
 
-// Then everybody can, at the same address.
+// After a restart, clients can connect at the same address.
 func TestRestartUp(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Restart(5 * time.Millisecond)
 	eventually(t, "the port answers", func() bool {
@@ -267,9 +275,10 @@ func TestRestartUp(t *testing.T) {
 	join(t, r)
 }
 
-// Close tells the clients, and nothing is left: not even while the port is
-// down, while agents think, or when it is called twice.
+// Close notifies the clients and leaves nothing behind, even while the port is down, while
+// agents think, or when called twice.
 func TestClose(t *testing.T) {
+	t.Parallel()
 	t.Run("with clients and runs", func(t *testing.T) {
 		r := open(t, Options{Pace: time.Hour})
 		c := join(t, r)
@@ -303,7 +312,7 @@ func TestClose(t *testing.T) {
 		if code, _ := c.closed(); code != 1012 {
 			t.Errorf("closed with %d", code)
 		}
-		_ = r.Close() // waits for the end that the context began
+		_ = r.Close() // waits for the shutdown that the context started
 	})
 	t.Run("with a peer that does not read", func(t *testing.T) {
 		r := open(t, Options{}, func(p *timing) { p.linger = 20 * time.Millisecond })
@@ -325,8 +334,9 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// Options that cannot work are refused at the start.
+// Invalid options are refused at the start.
 func TestOptions(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]Options{
 		"no token":       {},
 		"repeated agent": {Token: token, Agents: []Agent{{ID: "a"}, {ID: "a"}}},
@@ -341,7 +351,7 @@ func TestOptions(t *testing.T) {
 	mine := []Agent{{ID: "solo"}}
 	r := open(t, Options{Agents: mine})
 	if mine[0].Name != "" {
-		t.Error("the caller's agents were changed")
+		t.Error("Start changed the caller's agents")
 	}
 	row := must[object](t, must[[]any](t, join(t, r).ok("agents.list", object{}), "agents")[0])
 	if row["name"] != "solo" {
@@ -349,8 +359,9 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Many clients, switches and runs at once: the race detector looks on.
-func TestTurmoil(t *testing.T) {
+// Concurrent clients, faults and runs must not race.
+func TestConcurrency(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{Pace: time.Millisecond})
 	type asked struct {
 		c  *client
@@ -378,13 +389,14 @@ func TestTurmoil(t *testing.T) {
 	}
 }
 
-// A client that does not take what it is sent must not fill our memory.
+// A client that doesn't read must not fill the runtime's memory.
 func TestBacklog(t *testing.T) {
+	t.Parallel()
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
 	c := &connection{socket: ours, stop: func() {}, queue: outbox{wake: make(chan struct{}, 1)}}
 	for range maxBuffered / (10 << 20) {
-		c.post(text(make([]byte, 10<<20)))
+		c.enqueue(textPacket(make([]byte, 10<<20)))
 	}
 	if err := theirs.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
 		t.Fatal(err)
@@ -395,7 +407,7 @@ func TestBacklog(t *testing.T) {
 	if err := theirs.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
-	c.post(text([]byte("one more")))
+	c.enqueue(textPacket([]byte("one more")))
 	if _, err := theirs.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("past the limit: %v, want the end", err)
 	}

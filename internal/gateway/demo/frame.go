@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// object is a JSON object. The gateway's frames have hundreds of members that
-// come and go with the state; written as literals they read like the recordings.
+// object is a JSON object. Literals are used instead of structs because the members of the
+// gateway's frames vary with state, and literals can be compared with the recordings.
 type object = map[string]any
 
-// request is a frame from the client.
+// request is a frame from a client.
 type request struct {
 	Type   string          `json:"type"`
 	ID     string          `json:"id"`
@@ -29,25 +29,24 @@ type failure struct {
 	Retryable    bool   `json:"retryable,omitempty"`
 	RetryAfterMs int    `json:"retryAfterMs,omitempty"`
 
-	Reason string `json:"-"` // of the close, where it is not the message
+	Reason string `json:"-"` // close reason, if it differs from Message
 }
 
 func invalid(format string, args ...any) *failure {
 	return &failure{Code: "INVALID_REQUEST", Message: fmt.Sprintf(format, args...)}
 }
 
-// params says which members a method takes; all others are refused, as the
-// gateway does.
+// params lists the members that a method accepts. Like the gateway, the runtime refuses all
+// others.
 type params struct {
 	required, optional []string
 }
 
-// words splits a list of names.
+// words splits a space-separated list.
 func words(s string) []string { return strings.Fields(s) }
 
-// read decodes raw into v. name is the method, for the wording of the refusal;
-// at is the JSON pointer of the object inside the params, empty for the params
-// themselves.
+// read decodes raw into v. name is the method, for the error message. at is the JSON
+// pointer of the object in the params, empty for the params themselves.
 func (p params) read(name, at string, raw json.RawMessage, v any) *failure {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
@@ -79,15 +78,15 @@ func (p params) read(name, at string, raw json.RawMessage, v any) *failure {
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return invalid("invalid %s params: at %s/%s: must be %s", name, at, p.spell(wrong.Field), jsonType(wrong.Type.Kind().String()))
+			return invalid("invalid %s params: at %s/%s: must be %s", name, at, p.jsonName(wrong.Field), jsonType(wrong.Type.Kind().String()))
 		}
 		return invalid("invalid %s params: %smust be object", name, where)
 	}
 	return nil
 }
 
-// within refuses a number that is out of range, in the words of the gateway.
-func within(method, member string, v, least, most int) *failure {
+// checkRange refuses a number outside a range, with the gateway's error.
+func checkRange(method, member string, v, least, most int) *failure {
 	switch {
 	case v < least:
 		return invalid("invalid %s params: at /%s: must be >= %d", method, member, least)
@@ -97,8 +96,8 @@ func within(method, member string, v, least, most int) *failure {
 	return nil
 }
 
-// spell is a member's name as the client writes it, from the name of our field.
-func (p params) spell(field string) string {
+// jsonName returns the JSON name of a struct field.
+func (p params) jsonName(field string) string {
 	for _, k := range slices.Concat(p.required, p.optional) {
 		if strings.EqualFold(k, field) {
 			return k
@@ -107,7 +106,7 @@ func (p params) spell(field string) string {
 	return field
 }
 
-// jsonType is what JSON schema calls a Go kind.
+// jsonType returns the JSON Schema type of a Go kind.
 func jsonType(kind string) string {
 	switch {
 	case strings.HasPrefix(kind, "int"):
@@ -122,14 +121,14 @@ func jsonType(kind string) string {
 	return kind
 }
 
-// encode turns a frame into bytes. What we send is made of literals, numbers
-// and texts, so this cannot fail; if it ever does, the tests must see it.
+// encode returns the JSON of a frame. Frames consist of plain values, so a failure is a
+// bug, and it panics.
 func encode(frame any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(frame); err != nil {
-		panic(fmt.Sprintf("demo: a frame that is no JSON: %v", err))
+		panic(fmt.Sprintf("demo: encode frame: %v", err))
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -8,21 +8,20 @@ import (
 	"github.com/coder/websocket"
 )
 
-// The scopes that the served methods ask for. Write includes read, and admin
-// includes everything.
+// The scopes that methods require. Write includes read, and admin includes all.
 const (
 	scopeRead  = "operator.read"
 	scopeWrite = "operator.write"
 	scopeAdmin = "operator.admin"
 )
 
-// operator is the only role there is here.
+// operator is the only role that the runtime accepts.
 const operator = "operator"
 
-// methodConnect is the only method that a connection may begin with.
+// methodConnect is the method of a connection's first request.
 const methodConnect = "connect"
 
-// What the connect request may say: closed lists, as in the gateway's schema.
+// The members and values that a connect request may have, as in the gateway's schema.
 var (
 	connectParams = params{
 		required: words("minProtocol maxProtocol client"),
@@ -58,41 +57,41 @@ type clientInfo struct {
 	DeviceFamily string `json:"deviceFamily"`
 }
 
-// connect is the first request of a connection: it ends in hello-ok, or in a
-// refusal and a close.
+// connect handles the first request of a connection. It answers hello-ok, or refuses the
+// client and closes the connection.
 func (r *Runtime) connect(c *connection, req request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if req.Type != "req" || req.Method != methodConnect {
-		c.turnAway(req.ID, invalid("invalid handshake: first request must be connect"), websocket.StatusPolicyViolation)
+		c.refuseConnect(req.ID, invalid("invalid handshake: first request must be connect"), websocket.StatusPolicyViolation)
 		return
 	}
 	r.calls[methodConnect]++
 	switch {
 	case c.boot.draining:
-		return // the close is on its way
+		return // the close is already queued
 	case r.starting:
-		c.turnAway(req.ID, notYet(), websocket.StatusTryAgainLater)
+		c.refuseConnect(req.ID, notReady(), websocket.StatusTryAgainLater)
 		return
 	}
 	in, client, f, code := r.check(c, req.Params)
 	if f != nil {
-		c.turnAway(req.ID, f, code)
+		c.refuseConnect(req.ID, f, code)
 		return
 	}
 	how, f := r.authenticate(c, in, client)
 	if f != nil {
-		c.turnAway(req.ID, f, code)
+		c.refuseConnect(req.ID, f, code)
 		return
 	}
-	if r.faults.barred != nil && r.faults.barred(in.Scopes) {
-		c.turnAway(req.ID, notYet(), websocket.StatusTryAgainLater)
+	if r.faults.refused != nil && r.faults.refused(in.Scopes) {
+		c.refuseConnect(req.ID, notReady(), websocket.StatusTryAgainLater)
 		return
 	}
-	c.ready, c.clientID, c.shared = true, client.ID, how.method == byToken
+	c.ready, c.clientID, c.shared = true, client.ID, how.method == authToken
 	c.scopes = []string{}
-	// Without a device only these two are trusted with scopes, because the
-	// socket is a loopback one. All others get in and may do nothing.
+	// On a loopback socket the gateway grants scopes to two kinds of clients without a
+	// device. Other clients connect without scopes.
 	if client.trusted() || how.device != nil {
 		c.scopes = slices.DeleteFunc(append(c.scopes, in.Scopes...), func(s string) bool {
 			return slices.Contains(r.faults.withheld, s)
@@ -102,16 +101,17 @@ func (r *Runtime) connect(c *connection, req request) {
 	r.options.Log.Debug("demo runtime: client connected", "conn_id", c.id, "client", client.ID)
 }
 
-// notYet is the refusal of a gateway that is starting.
-func notYet() *failure {
+// notReady returns the refusal of a starting gateway.
+func notReady() *failure {
 	return &failure{
 		Code: "UNAVAILABLE", Message: "gateway starting; retry shortly", Retryable: true, RetryAfterMs: 500,
 		Details: object{"reason": "startup-sidecars"},
 	}
 }
 
-// turnAway refuses a connect. The close says the same in short.
-func (c *connection) turnAway(id string, f *failure, code websocket.StatusCode) {
+// refuseConnect refuses a connect request and closes the connection with a short form of
+// the error.
+func (c *connection) refuseConnect(id string, f *failure, code websocket.StatusCode) {
 	reason := cmp.Or(f.Reason, f.Message)
 	switch code {
 	case websocket.StatusTryAgainLater:
@@ -119,15 +119,14 @@ func (c *connection) turnAway(id string, f *failure, code websocket.StatusCode) 
 	case websocket.StatusProtocolError:
 		reason = "protocol mismatch"
 	}
-	if len(reason) > 123 { // the most that a close frame carries
+	if len(reason) > 123 { // the maximum length of a close reason
 		reason = reason[:123]
 	}
 	call{conn: c, id: id, method: methodConnect}.refuse(f)
 	c.close(code, reason)
 }
 
-// check looks at a connect request in the gateway's order: form, protocol,
-// role, origin.
+// check validates a connect request in the gateway's order: form, protocol, role, origin.
 func (r *Runtime) check(c *connection, raw json.RawMessage) (in connectRequest, client clientInfo, f *failure, code websocket.StatusCode) {
 	code = websocket.StatusPolicyViolation
 	if f = connectParams.read("connect", "", raw, &in); f != nil {
@@ -136,14 +135,14 @@ func (r *Runtime) check(c *connection, raw json.RawMessage) (in connectRequest, 
 	if f = clientParams.read("connect", "/client", in.Client, &client); f != nil {
 		return in, client, f, code
 	}
-	if f = listed(client); f != nil {
+	if f = checkClientLists(client); f != nil {
 		return in, client, f, code
 	}
-	if in.MinProtocol > r.speaks() || in.MaxProtocol < r.speaks() {
+	if in.MinProtocol > r.protocolVersion() || in.MaxProtocol < r.protocolVersion() {
 		f = invalid("protocol mismatch")
 		f.Details = object{
 			"code": "PROTOCOL_MISMATCH", "clientMinProtocol": in.MinProtocol, "clientMaxProtocol": in.MaxProtocol,
-			"expectedProtocol": r.speaks(), "minimumProbeProtocol": 3,
+			"expectedProtocol": r.protocolVersion(), "minimumProbeProtocol": 3,
 		}
 		return in, client, f, websocket.StatusProtocolError
 	}
@@ -158,8 +157,8 @@ func (r *Runtime) check(c *connection, raw json.RawMessage) (in connectRequest, 
 	return in, client, nil, code
 }
 
-// listed refuses clients that are not on the gateway's lists.
-func listed(client clientInfo) *failure {
+// checkClientLists refuses clients that are not on the gateway's lists.
+func checkClientLists(client clientInfo) *failure {
 	const refusal = "invalid connect params: at /client/%s: must be equal to one of the allowed values"
 	if !slices.Contains(clientIDs, client.ID) {
 		return invalid(refusal, "id")
@@ -170,40 +169,39 @@ func listed(client clientInfo) *failure {
 	return nil
 }
 
-// The ways to get in, as hello-ok names them.
+// The authentication methods, as hello-ok names them.
 const (
-	byToken  = "token"
-	byDevice = "device-token"
+	authToken       = "token"
+	authDeviceToken = "device-token"
 )
 
-// entry is how a client got in.
-type entry struct {
+// authResult is how a client authenticated.
+type authResult struct {
 	method string
-	device *pairedDevice // nil for a client that is not paired
+	device *pairedDevice // nil if the client is not paired
 }
 
-// authenticate looks at the device, at the token, and at what was approved.
-// The lock is held.
-func (r *Runtime) authenticate(c *connection, in connectRequest, client clientInfo) (entry, *failure) {
+// authenticate checks the device, the token and the pairing. The caller must hold r.mu.
+func (r *Runtime) authenticate(c *connection, in connectRequest, client clientInfo) (authResult, *failure) {
 	auth, f := readCredentials(in.Auth)
 	if f != nil {
-		return entry{}, f
+		return authResult{}, f
 	}
 	if f := r.lockedOut(); f != nil {
-		return entry{}, f
+		return authResult{}, f
 	}
 	d, f := r.readDevice(c, in, client, auth)
 	if f != nil {
-		return entry{}, f
+		return authResult{}, f
 	}
 	var known *pairedDevice
-	how := entry{method: byToken}
+	how := authResult{method: authToken}
 	switch token := cmp.Or(auth.DeviceToken, auth.Token); {
 	case sameSecret(auth.Token, r.token):
 		known, f = r.admitDevice(d, in, client)
 	case auth.DeviceToken != "" || r.isDeviceToken(d, auth.Token):
-		how.method = byDevice
-		known, f = r.byDeviceToken(d, token, in)
+		how.method = authDeviceToken
+		known, f = r.admitDeviceToken(d, token, in)
 	default:
 		f = wrongToken(auth.Token, d != nil)
 	}
@@ -213,13 +211,13 @@ func (r *Runtime) authenticate(c *connection, in connectRequest, client clientIn
 	return how, f
 }
 
-// isDeviceToken says whether the token is that of the device: the gateway takes
-// it in either place.
+// isDeviceToken reports whether token is the device's token. The gateway accepts a device
+// token in the field of the shared token, too.
 func (r *Runtime) isDeviceToken(d *device, token string) bool {
 	return d != nil && r.pairings.paired[d.ID] != nil && sameSecret(r.pairings.paired[d.ID].token, token)
 }
 
-// wrongToken is the refusal of a token that is wrong or missing.
+// wrongToken returns the refusal of a wrong or missing token.
 func wrongToken(token string, device bool) *failure {
 	if token == "" && !device {
 		return identityRequired()

@@ -11,8 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A client that connects as it should must see what the real gateway shows.
+// A valid connect gets the same answer as from the real gateway.
 func TestConnect(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := dial(t, r, nil)
 	sameShape(t, "challenge", recording(t, "responses.json", "connect.challenge"), without(c.event("connect.challenge"), "seq"))
@@ -34,25 +35,26 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// The challenge comes before anything is counted; only its own frame has no number.
+// without returns a copy of o without the given members.
 func without(o object, keys ...string) object {
-	c := with(o, nil)
+	c := merge(o, nil)
 	for _, k := range keys {
 		delete(c, k)
 	}
 	return c
 }
 
-// Each refusal has its own code and its own close; a client tells them apart by these.
+// Each refusal has its own code and close, by which clients tell them apart.
 func TestConnectRefusals(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	setClient := func(k string, v any) func(object) {
 		return func(p object) { must[object](t, p, "client")[k] = v }
 	}
 	for name, c := range map[string]struct {
 		change   func(object)
-		recorded string // exactly this
-		message  string // or this text
+		recorded string // recorded error
+		message  string // or error text
 	}{
 		"wrong token":     {func(p object) { p["auth"] = object{"token": "wrong"} }, "connect: wrong token, no device", ""},
 		"no auth":         {func(p object) { delete(p, "auth") }, "connect: no auth at all, no device", ""},
@@ -91,8 +93,9 @@ func TestConnectRefusals(t *testing.T) {
 	}
 }
 
-// Only a backend client gets scopes without a device; the others get in and may do nothing.
+// Only backend clients get scopes without a device. Other clients connect without scopes.
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	for _, c := range []struct {
 		id, mode string
@@ -132,8 +135,9 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// What is not a connect ends the connection, each in its own way.
+// Any first frame other than connect ends the connection.
 func TestFirstFrame(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	for name, c := range map[string]struct {
 		kind websocket.MessageType
@@ -168,8 +172,9 @@ func TestFirstFrame(t *testing.T) {
 	})
 }
 
-// While it starts the runtime says so, and that it is worth coming back.
+// While starting, the runtime refuses clients as retryable.
 func TestStarting(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Starting(true)
 	conn := dial(t, r, nil)
@@ -191,8 +196,9 @@ func TestStarting(t *testing.T) {
 	join(t, r)
 }
 
-// Probes need no token, and everything else on HTTP is not there.
+// Probes need no token; other paths are not found.
 func TestProbes(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	for path, want := range map[string]object{
 		"/health":   {"ok": true, "status": "live"},
@@ -215,8 +221,9 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// A peer that answers pings stays.
+// A peer that answers pings stays connected.
 func TestPing(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.ping = time.Millisecond })
 	pings := make(chan struct{})
 	c := dial(t, r, &websocket.DialOptions{OnPingReceived: func(context.Context, []byte) bool {
@@ -228,9 +235,9 @@ func TestPing(t *testing.T) {
 	}})
 	c.ask("connect", hello(nil))
 	for range 5 {
-		<-pings // the next one comes only after the answer to this one
+		<-pings // the next ping follows only after the answer to this one
 	}
-	go func() { // let the others pass
+	go func() { // accept the remaining pings
 		for range pings {
 		}
 	}()
@@ -240,8 +247,9 @@ func TestPing(t *testing.T) {
 	<-c.end
 }
 
-// A peer that does not read is cut off.
+// A peer that doesn't answer pings is disconnected.
 func TestNoPong(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = 5*time.Millisecond, 20*time.Millisecond })
 	deaf, resp, err := websocket.Dial(t.Context(), r.URL(), nil)
 	if err != nil {

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// hello is the answer to a connect; auth says how the client got in. The lock is held.
+// hello returns the answer to a connect; auth says how the client authenticated. The caller
+// must hold r.mu.
 func (r *Runtime) hello(c *connection, auth object) object {
 	b := c.boot
-	// sessions.usage exists and is not advertised; the gateway hides it too.
+	// Hidden methods, such as sessions.usage, are served but not listed, as on the gateway.
 	served := slices.DeleteFunc(slices.Sorted(maps.Keys(r.methods)), func(m string) bool {
-		return r.methods[m].hidden || slices.Contains(r.faults.without, m)
+		return r.methods[m].hidden || slices.Contains(r.faults.removed, m)
 	})
 	return object{
-		"type": "hello-ok", "protocol": r.speaks(),
+		"type": "hello-ok", "protocol": r.protocolVersion(),
 		"server": object{
 			"version": Version, "buildId": buildID, "bootId": b.id,
 			"controlUiBuildSource": "bundled", "connId": c.id,
@@ -37,7 +38,7 @@ func (r *Runtime) hello(c *connection, auth object) object {
 	}
 }
 
-// snapshot is the state at the moment of the handshake.
+// snapshot returns the gateway's state at the time of the handshake.
 func (r *Runtime) snapshot(b *boot) object {
 	health := r.health()
 	return object{
@@ -55,7 +56,7 @@ func (r *Runtime) snapshot(b *boot) object {
 	}
 }
 
-// presence lists the gateway itself: backend clients are never listed.
+// presence lists only the gateway itself, because backend clients are never listed.
 func (r *Runtime) presence() []object {
 	return []object{{
 		"host": "demo", "ip": "127.0.0.1", "version": Version, "platform": "demo", "deviceFamily": "demo",
@@ -65,8 +66,7 @@ func (r *Runtime) presence() []object {
 	}}
 }
 
-// health is the snapshot of the health event, and of the method without its
-// last member. The lock is held.
+// health returns the payload of the health event. The caller must hold r.mu.
 func (r *Runtime) health() object {
 	agents := make([]object, len(r.options.Agents))
 	for i, a := range r.options.Agents {
@@ -98,7 +98,7 @@ func (r *Runtime) recent(agentID string) object {
 	return object{"path": storePath(agentID), "count": len(list), "recent": recent}
 }
 
-// status is the small overview that the status command shows. The lock is held.
+// status returns the result of the status method. The caller must hold r.mu.
 func (r *Runtime) status(b *boot) object {
 	beats, byAgent, paths := []object{}, []object{}, []string{}
 	for _, a := range r.options.Agents {
@@ -137,7 +137,7 @@ func (r *Runtime) status(b *boot) object {
 	}
 }
 
-// taskCounts counts the runs of this life, as the gateway's ledger names them.
+// taskCounts counts the runs of the boot by the states of the gateway's task ledger.
 func (b *boot) taskCounts() object {
 	byStatus := map[string]int{"queued": 0, "running": 0, "succeeded": 0, "failed": 0, "timed_out": 0, "cancelled": 0, "lost": 0}
 	active, failures := 0, 0
@@ -163,7 +163,7 @@ func workers() object {
 	return object{"maxWorkers": 1, "workers": 0, "workersCreated": 0, "activeTasks": 0, "pendingTasks": 0}
 }
 
-// eventLoop is the load of an idle process; the demo does not measure its own.
+// eventLoop returns the load of an idle process; the demo runtime doesn't measure its own.
 func eventLoop() object {
 	return object{
 		"degraded": false, "degradedSinceMs": nil, "reasons": []string{}, "intervalMs": 1000,
@@ -175,7 +175,7 @@ func eventLoop() object {
 	}
 }
 
-// storePath is where the gateway would keep an agent's sessions.
+// storePath returns the path of an agent's session store on a real gateway.
 func storePath(agentID string) string {
 	return "demo/agents/" + agentID + "/agent/openclaw-agent.sqlite"
 }

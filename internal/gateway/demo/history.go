@@ -10,14 +10,14 @@ import (
 	"unicode/utf16"
 )
 
-// What the gateway shows of a long message (OpenClaw 2026.9.6).
+// The gateway's limits for long messages (OpenClaw 2026.9.6).
 const (
-	historyChars = 8_000     // of each text, unless a client asks for more
-	historyMost  = 500_000   // that a client may ask for
-	messageChars = 1_000_000 // of one message by itself
-	messageMost  = 2_000_000
-	largestRow   = 128 << 10 // bytes; chat.history leaves out what a larger row says
-	replyChars   = 4_096     // of an answer, for whoever waits for its run
+	historyChars    = 8_000     // per text, unless a client asks for more
+	historyCharsMax = 500_000   // most that a client may ask for
+	messageChars    = 1_000_000 // for a single message
+	messageCharsMax = 2_000_000
+	maxRowBytes     = 128 << 10 // chat.history omits the content of larger rows
+	replyChars      = 4_096     // of an answer that agent.wait returns
 )
 
 var historyParams = params{
@@ -25,7 +25,7 @@ var historyParams = params{
 	optional: words("agentId cursor limit offset pendingBefore inputRunIds messageId sessionId maxChars"),
 }
 
-// handleHistory is the transcript of a session, the newest rows last.
+// handleHistory returns the transcript of a session, newest rows last.
 func (r *Runtime) handleHistory(c call) (any, *failure) {
 	in := struct {
 		SessionKey              string
@@ -34,7 +34,7 @@ func (r *Runtime) handleHistory(c call) (any, *failure) {
 	if f := historyParams.read("chat.history", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := cmp.Or(within("chat.history", "limit", in.Limit, 1, 1000), within("chat.history", "offset", in.Offset, 0, math.MaxInt), within("chat.history", "maxChars", in.MaxChars, 1, historyMost)); f != nil {
+	if f := cmp.Or(checkRange("chat.history", "limit", in.Limit, 1, 1000), checkRange("chat.history", "offset", in.Offset, 0, math.MaxInt), checkRange("chat.history", "maxChars", in.MaxChars, 1, historyCharsMax)); f != nil {
 		return nil, f
 	}
 	out := object{
@@ -50,7 +50,7 @@ func (r *Runtime) handleHistory(c call) (any, *failure) {
 	rows := []object{}
 	for i := from; i < to; i++ {
 		if !s.messages[i].hidden {
-			rows = append(rows, fitting(shortened(s.json(s.messages[i], i+1), in.MaxChars)))
+			rows = append(rows, dropOversized(truncateTexts(s.json(s.messages[i], i+1), in.MaxChars)))
 		}
 	}
 	cursor, _ := json.Marshal(object{
@@ -69,7 +69,7 @@ func (r *Runtime) handleHistory(c call) (any, *failure) {
 
 var messageParams = params{required: words("sessionKey messageId"), optional: words("agentId maxChars")}
 
-// handleMessage is one row of a transcript, however large it is.
+// handleMessage returns one row of a transcript, however large.
 func (r *Runtime) handleMessage(c call) (any, *failure) {
 	in := struct {
 		SessionKey, MessageID string
@@ -78,28 +78,29 @@ func (r *Runtime) handleMessage(c call) (any, *failure) {
 	if f := messageParams.read("chat.message.get", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := within("chat.message.get", "maxChars", in.MaxChars, 1, messageMost); f != nil {
+	if f := checkRange("chat.message.get", "maxChars", in.MaxChars, 1, messageCharsMax); f != nil {
 		return nil, f
 	}
 	if s := r.sessions[canonical(in.SessionKey)]; s != nil {
 		if i := slices.IndexFunc(s.messages, func(m message) bool { return m.id == in.MessageID && !m.hidden }); i >= 0 {
-			return object{"ok": true, "message": shortened(s.json(s.messages[i], i+1), in.MaxChars)}, nil
+			return object{"ok": true, "message": truncateTexts(s.json(s.messages[i], i+1), in.MaxChars)}, nil
 		}
 	}
 	return object{"ok": false, "unavailableReason": "not_found"}, nil
 }
 
-// shortened is a row whose texts have at most that many characters, as JavaScript counts them.
-func shortened(row object, most int) object {
+// truncateTexts limits the texts of a row to most UTF-16 code units, as JavaScript counts
+// them.
+func truncateTexts(row object, most int) object {
 	switch content := row["content"].(type) {
 	case string:
-		row["content"] = cutText(content, most, "\n...(truncated)...")
+		row["content"] = truncate(content, most, "\n...(truncated)...")
 	case []object:
 		for i, part := range content {
 			for _, name := range []string{"text", "thinking"} {
 				if text, ok := part[name].(string); ok && len(text) > most {
 					content[i] = maps.Clone(part)
-					content[i][name] = cutText(text, most, "\n...(truncated)...")
+					content[i][name] = truncate(text, most, "\n...(truncated)...")
 				}
 			}
 		}
@@ -107,7 +108,7 @@ func shortened(row object, most int) object {
 	return row
 }
 
-func cutText(text string, most int, mark string) string {
+func truncate(text string, most int, mark string) string {
 	if len(text) <= most {
 		return text
 	}
@@ -117,14 +118,14 @@ func cutText(text string, most int, mark string) string {
 	return text
 }
 
-// fitting is a row, or what stands in the place of one that is too large: of what
-// it said, and in which run, nothing is left.
-func fitting(row object) object {
+// dropOversized returns row, or a placeholder without content and run id if the row is too
+// large.
+func dropOversized(row object) object {
 	data, err := json.Marshal(row)
-	if err != nil || len(data) <= largestRow {
+	if err != nil || len(data) <= maxRowBytes {
 		return row
 	}
-	all := only[object](row["__openclaw"])
+	all := as[object](row["__openclaw"])
 	meta := object{"truncated": true, "reason": "oversized"}
 	for _, name := range []string{"id", "seq", "idempotencyKey", "transcriptPosition"} {
 		if v, ok := all[name]; ok {

@@ -18,26 +18,26 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The runtime starts goroutines for everything; none may outlive Close.
+// No goroutine may outlive Close.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const token = "demo-test-token"
 
-// patience is how long a test waits for what must happen. It is never waited
-// for when all is well.
+// patience is how long a test waits for an expected event. Passing tests never wait that
+// long.
 const patience = 20 * time.Second
 
-// shortTimeout is for requests that get no answer. Those before them have theirs
-// in this time, also on a busy machine.
+// shortTimeout is for requests that get no answer. It is long enough for the preceding
+// requests on a busy machine.
 const shortTimeout = 3 * time.Second
 
-// fast is the gateway's timing, shortened where a test would have to sit it out.
+// fast is the gateway's timing, shortened where a test would have to wait.
 var fast = timing{
 	handshake: patience, ping: patience, pong: patience, tick: patience, health: patience,
 	second: 10 * time.Millisecond, linger: time.Second, cron: 5 * time.Millisecond,
 }
 
-// open starts a runtime that ends with the test.
+// open starts a runtime that closes when the test ends.
 func open(t *testing.T, o Options, change ...func(*timing)) *Runtime {
 	t.Helper()
 	o.Token = token
@@ -57,18 +57,18 @@ func open(t *testing.T, o Options, change ...func(*timing)) *Runtime {
 	return r
 }
 
-// client is a raw client: it keeps every frame it gets.
+// client is a raw protocol client that keeps every frame.
 type client struct {
 	t   *testing.T
 	ws  *websocket.Conn
-	end chan struct{} // closed when the connection is over
-	// garbled says that the test expects what is no frame. Of the test alone.
+	end chan struct{} // closed when the connection ends
+	// the test expects invalid frames; set by the test only
 	garbled bool
 
 	mu     sync.Mutex
-	more   chan struct{} // closed and renewed with every frame
+	more   chan struct{} // closed and replaced with every frame
 	frames []object
-	raw    []packet // all of them, also those that are none
+	raw    []packet // everything received, including invalid frames
 	err    error
 	calls  int
 }
@@ -92,7 +92,7 @@ func dial(t *testing.T, r *Runtime, o *websocket.DialOptions) *client {
 		_ = ws.CloseNow()
 		<-c.end
 		if !c.garbled && len(c.raw) != len(c.frames) {
-			t.Errorf("%d frames came, and %d things that are none", len(c.frames), len(c.raw)-len(c.frames))
+			t.Errorf("%d frames arrived, and %d invalid ones", len(c.frames), len(c.raw)-len(c.frames))
 		}
 	})
 	return c
@@ -121,7 +121,7 @@ func (c *client) listen() {
 	}
 }
 
-// slim is a huge frame without its padding, which takes long to decode.
+// slim returns a huge frame without its padding, which would be slow to decode.
 func slim(data []byte) []byte {
 	const member = `"padding":"`
 	if i := bytes.Index(data, []byte(member)); len(data) > 1<<20 && i >= 0 {
@@ -131,7 +131,7 @@ func slim(data []byte) []byte {
 	return data
 }
 
-// until waits for the n-th frame (from 0) that fits.
+// until waits for the n-th matching frame, counted from 0.
 func (c *client) until(what string, n int, fits func(object) bool) object {
 	c.t.Helper()
 	late := time.After(patience)
@@ -181,19 +181,19 @@ func (c *client) ask(method string, params any) string {
 	return id
 }
 
-// answer waits for the n-th response to a request (from 0).
+// answer waits for the n-th response to a request, counted from 0.
 func (c *client) answer(id string, n int) object {
 	c.t.Helper()
 	return c.until("response "+id, n, func(f object) bool { return f["type"] == "res" && f["id"] == id })
 }
 
-// call asks and waits for the first response.
+// call sends a request and waits for the first response.
 func (c *client) call(method string, params any) object {
 	c.t.Helper()
 	return c.answer(c.ask(method, params), 0)
 }
 
-// ok is call for a request that must succeed; it returns the payload.
+// ok is call for a request that must succeed. It returns the payload.
 func (c *client) ok(method string, params any) object {
 	c.t.Helper()
 	f := c.call(method, params)
@@ -210,22 +210,22 @@ func (c *client) event(name string) object {
 	return c.until("event "+name, 0, func(f object) bool { return f["event"] == name })
 }
 
-// wire is everything that came so far, as it came.
+// wire returns everything received so far, undecoded.
 func (c *client) wire() []packet {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.raw)
 }
 
-// seen are the frames so far.
+// seen returns the frames received so far.
 func (c *client) seen() []object {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.frames)
 }
 
-// closed waits for the end of the connection and tells how it ended: with a
-// close frame, or with -1 and none.
+// closed waits for the end of the connection and returns its close code and reason, or -1
+// if there was no close frame.
 func (c *client) closed() (websocket.StatusCode, string) {
 	c.t.Helper()
 	select {
@@ -246,7 +246,7 @@ func (c *client) pong(within time.Duration) error {
 	return c.ws.Ping(ctx)
 }
 
-// hello is what a good client says first.
+// hello returns the params of a valid connect.
 func hello(change func(object)) object {
 	p := object{
 		"minProtocol": 4, "maxProtocol": 4,
@@ -260,7 +260,7 @@ func hello(change func(object)) object {
 	return p
 }
 
-// join connects a client with read and write.
+// join connects a client with the scopes read and write.
 func join(t *testing.T, r *Runtime) *client {
 	t.Helper()
 	c := dial(t, r, nil)
@@ -269,25 +269,25 @@ func join(t *testing.T, r *Runtime) *client {
 	return c
 }
 
-// question is the params of `agent`.
+// question returns the params of `agent`.
 func question(agentID, runID, text string) object {
 	return object{
 		"message": text, "agentId": agentID, "sessionKey": "agent:" + agentID + ":test", "idempotencyKey": runID, "deliver": false,
 	}
 }
 
-// wait is agent.wait with more time than a test may take.
+// wait calls agent.wait with a long timeout.
 func (c *client) wait(runID string) object {
 	c.t.Helper()
 	return c.ok("agent.wait", object{"runId": runID, "timeoutMs": patience.Milliseconds()})
 }
 
-// eventually waits for a condition that no event tells of.
+// eventually waits for a condition that no event reports.
 func eventually(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	for late := time.Now().Add(patience); !cond(); {
 		if time.Now().After(late) {
-			t.Fatalf("never came true: %s", what)
+			t.Fatalf("timed out waiting for: %s", what)
 		}
 		<-time.After(2 * time.Millisecond)
 	}
@@ -315,7 +315,7 @@ func get(t *testing.T, url string) (int, object) {
 	return resp.StatusCode, body
 }
 
-// trusting is an HTTP client that takes any certificate.
+// trusting returns an HTTP client that accepts any certificate.
 func trusting() *http.Client {
 	return &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
@@ -323,7 +323,7 @@ func trusting() *http.Client {
 	}
 }
 
-// dig finds a value in nested objects: the zero value when it is not there.
+// dig returns a value in nested objects, or the zero value if it is missing.
 func dig[T any](o any, path ...string) T {
 	for _, k := range path {
 		m, _ := o.(object)
@@ -333,7 +333,7 @@ func dig[T any](o any, path ...string) T {
 	return v
 }
 
-// must is dig for a value that has to be there.
+// must is dig for a value that must exist.
 func must[T any](t *testing.T, o any, path ...string) T {
 	t.Helper()
 	v, ok := dig[any](o, path...).(T)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// call is one request of a client.
+// call is a request from a client.
 type call struct {
 	conn   *connection
 	id     string
@@ -17,17 +17,17 @@ type call struct {
 	params json.RawMessage
 }
 
-// method is one thing a client may ask for.
+// method is a method that clients can call.
 type method struct {
-	scope  string // what the client must hold; empty: nothing
-	hidden bool   // served and not advertised
-	// serve answers with the lock held. It returns the payload; or a failure; or
-	// nothing, when it has answered or will do so later.
+	scope  string // scope that the client must hold; empty means none
+	hidden bool   // served but not listed in hello-ok
+	// serve is called with the lock held. It returns the payload or a failure, or neither
+	// if it has answered or will answer later.
 	serve func(c call) (any, *failure)
 }
 
-// table is the list of what is served. Everything else is an unknown method.
-func (r *Runtime) table() map[string]method {
+// methodTable returns the methods that the runtime serves.
+func (r *Runtime) methodTable() map[string]method {
 	return map[string]method{
 		"health":             {serve: r.handleHealth},
 		"status":             {scope: scopeRead, serve: func(c call) (any, *failure) { return r.status(c.conn.boot), nil }},
@@ -43,22 +43,22 @@ func (r *Runtime) table() map[string]method {
 		"sessions.list":      {scope: scopeRead, serve: r.handleSessions},
 		"sessions.describe":  {scope: scopeRead, serve: r.handleDescribe},
 		"sessions.subscribe": {scope: scopeRead, serve: r.handleSubscribe},
-		"sessions.get":       {scope: scopeRead, hidden: true, serve: r.handleKept},
+		"sessions.get":       {scope: scopeRead, hidden: true, serve: r.handleSessionsGet},
 		"sessions.usage":     {scope: scopeRead, hidden: true, serve: r.handleUsage},
 		"models.list":        {scope: scopeRead, serve: r.handleModels},
 		"cron.status":        {scope: scopeRead, serve: r.handleCronStatus},
 		"cron.list":          {scope: scopeRead, serve: r.handleCronList},
 		"cron.get":           {scope: scopeRead, serve: r.handleCronGet},
 		"cron.runs":          {scope: scopeRead, serve: r.handleCronRuns},
-		"cron.add":           {scope: scopeAdmin, serve: r.control(r.handleCronAdd)},
-		"cron.update":        {scope: scopeAdmin, serve: r.control(r.handleCronUpdate)},
-		"cron.remove":        {scope: scopeAdmin, serve: r.control(r.handleCronRemove)},
-		"cron.run":           {scope: scopeAdmin, serve: r.control(r.handleCronRun)},
+		"cron.add":           {scope: scopeAdmin, serve: r.rateLimited(r.handleCronAdd)},
+		"cron.update":        {scope: scopeAdmin, serve: r.rateLimited(r.handleCronUpdate)},
+		"cron.remove":        {scope: scopeAdmin, serve: r.rateLimited(r.handleCronRemove)},
+		"cron.run":           {scope: scopeAdmin, serve: r.rateLimited(r.handleCronRun)},
 		"system-presence":    {scope: scopeRead, serve: func(call) (any, *failure) { return r.presence(), nil }},
 	}
 }
 
-// serve answers one request after the handshake.
+// serve handles a request after the handshake.
 func (r *Runtime) serve(conn *connection, req request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,7 +67,7 @@ func (r *Runtime) serve(conn *connection, req request) {
 	}
 	r.calls[req.Method]++
 	c := call{conn: conn, id: req.ID, method: req.Method, params: req.Params}
-	f := r.allow(c, req.Method)
+	f := r.checkAllowed(c, req.Method)
 	var payload any
 	if f == nil {
 		payload, f = r.methods[req.Method].serve(c)
@@ -80,20 +80,20 @@ func (r *Runtime) serve(conn *connection, req request) {
 	}
 }
 
-// allow says whether a call may be served at all.
-func (r *Runtime) allow(c call, name string) *failure {
+// checkAllowed returns why a call is refused, or nil.
+func (r *Runtime) checkAllowed(c call, name string) *failure {
 	m, known := r.methods[name]
 	switch {
 	case name == methodConnect:
 		return invalid("connect is only valid as the first request")
-	case !known, slices.Contains(r.faults.without, name):
+	case !known, slices.Contains(r.faults.removed, name):
 		return invalid("unknown method: %s", name)
 	case c.conn.boot.draining:
 		return &failure{
 			Code: "UNAVAILABLE", Message: name + " unavailable during gateway restart", Retryable: true, RetryAfterMs: 1000,
 			Details: object{"method": name, "reason": "gateway-restarting", "phase": "accepting"},
 		}
-	case !c.conn.may(m.scope):
+	case !c.conn.hasScope(m.scope):
 		return missing(m.scope)
 	}
 	return nil
@@ -110,7 +110,7 @@ func (r *Runtime) handleHealth(c call) (any, *failure) {
 	if f := (params{optional: words("probe")}).read("health", "", c.params, &struct{}{}); f != nil {
 		return nil, f
 	}
-	return with(r.health(), object{"modelRuntime": object{"degraded": false, "pendingAgents": []string{}}}), nil
+	return merge(r.health(), object{"modelRuntime": object{"degraded": false, "pendingAgents": []string{}}}), nil
 }
 
 func (r *Runtime) handleAgents(c call) (any, *failure) {
@@ -172,11 +172,11 @@ func (r *Runtime) handleSessions(c call) (any, *failure) {
 	if f := sessionsParams.read("sessions.list", "", c.params, &in); f != nil {
 		return nil, f
 	}
-	if f := cmp.Or(within("sessions.list", "limit", in.Limit, 1, math.MaxInt), within("sessions.list", "offset", in.Offset, 0, math.MaxInt)); f != nil {
+	if f := cmp.Or(checkRange("sessions.list", "limit", in.Limit, 1, math.MaxInt), checkRange("sessions.list", "offset", in.Offset, 0, math.MaxInt)); f != nil {
 		return nil, f
 	}
 	all := slices.DeleteFunc(r.latest(in.AgentID), func(s *session) bool {
-		// Nothing here is archived, so who asks for that gets nothing.
+		// No session is archived, so a list of archived ones is empty.
 		other := in.Archived == true || in.Label != "" && in.Label != s.label || in.SpawnedBy != "" && in.SpawnedBy != s.parent
 		old := other || in.ActiveMinutes > 0 && r.now()-s.updatedAt > (time.Duration(in.ActiveMinutes)*time.Minute).Milliseconds()
 		return old || !strings.Contains(strings.ToLower(s.key), strings.ToLower(in.Search))
@@ -208,7 +208,7 @@ func (r *Runtime) handleSessions(c call) (any, *failure) {
 	}, nil
 }
 
-// defaults is what a session has that nobody changed.
+// defaults returns the settings of a session without overrides.
 func (r *Runtime) defaults(levels bool) object {
 	m := modelOf(r.options.Agents[0])
 	d := object{
@@ -236,7 +236,7 @@ func (r *Runtime) handleDescribe(c call) (any, *failure) {
 	}
 	row := r.row(s)
 	row["activitySummary"] = object{"state": "unavailable", "canEnsure": true}
-	// The gateway leaves these out here: who wants to know asks for the list.
+	// The gateway omits these members here; sessions.list has them.
 	delete(row, "hasActiveRun")
 	delete(row, "activeRunIds")
 	if in.IncludeLastMessage && len(s.messages) > 0 {
@@ -245,7 +245,7 @@ func (r *Runtime) handleDescribe(c call) (any, *failure) {
 	return object{"session": row}, nil
 }
 
-// sessionInfo is the row that comes with a transcript.
+// sessionInfo returns the session row that accompanies a transcript.
 func (r *Runtime) sessionInfo(s *session) object {
 	row := r.row(s)
 	row["activitySummary"] = object{"state": "unavailable", "canEnsure": true}

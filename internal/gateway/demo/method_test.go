@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A session made by a client has no creator; the recorded one was made by an agent.
+// A session created by a client has no creator; the recorded one was created by an agent.
 var recordedByAgent = []string{"/spawnDepth", "/createdActor"}
 
 func under(prefix string, paths ...string) []string {
@@ -19,9 +19,10 @@ func under(prefix string, paths ...string) []string {
 	return out
 }
 
-// Every method must answer in the recorded shape, or a client that works here
-// fails at the real gateway.
+// Every method must answer in the recorded shape. Otherwise a client that works here could
+// fail at a real gateway.
 func TestMethods(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("agent", question("cto", "run-1", "Daily standup please"))
@@ -68,8 +69,9 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// What the gateway refuses must be refused here, in the same words.
+// Requests that the gateway refuses must be refused here with the same error.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	for _, test := range []struct {
@@ -123,8 +125,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// After the handshake the gateway drops what it cannot read, and goes on.
+// After the handshake, the gateway ignores frames that it can't read.
 func TestGarbage(t *testing.T) {
+	t.Parallel()
 	c := join(t, open(t, Options{}))
 	c.send(websocket.MessageText, "not JSON")
 	c.send(websocket.MessageText, `{"type":"res","id":"r1","ok":true}`)
@@ -132,9 +135,10 @@ func TestGarbage(t *testing.T) {
 	c.ok("health", object{})
 }
 
-// A question without a session goes to the agent's main one, and without an
-// agent to the default one.
+// A request without a session uses the agent's main session, and one without an agent uses
+// the default agent.
 func TestTarget(t *testing.T) {
+	t.Parallel()
 	c := join(t, open(t, Options{}))
 	got := c.call("agent", object{"message": "hi", "agentId": "cmo", "idempotencyKey": "a"})
 	sameShape(t, "agentId only", recording(t, "responses.json", "agent agentId only"), got)
@@ -152,8 +156,9 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// Lists must page, filter and tell how many there are.
+// The session list supports paging, filters and a total count.
 func TestSessionsList(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	clock := &now
 	r := open(t, Options{Now: func() time.Time { return *clock }})
@@ -200,8 +205,9 @@ func TestSessionsList(t *testing.T) {
 	}
 }
 
-// The overview counts runs by how they ended.
+// The status counts runs by how they ended.
 func TestStatusCounts(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("agent", question("cto", "good", "hi"))
@@ -217,8 +223,9 @@ func TestStatusCounts(t *testing.T) {
 	}
 }
 
-// Beats come to everyone, without asking.
+// Ticks and health events reach all clients without a subscription.
 func TestTickAndHealth(t *testing.T) {
+	t.Parallel()
 	c := join(t, open(t, Options{}, func(p *timing) { p.tick, p.health = 5*time.Millisecond, 5*time.Millisecond }))
 	sameShape(t, "tick", recording(t, "events.json", "tick"), c.event("tick"))
 	sameShape(t, "health", recording(t, "events.json", "health"), c.event("health"))

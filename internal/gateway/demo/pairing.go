@@ -10,28 +10,28 @@ import (
 	"github.com/google/uuid"
 )
 
-// scopePairing is needed to hear of devices that want to be paired.
+// scopePairing is the scope that receives pairing events.
 const scopePairing = "operator.pairing"
 
-// PairingRequest is a device that waits for somebody's approval.
+// PairingRequest is a device waiting for approval.
 type PairingRequest struct {
-	ID        string // what Approve takes; it is in the refusal that the device got
+	ID        string // for Approve; the refused device receives it too
 	DeviceID  string
-	PublicKey string // base64 without padding
-	Name      string // as the device calls itself; may be empty
+	PublicKey string // base64url without padding
+	Name      string // display name that the device sent; may be empty
 	Scopes    []string
-	Upgrade   bool // the device is paired and wants more scopes
+	Upgrade   bool // the device is paired and asks for more scopes
 	At        time.Time
 }
 
-// pairings are the devices that the runtime knows. They survive restarts.
+// pairings are the known devices. They survive restarts.
 type pairings struct {
 	required bool
 	pending  []PairingRequest
 	paired   map[string]*pairedDevice // by device id
 }
 
-// pairedDevice is a device that was approved.
+// pairedDevice is an approved device.
 type pairedDevice struct {
 	publicKey string
 	scopes    []string
@@ -39,17 +39,16 @@ type pairedDevice struct {
 	issuedAt  int64
 }
 
-// RequirePairing makes the runtime treat everyone as the real gateway treats
-// clients from other hosts: only signed and approved devices get in. It holds
-// for those who connect from now on. Without it a service needs no device, and
-// other clients are paired silently when they show one.
+// RequirePairing makes the runtime treat new connections as the real gateway treats clients
+// from other hosts: only signed and approved devices can connect. Otherwise backend clients
+// need no device, and other clients that present one are paired automatically.
 func (r *Runtime) RequirePairing(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pairings.required = on
 }
 
-// Pending lists the devices that wait for approval, the oldest first.
+// Pending returns the devices waiting for approval, oldest first.
 func (r *Runtime) Pending() []PairingRequest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,9 +59,8 @@ func (r *Runtime) Pending() []PairingRequest {
 	return list
 }
 
-// Approve pairs the device of a request, or gives it the scopes that it asks
-// for. Either way it gets a new token with its next connect. It says whether
-// there was such a request.
+// Approve pairs the device of a request, or grants it the additional scopes. The device
+// gets a new token when it next connects. Approve reports whether the request existed.
 func (r *Runtime) Approve(requestID string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,14 +72,14 @@ func (r *Runtime) Approve(requestID string) bool {
 	q := p.pending[i]
 	p.pending = slices.Delete(p.pending, i, i+1)
 	r.pair(q.DeviceID, q.PublicKey, q.Scopes)
-	r.tell(audience{scope: scopePairing}, "device.pair.resolved", object{
+	r.broadcast(audience{scope: scopePairing}, "device.pair.resolved", object{
 		"requestId": q.ID, "deviceId": q.DeviceID, "decision": "approved", "ts": r.now(),
 	}, nil)
 	return true
 }
 
-// Remove forgets a device. Its connections are closed with 4001, its token is
-// void. It says whether the device was paired.
+// Remove unpairs a device, closes its connections with 4001 and invalidates its token. It
+// reports whether the device was paired.
 func (r *Runtime) Remove(deviceID string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,9 +95,8 @@ func (r *Runtime) Remove(deviceID string) bool {
 	return true
 }
 
-// RotateToken voids a device's token. The device gets the new one when it
-// connects with the shared token; its connections stay. It says whether the
-// device is paired.
+// RotateToken replaces a device's token. The device gets the new one when it connects with
+// the shared token; its connections stay open. It reports whether the device is paired.
 func (r *Runtime) RotateToken(deviceID string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +107,8 @@ func (r *Runtime) RotateToken(deviceID string) bool {
 	return d != nil
 }
 
-// pair approves a device for these scopes on top of those it has. The lock is held.
+// pair approves a device for the given scopes in addition to those it has. The caller must
+// hold r.mu.
 func (r *Runtime) pair(deviceID, publicKey string, scopes []string) *pairedDevice {
 	d := r.pairings.paired[deviceID]
 	if d == nil {
@@ -132,14 +130,13 @@ func newDeviceToken() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// admitDevice decides about a client that came with the shared token. It
-// returns the device when it is paired, and nil for one that needs no pairing.
-// The lock is held.
+// admitDevice checks the device of a client that used the shared token. It returns the
+// device if it is paired, or nil if the client needs no pairing. The caller must hold r.mu.
 func (r *Runtime) admitDevice(d *device, in connectRequest, client clientInfo) (*pairedDevice, *failure) {
 	switch {
 	case d == nil && r.pairings.required:
 		return nil, identityRequired()
-	case d == nil || client.service() && !r.pairings.required:
+	case d == nil || client.isBackend() && !r.pairings.required:
 		return nil, nil
 	}
 	known := r.pairings.paired[d.ID]
@@ -149,15 +146,16 @@ func (r *Runtime) admitDevice(d *device, in connectRequest, client clientInfo) (
 	case !r.pairings.required:
 		return r.pair(d.ID, d.PublicKey, in.Scopes), nil
 	}
-	return nil, r.askForPairing(d, known, in, client)
+	return nil, r.requestPairing(d, known, in, client)
 }
 
-// askForPairing puts a device on the list of those that wait, and tells it so.
-func (r *Runtime) askForPairing(d *device, known *pairedDevice, in connectRequest, client clientInfo) *failure {
+// requestPairing adds a pairing request for the device, unless the same one exists, and
+// returns the refusal.
+func (r *Runtime) requestPairing(d *device, known *pairedDevice, in connectRequest, client clientInfo) *failure {
 	p := &r.pairings
 	i := slices.IndexFunc(p.pending, func(q PairingRequest) bool { return q.DeviceID == d.ID })
 	if i >= 0 && !slices.Equal(p.pending[i].Scopes, in.Scopes) {
-		p.pending = slices.Delete(p.pending, i, i+1) // the device changed its mind
+		p.pending = slices.Delete(p.pending, i, i+1) // the device asks for other scopes now
 		i = -1
 	}
 	if i < 0 {
@@ -167,7 +165,7 @@ func (r *Runtime) askForPairing(d *device, known *pairedDevice, in connectReques
 		})
 		i = len(p.pending) - 1
 		q := p.pending[i]
-		r.tell(audience{scope: scopePairing}, "device.pair.requested", object{
+		r.broadcast(audience{scope: scopePairing}, "device.pair.requested", object{
 			"requestId": q.ID, "deviceId": d.ID, "publicKey": d.PublicKey, "displayName": client.DisplayName,
 			"platform": client.Platform, "clientId": client.ID, "clientMode": client.Mode, "role": operator,
 			"roles": []string{operator}, "scopes": q.Scopes, "silent": false, "isRepair": false, "ts": r.now(),
@@ -180,7 +178,7 @@ func (r *Runtime) askForPairing(d *device, known *pairedDevice, in connectReques
 	}}
 	if known != nil {
 		f.Message = "pairing required: device is asking for more scopes than currently approved"
-		f.Details = with(f.Details, object{
+		f.Details = merge(f.Details, object{
 			"reason": "scope-upgrade", "remediationHint": "Review the requested scopes, then approve the pending upgrade.",
 			"approvedRoles": []string{operator}, "approvedScopes": known.scopes,
 		})
@@ -189,8 +187,8 @@ func (r *Runtime) askForPairing(d *device, known *pairedDevice, in connectReques
 	return f
 }
 
-// byDeviceToken decides about a client that came with a device token. The lock is held.
-func (r *Runtime) byDeviceToken(d *device, token string, in connectRequest) (*pairedDevice, *failure) {
+// admitDeviceToken checks a client that used a device token. The caller must hold r.mu.
+func (r *Runtime) admitDeviceToken(d *device, token string, in connectRequest) (*pairedDevice, *failure) {
 	if d == nil {
 		return nil, identityRequired()
 	}
@@ -213,8 +211,8 @@ func identityRequired() *failure {
 	}
 }
 
-// covers says whether one of the scopes held includes another: admin includes
-// all operator scopes, write includes read.
+// covers reports whether the held scopes include scope: admin includes all operator scopes,
+// and write includes read.
 func covers(held []string, scope string) bool {
 	return slices.Contains(held, scope) ||
 		slices.Contains(held, scopeAdmin) && strings.HasPrefix(scope, operator+".") ||
@@ -225,7 +223,7 @@ func coversAll(held, scopes []string) bool {
 	return !slices.ContainsFunc(scopes, func(s string) bool { return !covers(held, s) })
 }
 
-// auth is the member of hello-ok that says how the client got in.
+// auth returns the member of hello-ok that says how the client authenticated.
 func (d *pairedDevice) auth(method string, scopes []string) object {
 	out := object{"method": method, "role": operator, "scopes": scopes, "recoveryScope": "demo"}
 	if d != nil {
@@ -234,8 +232,9 @@ func (d *pairedDevice) auth(method string, scopes []string) object {
 	return out
 }
 
-// service says whether the client is one that is trusted on the gateway's own host.
-func (c clientInfo) service() bool { return c.ID == "gateway-client" && c.Mode == "backend" }
+// isBackend reports whether the client is a backend service, which the gateway trusts on
+// its own host.
+func (c clientInfo) isBackend() bool { return c.ID == "gateway-client" && c.Mode == "backend" }
 
-// trusted says whether the client gets scopes without a device.
-func (c clientInfo) trusted() bool { return c.service() || c.ID == "cli" && c.Mode == "cli" }
+// trusted reports whether the client gets scopes without a device.
+func (c clientInfo) trusted() bool { return c.isBackend() || c.ID == "cli" && c.Mode == "cli" }

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// machine is a client with a key.
+// machine is a client with a device key.
 type machine struct {
 	t    *testing.T
 	r    *Runtime
@@ -40,8 +40,8 @@ func (m *machine) id() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// connect signs the challenge and connects. change may spoil the request after
-// it was signed.
+// connect signs the challenge and connects. change may modify the request after it was
+// signed.
 func (m *machine) connect(auth object, scopes []string, change func(object)) *client {
 	m.t.Helper()
 	c := dial(m.t, m.r, nil)
@@ -69,28 +69,28 @@ func (m *machine) connect(auth object, scopes []string, change func(object)) *cl
 	return c
 }
 
-// first is the answer to the connect.
+// first returns the answer to the connect.
 func (c *client) first() object { return c.named("r1")[0] }
 
-// refused holds a refusal against the recorded one.
+// refused compares a refusal with the recorded one.
 func (m *machine) refused(c *client, recorded string) object {
 	m.t.Helper()
 	want := recording(m.t, "devices.json", recorded)
 	got := must[object](m.t, c.first(), "error")
 	m.sameBut(recorded, want["error"], got, "requestId", "deviceId")
 	code, reason := c.closed()
-	wantReason, _, _ := strings.Cut(must[string](m.t, want, "close", "reason"), "requestId: ") // each has its own
+	wantReason, _, _ := strings.Cut(must[string](m.t, want, "close", "reason"), "requestId: ") // every request has its own id
 	if code != 1008 || !strings.HasPrefix(reason, wantReason) {
 		m.t.Errorf("%s: closed with %d %q, want %q", recorded, code, reason, wantReason)
 	}
 	return got
 }
 
-// sameBut compares errors, except for some of the details.
+// sameBut compares errors, ignoring some of the details.
 func (m *machine) sameBut(what string, want, got any, except ...string) {
 	m.t.Helper()
 	clean := func(v any) any {
-		o := with(only[object](v), nil)
+		o := merge(as[object](v), nil)
 		if d, ok := o["details"].(object); ok {
 			o["details"] = without(d, except...)
 		}
@@ -108,9 +108,10 @@ var (
 	shared    = object{"token": token}
 )
 
-// The whole story as it was recorded: not approved, approved, the token of its
-// own, more scopes, a rotated token, removed.
+// The recorded sequence: not approved, approved, device token, more scopes, rotated token,
+// removed.
 func TestPairing(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	guard := dial(t, r, nil)
 	guard.ok("connect", hello(func(p object) { p["scopes"] = []string{scopePairing} }))
@@ -132,7 +133,7 @@ func TestPairing(t *testing.T) {
 	}
 	sameShape(t, "requested", recording(t, "devices.json", "device.pair.requested"), guard.event("device.pair.requested"))
 	if r.Approve("nope") || !r.Approve(request) || r.Approve(request) || len(r.Pending()) != 0 {
-		t.Error("approved the wrong one, not, or twice")
+		t.Error("Approve accepted a wrong request, refused the right one, or accepted it twice")
 	}
 	sameShape(t, "resolved", recording(t, "devices.json", "device.pair.resolved"), guard.event("device.pair.resolved"))
 
@@ -158,12 +159,12 @@ func TestPairing(t *testing.T) {
 	auth = must[object](t, m.connect(shared, all, nil).first(), "payload", "auth")
 	own = must[string](t, auth, "deviceToken")
 	if !r.RotateToken(m.id()) || r.RotateToken("nope") {
-		t.Error("rotated the wrong one, or not")
+		t.Error("RotateToken accepted a wrong device or refused the right one")
 	}
 	m.refused(m.connect(object{"deviceToken": own}, readWrite, nil), "old device token after rotate")
 	last := m.connect(shared, all, nil)
 	if !r.Remove(m.id()) || r.Remove(m.id()) {
-		t.Error("removed it not, or twice")
+		t.Error("Remove refused the device or accepted it twice")
 	}
 	if code, _ := last.closed(); code != 4001 {
 		t.Errorf("removed, it was closed with %d", code)
@@ -173,12 +174,13 @@ func TestPairing(t *testing.T) {
 	m.connect(shared, readWrite, nil).ok("agents.list", object{})
 }
 
-// Without a device nobody gets in from elsewhere, and a device token is worth
-// nothing without its device.
+// With pairing required, no client can connect without a device, and a device token is
+// useless without its device.
 func TestPairingWithoutDevice(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
-	got, _ := turned(t, r, hello(nil))
+	got, _ := refusedConnect(t, r, hello(nil))
 	if code := dig[string](got, "details", "code"); code != "DEVICE_IDENTITY_REQUIRED" || got["code"] != "NOT_PAIRED" {
 		t.Errorf("refused with %v", got)
 	}
@@ -186,7 +188,7 @@ func TestPairingWithoutDevice(t *testing.T) {
 	m.connect(shared, read, nil)
 	r.Approve(r.Pending()[0].ID)
 	own := must[string](t, m.connect(shared, read, nil).first(), "payload", "auth", "deviceToken")
-	got, _ = turned(t, r, hello(func(p object) { p["auth"] = object{"deviceToken": own} }))
+	got, _ = refusedConnect(t, r, hello(func(p object) { p["auth"] = object{"deviceToken": own} }))
 	if code := dig[string](got, "details", "code"); code != "DEVICE_IDENTITY_REQUIRED" {
 		t.Errorf("refused with %v", got)
 	}
@@ -194,9 +196,10 @@ func TestPairingWithoutDevice(t *testing.T) {
 	thief.refused(thief.connect(object{"deviceToken": own}, read, nil), "connect bad deviceToken")
 }
 
-// On the gateway's own host a service's device is looked at and not kept, and
-// another client's is paired without asking.
+// On the gateway's own host, a backend client's device is verified but not stored, and
+// another client's is paired automatically.
 func TestLocalDevice(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	m := newMachine(t, r)
 	auth := must[object](t, m.connect(shared, all, nil).first(), "payload", "auth")
@@ -210,8 +213,9 @@ func TestLocalDevice(t *testing.T) {
 	}
 }
 
-// Each way to be wrong has its own code, with pairing and without.
+// Each kind of invalid device has its own code, with and without pairing.
 func TestDeviceRefusals(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	m := newMachine(t, r)
 	device := func(k string, v any) func(object) {
@@ -220,7 +224,7 @@ func TestDeviceRefusals(t *testing.T) {
 	stale := func(by time.Duration) func(object) {
 		return func(p object) {
 			d := must[object](t, p, "device")
-			d["signedAt"] = only[int64](d["signedAt"]) + by.Milliseconds()
+			d["signedAt"] = as[int64](d["signedAt"]) + by.Milliseconds()
 		}
 	}
 	for _, c := range []struct {
@@ -250,9 +254,10 @@ func TestDeviceRefusals(t *testing.T) {
 	}
 }
 
-// A client whose clock is right must be refused by a gateway whose clock is
-// wrong, unless it takes the time from the challenge.
+// If the gateway's clock is wrong, it refuses a client that signs its own time, but accepts
+// one that signs the time of the challenge.
 func TestSignatureClock(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Skew(time.Hour)
 	m := newMachine(t, r)
@@ -261,7 +266,7 @@ func TestSignatureClock(t *testing.T) {
 	c := dial(t, r, nil)
 	nonce := must[string](t, c.event("connect.challenge"), "payload", "nonce")
 	d := device{ID: m.id(), PublicKey: base64.RawURLEncoding.EncodeToString(m.public()), Nonce: nonce, SignedAt: time.Now().UnixMilli()}
-	payload := d.payloads(connectRequest{Role: operator, Scopes: read}, clientInfo{ID: "gateway-client", Mode: "backend", Platform: "linux"}, credentials{Token: token})[0]
+	payload := d.signedPayloads(connectRequest{Role: operator, Scopes: read}, clientInfo{ID: "gateway-client", Mode: "backend", Platform: "linux"}, credentials{Token: token})[0]
 	got := c.call("connect", hello(func(p object) {
 		p["scopes"] = read
 		p["device"] = object{
@@ -274,8 +279,9 @@ func TestSignatureClock(t *testing.T) {
 	}
 }
 
-// Our reading of what is signed must be that of the real gateway, to the byte.
+// The signed payload must match the real gateway's byte for byte.
 func TestSignature(t *testing.T) {
+	t.Parallel()
 	var v struct {
 		PublicKey, DeviceID string
 		Input               struct {
@@ -292,7 +298,7 @@ func TestSignature(t *testing.T) {
 	d := device{ID: v.DeviceID, PublicKey: v.PublicKey, Nonce: in.Nonce, SignedAt: in.SignedAt}
 	request := connectRequest{Role: in.Role, Scopes: in.Scopes}
 	client := clientInfo{ID: in.ClientID, Mode: in.ClientMode, Platform: in.Platform, DeviceFamily: in.DeviceFamily}
-	if diff := cmp.Diff([]string{v.V3.Payload, v.V2.Payload}, d.payloads(request, client, credentials{Token: in.Token})); diff != "" {
+	if diff := cmp.Diff([]string{v.V3.Payload, v.V2.Payload}, d.signedPayloads(request, client, credentials{Token: in.Token})); diff != "" {
 		t.Errorf("payloads (-recorded +got):\n%s", diff)
 	}
 	r := &Runtime{faults: newFaults()}

@@ -12,27 +12,26 @@ import (
 // until is the end of the past in these tests, a Friday.
 var until = time.Date(2026, 11, 20, 14, 37, 0, 0, time.UTC)
 
-// lived is a past that was interrupted for an hour by a runtime of which nothing is known.
-func lived() Past {
+// samplePast returns a past with a gap of one hour, in which another runtime ran.
+func samplePast() Past {
 	return Past{
 		Spans: []Span{{until.AddDate(0, 0, -3), until.Add(-26 * time.Hour)}, {until.Add(-25 * time.Hour), until}},
 		Work:  []Work{{AgentID: "cto", Key: "TASK-10", Title: "Search is slow"}},
 	}
 }
 
-// remembering is a runtime with a past, whose clock stands at its end.
-func remembering(t *testing.T, p Past) *Runtime {
+// seededRuntime returns a runtime with a past, with its clock at the end of it.
+func seededRuntime(t *testing.T, p Past) *Runtime {
 	t.Helper()
 	r := open(t, Options{Now: func() time.Time { return p.Spans[len(p.Spans)-1].Until }})
-	if err := r.Remember(p); err != nil {
+	if err := r.SeedPast(p); err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// told is what a runtime says in all: its sessions by id with what they cost, and
-// the messages in them.
-func told(r *Runtime) (cost map[string]int64, said []message) {
+// runCosts returns the cost of every run by session and id, and all messages.
+func runCosts(r *Runtime) (cost map[string]int64, said []message) {
 	cost = map[string]int64{}
 	for _, s := range r.sessions {
 		for _, m := range s.messages {
@@ -45,11 +44,12 @@ func told(r *Runtime) (cost map[string]int64, said []message) {
 	return cost, said
 }
 
-// A demo that remembers another past at its second start would count everything
-// twice, and one whose jobs all went well would show nothing of what a ledger is for.
+// A demo that seeded another past at its second start would count everything twice, and
+// jobs without failures would not show what the job history is for.
 func TestPast(t *testing.T) {
-	past := lived()
-	r := remembering(t, past)
+	t.Parallel()
+	past := samplePast()
+	r := seededRuntime(t, past)
 	c := connected(t, r)
 	jobs, err := c.Jobs(t.Context(), gateway.JobsWanted{})
 	if err != nil {
@@ -59,20 +59,20 @@ func TestPast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cost, said := told(r)
-	again, _ := told(remembering(t, past))
+	cost, said := runCosts(r)
+	again, _ := runCosts(seededRuntime(t, past))
 	if diff := cmp.Diff(cost, again); diff != "" {
-		t.Errorf("the second look finds something else:\n%s", diff)
+		t.Errorf("the second start has other runs:\n%s", diff)
 	}
 	last := int64(0)
 	for _, m := range said {
 		last = max(last, m.at)
 		if at := time.UnixMilli(m.at).UTC(); at.After(until) || at.Before(past.Spans[0].From) || at.After(past.Spans[0].Until) && at.Before(past.Spans[1].From) {
-			t.Errorf("%q was said at %s, in no span", m.text, at)
+			t.Errorf("%q has time %s, outside the spans", m.text, at)
 		}
 	}
 	if since := until.Sub(time.UnixMilli(last)); since > 10*time.Minute {
-		t.Errorf("the last word was said %s before the end", since)
+		t.Errorf("the last message is %s before the end", since)
 	}
 	failed, late := 0, 0
 	for i, run := range runs {
@@ -86,7 +86,7 @@ func TestPast(t *testing.T) {
 			t.Errorf("run %d ended at %s, after the one before it in the history", i, run.EndedAt)
 		}
 	}
-	if len(jobs) != len(habits()) || len(runs) < 40 || failed != 1 || late != 1 {
+	if len(jobs) != len(pastJobs()) || len(runs) < 40 || failed != 1 || late != 1 {
 		t.Errorf("%d jobs with %d runs, %d of them failed and %d late", len(jobs), len(runs), failed, late)
 	}
 	for _, j := range jobs {
@@ -96,22 +96,23 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// What the team does after a later start, and what it forgets, must change nothing
-// of what the ledgers have of it already.
+// What the team does after a later start, and what it forgets, must not change recorded
+// usage.
 func TestPastGoesOn(t *testing.T) {
-	past := lived()
-	before, _ := told(remembering(t, past))
+	t.Parallel()
+	past := samplePast()
+	before, _ := runCosts(seededRuntime(t, past))
 	past.Spans = append(past.Spans, Span{until.Add(20 * time.Minute), until.Add(30 * time.Hour)})
 	past.Since = until.AddDate(0, 0, -1).Truncate(24 * time.Hour)
-	r := remembering(t, past)
-	after, said := told(r)
+	r := seededRuntime(t, past)
+	after, said := runCosts(r)
 	kept, came, forgotten := 0, 0, 0
 	for key, cost := range before {
 		switch is, ok := after[key]; {
 		case !ok:
 			forgotten++
 		case is != cost:
-			t.Errorf("%s has cost %d and now %d", key, cost, is)
+			t.Errorf("%s cost %d and now costs %d", key, cost, is)
 		default:
 			kept++
 		}
@@ -127,55 +128,56 @@ func TestPastGoesOn(t *testing.T) {
 	for _, s := range r.sessions {
 		first, last := s.messages[0].at, s.messages[len(s.messages)-1].at
 		if first < until.UnixMilli() && last > until.UnixMilli() {
-			t.Errorf("%s goes on over a start, where a ledger has read it already", s.key)
+			t.Errorf("session %s spans a start", s.key)
 		}
 	}
 }
 
-// Who starts the demo again a moment after it has ended finds what was said a
-// moment ago, and not only what was said before the hours in which they watched.
+// A demo that is restarted shows recent work, not only work from before it was last
+// watched.
 func TestPastAfterWatching(t *testing.T) {
-	past, watched := lived(), 3*time.Hour
-	before, _ := told(remembering(t, past))
+	t.Parallel()
+	past, watched := samplePast(), 3*time.Hour
+	before, _ := runCosts(seededRuntime(t, past))
 	again := until.Add(watched)
-	for range 2 { // the second time at once: then there is nothing to add
+	for range 2 { // the second start follows at once and adds nothing
 		past.Spans = append(past.Spans, Span{again.Add(-time.Minute), again})
-		after, _ := told(remembering(t, past))
+		after, _ := runCosts(seededRuntime(t, past))
 		if n := len(after) - len(before); n != 5 {
-			t.Errorf("%d runs were made up for after the start of %s", n, again)
+			t.Errorf("%d runs were added for the start at %s", n, again)
 		}
 		again = again.Add(time.Minute)
 	}
-	r, recent := remembering(t, past), 0
+	r, recent := seededRuntime(t, past), 0
 	for _, s := range r.sessions {
 		if age := again.UnixMilli() - s.updatedAt; age < time.Hour.Milliseconds() {
 			recent++
 		}
 	}
 	if recent != 5 {
-		t.Errorf("%d sessions are of the last hour", recent)
+		t.Errorf("%d sessions are from the last hour", recent)
 	}
 }
 
-// liveCost is what the demo costs at a pace of its own for so long, in nano-dollars,
-// with a session for each place as Live has them.
+// liveCost returns the cost of background work at a given pace and duration in
+// nano-dollars, with one session per place as in StartBackgroundWork.
 func liveCost(r *Runtime, rest, lasts time.Duration) (cost int64) {
-	live := script{seed: "a seed"}
+	live := workOrder{seed: "a seed"}
 	busy, at := map[string]time.Time{}, until
 	for n := 0; at.Before(until.Add(lasts)); n++ {
-		at = at.Add(live.rest(n, rest))
+		at = at.Add(live.pause(n, rest))
 		e, ok := live.next(func(agent string) bool { return !busy[agent].After(at) })
 		if !ok {
 			continue
 		}
 		key := "agent:" + e.agent + ":live:" + e.place
-		if e.place == sub {
+		if e.place == subAgentPlace {
 			key += e.ask
 		}
 		a, _ := r.agent(e.agent)
-		s, _ := r.workplace(key, a, at.UnixMilli())
+		s, _ := r.scenarioSession(key, a, at.UnixMilli())
 		had := len(s.messages)
-		for _, m := range r.rememberRun(key, "", at, e).messages[had:] {
+		for _, m := range r.seedRun(key, "", at, e).messages[had:] {
 			if m.spent != nil {
 				cost += m.spent.cost()
 			}
@@ -185,16 +187,17 @@ func liveCost(r *Runtime, rest, lasts time.Duration) (cost int64) {
 	return cost
 }
 
-// Who looks at the spend sees one team: a day at the pace of now costs about what
-// the days before have cost, with tokens of the same kinds in the same measure.
+// Spend must look continuous: a day of background work costs about as much as a day of the
+// past, with a similar mix of tokens.
 func TestPastCostsWhatNowCosts(t *testing.T) {
-	const rest = 90 * time.Second // as `wardroom demo` has it
-	r := remembering(t, Past{
+	t.Parallel()
+	const rest = 90 * time.Second // as in `wardroom demo`
+	r := seededRuntime(t, Past{
 		Spans: []Span{{until.AddDate(0, 0, -14), until}},
 		Work:  []Work{{"cto", "TASK-10", "a"}, {"cpo", "TASK-8", "b"}, {"cmo", "TASK-9", "c"}, {"coo", "TASK-7", "d"}},
 	})
 	days, was := map[string]int64{}, spent{}
-	_, said := told(r)
+	_, said := runCosts(r)
 	for _, m := range said {
 		if m.spent != nil {
 			days[time.UnixMilli(m.at).UTC().Format(time.DateOnly)] += m.spent.cost()
@@ -203,13 +206,13 @@ func TestPastCostsWhatNowCosts(t *testing.T) {
 		}
 	}
 	working := liveCost(r, rest, 8*time.Hour)
-	tenMinutes := liveCost(remembering(t, lived()), rest, 10*time.Minute)
+	tenMinutes := liveCost(seededRuntime(t, samplePast()), rest, 10*time.Minute)
 	for day, cost := range days {
 		at, _ := time.Parse(time.DateOnly, day)
 		weekend := at.Weekday() == time.Saturday || at.Weekday() == time.Sunday
 		whole := at.After(until.AddDate(0, 0, -14)) && at.Before(until.Truncate(24*time.Hour))
 		if whole && !weekend && (cost < working/2 || cost > 2*working) || whole && cost < 2*tenMinutes {
-			t.Errorf("%s has cost $%.2f; eight hours of now cost $%.2f, and ten minutes $%.2f", day, float64(cost)/1e9, float64(working)/1e9, float64(tenMinutes)/1e9)
+			t.Errorf("%s has cost $%.2f; eight hours of background work cost $%.2f, and ten minutes $%.2f", day, float64(cost)/1e9, float64(working)/1e9, float64(tenMinutes)/1e9)
 		}
 	}
 	if was.input*20 < was.cacheWrite || was.input > was.cacheWrite || was.cacheRead < was.cacheWrite || was.output*5 < was.input {
@@ -217,14 +220,15 @@ func TestPastCostsWhatNowCosts(t *testing.T) {
 	}
 }
 
-// Who watches for a quarter of an hour must not see the same thing twice.
+// No scenario may repeat within a quarter of an hour.
 func TestScriptDoesNotRepeat(t *testing.T) {
+	t.Parallel()
 	const rest = 90 * time.Second
-	live, again := script{seed: "a"}, script{seed: "a"}
+	live, again := workOrder{seed: "a"}, workOrder{seed: "a"}
 	last, at, orders := map[string]time.Duration{}, time.Duration(0), map[string]bool{}
 	var order string
-	for n := range 10 * len(episodes()) {
-		at += live.rest(n, rest)
+	for n := range 10 * len(allScenarios()) {
+		at += live.pause(n, rest)
 		e, ok := live.next(func(string) bool { return true })
 		same, _ := again.next(func(string) bool { return true })
 		if !ok || e.ask != same.ask {
@@ -234,21 +238,22 @@ func TestScriptDoesNotRepeat(t *testing.T) {
 			t.Errorf("%q comes again after %s", e.ask, at-seen)
 		}
 		last[e.ask] = at
-		if order += e.ask; (n+1)%len(episodes()) == 0 {
+		if order += e.ask; (n+1)%len(allScenarios()) == 0 {
 			orders[order], order = true, ""
 		}
 	}
-	if len(orders) < 10 || len(last) != len(episodes()) {
-		t.Errorf("of ten rounds %d are alike, with %d episodes", 10-len(orders), len(last))
+	if len(orders) < 10 || len(last) != len(allScenarios()) {
+		t.Errorf("of ten rounds %d are alike, with %d scenarios", 10-len(orders), len(last))
 	}
-	other := script{seed: "b"}
-	if e, _ := other.next(func(string) bool { return true }); len(episodes()) < 20 {
-		t.Errorf("%q is one of only %d", e.ask, len(episodes()))
+	other := workOrder{seed: "b"}
+	if e, _ := other.next(func(string) bool { return true }); len(allScenarios()) < 20 {
+		t.Errorf("%q is one of only %d", e.ask, len(allScenarios()))
 	}
 }
 
-// What nobody sees move is not believed to be live.
-func TestLive(t *testing.T) {
+// Background work must be visible as events and sessions.
+func TestBackgroundWork(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	events, stop := c.Events(1000)
@@ -256,7 +261,7 @@ func TestLive(t *testing.T) {
 	if err := c.SubscribeSessions(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.Live(time.Millisecond, "a seed")
+	r.StartBackgroundWork(time.Millisecond, "a seed")
 	begun, calls := map[string]bool{}, 0
 	for late := time.After(patience); len(begun) < 3 || calls < 3; {
 		select {

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// model is a language model that does not exist, at the price of one that does.
+// model is an imaginary language model with a realistic price.
 type model struct {
 	provider, id, name string
-	window             int64 // tokens of context
-	input, output      int64 // nano-dollars per token, as all prices here
+	window             int64 // context size in tokens
+	input, output      int64 // nano-dollars per token, like all prices here
 	cacheRead          int64
 	cacheWrite         int64
 }
 
-// models are priced as common models of 2026: 3, 15, 0.3 and 3.75 dollars per
-// million tokens, and a third of that.
+// models have typical prices of 2026: 3, 15, 0.30 and 3.75 dollars per million tokens, and
+// a third of that.
 var models = []model{
 	{"demo", "demo-1", "Demo 1", 200_000, 3_000, 15_000, 300, 3_750},
 	{"demo", "demo-2", "Demo 2", 100_000, 1_000, 5_000, 100, 1_250},
 }
 
-// modelOf is the model an agent thinks with.
+// modelOf returns the model of an agent.
 func modelOf(a Agent) model {
 	for _, m := range models {
 		if a.Model == m.provider+"/"+m.id {
@@ -37,43 +37,43 @@ func modelOf(a Agent) model {
 	return m
 }
 
-// baseContext is about what the real gateway puts before a conversation:
-// instructions, tools, skills.
+// baseContext is about how many tokens of instructions, tools and skills the real gateway
+// puts before a conversation.
 const baseContext = 7_000
 
 const (
-	// cacheStays is how long a provider keeps what it has read of a session.
-	cacheStays = time.Hour
-	// cacheBlock is in which pieces it keeps it, in tokens.
+	// cacheLifetime is how long a provider caches a session's prompt.
+	cacheLifetime = time.Hour
+	// cacheBlock is the size of a cache block in tokens.
 	cacheBlock = 1024
 )
 
-// tokens estimates the length of a text as models count it.
+// tokens estimates the number of tokens in a text.
 func tokens(text string) int64 { return (int64(len(text)) + 3) / 4 }
 
-// spent is what one answer cost.
+// spent is the usage of one answer.
 type spent struct {
 	model                                model
 	input, output, cacheRead, cacheWrite int64 // tokens
 }
 
-// prompt is how much the model was given, in tokens.
+// prompt returns the number of tokens that the model read.
 func (u spent) prompt() int64 { return u.input + u.cacheRead + u.cacheWrite }
 
 func (u spent) total() int64 { return u.prompt() + u.output }
 
-// cost is the price of all of it, in nano-dollars.
+// cost returns the price in nano-dollars.
 func (u spent) cost() int64 {
 	return u.input*u.model.input + u.output*u.model.output + u.cacheRead*u.model.cacheRead + u.cacheWrite*u.model.cacheWrite
 }
 
-// spend is what an answer to a question costs after a conversation of
-// `context` tokens, of which the provider still has `cached` in its cache.
+// spend returns the usage of an answer to a question after a conversation of `context`
+// tokens, of which `cached` are in the provider's cache.
 func spend(m model, context, cached int64, question, answer string) spent {
 	return spent{model: m, input: tokens(question), output: tokens(answer), cacheRead: cached, cacheWrite: context - cached}
 }
 
-// json is the usage member of a message.
+// json returns the usage member of a message.
 func (u spent) json() object {
 	m := u.model
 	return object{
@@ -85,7 +85,7 @@ func (u spent) json() object {
 	}
 }
 
-// usd writes nano-dollars as a JSON number of dollars, exact to the last digit.
+// usd formats nano-dollars as a JSON number of dollars without rounding.
 func usd(nano int64) json.Number {
 	s := fmt.Sprintf("%d.%09d", nano/1e9, nano%1e9)
 	return json.Number(strings.TrimSuffix(strings.TrimRight(s, "0"), "."))

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// escalateAfter is for how many days a task may be blocked before a human hears of it.
+// escalateAfter is how many days a task may be blocked before it is escalated.
 const escalateAfter = 3
 
-// review is the form in which the facilitator closes a standup.
+// review is the JSON form with which the facilitator closes a standup.
 type review struct {
 	Summary     string       `json:"summary"`
 	Resolutions []resolution `json:"resolutions"`
@@ -38,45 +38,46 @@ type actionItem struct {
 	Assignee string `json:"assignee"`
 }
 
-// held is a task with the agent who has it.
-type held struct {
+// assignedTask is a task and its agent.
+type assignedTask struct {
 	Task
 	agent Agent
 }
 
-// review looks at everyone's board, settles what is young, escalates what is
-// old, and says it as models do: a sentence, then the JSON in a fence.
+// review closes a standup from the agents' boards: it resolves recent blockers and
+// escalates old ones. The answer has the form that models give it: a sentence, then JSON in
+// a code fence.
 func (r *Runtime) review(ctx context.Context, sessionKey string) (string, error) {
-	all, done := []held{}, []string{}
+	all, done := []assignedTask{}, []string{}
 	for _, a := range r.options.Agents {
 		tasks, err := r.options.Board(ctx, a.ID)
 		if err != nil {
 			return "", err
 		}
-		since, err := r.since(ctx, a.ID, sessionKey) // as the agent itself has told
+		since, err := r.reportSince(ctx, a.ID, sessionKey) // as in the agent's own report
 		if err != nil {
 			return "", err
 		}
-		for _, t := range ordered(tasks, urgent) {
-			all = append(all, held{t, a})
+		for _, t := range ordered(tasks, byUrgency) {
+			all = append(all, assignedTask{t, a})
 			if t.finished(since) {
 				done = append(done, t.Key)
 			}
 		}
 	}
-	blocked := slices.DeleteFunc(slices.Clone(all), func(t held) bool { return t.Blocked == "" || t.Status == "done" })
-	slices.SortStableFunc(blocked, func(a, b held) int { return cmp.Compare(b.BlockedDays, a.BlockedDays) })
-	out := review{Resolutions: []resolution{}, Escalations: []escalation{}, ActionItems: actions(all, blocked)}
+	blocked := slices.DeleteFunc(slices.Clone(all), func(t assignedTask) bool { return t.Blocked == "" || t.Status == "done" })
+	slices.SortStableFunc(blocked, func(a, b assignedTask) int { return cmp.Compare(b.BlockedDays, a.BlockedDays) })
+	out := review{Resolutions: []resolution{}, Escalations: []escalation{}, ActionItems: proposeActions(all, blocked)}
 	for _, t := range blocked {
 		if t.BlockedDays >= escalateAfter {
 			out.Escalations = append(out.Escalations, escalation{
 				Title: clip(fmt.Sprintf("%s is stuck: %s", t.Key, t.reason()), 120), Task: &t.Key,
-				Detail: fmt.Sprintf("%s has been blocked %s with %s: %s. The team cannot settle this by itself; someone has to decide.",
-					t.named(), age(t.BlockedDays), t.agent.Name, t.reason()),
+				Detail: fmt.Sprintf("%s, assigned to %s, has been blocked %s: %s. The team can't resolve this on its own; someone outside it has to decide.",
+					t.named(), t.agent.Name, age(t.BlockedDays), t.reason()),
 			})
 			continue
 		}
-		out.Resolutions = append(out.Resolutions, resolution{Task: &t.Key, Blocker: t.reason(), Resolution: settle(t)})
+		out.Resolutions = append(out.Resolutions, resolution{Task: &t.Key, Blocker: t.reason(), Resolution: resolutionFor(t)})
 	}
 	out.Summary = summary(all, done, out)
 	var b bytes.Buffer
@@ -84,35 +85,35 @@ func (r *Runtime) review(ctx context.Context, sessionKey string) (string, error)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	if err := e.Encode(out); err != nil {
-		return "", fmt.Errorf("write the review: %w", err)
+		return "", fmt.Errorf("encode the review: %w", err)
 	}
-	return "I went through the reports; here is how we close today's standup.\n\n```json\n" + b.String() + "```", nil
+	return "I went through the reports. Here's how we close today's standup.\n\n```json\n" + b.String() + "```", nil
 }
 
-// settle is what to do about a young blocker.
-func settle(t held) string {
+// resolutionFor proposes what to do about a recent blocker.
+func resolutionFor(t assignedTask) string {
 	reason := strings.ToLower(t.Blocked)
-	for _, known := range []struct{ word, way string }{
-		{"review", "%s asks for the review in the team channel before noon; whoever is free takes it."},
-		{"access", "%s sends the access request again with the owner named; I will follow it up today."},
-		{"credential", "%s sends the access request again with the owner named; I will follow it up today."},
-		{"waiting", "%s asks for a date today and works on the next task until it is there."},
-		{"decision", "I bring the options to the next sync; %s writes them down on the task today."},
+	for _, rule := range []struct{ word, way string }{
+		{"review", "%s asks for a review in the team channel before noon, and the first person free picks it up."},
+		{"access", "%s resends the access request and names the owner. I'll follow up today."},
+		{"credential", "%s resends the access request and names the owner. I'll follow up today."},
+		{"waiting", "%s asks for a date today and works on the next task in the meantime."},
+		{"decision", "%s adds the options to the task today, and I bring them to the next sync."},
 	} {
-		if strings.Contains(reason, known.word) {
-			return fmt.Sprintf(known.way, t.agent.Name)
+		if strings.Contains(reason, rule.word) {
+			return fmt.Sprintf(rule.way, t.agent.Name)
 		}
 	}
-	return fmt.Sprintf("%s splits off what can be done without it and tells me by the end of the day what is still missing.", t.agent.Name)
+	return fmt.Sprintf("%s splits off the part that isn't blocked and tells me by end of day what is still missing.", t.agent.Name)
 }
 
-// actions are one or two things to do, none of which is on the board already:
-// the standup of the next day must not make them again.
-func actions(all, blocked []held) []actionItem {
+// proposeActions returns one or two action items. It skips those that are already on the
+// board, so that the next standup doesn't repeat them.
+func proposeActions(all, blocked []assignedTask) []actionItem {
 	items := []actionItem{}
 	propose := func(title, assignee string) {
 		title = clip(title, 120)
-		onBoard := slices.ContainsFunc(all, func(t held) bool { return t.Status != "done" && strings.EqualFold(clip(t.Title, 120), title) })
+		onBoard := slices.ContainsFunc(all, func(t assignedTask) bool { return t.Status != "done" && strings.EqualFold(clip(t.Title, 120), title) })
 		proposed := slices.ContainsFunc(items, func(i actionItem) bool { return i.Title == title })
 		if len(items) < 2 && !onBoard && !proposed {
 			items = append(items, actionItem{Title: title, Assignee: assignee})
@@ -120,9 +121,9 @@ func actions(all, blocked []held) []actionItem {
 	}
 	for _, t := range blocked {
 		if t.BlockedDays >= escalateAfter {
-			propose("Write down the options for "+t.Key+" and what each costs us", t.agent.ID)
+			propose("List the options for "+t.Key+" and what each would cost", t.agent.ID)
 		} else {
-			propose("Clear what blocks "+t.Key+": "+t.reason(), t.agent.ID)
+			propose("Clear the blocker on "+t.Key+": "+t.reason(), t.agent.ID)
 		}
 	}
 	for _, t := range all {
@@ -131,46 +132,46 @@ func actions(all, blocked []held) []actionItem {
 		}
 	}
 	if len(items) == 0 {
-		propose("Agree on the team's next three priorities", nobodys(all))
+		propose("Agree on the team's next three priorities", defaultAssignee(all))
 	}
 	return items
 }
 
-// nobodys is who gets an item that is nobody's.
-func nobodys(all []held) string {
+// defaultAssignee returns the agent for an action item without an obvious assignee.
+func defaultAssignee(all []assignedTask) string {
 	if len(all) == 0 {
 		return "coo"
 	}
 	return all[0].agent.ID
 }
 
-// summary is two to four sentences that name the tasks: those that are done since
-// the last standup, those under way, and those in the review.
-func summary(all []held, done []string, out review) string {
-	going := []string{}
+// summary returns two to four sentences about the tasks: finished since the last standup,
+// in progress, blocked, and escalated.
+func summary(all []assignedTask, done []string, out review) string {
+	active := []string{}
 	for _, t := range all {
 		if t.Status == "in_progress" && t.Blocked == "" {
-			going = append(going, t.Key)
+			active = append(active, t.Key)
 		}
 	}
-	first := "Nothing was finished since the last standup"
+	first := "Nothing has been finished since the last standup"
 	if len(done) > 0 {
 		first = "Since the last standup the team finished " + enumerate(done)
 	}
-	second := "Nobody has a task under way"
-	if len(going) > 0 {
-		second = "Work goes on with " + enumerate(going)
+	second := "No tasks are in progress"
+	if len(active) > 0 {
+		second = "Work continues on " + enumerate(active)
 	}
 	sentences := []string{first + ".", second + "."}
-	young, old := []string{}, []string{}
+	recent, old := []string{}, []string{}
 	for _, x := range out.Resolutions {
-		young = append(young, *x.Task)
+		recent = append(recent, *x.Task)
 	}
 	for _, x := range out.Escalations {
 		old = append(old, *x.Task)
 	}
-	if len(young) > 0 {
-		sentences = append(sentences, "What blocks "+enumerate(young)+" we settle among ourselves today.")
+	if len(recent) > 0 {
+		sentences = append(sentences, "The team is unblocking "+enumerate(recent)+" today.")
 	}
 	if len(old) > 0 {
 		verb := " need"
@@ -182,7 +183,7 @@ func summary(all []held, done []string, out review) string {
 	return strings.Join(sentences, " ")
 }
 
-// enumerate names the first three of a list, and how many more there are.
+// enumerate lists up to three keys and the number of the others.
 func enumerate(keys []string) string {
 	more := len(keys) - 3
 	switch {

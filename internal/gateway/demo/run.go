@@ -14,13 +14,14 @@ type ending uint8
 
 const (
 	answered ending = iota
-	failed          // the model or the board refused
+	failed          // the model refused, or the board could not be read
 	timedOut        // the run's own timeout
-	aborted         // chat.abort
-	drained         // it was still queued when the gateway stopped
+	aborted         // by chat.abort or tasks.cancel
+	drained         // still queued when the gateway stopped
 )
 
-// task is the status of the run in the task ledger, and session that of its session.
+// task returns the run's status in the task ledger; session returns the status of its
+// session.
 func (e ending) task() string {
 	return [...]string{"completed", "failed", "timed_out", "cancelled", "failed"}[e]
 }
@@ -29,69 +30,70 @@ func (e ending) session() string {
 	return [...]string{"done", "failed", "timeout", "killed", "killed"}[e]
 }
 
-// The gateway's words.
+// Errors in the gateway's words.
 const (
 	errTimeout  = "Request timed out before a response was generated. Please try again, or increase `agents.defaults.timeoutSeconds` in your config."
 	errAborted  = "This operation was aborted"
 	errDraining = "Gateway is draining; new tasks are not accepted"
 )
 
-// keep is how long, and keepRuns how many, ended runs are remembered for
-// repeated idempotency keys and late waiters.
+// runRetention and maxRuns limit how long and how many ended runs are kept for repeated
+// idempotency keys and late waits.
 const (
-	keep     = 5 * time.Minute
-	keepRuns = 1000
+	runRetention = 5 * time.Minute
+	maxRuns      = 1000
 )
 
-// defaultTimeout is agents.defaults.timeoutSeconds of the gateway, in seconds.
+// defaultTimeout is the gateway's agents.defaults.timeoutSeconds.
 const defaultTimeout = 600
 
-// outcome is what a run came to.
+// outcome is the result of a run.
 type outcome struct {
 	kind  ending
 	text  string // the answer; may be empty
-	error string // why there is none
+	error string // why the run failed
 	spent spent
 }
 
-// run is one turn of an agent. Its fields are guarded by the runtime's lock;
-// id, message, session and agent never change.
+// run is one turn of an agent. The runtime's lock guards its fields; id, message, session
+// and agent never change.
 type run struct {
-	boot    *boot
-	session *session
-	agent   Agent
-	id      string // the idempotency key
-	message string
-	taskID  string
-	timeout time.Duration // 0: none
-	resumes bool          // what a restart interrupted, and the runtime goes on with by itself
-	polls   bool          // by which the agent wakes on its own, and has nothing to say
-	askers  []call        // who gets the second response
-	owner   *owner        // who may stop it, beside those who may do all; nil is everybody
-	sent    bool          // with chat.send, so that the task ledger does not have it
-	admin   bool          // begun with operator.admin: it is offered the owner tools
-	job     *cronJob      // whose run it is; nil when a client asked
-	jobRun  string        // its id among the runs of the job
-	work    *episode      // what it does step by step; nil when it only thinks and answers
+	boot        *boot
+	session     *session
+	agent       Agent
+	id          string // idempotency key
+	message     string
+	taskID      string
+	timeout     time.Duration // 0 means none
+	resumes     bool          // resumes a turn that a restart interrupted
+	heartbeat   bool          // started by the gateway's heartbeat
+	callers     []call        // calls that receive the second response
+	owner       *owner        // client that may stop it, besides admins; nil means all clients
+	viaChatSend bool          // started with chat.send, so not in the task ledger
+	admin       bool          // started with operator.admin, so offered the owner tools
+	job         *cronJob      // nil if a client started it
+	jobRun      string        // run id in the job's history
+	work        *scenario     // steps to perform; nil if the agent only answers
 
 	createdAt, startedAt, endedAt int64
 	begun, ended                  bool
 	stop                          context.CancelFunc
-	clock                         *time.Timer
+	timer                         *time.Timer
 	seq                           int // of its events
 	outcome                       outcome
 }
 
-// waiter is an agent.wait that has not been answered.
+// waiter is an unanswered agent.wait.
 type waiter struct {
 	call  call
 	runID string
-	clock *time.Timer
+	timer *time.Timer
 }
 
-// enqueue takes a run in; it begins at once when its session is idle. The lock is held.
-func (r *Runtime) enqueue(q *run, made bool) {
-	q.boot.remember(q, r.clock())
+// enqueue adds a run, which starts at once if its session is idle. The caller must hold
+// r.mu.
+func (r *Runtime) enqueue(q *run, created bool) {
+	q.boot.store(q, r.clock())
 	q.session.interactedAt, q.session.updatedAt = r.now(), r.now()
 	idle := q.session.active == nil && q.session.interrupted == nil
 	if idle {
@@ -99,21 +101,22 @@ func (r *Runtime) enqueue(q *run, made bool) {
 	} else {
 		q.session.queue = append(q.session.queue, q)
 	}
-	r.tellAccepted(q, made)
+	r.emitAccepted(q, created)
 	if idle {
 		r.begin(q)
 	}
 }
 
-// begin starts the turn: from here on a model would be paid. The lock is held.
+// begin starts the turn. From here on a real runtime would call a model. The caller must
+// hold r.mu.
 func (r *Runtime) begin(q *run) {
 	s := q.session
 	q.begun, q.startedAt = true, r.now()
-	r.asked[q.agent.ID]++
+	r.runsStarted[q.agent.ID]++
 	if q.admin {
-		r.owners = append(r.owners, q.id)
+		r.adminRuns = append(r.adminRuns, q.id)
 	}
-	r.tellBegin(q, func() {
+	r.emitBegin(q, func() {
 		s.startedAt, s.aborted, s.updatedAt = q.startedAt, false, q.startedAt
 	}, func() (message, int) {
 		return s.append(q.question())
@@ -121,21 +124,21 @@ func (r *Runtime) begin(q *run) {
 	ctx, stop := context.WithCancel(q.boot.ctx)
 	q.stop = stop
 	if q.timeout > 0 {
-		q.clock = time.AfterFunc(q.timeout, func() { r.end(q, outcome{kind: timedOut, error: errTimeout}) })
+		q.timer = time.AfterFunc(q.timeout, func() { r.end(q, outcome{kind: timedOut, error: errTimeout}) })
 	}
 	plan := plan{
-		pace:   r.options.Pace + of(r.faults.delay, q.agent.ID),
-		silent: of(r.faults.silent, q.agent.ID),
-		fail:   of(r.faults.fail, q.agent.ID),
-		script: of(r.faults.answer, q.agent.ID),
+		pace:   r.options.Pace + setting(r.faults.delay, q.agent.ID),
+		silent: setting(r.faults.silent, q.agent.ID),
+		fail:   setting(r.faults.fail, q.agent.ID),
+		script: setting(r.faults.answer, q.agent.ID),
 	}
-	if q.polls {
-		plan.script = func(Question) string { return pollAnswer }
+	if q.heartbeat {
+		plan.script = func(Question) string { return heartbeatAnswer }
 	}
 	if q.work != nil {
 		plan.script = func(Question) string { return q.work.answer }
 		plan.work = func(ctx context.Context) bool {
-			return r.labour(q, func(d time.Duration) error { return sleep(ctx, d) })
+			return r.runSteps(q, func(d time.Duration) error { return sleep(ctx, d) })
 		}
 	}
 	question := Question{
@@ -148,17 +151,17 @@ func (r *Runtime) begin(q *run) {
 	})
 }
 
-// plan is what the switches said when the run began.
+// plan is a run's behavior, as the faults were set when it started.
 type plan struct {
 	pace   time.Duration
 	silent bool
 	fail   string
 	script func(Question) string
-	work   func(ctx context.Context) bool // nil when there is none; false when the run has ended meanwhile
+	work   func(ctx context.Context) bool // performs the steps, and reports whether the run is still active; nil if there are none
 }
 
-// think waits as long as the agent thinks, and finds the answer. It says false
-// when the run was ended by others.
+// think waits as long as the agent thinks and returns the answer. It returns false if the
+// run was ended in the meantime.
 func (r *Runtime) think(ctx context.Context, in Question, a Agent, p plan) (outcome, bool) {
 	if p.silent {
 		<-ctx.Done()
@@ -173,25 +176,25 @@ func (r *Runtime) think(ctx context.Context, in Question, a Agent, p plan) (outc
 	case p.script != nil:
 		return outcome{text: p.script(in)}, true
 	}
-	text, err := r.speak(ctx, a, in)
+	text, err := r.reply(ctx, a, in)
 	if err != nil {
-		return outcome{kind: failed, error: fmt.Sprintf("LLM request failed: the board cannot be read: %v", err)}, ctx.Err() == nil
+		return outcome{kind: failed, error: fmt.Sprintf("LLM request failed: could not read the board: %v", err)}, ctx.Err() == nil
 	}
 	return outcome{text: text}, true
 }
 
-// end is how a run ends, whoever ends it; the first one wins.
+// end ends a run. Only the first call for a run has an effect.
 func (r *Runtime) end(q *run, o outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if q.ended {
-		return // by someone else; or a restart overtook it, and it is lost without a word
+		return // already ended, or lost in a restart
 	}
 	r.finish(q, o)
 	r.next(q.session)
 }
 
-// next begins the run that waits longest in a session, if any.
+// next starts the oldest queued run of an idle session, if there is one.
 func (r *Runtime) next(s *session) {
 	if s.active != nil || s.interrupted != nil || len(s.queue) == 0 {
 		return
@@ -202,25 +205,25 @@ func (r *Runtime) next(s *session) {
 	r.begin(q)
 }
 
-// finish records the outcome and tells everyone. The lock is held.
+// finish records a run's outcome and emits its events. The caller must hold r.mu.
 func (r *Runtime) finish(q *run, o outcome) {
 	s := q.session
 	q.ended, q.endedAt = true, r.now()
 	if q.stop != nil {
 		q.stop()
 	}
-	if q.clock != nil {
-		q.clock.Stop()
+	if q.timer != nil {
+		q.timer.Stop()
 	}
 	o.spent = spent{model: modelOf(q.agent)}
 	if o.kind == answered && q.work != nil {
-		o.spent = *s.pay(o.text, q.endedAt)
+		o.spent = *s.modelCall(o.text, q.endedAt)
 	} else if o.kind == answered {
-		o.spent = *s.ask(q.message, o.text, q.endedAt)
+		o.spent = *s.answerCall(q.message, o.text, q.endedAt)
 		s.budgetAt = q.startedAt
 	}
 	q.outcome = o
-	r.tellEnd(q, func() {
+	r.emitEnd(q, func() {
 		if s.active == q {
 			s.active = nil
 		}
@@ -236,22 +239,21 @@ func (r *Runtime) finish(q *run, o outcome) {
 	r.jobEnded(q)
 }
 
-// answers sends the second response of `agent`, and answers whoever waits.
-func (r *Runtime) answers(q *run) {
-	for _, c := range q.askers {
-		c.second(q)
+// answerCallers sends the second response of `agent` and answers the waits for the run.
+func (r *Runtime) answerCallers(q *run) {
+	for _, c := range q.callers {
+		c.sendFinal(q)
 	}
 	waiting := q.boot.waiters[q.id]
 	delete(q.boot.waiters, q.id)
 	for _, w := range waiting {
-		w.clock.Stop()
-		w.call.reply(q.waited())
+		w.timer.Stop()
+		w.call.reply(q.waitResult())
 	}
 }
 
-// record is the row of an answer, or of the failure that stands for one, for
-// the transcript. An aborted run leaves none.
-func (q *run) record(now int64) (message, bool) {
+// transcriptRow returns the row of an answer or a failure. Aborted runs have none.
+func (q *run) transcriptRow(now int64) (message, bool) {
 	m := message{
 		role: "assistant", runID: q.id, at: now, recorded: now, spent: &q.outcome.spent, took: q.endedAt - q.startedAt,
 	}
@@ -268,8 +270,8 @@ func (q *run) record(now int64) (message, bool) {
 	return m, true
 }
 
-// drain ends what a shutdown interrupts. Queued runs are told; those under way
-// are lost, and their sessions say so. The lock is held.
+// drain ends the runs that a shutdown interrupts. Callers of queued runs get an answer.
+// Active runs are lost, and their sessions are marked as killed. The caller must hold r.mu.
 func (r *Runtime) drain(b *boot) {
 	for _, s := range r.sessions {
 		for _, q := range slices.Clone(s.queue) {
@@ -281,29 +283,29 @@ func (r *Runtime) drain(b *boot) {
 		}
 		q.ended, q.outcome = true, outcome{kind: drained, error: errInterrupted, spent: spent{model: modelOf(q.agent)}}
 		r.jobEnded(q)
-		r.interrupt(q)
-		if q.clock != nil {
-			q.clock.Stop()
+		r.markInterrupted(q)
+		if q.timer != nil {
+			q.timer.Stop()
 		}
 		s.active, s.ranBefore, s.status, s.aborted = nil, true, "killed", true
 		s.lastRun, s.endedAt, s.ranMs, s.updatedAt = q.id, r.now(), r.now()-s.startedAt, r.now()
 	}
 	for _, list := range b.waiters {
 		for _, w := range list {
-			w.clock.Stop()
+			w.timer.Stop()
 		}
 	}
 	clear(b.waiters)
 }
 
-// remember keeps a run by its id, and forgets those that ended long ago.
-func (b *boot) remember(q *run, now time.Time) {
+// store keeps a run by its id, and removes runs that ended long ago.
+func (b *boot) store(q *run, now time.Time) {
 	for id, old := range b.runs {
-		if old.ended && now.Sub(time.UnixMilli(old.endedAt)) > keep {
+		if old.ended && now.Sub(time.UnixMilli(old.endedAt)) > runRetention {
 			delete(b.runs, id)
 		}
 	}
-	for len(b.runs) >= keepRuns {
+	for len(b.runs) >= maxRuns {
 		oldest := ""
 		for id, old := range b.runs {
 			if old.ended && (oldest == "" || old.endedAt < b.runs[oldest].endedAt) {
@@ -318,21 +320,21 @@ func (b *boot) remember(q *run, now time.Time) {
 	b.runs[q.id] = q
 }
 
-// find is a run that is still remembered.
+// find returns a stored run, or nil.
 func (b *boot) find(id string, now time.Time) *run {
 	q := b.runs[id]
-	if q != nil && q.ended && now.Sub(time.UnixMilli(q.endedAt)) > keep {
+	if q != nil && q.ended && now.Sub(time.UnixMilli(q.endedAt)) > runRetention {
 		return nil
 	}
 	return q
 }
 
-// abandon forgets what a connection waits for.
-func (b *boot) abandon(c *connection) {
+// dropWaiters removes the waits of a closed connection.
+func (b *boot) dropWaiters(c *connection) {
 	for id, list := range b.waiters {
 		list = slices.DeleteFunc(list, func(w *waiter) bool {
 			if w.call.conn == c {
-				w.clock.Stop()
+				w.timer.Stop()
 			}
 			return w.call.conn == c
 		})
@@ -342,19 +344,19 @@ func (b *boot) abandon(c *connection) {
 	}
 }
 
-// newRun makes a run that has not been taken in yet.
+// newRun returns a run that has not been queued yet.
 func newRun(c call, s *session, a Agent, id, text string, timeout time.Duration, now int64) *run {
 	return &run{
 		boot: c.conn.boot, session: s, agent: a, id: id, message: text, taskID: uuid.NewString(),
-		timeout: timeout, askers: []call{c}, createdAt: now,
-		owner: &owner{c.conn.id, c.conn.deviceID}, admin: c.conn.may(scopeAdmin),
+		timeout: timeout, callers: []call{c}, createdAt: now,
+		owner: &owner{c.conn.id, c.conn.deviceID}, admin: c.conn.hasScope(scopeAdmin),
 	}
 }
 
-// owner is who has begun a run.
+// owner is the client that started a run.
 type owner struct{ connID, deviceID string }
 
-// mayStop says whether a client may abort a run: as its owner, or as one who may do all.
+// mayStop reports whether a client may abort a run: its owner and admins may.
 func (c *connection) mayStop(q *run) bool {
-	return c.may(scopeAdmin) || q.owner == nil || q.owner.connID == c.id || c.deviceID != "" && q.owner.deviceID == c.deviceID
+	return c.hasScope(scopeAdmin) || q.owner == nil || q.owner.connID == c.id || c.deviceID != "" && q.owner.deviceID == c.deviceID
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Waiting for too short a time, or for a run nobody knows, says the same: a
-// timeout without an end. The run goes on.
+// A wait that is too short and a wait for an unknown run give the same result: a timeout
+// without an end. The run continues.
 func TestWaitTimeout(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("cto", true)
 	c := join(t, r)
@@ -31,15 +32,16 @@ func TestWaitTimeout(t *testing.T) {
 	if row["hasActiveRun"] != true || row["status"] != "running" {
 		t.Errorf("the row says %v %v", row["hasActiveRun"], row["status"])
 	}
-	// While a run is under way its id is not in the row: no client may rely on it.
+	// While a run is active, its id is not in the row, so clients must not rely on it.
 	sameShape(t, "row", must[[]any](t, recording(t, "responses.json", "sessions.list while running"), "payload", "sessions")[0], row, "/lastActivityAt")
 	if id := must[string](t, c.ok("chat.history", object{"sessionKey": "agent:cto:test"}), "inFlightRun", "runId"); id != "run-1" {
 		t.Errorf("in flight is %s", id)
 	}
 }
 
-// Whoever waits for a run before it exists is told when it ends.
+// A wait that starts before its run is answered when the run ends.
 func TestWaitBefore(t *testing.T) {
+	t.Parallel()
 	c := join(t, open(t, Options{}))
 	id := c.ask("agent.wait", object{"runId": "run-1", "timeoutMs": patience.Milliseconds()})
 	c.ok("agent", question("cto", "run-1", "hi"))
@@ -48,9 +50,10 @@ func TestWaitBefore(t *testing.T) {
 	}
 }
 
-// A repeated key never asks twice: in flight while it runs, then the same
-// answer for five minutes.
+// A repeated idempotency key never starts a second run: it answers in_flight while the run
+// is active, then the same result for five minutes.
 func TestIdempotency(t *testing.T) {
+	t.Parallel()
 	var now atomic.Int64
 	now.Store(time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC).UnixMilli())
 	r := open(t, Options{Now: func() time.Time { return time.UnixMilli(now.Load()) }})
@@ -66,13 +69,13 @@ func TestIdempotency(t *testing.T) {
 	if diff := cmp.Diff(want["payload"], got["payload"]); diff != "" {
 		t.Errorf("the repeated answer differs (-first +again):\n%s", diff)
 	}
-	now.Add(keep.Milliseconds())
+	now.Add(runRetention.Milliseconds())
 	if s := must[string](t, c.call("agent", question("cto", "run-1", "x")), "payload", "status"); s != "ok" {
 		t.Errorf("after exactly five minutes: %s", s)
 	}
 	now.Add(1)
 	if s := c.ok("agent.wait", object{"runId": "run-1", "timeoutMs": 1})["status"]; s != "timeout" {
-		t.Errorf("a forgotten run is waited for: %v", s)
+		t.Errorf("a wait for an expired run: %v", s)
 	}
 	if s := must[string](t, c.call("agent", question("cto", "run-1", "x")), "payload", "status"); s != "accepted" {
 		t.Errorf("after five minutes: %s", s)
@@ -80,8 +83,9 @@ func TestIdempotency(t *testing.T) {
 	eventually(t, "two runs", func() bool { return r.Asked("cto") == 2 })
 }
 
-// A failure is remembered like an answer.
+// A failure is kept like an answer.
 func TestIdempotentFailure(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Fail("", "LLM request failed.")
 	c := join(t, r)
@@ -97,25 +101,27 @@ func TestIdempotentFailure(t *testing.T) {
 	}
 }
 
-// The gateway remembers no more than a thousand runs.
-func TestRemember(t *testing.T) {
+// The gateway keeps at most 1,000 runs.
+func TestRunLimit(t *testing.T) {
+	t.Parallel()
 	b := &boot{runs: map[string]*run{}}
 	now := time.UnixMilli(1_795_161_590_000)
-	for i := range keepRuns + 10 {
-		b.remember(&run{id: fmt.Sprint(i), ended: true, endedAt: now.UnixMilli() + int64(i)}, now)
+	for i := range maxRuns + 10 {
+		b.store(&run{id: fmt.Sprint(i), ended: true, endedAt: now.UnixMilli() + int64(i)}, now)
 	}
-	if len(b.runs) != keepRuns || b.find("9", now) != nil || b.find("10", now) == nil {
-		t.Errorf("%d runs are remembered; the oldest must go first", len(b.runs))
+	if len(b.runs) != maxRuns || b.find("9", now) != nil || b.find("10", now) == nil {
+		t.Errorf("%d runs are stored; the oldest must be removed first", len(b.runs))
 	}
 	going := &run{id: "going"}
-	b.remember(going, now.Add(time.Hour))
+	b.store(going, now.Add(time.Hour))
 	if len(b.runs) != 1 {
-		t.Errorf("%d runs are remembered an hour later", len(b.runs))
+		t.Errorf("%d runs are stored an hour later", len(b.runs))
 	}
 }
 
-// One session answers one question at a time; other sessions do not wait for it.
+// A session answers one question at a time, independently of other sessions.
 func TestQueue(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	step := make(chan struct{})
 	r.Answer("cto", func(q Question) string { <-step; return "to " + q.Message })
@@ -145,9 +151,10 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// Who has not begun a run may not abort it, unless they may do all; the task
-// ledger has it all the same, but for messages.
+// Only the owner of a run or an admin may abort it. The task ledger lists it for all
+// clients unless it was started with chat.send.
 func TestAbortOfOthers(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("cto", true)
 	c := join(t, r)
@@ -159,7 +166,7 @@ func TestAbortOfOthers(t *testing.T) {
 	for _, params := range []object{{"sessionKey": "agent:cto:test"}, {"sessionKey": "agent:cto:test", "runId": "run-1"}} {
 		want := map[string]any{"code": "INVALID_REQUEST", "message": "unauthorized"}
 		if diff := cmp.Diff(want, other.call("chat.abort", params)["error"]); diff != "" {
-			t.Errorf("aborted what others began:\n%s", diff)
+			t.Errorf("aborted other clients' runs:\n%s", diff)
 		}
 	}
 	ids := func() (runs, tasks []string) {
@@ -185,12 +192,13 @@ func TestAbortOfOthers(t *testing.T) {
 		t.Errorf("cancelled twice: %v", got)
 	}
 	if got := c.ok("chat.abort", object{"sessionKey": "agent:cto:test"}); got["aborted"] != true {
-		t.Errorf("the message went on: %v", got)
+		t.Errorf("the message was not aborted: %v", got)
 	}
 }
 
-// Aborting a session stops what runs and what waits; nothing of it is asked.
+// Aborting a session stops its active and queued runs, and no queued run starts.
 func TestAbortQueue(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("cto", true)
 	c := join(t, r)
@@ -210,16 +218,17 @@ func TestAbortQueue(t *testing.T) {
 	}
 	sameShape(t, "nothing", recording(t, "responses.json", "chat.abort nothing"), c.call("chat.abort", object{"sessionKey": "agent:cto:test"}))
 	if c.ok("chat.abort", object{"sessionKey": "agent:nobody:x"})["aborted"] != false {
-		t.Error("aborted what is not there")
+		t.Error("aborted in an unknown session")
 	}
 	if r.Asked("cto") != 1 {
-		t.Errorf("%d runs were begun", r.Asked("cto"))
+		t.Errorf("%d runs were started", r.Asked("cto"))
 	}
 }
 
-// Every token is accounted for, and the price is exact to the last digit: per
-// message, per run, per session and in all.
+// Every token is counted, and prices are exact: per message, per run, per session and in
+// total.
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Answer("", func(Question) string { return strings.Repeat("word", 10) }) // 10 tokens
 	c := join(t, r)
@@ -227,12 +236,13 @@ func TestUsage(t *testing.T) {
 		id := c.ask("agent", question(agent, run, "What is new?")) // 3 tokens
 		return c.answer(id, 1)
 	}
-	// A context of 7000 is written to the cache: 7000×3.75 + 3×3 + 10×15 = 26409 millionths of a dollar.
+	// A context of 7000 is written to the cache: 7000×3.75 + 3×3 + 10×15 = 26409 millionths
+	// of a dollar.
 	first := must[object](t, ask("cto", "1"), "payload", "result", "meta", "agentMeta")
 	if v := must[float64](t, first, "costUsd"); v != 0.026409 {
 		t.Errorf("the first run cost %v", v)
 	}
-	// Then it is read from there: 7000×0.3 + 13×3.75 + 9 + 150 = 2307.75.
+	// Then it is read from the cache: 7000×0.3 + 13×3.75 + 9 + 150 = 2307.75.
 	second := must[object](t, ask("cto", "2"), "payload", "result", "meta", "agentMeta")
 	if diff := cmp.Diff(object{
 		"input": 3.0, "output": 10.0, "cacheRead": 7000.0, "cacheWrite": 13.0, "total": 7026.0, "cost": object{"total": 0.00230775},
@@ -273,8 +283,9 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A service that asks for all there is must not get the last thirty days.
+// A client that asks for all usage must not get only the last 30 days.
 func TestUsageRange(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	r := open(t, Options{Now: func() time.Time { return now }})
 	c := join(t, r)
@@ -304,8 +315,9 @@ func TestUsageRange(t *testing.T) {
 	}
 }
 
-// Prices are exact: no binary fraction may get in.
+// Prices are exact decimals.
 func TestUSD(t *testing.T) {
+	t.Parallel()
 	for nano, want := range map[int64]string{0: "0", 1: "0.000000001", 28_314_000: "0.028314", 1_000_000_000: "1", 1_165_965_000: "1.165965", 10_000_000_000: "10"} {
 		if got := usd(nano).String(); got != want {
 			t.Errorf("%d nano-dollars are %s, want %s", nano, got, want)
@@ -313,8 +325,9 @@ func TestUSD(t *testing.T) {
 	}
 }
 
-// A board that cannot be read is a run that failed, not a silent agent.
+// If the board can't be read, the run fails.
 func TestBoardError(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{Board: func(context.Context, string) ([]Task, error) { return nil, context.DeadlineExceeded }})
 	c := join(t, r)
 	c.ok("agent", question("cto", "run-1", "standup"))
@@ -323,8 +336,9 @@ func TestBoardError(t *testing.T) {
 	}
 }
 
-// A model may say nothing at all.
+// An answer can be empty.
 func TestEmptyAnswer(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Answer("cto", func(Question) string { return "" })
 	c := join(t, r)

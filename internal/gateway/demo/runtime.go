@@ -16,58 +16,57 @@ import (
 	"github.com/google/uuid"
 )
 
-// Runtime is a running demo runtime. All methods may be called at any time and
-// from anywhere.
+// Runtime is a running demo runtime. Its methods are safe for concurrent use.
 type Runtime struct {
 	options Options
 	timing  timing
-	addr    string            // fixed at the start, so that a restart comes back to it
-	methods map[string]method // what a client may call
+	addr    string            // fixed at start, so that a restart listens on the same address
+	methods map[string]method // methods that clients can call
 
-	ctx     context.Context // ends with the runtime
-	cancel  context.CancelFunc
-	unhook  func() bool    // stops listening to the context given to Start
-	work    sync.WaitGroup // every goroutine that was started
-	once    sync.Once
-	waiting atomic.Int32 // who stand at the mute door
+	ctx          context.Context // ends when the runtime closes
+	cancel       context.CancelFunc
+	stopWatching func() bool    // detaches from the context passed to Start
+	work         sync.WaitGroup // all goroutines of the runtime
+	once         sync.Once
+	heldAtPort   atomic.Int32 // connections and requests waiting on a silent or frozen port
 
-	mu       sync.Mutex // guards all below, and the fields of runs, sessions and boots
-	boot     *boot      // nil while the port is closed
-	closed   bool
-	starting bool
-	conns    map[*connection]struct{}
-	sessions map[string]*session // by key; survives restarts, as on disk
-	jobs     []*cronJob          // in the order in which they were made; these survive, too
-	ran      []object            // runs of jobs that have ended, the newest last
-	manual   int                 // how many were started by hand
-	primed   map[string]int64    // by agent: when it last began a piece of work by itself
-	faults   faults
-	token    string // the shared one
-	pairings pairings
+	mu         sync.Mutex // guards everything below, and the fields of runs, sessions and boots
+	boot       *boot      // nil while the port is closed
+	closed     bool
+	starting   bool
+	conns      map[*connection]struct{}
+	sessions   map[string]*session // by key; kept across restarts, as on disk
+	jobs       []*cronJob          // in order of creation; kept across restarts
+	jobHistory []object            // ended runs of jobs, newest last
+	manual     int                 // number of runs started by hand
+	lastWorkAt map[string]int64    // when each agent last started a scenario; by agent
+	faults     faults
+	token      string // shared token
+	pairings   pairings
 
 	certificate *tls.Certificate // nil without TLS
-	asked       map[string]int   // by agent
+	runsStarted map[string]int   // by agent
 	calls       map[string]int   // by method
-	owners      []string         // runs that were offered the owner tools
+	adminRuns   []string         // ids of the runs that were offered the owner tools
 }
 
-// boot is one life of the process: what a restart loses.
+// boot is the state of one gateway process, which a restart discards.
 type boot struct {
 	id       string
 	since    time.Time
 	server   *http.Server
-	ctx      context.Context // ends when this life does
+	ctx      context.Context // ends with this boot
 	cancel   context.CancelFunc
 	draining bool
 	runs     map[string]*run // by id, which is the idempotency key
 	waiters  map[string][]*waiter
-	presence int // version numbers in hello-ok and health events
+	presence int // version counters in hello-ok and health events
 	health   int
 }
 
-// Start listens and serves until Close, or until ctx ends.
+// Start starts a runtime that serves until Close or until ctx ends.
 func Start(ctx context.Context, options Options) (*Runtime, error) {
-	return start(ctx, options, recorded)
+	return start(ctx, options, realTiming)
 }
 
 func start(ctx context.Context, options Options, t timing) (*Runtime, error) {
@@ -82,9 +81,9 @@ func start(ctx context.Context, options Options, t timing) (*Runtime, error) {
 	}
 	r := &Runtime{
 		options: options, timing: t, addr: ln.Addr().String(),
-		conns: map[*connection]struct{}{}, sessions: map[string]*session{}, primed: map[string]int64{},
+		conns: map[*connection]struct{}{}, sessions: map[string]*session{}, lastWorkAt: map[string]int64{},
 		faults: newFaults(), token: options.Token, pairings: pairings{paired: map[string]*pairedDevice{}},
-		asked: map[string]int{}, calls: map[string]int{},
+		runsStarted: map[string]int{}, calls: map[string]int{},
 	}
 	if options.TLS {
 		if r.certificate, err = newCertificate(); err != nil {
@@ -92,16 +91,16 @@ func start(ctx context.Context, options Options, t timing) (*Runtime, error) {
 			return nil, err
 		}
 	}
-	r.methods = r.table()
+	r.methods = r.methodTable()
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	r.mu.Lock()
-	r.open(ln)
-	r.unhook = context.AfterFunc(ctx, func() { _ = r.Close() })
+	r.startBoot(ln)
+	r.stopWatching = context.AfterFunc(ctx, func() { _ = r.Close() })
 	r.mu.Unlock()
 	return r, nil
 }
 
-// URL is where the runtime listens, such as http://127.0.0.1:41234; https with TLS.
+// URL returns the runtime's address, such as http://127.0.0.1:41234 (https with TLS).
 func (r *Runtime) URL() string {
 	if r.options.TLS {
 		return "https://" + r.addr
@@ -109,30 +108,31 @@ func (r *Runtime) URL() string {
 	return "http://" + r.addr
 }
 
-// Close tells every client that the gateway stops, closes them with 1012, and
-// waits until nothing of the runtime runs any more. It may be called twice.
+// Close sends every client a shutdown event, closes all connections with 1012, and waits
+// for the runtime's goroutines to end. It may be called more than once.
 func (r *Runtime) Close() error {
 	r.once.Do(func() {
 		r.mu.Lock()
 		r.closed = true
-		r.unhook()
+		r.stopWatching()
 		r.mu.Unlock()
-		r.shut(object{"reason": "gateway stopping"})
+		r.stopBoot(object{"reason": "gateway stopping"})
 		r.cancel()
 		r.work.Wait()
 	})
 	return nil
 }
 
-// clock is the gateway's clock, which a switch may put wrong. The lock is held.
+// clock returns the gateway's time, including the offset set by Skew. The caller must hold
+// r.mu.
 func (r *Runtime) clock() time.Time { return r.options.Now().Add(r.faults.skew) }
 
-// now is the time of stamps, in milliseconds since 1970 as on the wire. The
-// lock is held.
+// now returns the gateway's time in Unix milliseconds, as on the wire. The caller must hold
+// r.mu.
 func (r *Runtime) now() int64 { return r.clock().UnixMilli() }
 
-// open begins a new life on ln. The lock is held.
-func (r *Runtime) open(ln net.Listener) {
+// startBoot serves a new boot on ln. The caller must hold r.mu.
+func (r *Runtime) startBoot(ln net.Listener) {
 	b := &boot{
 		id: uuid.NewString(), since: time.Now(),
 		runs: map[string]*run{}, waiters: map[string][]*waiter{}, presence: 1, health: 1,
@@ -140,26 +140,27 @@ func (r *Runtime) open(ln net.Listener) {
 	b.ctx, b.cancel = context.WithCancel(r.ctx)
 	b.server = &http.Server{
 		Handler:           r.handler(b),
-		ReadHeaderTimeout: recorded.handshake,
+		ReadHeaderTimeout: realTiming.handshake,
 		ConnContext:       withSocket,
 	}
 	r.boot = b
 	r.resumeAll(b)
-	r.wakeJobs()
-	ln = r.secure(ln, b)
+	r.skipMissedJobs()
+	ln = r.wrapTLS(ln, b)
 	r.work.Go(func() {
 		if err := b.server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 			r.options.Log.Error("the demo runtime stopped serving", "err", err)
 		}
 	})
-	r.work.Go(func() { r.beat(b) })
-	r.work.Go(func() { r.ring(b) })
-	r.options.Log.Debug("demo runtime open", "url", r.URL(), "boot_id", b.id)
+	r.work.Go(func() { r.emitPeriodic(b) })
+	r.work.Go(func() { r.runScheduler(b) })
+	r.options.Log.Debug("demo runtime listening", "url", r.URL(), "boot_id", b.id)
 }
 
-// shut ends the present life: refuses new clients, ends what is queued, tells
-// everyone why, and closes them. It says whether there was a life to end.
-func (r *Runtime) shut(why object) bool {
+// stopBoot stops the current boot: it refuses new clients, ends queued runs, sends all
+// clients a shutdown event with the payload why, and closes their connections. It reports
+// whether a boot was running.
+func (r *Runtime) stopBoot(why object) bool {
 	r.mu.Lock()
 	b := r.boot
 	if b == nil {
@@ -172,12 +173,12 @@ func (r *Runtime) shut(why object) bool {
 	for _, c := range conns {
 		c.event("shutdown", why, nil)
 		c.close(1012, "service restart")
-		if r.faults.ice != nil {
-			c.cut() // it would never get to the close
+		if r.faults.frozen != nil {
+			c.cut() // a frozen connection would never send the close frame
 		}
 	}
 	r.mu.Unlock()
-	_ = b.server.Close() // only ever the listener's error, and it is gone either way
+	_ = b.server.Close() // Close returns only the listener's error, and the listener is closed either way
 	for _, c := range conns {
 		<-c.done
 	}
@@ -185,8 +186,8 @@ func (r *Runtime) shut(why object) bool {
 	return true
 }
 
-// reopen begins the next life on the old address. Someone may have taken the
-// port meanwhile, so it is tried until it works or the runtime closes.
+// reopen starts the next boot on the same address. It retries until the port is free or the
+// runtime closes.
 func (r *Runtime) reopen() {
 	for {
 		var config net.ListenConfig
@@ -198,7 +199,7 @@ func (r *Runtime) reopen() {
 				_ = ln.Close()
 				return
 			}
-			r.open(ln)
+			r.startBoot(ln)
 			return
 		}
 		if sleep(r.ctx, 10*time.Millisecond) != nil {
@@ -207,8 +208,8 @@ func (r *Runtime) reopen() {
 	}
 }
 
-// beat sends the events that come by themselves.
-func (r *Runtime) beat(b *boot) {
+// emitPeriodic sends tick and health events until the boot ends.
+func (r *Runtime) emitPeriodic(b *boot) {
 	tick, health := time.NewTicker(r.timing.tick), time.NewTicker(r.timing.health)
 	defer tick.Stop()
 	defer health.Stop()
@@ -218,41 +219,41 @@ func (r *Runtime) beat(b *boot) {
 			return
 		case <-tick.C:
 			r.mu.Lock()
-			r.tell(audience{}, "tick", object{"ts": r.now()}, nil)
+			r.broadcast(audience{}, "tick", object{"ts": r.now()}, nil)
 			r.mu.Unlock()
 		case <-health.C:
 			r.mu.Lock()
 			b.health++
-			r.tell(audience{}, "health", r.health(), object{"presence": b.presence, "health": b.health})
+			r.broadcast(audience{}, "health", r.health(), object{"presence": b.presence, "health": b.health})
 			r.mu.Unlock()
 		}
 	}
 }
 
-// audience says who gets an event. The zero value is everyone.
+// audience selects the clients that receive an event. The zero value means all of them.
 type audience struct {
-	scope      string // needed to hear of it
-	subscribed bool   // needs sessions.subscribe as well
+	scope      string // scope the client must hold; empty means none
+	subscribed bool   // the client must have called sessions.subscribe
 }
 
-// tell sends an event to everyone it is meant for. The lock is held.
-func (r *Runtime) tell(to audience, name string, payload, stateVersion any) {
+// broadcast sends an event to every client in the audience. The caller must hold r.mu.
+func (r *Runtime) broadcast(to audience, name string, payload, stateVersion any) {
 	for c := range r.conns {
-		if !c.greeted || !c.may(to.scope) || to.subscribed && !c.subscribed {
+		if !c.helloSent || !c.hasScope(to.scope) || to.subscribed && !c.subscribed {
 			continue
 		}
 		c.event(name, payload, stateVersion)
 	}
 }
 
-// connections are those that exist at this moment.
+// connections returns the current connections.
 func (r *Runtime) connections() []*connection {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Collect(maps.Keys(r.conns))
 }
 
-// agent finds an agent by its id.
+// agent returns the agent with the given id.
 func (r *Runtime) agent(id string) (Agent, bool) {
 	i := slices.IndexFunc(r.options.Agents, func(a Agent) bool { return a.ID == id })
 	if i < 0 {
@@ -261,7 +262,7 @@ func (r *Runtime) agent(id string) (Agent, bool) {
 	return r.options.Agents[i], true
 }
 
-// sleep waits for d and says whether ctx ended first.
+// sleep waits for d. It returns ctx's error if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -9,54 +9,55 @@ import (
 	"github.com/google/uuid"
 )
 
-// session is one conversation of one agent, with its transcript. It survives
-// restarts, except for what is running in it.
+// session is a conversation with an agent and its transcript. It survives restarts, except
+// for its active runs.
 type session struct {
 	key, agentID, id string
-	source           string // names the transcript in every message
+	source           string // identifies the transcript in every message
 	agent            Agent
-	label            string   // what people call it; empty when they do not
-	cron             bool     // made by a timed job
-	live             bool     // made by Live
-	parent           string   // key of the session that spawned it; empty when people began it
+	label            string   // title set by a user; may be empty
+	cron             bool     // created by a timed job
+	live             bool     // created by StartBackgroundWork
+	parent           string   // key of the session that spawned it; empty if none did
 	participants     []string // client ids
 	messages         []message
 	context          int64 // tokens of the conversation so far
-	cached           int64 // of them, those in the provider's cache
-	calledAt         int64 // when the model was last asked
+	cached           int64 // how many of them are in the provider's cache
+	calledAt         int64 // last model call
 
-	createdAt, updatedAt      int64 // milliseconds since 1970, as all times here
+	createdAt, updatedAt      int64 // Unix milliseconds, like all times here
 	interactedAt, activeAt    int64
 	active                    *run
 	queue                     []*run
-	interrupted               *run   // by a restart, and to be resumed
+	interrupted               *run   // run to resume after a restart
 	status                    string // running, done, failed, timeout or killed
-	startedAt, endedAt, ranMs int64  // of the last run; startedAt is the present one's while it runs
+	startedAt, endedAt, ranMs int64  // of the last run; startedAt is that of the active run, if any
 	lastRun, lastError        string
 	ranBefore, aborted        bool
 	budgetAt                  int64
 	last                      *spent
 }
 
-// message is one row of a transcript.
+// message is a row of a transcript.
 type message struct {
 	role, text   string
-	runID        string // of the answer; a question carries its run only in its key
+	runID        string // set on answers; questions have it only in key
 	id, key      string // key is the row's idempotency key
 	at, recorded int64
 	stop, errors string
-	source       string // the tool of the gateway that wrote it; empty when a client did
-	hidden       bool   // chat.history leaves it out
+	source       string // gateway tool that wrote it; empty if a client did
+	hidden       bool   // omitted from chat.history
 	spent        *spent // nil for a question
 	took         int64  // milliseconds from the question to this answer
-	line         *Line  // what it consists of, where it is more than a text
+	line         *Line  // content, if it is more than text
 }
 
-// canonical is a key as the gateway keeps it: in small letters, however it is asked for.
+// canonical returns a session key as the gateway stores it: in lowercase.
 func canonical(key string) string { return strings.ToLower(key) }
 
-// sessionOf finds a session by its key, or makes it. The lock is held.
-func (r *Runtime) sessionOf(key string, a Agent) (s *session, made bool) {
+// sessionOf returns the session with the given key, created if necessary. The caller must
+// hold r.mu.
+func (r *Runtime) sessionOf(key string, a Agent) (s *session, created bool) {
 	key = canonical(key)
 	if s = r.sessions[key]; s != nil {
 		return s, false
@@ -71,8 +72,8 @@ func (r *Runtime) sessionOf(key string, a Agent) (s *session, made bool) {
 	return s, true
 }
 
-// latest lists an agent's sessions, or everyone's, the last changed first. The
-// lock is held.
+// latest returns the sessions of an agent, or of all agents, most recently updated first.
+// The caller must hold r.mu.
 func (r *Runtime) latest(agentID string) []*session {
 	list := []*session{}
 	for _, s := range r.sessions {
@@ -86,7 +87,7 @@ func (r *Runtime) latest(agentID string) []*session {
 	return list
 }
 
-// append adds a row to the transcript and returns it with its number.
+// append adds a row to the transcript and returns it with its sequence number.
 func (s *session) append(m message) (message, int) {
 	m.id = uuid.NewString()
 	s.messages = append(s.messages, m)
@@ -94,8 +95,8 @@ func (s *session) append(m message) (message, int) {
 	return m, len(s.messages)
 }
 
-// busy are the ids of the runs that are going or queued.
-func (s *session) busy() []string {
+// runIDs returns the ids of the active and queued runs.
+func (s *session) runIDs() []string {
 	ids := []string{}
 	if s.active != nil {
 		ids = append(ids, s.active.id)
@@ -106,10 +107,10 @@ func (s *session) busy() []string {
 	return ids
 }
 
-// name is the key without the agent, as lists show it.
+// name returns the key without the agent, as lists show it.
 func (s *session) name() string { return strings.TrimPrefix(s.key, "agent:"+s.agentID+":") }
 
-// preview is the last message on one line.
+// preview returns the last message on one line.
 func (s *session) preview() string {
 	for _, m := range slices.Backward(s.messages) {
 		if m.text != "" {
@@ -128,7 +129,7 @@ func clip(text string, n int) string {
 	return text
 }
 
-// json is the row of a transcript as chat.history and session.message show it.
+// json returns a transcript row as chat.history and session.message send it.
 func (s *session) json(m message, seq int) object {
 	meta := object{
 		"id": m.id, "recordTimestampMs": m.recorded, "seq": seq,
@@ -171,7 +172,7 @@ func (s *session) json(m message, seq int) object {
 
 func content(text string) []object { return []object{{"type": "text", "text": text}} }
 
-// row is a session as sessions.list shows it. The lock is held.
+// row returns a session as sessions.list returns it. The caller must hold r.mu.
 func (r *Runtime) row(s *session) object {
 	m := modelOf(s.agent)
 	who := r.participants(s)
@@ -196,18 +197,18 @@ func (r *Runtime) row(s *session) object {
 			"updatedAtMs": s.updatedAt, "stateChangedAtMs": s.createdAt,
 		},
 	}
-	s.lineage(row)
+	s.addOrigin(row)
 	s.progress(row)
 	return row
 }
 
-// progress adds what depends on the runs of the session. Members that do not
-// apply are absent, as on the real gateway: a client must not count on them.
+// progress adds the members that depend on the session's runs. Those that don't apply are
+// absent, as on the real gateway.
 func (s *session) progress(row object) {
-	busy := s.busy()
+	busy := s.runIDs()
 	row["hasActiveRun"] = len(busy) > 0
 	if s.active == nil || !s.active.begun {
-		row["activeRunIds"] = busy // absent while a run is under way
+		row["activeRunIds"] = busy // absent while a run is active
 	}
 	row["status"] = s.status
 	if len(busy) > 0 {
@@ -235,7 +236,7 @@ func (s *session) progress(row object) {
 	}
 }
 
-// budget is the estimate of how full the model's context is.
+// budget estimates how full the model's context is.
 func (s *session) budget() object {
 	m, estimate := modelOf(s.agent), s.context
 	return object{
@@ -247,8 +248,8 @@ func (s *session) budget() object {
 	}
 }
 
-// participants are the clients that spoke in a session, as the gateway shows
-// senders that it knows nothing about.
+// participants returns the clients that wrote in a session, in the gateway's form for
+// unknown senders.
 func (r *Runtime) participants(s *session) []object {
 	list := []object{}
 	for _, id := range s.participants {
@@ -259,7 +260,7 @@ func (r *Runtime) participants(s *session) []object {
 	return list
 }
 
-// summaries are the rows of the status method: five at most.
+// summaries returns up to five session rows for the status method.
 func (r *Runtime) summaries(agentID string) []object {
 	rows := []object{}
 	list := r.latest(agentID)
@@ -283,7 +284,7 @@ func (r *Runtime) summaries(agentID string) []object {
 
 func thinking() []object { return []object{{"id": "off", "label": "off"}} }
 
-// runtimeKind says what runs the agent's turns.
+// runtimeKind returns the runtime of a session.
 func runtimeKind() object {
 	return object{
 		"id": "openclaw", "cloudPlacementSupported": true, "cloudPlacementExecutionMode": "worker-turn",
@@ -292,7 +293,7 @@ func runtimeKind() object {
 	}
 }
 
-// runtimeChoice is the same for an agent that has not run yet.
+// runtimeChoice returns the runtime of an agent that has not run yet.
 func runtimeChoice() object {
 	return object{"id": "auto", "cloudPlacementSupported": false, "devicePlacementSupported": false, "source": "implicit"}
 }

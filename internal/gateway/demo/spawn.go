@@ -8,13 +8,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// ErrNoSession is returned for a session key that nobody has used yet.
+// ErrNoSession is returned for a session key that doesn't exist.
 var ErrNoSession = errors.New("demo: no such session")
 
-// Spawn does what the tool does with which an agent starts a sub-agent: it makes
-// a session below another one, of the same agent, and begins a run in it. Its
-// events are those of any run. It returns the key of the new session and the id
-// of the run.
+// Spawn starts a sub-agent as the agents' spawn tool does: it creates a child session of
+// the same agent and starts a run in it, with the usual events. It returns the key of the
+// new session and the id of the run.
 func (r *Runtime) Spawn(parentKey, label, message string) (sessionKey, runID string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -23,18 +22,18 @@ func (r *Runtime) Spawn(parentKey, label, message string) (sessionKey, runID str
 		return "", "", fmt.Errorf("%w: %s", ErrNoSession, parentKey)
 	}
 	key := "agent:" + parent.agentID + ":subagent:" + uuid.NewString()
-	s, made := r.sessionOf(key, parent.agent)
+	s, created := r.sessionOf(key, parent.agent)
 	s.parent, s.label = parentKey, label
 	q := &run{
 		boot: r.boot, session: s, agent: parent.agent, id: uuid.NewString(), message: message, taskID: uuid.NewString(),
 		createdAt: r.now(),
 	}
-	r.enqueue(q, made)
+	r.enqueue(q, created)
 	return key, q.id, nil
 }
 
-// Label names a session, as people do in the gateway's own dashboard; empty
-// takes the name away.
+// Label sets a session's title, as users do in the gateway's dashboard. An empty label
+// removes it.
 func (r *Runtime) Label(sessionKey, label string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,12 +42,12 @@ func (r *Runtime) Label(sessionKey, label string) error {
 		return fmt.Errorf("%w: %s", ErrNoSession, sessionKey)
 	}
 	s.label = label
-	r.tellSession(s, object{"reason": "patch"})
+	r.emitSession(s, object{"reason": "patch"})
 	return nil
 }
 
-// lineage adds to a row where its session comes from and what people call it.
-func (s *session) lineage(row object) {
+// addOrigin adds the members that say how the session was created and what its title is.
+func (s *session) addOrigin(row object) {
 	if s.label != "" {
 		row["label"], row["displayName"] = s.label, s.label
 	}
@@ -58,21 +57,21 @@ func (s *session) lineage(row object) {
 	if s.parent == "" {
 		return
 	}
-	going := s.active != nil
+	active := s.active != nil
 	state := "historical"
-	if going {
+	if active {
 		state = "active"
 	}
 	maps.Copy(row, object{
 		"spawnedBy": s.parent, "parentSessionKey": s.parent, "controlOwnerSessionKey": s.parent, "spawnDepth": 1,
 		"subagentRole": "orchestrator", "subagentControlScope": "children", "createdVia": "spawn",
 		"classification": "subagent", "isBackground": true,
-		"subagentRunState": state, "hasActiveSubagentRun": going,
+		"subagentRunState": state, "hasActiveSubagentRun": active,
 	})
 }
 
-// spawned adds to an event of a sub-agent's run who spawned it.
-func (s *session) spawned(payload object) {
+// addSpawnedBy adds the parent session to an event of a sub-agent's run.
+func (s *session) addSpawnedBy(payload object) {
 	if s.parent != "" {
 		payload["spawnedBy"] = s.parent
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// sum adds up what answers cost.
+// sum is the total usage of a number of answers.
 type sum struct {
 	input, output, cacheRead, cacheWrite       int64 // tokens
 	inputCost, outputCost, readCost, writeCost int64 // nano-dollars
@@ -36,7 +36,7 @@ func (s *sum) json() object {
 	}
 }
 
-// counts are the messages of a session or a day.
+// counts are the numbers of messages in a session or on a day.
 type counts struct{ user, assistant, errors int }
 
 func (c *counts) add(m message) {
@@ -59,7 +59,7 @@ func (c *counts) json() object {
 	}
 }
 
-// latencies are how long answers took, in milliseconds.
+// latencies are response times in milliseconds.
 type latencies []int64
 
 func (l latencies) json() object {
@@ -77,7 +77,7 @@ func (l latencies) json() object {
 	}
 }
 
-// modelKey names a model, dayModel a model on a day.
+// modelKey identifies a model, and dayModel a model on a day.
 type modelKey struct{ provider, id string }
 
 type dayModel struct {
@@ -85,7 +85,7 @@ type dayModel struct {
 	model modelKey
 }
 
-// ledger is one reading of the transcripts: a session's, or everyone's.
+// ledger aggregates the usage in transcripts, of one session or of all.
 type ledger struct {
 	total     sum
 	counts    counts
@@ -97,7 +97,7 @@ type ledger struct {
 	dayCounts map[string]*counts
 	dayTook   map[string]latencies
 	dayModels map[dayModel]*sum
-	quarters  map[int64]*ledger // by quarter of an hour since 1970; nil in a quarter
+	quarters  map[int64]*ledger // by quarter hour since 1970; nil in the ledger of a quarter hour
 }
 
 func newLedger(quarters bool) *ledger {
@@ -111,8 +111,8 @@ func newLedger(quarters bool) *ledger {
 	return l
 }
 
-// at is the entry of a map, made when it is missing.
-func at[K comparable, V any](m map[K]*V, k K) *V {
+// entryAt returns the entry for k, created if necessary.
+func entryAt[K comparable, V any](m map[K]*V, k K) *V {
 	if m[k] == nil {
 		m[k] = new(V)
 	}
@@ -122,7 +122,7 @@ func at[K comparable, V any](m map[K]*V, k K) *V {
 func (l *ledger) add(m message) {
 	day := dayOf(m.at)
 	l.counts.add(m)
-	at(l.dayCounts, day).add(m)
+	entryAt(l.dayCounts, day).add(m)
 	if l.first == 0 {
 		l.first = m.at
 	}
@@ -138,7 +138,7 @@ func (l *ledger) add(m message) {
 		return
 	}
 	key := modelKey{m.spent.model.provider, m.spent.model.id}
-	for _, s := range []*sum{&l.total, at(l.models, key), at(l.days, day), at(l.dayModels, dayModel{day, key})} {
+	for _, s := range []*sum{&l.total, entryAt(l.models, key), entryAt(l.days, day), entryAt(l.dayModels, dayModel{day, key})} {
 		s.add(*m.spent)
 	}
 	l.took = append(l.took, m.took)
@@ -155,7 +155,7 @@ type usageRequest struct {
 	Limit                                                     int
 }
 
-// check refuses what the gateway refuses, in its words.
+// check refuses invalid parameters with the gateway's errors.
 func (in usageRequest) check() *failure {
 	const name = "invalid sessions.usage params: "
 	switch {
@@ -170,11 +170,11 @@ func (in usageRequest) check() *failure {
 	case in.AgentScope != "" && in.Key+in.AgentID != "":
 		return invalid("agentScope=all cannot be combined with key or agentId")
 	}
-	return within("sessions.usage", "limit", in.Limit, 1, math.MaxInt)
+	return checkRange("sessions.usage", "limit", in.Limit, 1, math.MaxInt)
 }
 
-// days are the first and the last that are counted. Dates go before a range, and
-// without either it is thirty days.
+// days returns the first and last day of the period. Dates take precedence over a range;
+// the default is 30 days.
 func (in usageRequest) days(now time.Time) (first, last string) {
 	if in.StartDate != "" {
 		return in.StartDate, in.EndDate
@@ -190,8 +190,8 @@ func (in usageRequest) days(now time.Time) (first, last string) {
 	return now.AddDate(0, 0, 1-count).Format(time.DateOnly), now.Format(time.DateOnly)
 }
 
-// handleUsage adds up what the sessions cost. Days are UTC: the demo does not
-// know other zones. Its numbers are fresh unless a switch says otherwise.
+// handleUsage returns the usage of the sessions. Days are in UTC; other time zones are not
+// supported. The numbers are fresh unless Refreshing is on.
 func (r *Runtime) handleUsage(c call) (any, *failure) {
 	in := usageRequest{Limit: 50}
 	if f := usageParams.read("sessions.usage", "", c.params, &in); f != nil {
@@ -218,13 +218,13 @@ func (r *Runtime) handleUsage(c call) (any, *failure) {
 				own.add(m)
 				all.add(m)
 				if m.spent != nil && (m.stop == "stop" || m.stop == "toolUse") {
-					at(agents, s.agentID).add(*m.spent)
+					entryAt(agents, s.agentID).add(*m.spent)
 				}
 			}
 		}
 		switch {
 		case !fresh:
-			rows = append(rows, with(s.usage(own), object{"usage": nil}))
+			rows = append(rows, merge(s.usage(own), object{"usage": nil}))
 		case own.counts.user+own.counts.assistant > 0:
 			longest = max(longest, own.last-own.first)
 			rows = append(rows, s.usage(own))
@@ -236,14 +236,14 @@ func (r *Runtime) handleUsage(c call) (any, *failure) {
 		"sessions": rows[:min(in.Limit, count)], "totals": all.total.json(),
 		"aggregates": all.aggregates(count, longest, agents), "creatorOptions": []object{},
 	}
-	if count > 0 { // the gateway says nothing of nothing
+	if count > 0 { // the gateway omits the status if there are no sessions
 		answer["cacheStatus"] = r.cacheStatus(fresh, count)
 	}
 	return answer, nil
 }
 
-// cacheStatus says how good the numbers are: the gateway answers before it has
-// read its files, and then with nothing.
+// cacheStatus says whether the numbers are fresh. The gateway answers with zeros before it
+// has read its files.
 func (r *Runtime) cacheStatus(fresh bool, files int) object {
 	if !fresh {
 		return object{"status": "refreshing", "cachedFiles": 0, "pendingFiles": files, "staleFiles": files}
@@ -251,16 +251,16 @@ func (r *Runtime) cacheStatus(fresh bool, files int) object {
 	return object{"status": "fresh", "cachedFiles": files, "pendingFiles": 0, "staleFiles": 0, "refreshedAt": r.now()}
 }
 
-// usage is one session's row.
+// usage returns the row of one session.
 func (s *session) usage(l *ledger) object {
 	m := modelOf(s.agent)
 	days := []object{}
 	for _, day := range slices.Sorted(maps.Keys(l.days)) {
-		days = append(days, with(l.days[day].json(), object{
+		days = append(days, merge(l.days[day].json(), object{
 			"date": day, "tokens": l.days[day].tokens(), "cost": l.days[day].cost(),
 		}))
 	}
-	usage := with(l.total.json(), object{
+	usage := merge(l.total.json(), object{
 		"sessionId": s.id, "sessionFile": "sqlite:" + s.agentID + ":" + s.id + ":" + storePath(s.agentID),
 		"firstActivity": l.first, "lastActivity": l.last, "durationMs": l.last - l.first,
 		"messageCounts": l.counts.json(), "modelUsage": l.byModel(), "latency": l.took.json(),
@@ -271,9 +271,9 @@ func (s *session) usage(l *ledger) object {
 	for _, q := range slices.Sorted(maps.Keys(l.quarters)) {
 		start := time.UnixMilli(q * (15 * time.Minute).Milliseconds()).UTC()
 		when := object{"date": start.Format(time.DateOnly), "quarterIndex": start.Hour()*4 + start.Minute()/15}
-		messages = append(messages, with(l.quarters[q].counts.json(), when))
+		messages = append(messages, merge(l.quarters[q].counts.json(), when))
 		if t := l.quarters[q].total; t.answers > 0 {
-			spending = append(spending, with(object{
+			spending = append(spending, merge(object{
 				"input": t.input, "output": t.output, "cacheRead": t.cacheRead, "cacheWrite": t.cacheWrite,
 				"totalTokens": t.tokens(), "totalCost": t.cost(),
 			}, when))
@@ -286,11 +286,11 @@ func (s *session) usage(l *ledger) object {
 	}
 }
 
-// aggregates are the totals from every side.
+// aggregates returns the totals by model, provider, agent and day.
 func (l *ledger) aggregates(sessions int, longest int64, agents map[string]*sum) object {
 	providers := map[string]*sum{}
 	for key, s := range l.models {
-		at(providers, key.provider).merge(s)
+		entryAt(providers, key.provider).merge(s)
 	}
 	byProvider, byAgent, costDaily, daily := []object{}, []object{}, []object{}, []object{}
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
@@ -302,8 +302,8 @@ func (l *ledger) aggregates(sessions int, longest int64, agents map[string]*sum)
 		byAgent = append(byAgent, object{"agentId": id, "totals": agents[id].json()})
 	}
 	for _, day := range slices.Sorted(maps.Keys(l.dayCounts)) {
-		s, c := at(l.days, day), l.dayCounts[day]
-		costDaily = append(costDaily, with(s.json(), object{"date": day}))
+		s, c := entryAt(l.days, day), l.dayCounts[day]
+		costDaily = append(costDaily, merge(s.json(), object{"date": day}))
 		daily = append(daily, object{
 			"date": day, "tokens": s.tokens(), "cost": s.cost(), "messages": c.user + c.assistant,
 			"toolCalls": 0, "errors": c.errors,
@@ -342,7 +342,7 @@ func (k modelKey) compare(o modelKey) int {
 func (l *ledger) dailyCounts() []object {
 	list := []object{}
 	for _, day := range slices.Sorted(maps.Keys(l.dayCounts)) {
-		list = append(list, with(l.dayCounts[day].json(), object{"date": day}))
+		list = append(list, merge(l.dayCounts[day].json(), object{"date": day}))
 	}
 	return list
 }
@@ -350,7 +350,7 @@ func (l *ledger) dailyCounts() []object {
 func (l *ledger) dailyLatency() []object {
 	list := []object{}
 	for _, day := range slices.Sorted(maps.Keys(l.dayTook)) {
-		list = append(list, with(l.dayTook[day].json(), object{"date": day}))
+		list = append(list, merge(l.dayTook[day].json(), object{"date": day}))
 	}
 	return list
 }

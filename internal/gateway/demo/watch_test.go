@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// What happens to a client at the moment in which its request arrives happens
-// before the request does: else a test that ends a client there ends it anywhere.
+// Watch must report a request before it is handled. Otherwise a test that kills a client in
+// it would do so at an arbitrary point.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	var mu sync.Mutex
@@ -18,14 +19,14 @@ func TestWatch(t *testing.T) {
 		defer mu.Unlock()
 		seen = append(seen, q)
 		if q.Method == "agent" && r.Asked("cto") > 0 {
-			t.Error("the question was put before it was seen")
+			t.Error("the run started before Watch reported it")
 		}
 		return q.RunID != "run-1"
 	})
 	c.ask("agent", question("cto", "run-1", "lost"))
 	c.ok("health", object{})
 	if n := r.Asked(""); n != 0 || r.Calls("agent") != 0 {
-		t.Errorf("a question that was lost was put %d times, and its method called %d times", n, r.Calls("agent"))
+		t.Errorf("a lost request started %d runs and counted %d calls", n, r.Calls("agent"))
 	}
 	r.Watch(func(q Request) bool {
 		mu.Lock()
@@ -49,7 +50,7 @@ func TestWatch(t *testing.T) {
 	r.Heal()
 	c.ok("health", object{})
 	if mu.Lock(); len(seen) != len(want) {
-		t.Error("who was healed of its watcher still has it")
+		t.Error("Heal did not turn Watch off")
 	}
 	mu.Unlock()
 }

@@ -32,6 +32,7 @@ func at(t testing.TB, text string) time.Time {
 
 // A job at nine is due at nine, and once where clocks change.
 func TestNext(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, expression, zone, after, want string }{
 		{"the same day", "0 9 * * *", "UTC", "2026-11-20T08:59:59Z", "11-20T09:00"},
 		{"not now, but next time", "0 9 * * *", "UTC", "2026-11-20T09:00:00Z", "11-21T09:00 11-22T09:00"},
@@ -84,6 +85,7 @@ func TestNext(t *testing.T) {
 // An expression that is invalid or never matches must be rejected when it is
 // entered.
 func TestParseRefuses(t *testing.T) {
+	t.Parallel()
 	for _, expression := range []string{
 		"", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * 32 * *", "* * * 13 * *", "* * * * 8", "-1 * * * *",
 		"*/0 * * * *", "5-1/0 * * * *", "x * * * *", "@daily", "@every 1s", "H * * * *", "* * L * *", "* * 1W * *", "* * * * 5#1", "* * * * 5L",
@@ -117,6 +119,7 @@ var places = []string{
 // A daily job must run once on every existing day up to 2045, both in years with
 // table entries and in years for which the zone only has a rule.
 func TestDaily(t *testing.T) {
+	t.Parallel()
 	for _, place := range places {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
@@ -172,6 +175,7 @@ func daysBetween(from, to string, zone *time.Location) []string {
 // For any expression, times must increase, match their wall-clock minute, and not
 // depend on the start of the search.
 func TestMoments(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		field := func(name string, low, high int) string {
 			a, b := rapid.IntRange(low, high).Draw(rt, name), rapid.IntRange(low, high).Draw(rt, name+" to")

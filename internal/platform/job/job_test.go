@@ -75,6 +75,7 @@ func state(t *testing.T, d *db.DB, key string) (state string) {
 
 // Two replicas poll the same jobs: each job must run exactly once.
 func TestEachJobOnce(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const jobs = 40
 		var done sync.Map
@@ -104,6 +105,7 @@ func TestEachJobOnce(t *testing.T) {
 
 // While a job is alive, a second one of its kind and key is not added.
 func TestOneAlive(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		release := make(chan struct{})
@@ -127,6 +129,7 @@ func TestOneAlive(t *testing.T) {
 // If a process dies, another one continues, and stored steps do not run again.
 // Later writes of the dead process have no effect.
 func TestTakeover(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		var asked, finished atomic.Int32
 		step := func(ctx context.Context, h *job.Held) error {
@@ -192,6 +195,7 @@ func takeAway(t *testing.T, d *db.DB, id string) {
 // A process that stops hands its jobs back, so that another continues at once. That
 // does not count as a failure.
 func TestHandBack(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		first, second := newQueue(t, d), newQueue(t, d)
 		first.Lease, second.Lease = time.Hour, time.Hour
@@ -220,6 +224,7 @@ func TestHandBack(t *testing.T) {
 
 // A canceled job stops at once, and its later writes are not stored.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		started, ended := make(chan struct{}), make(chan error, 1)
@@ -247,6 +252,7 @@ func TestCancel(t *testing.T) {
 // A job that fails for good must report it to what it worked on. A panic counts as
 // a failure.
 func TestGiveUp(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		var told atomic.Value
@@ -270,6 +276,7 @@ func TestGiveUp(t *testing.T) {
 // A process that missed its own lease claims the job again: the old worker must
 // stop and the new one must be tracked.
 func TestReclaimOwn(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		var begun atomic.Int32
@@ -328,6 +335,7 @@ func TestReclaimOwn(t *testing.T) {
 
 // An error text from outside must not prevent storing the outcome.
 func TestHostileErrorText(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		q.Lease = time.Hour
@@ -341,6 +349,7 @@ func TestHostileErrorText(t *testing.T) {
 // If a job is canceled and enqueued again in one transaction, the new job must not
 // be stopped instead of the old one.
 func TestReplace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		var begun, lost atomic.Int32
@@ -382,6 +391,7 @@ func TestReplace(t *testing.T) {
 // A queue must not claim more jobs than it has workers, whatever plan PostgreSQL
 // uses: the others would wait while other replicas are idle.
 func TestTakesWhatItCanDo(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		q.Workers = 1
@@ -421,6 +431,7 @@ func TestTakesWhatItCanDo(t *testing.T) {
 
 // During an upgrade, the older replica must leave jobs of unknown kinds alone.
 func TestUnknownKind(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		q.Kinds["known"] = job.Kind{Do: func(context.Context, *job.Held) error { return nil }}

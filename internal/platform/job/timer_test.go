@@ -28,6 +28,7 @@ func jobsLeft(t *testing.T, d *db.DB) (n int) {
 // Two replicas share a timer: each firing runs once, and several missed firings
 // become one.
 func TestTimerFiresOnce(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		var fired atomic.Int32
 		for range 2 {
@@ -49,6 +50,7 @@ func TestTimerFiresOnce(t *testing.T) {
 
 // A clock that was years ahead and is corrected must not stop a timer.
 func TestTimerAfterClockChange(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		if err := d.Tx(t.Context(), func(tx *db.Tx) error {
 			_, err := tx.Exec(t.Context(), `INSERT INTO job_timers (name, next_at) VALUES ('sweep', ?)`, time.Now().AddDate(5, 0, 0))
@@ -144,6 +146,7 @@ func TestTimerAtATime(t *testing.T) {
 // A scheduled timer must fire again on the same day if the process stops or dies,
 // or the run fails. A timer with an interval must not.
 func TestFiringIsNotLost(t *testing.T) {
+	t.Parallel()
 	far, err := cron.Parse("0 0 29 2 *", "Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
@@ -198,6 +201,7 @@ func TestFiringIsNotLost(t *testing.T) {
 
 // A timer without an interval or schedule, or with both, is rejected at startup.
 func TestTimerNeedsATime(t *testing.T) {
+	t.Parallel()
 	q := newQueue(t, dbtest.New(t))
 	q.Timers = []job.Timer{{Name: "never", Do: func(context.Context) error { return nil }}}
 	if err := q.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "never") {

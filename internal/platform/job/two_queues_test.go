@@ -14,6 +14,7 @@ import (
 // A queue with long jobs must neither delay the timers of another queue nor take
 // over its timers and jobs, also if it starts later.
 func TestTwoQueues(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		release := make(chan struct{})
 		var ticks, works, waits atomic.Int32

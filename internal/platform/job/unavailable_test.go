@@ -14,6 +14,7 @@ import (
 
 // A database outage during a job does not count as a failure of the job.
 func TestAwayIsNoFailure(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		gone, times := errors.New("gone"), atomic.Int32{}
 		q := newQueue(t, d)

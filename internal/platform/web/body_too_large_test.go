@@ -27,6 +27,7 @@ type onlyReader struct{ io.Reader }
 // A client that sends the whole body before it reads must get the 413, not a broken
 // connection.
 func TestTooLargeIsTold(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	addr, stop := s.served(t, time.Second)
 	tr := &http.Transport{ExpectContinueTimeout: 10 * time.Second}
@@ -111,6 +112,7 @@ func (c *counted) Read(b []byte) (int, error) {
 
 // Agents are told to use curl.
 func TestTooLargeForCurl(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	addr, stop := s.served(t, time.Second)
 	for _, args := range [][]string{nil, {"-H", "Transfer-Encoding: chunked"}, {"-H", "Expect:"}, {"-H", "Transfer-Encoding: chunked", "-H", "Expect:"}, {"-H", "Expect: 100-continue"}, {"--http1.0"}} {
@@ -132,6 +134,7 @@ func TestTooLargeForCurl(t *testing.T) {
 // Above mostDiscarded the rest is not read: the response is sent and the connection
 // closes.
 func TestTooLargeCloses(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	addr, stop := s.served(t, time.Second)
 	for name, c := range map[string]struct {
@@ -177,6 +180,7 @@ func TestTooLargeCloses(t *testing.T) {
 
 // A client that stops in the middle of a too large body must not block the server.
 func TestTooLargeAndSlow(t *testing.T) {
+	t.Parallel()
 	s := newToys(t, func(o *web.Options) { o.BodyTimeout = time.Second })
 	addr, stop := s.served(t, time.Second)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)

@@ -153,6 +153,7 @@ func unpacked(t *testing.T, r io.Reader) string {
 // Long responses must be compressed for clients that accept it, and be the same for
 // those that do not: a board of thousands of tasks is read over mobile networks.
 func TestCompressed(t *testing.T) {
+	t.Parallel()
 	s := newPacked(t)
 	for path, kind := range map[string]string{
 		"/long/7": "application/json", "/marked": "application/json", "/long/refused": "application/problem+json",
@@ -179,6 +180,7 @@ func TestCompressed(t *testing.T) {
 
 // Clients that do not accept compression, and small responses, are not affected.
 func TestNotCompressed(t *testing.T) {
+	t.Parallel()
 	s := newPacked(t)
 	for _, c := range []struct{ name, method, path, accept string }{
 		{"without the header", "GET", "/long/7", ""},
@@ -218,6 +220,7 @@ func TestNotCompressed(t *testing.T) {
 // Conditional requests and updates must work with the ETag of either
 // representation.
 func TestCompressedETags(t *testing.T) {
+	t.Parallel()
 	s := newPacked(t)
 	for _, path := range []string{"/long/7", "/marked"} {
 		plain, small := s.fetch(t, "GET", path).Header.Get("ETag"), s.fetch(t, "GET", path, "Accept-Encoding", "gzip").Header.Get("ETag")
@@ -262,6 +265,7 @@ func TestCompressedETags(t *testing.T) {
 
 // Responses sent in pieces must arrive in pieces, compressed or not.
 func TestCompressedPieces(t *testing.T) {
+	t.Parallel()
 	s := newPacked(t)
 	t.Run("text", func(t *testing.T) {
 		res := s.fetch(t, "GET", "/text", "Accept-Encoding", "gzip")
@@ -291,6 +295,7 @@ func TestCompressedPieces(t *testing.T) {
 // A partial table must not look complete because its compressed data ends
 // correctly.
 func TestCompressedCutOff(t *testing.T) {
+	t.Parallel()
 	s := newPacked(t)
 	for _, accept := range []string{"", "gzip"} {
 		res := s.fetch(t, "GET", "/rows.csv?breaks=true", "Accept-Encoding", accept)
@@ -306,6 +311,7 @@ func TestCompressedCutOff(t *testing.T) {
 // The length of a compressed response reveals parts of its content, so responses
 // with a key or token must not be compressed (BREACH).
 func TestSecretsAreNotCompressed(t *testing.T) {
+	t.Parallel()
 	s := newPacked(t)
 	res := s.fetch(t, "POST", "/keys", "Accept-Encoding", "gzip")
 	if body := whole(t, res.Body); res.Header.Get("Content-Encoding") != "" || !strings.Contains(body, "wrk_secret") {
@@ -323,6 +329,7 @@ func TestSecretsAreNotCompressed(t *testing.T) {
 
 // The documentation tells people to use curl.
 func TestCurlCompressed(t *testing.T) {
+	t.Parallel()
 	s := newPacked(t)
 	curl := func(args ...string) []byte {
 		args = append([]string{"-sS", "--fail", "-H", "Authorization: Bearer owner", s.url + "/long/7"}, args...)

@@ -10,6 +10,7 @@ import (
 // Reloading a path of the dashboard must load it again. A script or API path that
 // does not exist must not return a page.
 func TestPages(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	s.Pages(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -119,6 +119,7 @@ func readText(t *testing.T, r io.Reader, want string) {
 // proxies and for pages of another origin, for longer than any other response may
 // take.
 func TestStream(t *testing.T) {
+	t.Parallel()
 	t.Run("sends each piece at once, past the limit of other routes", func(t *testing.T) {
 		s := newStreams(t, func(o *web.Options) {
 			o.RequestTimeout, o.CORSOrigin = 50*time.Millisecond, "https://ops.example.com"
@@ -212,6 +213,7 @@ func raw(t *testing.T, addr, method string) net.Conn {
 // A client that does not read must not block its goroutine forever, nor the
 // shutdown.
 func TestStreamStuck(t *testing.T) {
+	t.Parallel()
 	stuck := func(t *testing.T, s *streams, addr string) {
 		t.Helper()
 		c := raw(t, addr, "GET")

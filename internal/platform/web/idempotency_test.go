@@ -50,6 +50,7 @@ func newOrders(t testing.TB) *toys {
 // A retry must be distinguished from a new request by its whole content, and
 // malformed keys must be rejected.
 func TestOnce(t *testing.T) {
+	t.Parallel()
 	s := newOrders(t)
 	order := func(body string, keys ...string) (status int, id, replayed, code string) {
 		t.Helper()
@@ -96,6 +97,7 @@ func TestOnce(t *testing.T) {
 
 // The document must show which requests accept the key.
 func TestOnceIsDocumented(t *testing.T) {
+	t.Parallel()
 	text := string(newOrders(t).Document())
 	for _, want := range []string{`"Idempotency-Key"`, `"Idempotency-Replayed"`, "idempotency_conflict", "idempotency_gone"} {
 		if !strings.Contains(text, want) {

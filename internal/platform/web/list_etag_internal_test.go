@@ -9,6 +9,7 @@ import (
 // For a release built from a source archive, only the version tells builds apart:
 // without it, clients with a cached list would never get new fields.
 func TestTagOfAnotherVersion(t *testing.T) {
+	t.Parallel()
 	tag := func(version string) string {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, Prefix+"/toys", nil)
 		x := &exchange{api: New(Options{Version: version}), r: r}

@@ -29,6 +29,7 @@ func (s *toys) do(r *http.Request) *httptest.ResponseRecorder {
 // The request ID links the response to the log; a client-chosen ID must not be able
 // to forge log lines.
 func TestRequestID(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	for given, kept := range map[string]bool{
 		"abc-DEF_1.2": true, strings.Repeat("a", 64): true, strings.Repeat("a", 65): false, "": false,
@@ -55,6 +56,7 @@ func TestRequestID(t *testing.T) {
 // Each request is one log line, by route pattern and not by path, with a level that
 // alerts can use.
 func TestLog(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		method, url, route, level string
 		status                    int
@@ -101,6 +103,7 @@ func TestLog(t *testing.T) {
 
 // The duration uses the configured clock, so that it can be tested.
 func TestLogDuration(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := newToys(t, func(o *web.Options) {
 		o.Now = func() time.Time { now = now.Add(time.Second); return now }
@@ -114,6 +117,7 @@ func TestLogDuration(t *testing.T) {
 // After part of a response was sent, the connection must break, so that it does not
 // look complete.
 func TestPanicHalfway(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	s.Raw("GET /half", actor.Public, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "half")

@@ -46,6 +46,7 @@ func pointers(t testing.TB, w *httptest.ResponseRecorder) []string {
 
 // Every error has the same format and its own code, and reveals no internals.
 func TestProblems(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, method, url, body string
 		status                  int
@@ -99,6 +100,7 @@ func TestProblems(t *testing.T) {
 
 // The facts of a fault are members of its problem and replace no standard member.
 func TestProblemWhole(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	w := s.ask(t, "GET", "/api/v1/toys/taken?", "", "X-Request-Id", "abc-1")
 	want := map[string]any{
@@ -114,6 +116,7 @@ func TestProblemWhole(t *testing.T) {
 }
 
 func TestInvalid(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, method, url, body string
 		want                    []string
@@ -152,6 +155,7 @@ func TestInvalid(t *testing.T) {
 
 // For a misspelled filter, the error lists the valid parameters.
 func TestUnknownParameter(t *testing.T) {
+	t.Parallel()
 	for url, want := range map[string]string{
 		"/api/v1/toys?stauts=todo": "Unknown parameter. Valid parameters: cursor, kind, limit, total.",
 		"/api/v1/toys/7?stauts=1":  "Unknown parameter. This route takes no parameters.",
@@ -167,6 +171,7 @@ func TestUnknownParameter(t *testing.T) {
 // a limit, one request costs the database megabytes, and the Link header becomes
 // too long for clients.
 func TestListsInTheAddressAreBounded(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	type input struct {
 		Tags []string `query:"tags" doc:"Only with these."`
@@ -189,6 +194,7 @@ func TestListsInTheAddressAreBounded(t *testing.T) {
 // A rejected input may be a password. It must appear in no response and no log,
 // whichever check failed.
 func TestNoEcho(t *testing.T) {
+	t.Parallel()
 	const secret = "hunter2hunter"
 	bodies := []string{
 		`{"name":"a","password":"` + secret[:9] + `"}`,
@@ -224,6 +230,7 @@ func TestNoEcho(t *testing.T) {
 
 // A problem must not be larger than the input it reports.
 func TestInvalidIsBounded(t *testing.T) {
+	t.Parallel()
 	for _, item := range []string{"1", "null"} {
 		body := `{"name":"a","tags":[` + strings.Repeat(item+",", 10_000) + item + `]}`
 		if n := len(pointers(t, newToys(t).ask(t, "POST", "/api/v1/toys", body))); n > 50 || n == 0 {
@@ -233,6 +240,7 @@ func TestInvalidIsBounded(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	s := newToys(t, func(o *web.Options) { o.RequestTimeout = time.Millisecond })
 	w := s.ask(t, "GET", "/api/v1/slow", "")
 	if p := problem(t, w); w.Code != 504 || p["code"] != "request_timeout" {
@@ -242,6 +250,7 @@ func TestTimeout(t *testing.T) {
 
 // A route with Waits is not limited to the default time.
 func TestWaits(t *testing.T) {
+	t.Parallel()
 	s := newToys(t, func(o *web.Options) { o.RequestTimeout = time.Nanosecond })
 	go func() { <-s.started; close(s.release) }()
 	if w := s.ask(t, "GET", "/api/v1/waits", ""); w.Code != 200 {
@@ -251,6 +260,7 @@ func TestWaits(t *testing.T) {
 
 // A handler that calls another service gets time for each call.
 func TestAsks(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	var left time.Duration
 	web.Get(s.API, "/asks", actor.Public, "Ask twice", func(ctx context.Context, _ *struct{}) (*seen, error) {
@@ -265,6 +275,7 @@ func TestAsks(t *testing.T) {
 
 // A client that disconnects is not a server error: no error in the log.
 func TestCallerLeaves(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	ctx, leave := context.WithCancel(t.Context())
 	go func() { <-s.started; leave() }()

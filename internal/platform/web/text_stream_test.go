@@ -68,6 +68,7 @@ func TestTextAfterLosingAccess(t *testing.T) {
 // A client that does not read must not block its goroutine for the length of a
 // standup.
 func TestTextStuck(t *testing.T) {
+	t.Parallel()
 	s := newMinutes(t, func(o *web.Options) { o.SendTimeout = 500 * time.Millisecond })
 	addr, _ := s.served(t, time.Minute)
 	raw(t, addr, http.MethodGet)

@@ -9,6 +9,7 @@ import (
 
 // Items returns one item per blocker, because each is tracked separately.
 func TestItems(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		text string
 		want []string
@@ -41,6 +42,7 @@ func TestItems(t *testing.T) {
 
 // TaskKeys returns only valid task keys.
 func TestTaskKeys(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"":                                   "",
 		"TASK-12 and task-3, TASK-12 again":  "TASK-12 TASK-3",
@@ -62,6 +64,7 @@ func TestTaskKeys(t *testing.T) {
 
 // FinishedClaims returns only tasks that the text clearly calls finished.
 func TestFinishedClaims(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"":                                                     "",
 		"Finished TASK-1":                                      "TASK-1",

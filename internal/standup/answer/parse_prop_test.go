@@ -126,6 +126,7 @@ func text(s *string) string {
 
 // In every format, ParseReport keeps each word once, in its part and in order.
 func TestParseReportKeepsEveryWord(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		g := &reportGen{T: t, want: map[part][]string{}}
 		report := g.report()
@@ -251,6 +252,7 @@ func FuzzParseReport(f *testing.F) {
 
 // JSON reports keep each text once and in its part, whatever characters it contains.
 func TestParseReportJSON(t *testing.T) {
+	t.Parallel()
 	texts := rapid.StringMatching(`[A-Za-z0-9 {}"\\,:#*|é✅-]{0,20}w[a-z]{3}`)
 	rapid.Check(t, func(t *rapid.T) {
 		fields := map[string]any{}
@@ -292,6 +294,7 @@ func TestParseReportJSON(t *testing.T) {
 
 // A report of 100 kB is parsed in full and quickly.
 func TestParseReportLong(t *testing.T) {
+	t.Parallel()
 	line := "- TASK-7 went on, and today this line is one of very many\n"
 	body := strings.Repeat(line, 33_000/len(line))
 	start := time.Now()
@@ -322,6 +325,7 @@ func hostile(n int) map[string]string {
 // The parser takes linear time on hostile input. The bound is loose enough for a slow
 // machine with the race detector; quadratic time would take minutes.
 func TestParseReportIsLinear(t *testing.T) {
+	t.Parallel()
 	for name, s := range hostile(30_000) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()

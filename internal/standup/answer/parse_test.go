@@ -15,6 +15,7 @@ var updateGolden = flag.Bool("update", false, "write the expected results of tes
 
 // ParseReport splits the recorded reports in testdata, which cover many formats.
 func TestParseReportCorpus(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/reports/*.txt")
 	if err != nil || len(files) < 25 {
 		t.Fatalf("%d reports, %v", len(files), err)

@@ -26,6 +26,7 @@ var formRead = Review{
 
 // ParseReview accepts every review whose meaning is clear.
 func TestParseReview(t *testing.T) {
+	t.Parallel()
 	only := func(summary string) Review {
 		return Review{Summary: summary, Resolutions: []Resolution{}, Escalations: []Escalation{}, ActionItems: []ActionItem{}}
 	}
@@ -95,6 +96,7 @@ func TestParseReview(t *testing.T) {
 
 // Answers without a review are not taken for an empty one.
 func TestParseReviewRefuses(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		"", "All on track, nothing to escalate.", "{}", `{"summary":""}`, `{"summary":" \n "}`, `{"summary":null}`, `{"summary":7}`, `["summary"]`,
 		`{"summary":"cut off in the mid`, `{"escalations":["x"]}`, "{'summary': 'python'}", `"summary":"s"`,
@@ -107,6 +109,7 @@ func TestParseReviewRefuses(t *testing.T) {
 
 // A review of 2 MB is parsed quickly and cut, wherever the object is.
 func TestParseReviewOfTwoMegabytes(t *testing.T) {
+	t.Parallel()
 	const size = 2 << 20
 	long := strings.Repeat(`{"x": [1, 2]} and so on. `, size/25)
 	for name, c := range map[string]struct {
@@ -135,6 +138,7 @@ func TestParseReviewOfTwoMegabytes(t *testing.T) {
 
 // The number and length of entries are limited.
 func TestParseReviewBounds(t *testing.T) {
+	t.Parallel()
 	list := make([]map[string]string, 60)
 	for i := range list {
 		long := strings.Repeat("ü", 10_001)
@@ -160,6 +164,7 @@ func TestParseReviewBounds(t *testing.T) {
 
 // A well-formed review is parsed without loss.
 func TestParseReviewRoundTrip(t *testing.T) {
+	t.Parallel()
 	text := rapid.StringMatching(`[A-Za-z{}"\\,:\[\] é]{0,20}[a-z]`)
 	rapid.Check(t, func(t *rapid.T) {
 		r := Review{Summary: strings.TrimSpace(text.Draw(t, "summary")), Resolutions: []Resolution{}, Escalations: []Escalation{}, ActionItems: []ActionItem{}}
@@ -184,6 +189,7 @@ func TestParseReviewRoundTrip(t *testing.T) {
 
 // A review contains no NUL and no invalid UTF-8, which PostgreSQL rejects.
 func TestClean(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		in   string
 		most int

@@ -7,6 +7,7 @@ import (
 
 // Statements returns only unambiguous statements.
 func TestStatements(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"":                  "",
 		"TASK-1 is blocked": "TASK-1 blocked",

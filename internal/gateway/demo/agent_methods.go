@@ -1,0 +1,353 @@
+package demo
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+var (
+	agentParams = params{
+		required: words("message idempotencyKey"),
+		optional: words(`agentId provider model to replyTo sessionId sessionKey expectedExistingSessionId thinking deliver
+			attachments channel replyChannel accountId replyAccountId threadId groupId groupChannel groupSpace timeout
+			bestEffortDeliver lane cwd cleanupBundleMcpOnRunEnd modelRun promptMode extraSystemPrompt bootstrapContextMode
+			bootstrapContextRunKind acpTurnSource internalRuntimeHandoffId internalExecutionIdentityRetry
+			internalExecutionIdentityRecoveryAttempt execApprovalFollowupExpectedSessionId internalEvents inputProvenance
+			suppressPromptPersistence sessionEffects sourceReplyDeliveryMode disableMessageTool swarmCollector
+			swarmOutputSchema forceRestartSafeTools forceCodeModeTools voiceWakeTrigger label`),
+	}
+	waitParams  = params{required: words("runId"), optional: words("timeoutMs")}
+	abortParams = params{required: words("sessionKey"), optional: words("agentId runId preserveSideRuns")}
+)
+
+// maxTimerMs is the longest timer on the gateway: 24.8 days, the limit of a JavaScript
+// timer.
+const maxTimerMs = math.MaxInt32
+
+type agentRequest struct {
+	Message, IdempotencyKey string
+	AgentID, SessionKey     string
+	Provider, Model         string
+	Timeout                 *int
+}
+
+// handleAgent starts a run. It answers "accepted" at once, and again under the same request
+// id when the run ends.
+func (r *Runtime) handleAgent(c call) (any, *failure) {
+	var in agentRequest
+	if f := agentParams.read("agent", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	if (in.Model != "" || in.Provider != "") && !c.conn.hasScope(scopeAdmin) {
+		return nil, missing(scopeAdmin)
+	}
+	timeout := defaultTimeout
+	if in.Timeout != nil {
+		timeout = *in.Timeout // 0 means no limit
+	}
+	if f := checkRange("agent", "timeout", timeout, 0, math.MaxInt); f != nil {
+		return nil, f
+	}
+	a, key, f := r.target(in)
+	if f != nil {
+		return nil, f
+	}
+	if old := c.conn.boot.find(in.IdempotencyKey, r.clock()); old != nil {
+		if !old.ended {
+			return object{
+				"runId": old.id, "status": "in_flight", "sessionKey": old.session.key, "agentId": old.agent.ID,
+			}, nil
+		}
+		c.sendFinal(old)
+		return nil, nil
+	}
+	accepted := object{"runId": in.IdempotencyKey, "agentId": a.ID, "status": "accepted", "acceptedAt": r.now()}
+	if in.AgentID != "" || in.SessionKey != "" {
+		accepted["sessionKey"] = key
+	}
+	c.reply(accepted)
+	s, created := r.sessionOf(key, a)
+	if !slices.Contains(s.participants, c.conn.clientID) {
+		s.participants = append(s.participants, c.conn.clientID)
+	}
+	r.enqueue(newRun(c, s, a, in.IdempotencyKey, in.Message, time.Duration(min(timeout, maxTimerMs/1000))*r.timing.second, r.now()), created)
+	return nil, nil
+}
+
+// target returns the agent and the session key that a request is for.
+func (r *Runtime) target(in agentRequest) (Agent, string, *failure) {
+	id, key := in.AgentID, in.SessionKey
+	if key != "" {
+		rest, scoped := strings.CutPrefix(key, "agent:")
+		owner, _, _ := strings.Cut(rest, ":")
+		const fleet = "Multiple agents are configured, but session agent resolution has no explicit owner."
+		switch {
+		case !scoped && id == "":
+			return Agent{}, "", invalid(fleet)
+		case !scoped:
+			key, owner = "agent:"+id+":"+key, id
+		case id != "" && id != owner:
+			return Agent{}, "", invalid(fleet+" The agent-scoped session key belongs to %q, not %q.", owner, id)
+		}
+		id = owner
+	}
+	if id == "" {
+		id = r.options.Agents[0].ID
+	}
+	a, ok := r.agent(id)
+	if !ok {
+		return Agent{}, "", invalid("invalid agent params: unknown agent id %q", id)
+	}
+	if key == "" {
+		key = "agent:" + id + ":main"
+	}
+	return a, key, nil
+}
+
+// handleWait waits for a run to end. For an unknown run it waits for the whole timeout,
+// because the run may still start.
+func (r *Runtime) handleWait(c call) (any, *failure) {
+	in := struct {
+		RunID     string
+		TimeoutMs int
+	}{TimeoutMs: 30_000}
+	if f := waitParams.read("agent.wait", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	if f := checkRange("agent.wait", "timeoutMs", in.TimeoutMs, 0, math.MaxInt); f != nil {
+		return nil, f
+	}
+	b := c.conn.boot
+	if q := b.find(in.RunID, r.clock()); q != nil && q.ended {
+		return q.waitResult(), nil
+	}
+	w := &waiter{call: c, runID: in.RunID}
+	b.waiters[in.RunID] = append(b.waiters[in.RunID], w)
+	w.timer = time.AfterFunc(time.Duration(min(in.TimeoutMs, maxTimerMs))*time.Millisecond, func() { r.endWait(b, w) })
+	return nil, nil
+}
+
+// endWait answers a wait that has timed out. The run continues.
+func (r *Runtime) endWait(b *boot, w *waiter) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.Index(b.waiters[w.runID], w)
+	if i < 0 {
+		return
+	}
+	b.waiters[w.runID] = slices.Delete(b.waiters[w.runID], i, i+1)
+	w.call.reply(object{"runId": w.runID, "status": "timeout"})
+}
+
+// handleAbort stops one run of a session, or all of them.
+func (r *Runtime) handleAbort(c call) (any, *failure) {
+	var in struct{ SessionKey, RunID string }
+	if f := abortParams.read("chat.abort", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	ids, foreign := []string{}, false
+	s := r.sessions[canonical(in.SessionKey)]
+	if s != nil {
+		// Queued runs end first, so that ending the active run doesn't start one of them.
+		for _, q := range slices.Concat(slices.Clone(s.queue), []*run{s.active}) {
+			if q == nil || in.RunID != "" && q.id != in.RunID {
+				continue
+			}
+			if !c.conn.mayStop(q) {
+				foreign = true
+				continue
+			}
+			r.finish(q, outcome{kind: aborted})
+			ids = append(ids, q.id)
+		}
+		slices.Reverse(ids)
+		r.next(s)
+	}
+	if len(ids) == 0 && in.RunID == "" {
+		ids = r.recentlyAborted(c.conn, s)
+	}
+	if foreign && len(ids) == 0 {
+		return nil, invalid("unauthorized")
+	}
+	return object{"ok": true, "aborted": len(ids) > 0, "runIds": ids}, nil
+}
+
+// abortGrace is how long the gateway still reports a run as aborted after it ended.
+const abortGrace = 100 * time.Millisecond
+
+// recentlyAborted returns the session's runs that were aborted within abortGrace and that
+// the client may stop. The caller must hold r.mu.
+func (r *Runtime) recentlyAborted(by *connection, s *session) []string {
+	ids := []string{}
+	for _, q := range r.boot.runs {
+		if q.session == s && q.ended && q.outcome.kind == aborted && r.now()-q.endedAt < abortGrace.Milliseconds() && by.mayStop(q) {
+			ids = append(ids, q.id)
+		}
+	}
+	return ids
+}
+
+// waitResult returns the agent.wait result of an ended run.
+func (q *run) waitResult() object {
+	out := object{"runId": q.id, "status": "error", "endedAt": q.endedAt}
+	if q.begun {
+		out["startedAt"] = q.startedAt
+	}
+	switch q.outcome.kind {
+	case answered:
+		out["status"], out["stopReason"], out["livenessState"] = "ok", "stop", "working"
+		out["terminalReceipt"], out["terminalReply"] = q.receipt(true), q.terminalReply()
+	case failed, drained:
+		out["error"] = q.outcome.error
+	case aborted:
+		out["stopReason"] = "rpc"
+	case timedOut:
+		out["status"], out["error"] = "timeout", q.outcome.error
+		maps.Copy(out, q.timeoutFields())
+	}
+	return out
+}
+
+// timeoutFields returns the members that describe a run that timed out.
+func (q *run) timeoutFields() object {
+	return object{
+		"livenessState": "paused", "timeoutPhase": "provider", "providerStarted": true,
+		"terminalReceipt": q.receipt(true), "terminalReply": q.terminalReply(),
+	}
+}
+
+// terminalReply returns the answer as clients other than the caller receive it.
+func (q *run) terminalReply() object {
+	if q.outcome.text == "" {
+		return object{"disposition": "empty"}
+	}
+	return object{"disposition": "visible", "text": truncate(q.outcome.text, replyChars-1, "…")}
+}
+
+// receipt returns the model that produced the answer. With disposition, it also says
+// whether the answer is visible; the caller's copy lacks that.
+func (q *run) receipt(disposition bool) object {
+	m := q.outcome.spent.model
+	out := object{
+		"runId": q.id, "sessionId": q.session.id, "turnId": q.id,
+		"requested":           object{"provider": m.provider, "model": m.id},
+		"effective":           object{"provider": m.provider, "model": m.id, "responseModel": m.id},
+		"successfulToolNames": []string{}, "rerouted": false,
+	}
+	if disposition {
+		out["terminalDisposition"] = "visible"
+		if q.outcome.text == "" {
+			out["terminalDisposition"] = "not-visible"
+		}
+	}
+	return out
+}
+
+// observation returns the details of a provider error.
+func (q *run) observation() object {
+	m := q.outcome.spent.model
+	return object{
+		"provider": m.provider, "model": m.id, "failoverReason": "format", "providerRuntimeFailureKind": "schema",
+	}
+}
+
+// sendFinal sends the second response to `agent`, which reports the end of the run. A later
+// call with the same idempotency key gets the same response.
+func (c call) sendFinal(q *run) {
+	out := object{"runId": q.id}
+	switch q.outcome.kind {
+	case failed, drained:
+		out["status"], out["summary"] = "error", q.outcome.error
+		c.send(object{
+			"type": "res", "id": c.id, "ok": false, "payload": out,
+			"error": &failure{Code: "UNAVAILABLE", Message: q.outcome.error},
+		})
+		return
+	case answered:
+		out["status"], out["summary"], out["result"] = "ok", "completed", q.result()
+	case timedOut:
+		out["status"], out["summary"], out["result"] = "timeout", "aborted", q.result()
+		out["timeoutPhase"], out["providerStarted"] = "provider", true
+	case aborted:
+		out["status"], out["summary"], out["stopReason"] = "timeout", "aborted", "rpc"
+	}
+	c.reply(out)
+}
+
+// result returns the answer together with its usage and cost.
+func (q *run) result() object {
+	late := q.outcome.kind == timedOut
+	payloads := []object{}
+	switch {
+	case late:
+		payloads = []object{{"text": q.outcome.error, "isError": true, "mediaUrl": nil}}
+	case q.outcome.text != "":
+		payloads = []object{{"text": q.outcome.text, "mediaUrl": nil}}
+	}
+	meta := object{
+		"durationMs": q.endedAt - q.startedAt, "agentMeta": q.meta(), "aborted": false,
+		"systemPromptReport": q.promptReport(), "finalPromptText": q.message, "replayInvalid": late,
+	}
+	if late {
+		meta["livenessState"], meta["timeoutPhase"], meta["providerStarted"] = "paused", "provider", true
+		meta["modelFallbackStopReason"] = "agent_run_terminal_timeout"
+		meta["error"] = object{"kind": "incomplete_turn", "message": q.outcome.error, "fallbackSafe": false}
+		meta["executionTrace"] = object{"fallbackUsed": false}
+	} else {
+		m := q.outcome.spent.model
+		meta["livenessState"], meta["stopReason"] = "working", "stop"
+		meta["finalAssistantVisibleText"], meta["finalAssistantRawText"] = q.outcome.text, q.outcome.text
+		meta["requestShaping"] = object{"thinking": "off"}
+		meta["completion"] = object{"stopReason": "stop", "finishReason": "stop"}
+		meta["executionTrace"] = object{
+			"winnerProvider": m.provider, "winnerModel": m.id, "fallbackUsed": false, "runner": "embedded",
+			"attempts": []object{{"provider": m.provider, "model": m.id, "result": "success", "stage": "assistant"}},
+		}
+	}
+	return object{"payloads": payloads, "meta": meta, "sourceReplyDeliveryState": "missing"}
+}
+
+// meta returns the run's details, including its tokens and cost.
+func (q *run) meta() object {
+	u := q.outcome.spent
+	usage := object{
+		"input": u.input, "output": u.output, "cacheRead": u.cacheRead, "cacheWrite": u.cacheWrite,
+		"total": u.total(), "cost": object{"total": usd(u.cost())},
+	}
+	out := object{
+		"sessionId": q.session.id, "sessionFile": q.session.key, "provider": u.model.provider, "model": u.model.id,
+		"contextTokens": u.model.window, "contextTokensSource": "resolved", "agentHarnessId": "openclaw",
+		"credentialSource": object{"kind": "direct", "evidence": "environment", "authorization": "declared"},
+		"lastCallUsage":    usage, "promptTokens": u.prompt(), "contextBudgetStatus": q.session.budget(),
+		"codeModeEngaged": false, "assistantTurns": 1, "bridgeCalls": object{"search": 0, "describe": 0, "call": 0},
+		"terminalReceipt": q.receipt(false),
+	}
+	if q.outcome.kind == answered {
+		out["usage"], out["costUsd"] = usage, usd(u.cost())
+	}
+	return out
+}
+
+// promptReport describes the system prompt. The demo's has no files, skills or tools.
+func (q *run) promptReport() object {
+	m := q.outcome.spent.model
+	return object{
+		"source": "run", "generatedAt": q.startedAt, "sessionId": q.session.id, "sessionKey": q.session.key,
+		"provider": m.provider, "model": m.id, "workspaceDir": "demo/workspace-" + q.agent.ID,
+		"bootstrapMaxChars": 20_000, "bootstrapTotalMaxChars": 60_000,
+		"bootstrapTruncation": object{
+			"warningMode": "always", "warningShown": false, "truncatedFiles": 0, "nearLimitFiles": 0, "totalNearLimit": false,
+		},
+		"sandbox": object{"mode": "off", "sandboxed": false},
+		"systemPrompt": object{
+			"chars": baseContext * 4, "hash": "demo", "projectContextChars": 0, "nonProjectContextChars": baseContext * 4,
+		},
+		"injectedWorkspaceFiles": []object{},
+		"skills":                 object{"promptChars": 0, "hash": "demo", "entries": []object{}},
+		"tools":                  object{"listChars": 0, "schemaChars": 0, "entries": []object{}},
+		"currentTurn":            object{"promptChars": len(q.message), "runtimeContextChars": 0, "modelOnlyPromptChars": 0},
+	}
+}

@@ -1,0 +1,181 @@
+package demo
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const (
+	// subAgentRetention is how long a finished sub-agent stays listed.
+	subAgentRetention = 2 * time.Minute
+	// contextLimitPercent is how much of the model's context a session of sample work may
+	// fill before it is reset.
+	contextLimitPercent = 12
+)
+
+// StartBackgroundWork makes the agents work on their own until the runtime closes. About
+// every rest, an idle agent starts a scenario with tool calls and pauses; the first two
+// start almost at once. The same seed gives the same order and pauses. Nothing runs between
+// steps.
+func (r *Runtime) StartBackgroundWork(rest time.Duration, seed string) {
+	r.work.Go(func() {
+		s := workOrder{seed: seed}
+		for n := 0; sleep(r.ctx, s.pause(n, rest)) == nil; n++ {
+			r.mu.Lock()
+			r.removeFinishedSubAgents()
+			if e, ok := s.next(r.idle); ok {
+				r.startScenario(e)
+			}
+			r.mu.Unlock()
+		}
+	})
+}
+
+// workOrder determines the order of the scenarios. Each comes once per round, in its part
+// of the day, and every round has a different order.
+type workOrder struct {
+	seed  string
+	round int
+	todo  []scenario // rest of the current round
+}
+
+// pause returns the n-th pause, which varies around rest.
+func (s *workOrder) pause(n int, rest time.Duration) time.Duration {
+	switch n {
+	case 0:
+		return rest / 90
+	case 1:
+		return rest / 30
+	}
+	return rest/2 + time.Duration(pseudoRandom(1000, s.seed, "rest", strconv.Itoa(n)))*rest/1000
+}
+
+// next returns the next scenario whose agent is idle, if there is one.
+func (s *workOrder) next(idle func(agentID string) bool) (scenario, bool) {
+	if len(s.todo) == 0 {
+		s.todo, s.round = s.newRound(), s.round+1
+	}
+	for i, e := range s.todo {
+		if idle(e.agent) {
+			s.todo = slices.Delete(s.todo, i, i+1)
+			return e, true
+		}
+	}
+	return scenario{}, false
+}
+
+// newRound returns all scenarios by part of the day, shuffled within each part.
+func (s *workOrder) newRound() []scenario {
+	var all []scenario
+	for _, part := range dayParts() {
+		place := func(e scenario) int64 { return pseudoRandom(1<<31, s.seed, strconv.Itoa(s.round), e.agent, e.ask) }
+		slices.SortStableFunc(part, func(a, b scenario) int { return cmp.Compare(place(a), place(b)) })
+		all = append(all, part...)
+	}
+	return all
+}
+
+// idle reports whether an agent exists and could start work. The caller must hold r.mu.
+func (r *Runtime) idle(agentID string) bool {
+	_, ok := r.agent(agentID)
+	return ok && r.boot != nil && !r.boot.draining && !r.busy(agentID)
+}
+
+// startScenario starts a run that performs a scenario. The caller must hold r.mu.
+func (r *Runtime) startScenario(e scenario) {
+	a, ok := r.agent(e.agent)
+	if !ok {
+		return
+	}
+	key := "agent:" + a.ID + ":" + e.place
+	if e.place == subAgentPlace {
+		key = "agent:" + a.ID + ":subagent:" + uuid.NewString()
+	}
+	s, created := r.scenarioSession(key, a, r.now())
+	s.label, s.live = e.label, true
+	if e.place == subAgentPlace {
+		s.parent = "agent:" + a.ID + ":main"
+	}
+	q := &run{
+		boot: r.boot, session: s, agent: a, id: uuid.NewString(), message: e.ask, taskID: uuid.NewString(), createdAt: r.now(), work: &e,
+	}
+	r.enqueue(q, created)
+}
+
+// scenarioSession returns the session of a scenario that starts at a time. It replaces a
+// session whose context is too full. A new session starts with the agent's system prompt in
+// the provider's cache if the agent worked recently. The caller must hold r.mu.
+func (r *Runtime) scenarioSession(key string, a Agent, at int64) (s *session, created bool) {
+	key = canonical(key)
+	if s := r.sessions[key]; s != nil && s.context > modelOf(a).window*contextLimitPercent/100 {
+		delete(r.sessions, key)
+		r.emitSession(s, object{"reason": "reset"})
+	}
+	s, created = r.sessionOf(key, a)
+	if last, ok := r.lastWorkAt[a.ID]; ok && created && at-last <= cacheLifetime.Milliseconds() {
+		s.cached, s.calledAt = baseContext-baseContext%cacheBlock, last
+	}
+	r.lastWorkAt[a.ID] = at
+	return s, created
+}
+
+// busy reports whether an agent has an active run. The caller must hold r.mu.
+func (r *Runtime) busy(agentID string) bool {
+	for _, s := range r.sessions {
+		if s.agentID == agentID && s.active != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// removeFinishedSubAgents deletes sub-agent sessions that ended more than subAgentRetention ago.
+// The caller must hold r.mu.
+func (r *Runtime) removeFinishedSubAgents() {
+	before := r.now() - subAgentRetention.Milliseconds()
+	for key, s := range r.sessions {
+		if s.parent != "" && s.live && s.active == nil && len(s.queue) == 0 && s.endedAt > 0 && s.endedAt < before {
+			delete(r.sessions, key)
+			r.emitSession(s, object{"reason": "delete"})
+		}
+	}
+}
+
+// runSteps performs the steps of a scenario with pauses. It reports whether the run is
+// still active.
+func (r *Runtime) runSteps(q *run, wait func(time.Duration) error) bool {
+	for n, st := range q.work.steps {
+		if wait(r.scale(stepDuration(*q.work, n))) != nil {
+			return false
+		}
+		w := &writer{s: q.session, runID: q.id}
+		if !r.appendStep(q, w, func() (message, int) { return w.call(n, st) }) || wait(r.scale(time.Second)) != nil ||
+			!r.appendStep(q, w, func() (message, int) { return w.result(n, st) }) {
+			return false
+		}
+	}
+	return wait(r.scale(stepDuration(*q.work, len(q.work.steps)))) == nil
+}
+
+// scale converts d to the runtime's seconds, which are shorter in tests.
+func (r *Runtime) scale(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * r.timing.second.Seconds())
+}
+
+// appendStep adds a row to an active run's transcript and emits it. It reports whether the
+// run is still active.
+func (r *Runtime) appendStep(q *run, w *writer, row func() (message, int)) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if q.ended {
+		return false
+	}
+	w.at = r.now()
+	m, seq := row()
+	r.emitMessage(q.session, m, seq)
+	return true
+}

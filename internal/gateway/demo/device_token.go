@@ -1,0 +1,12 @@
+package demo
+
+// DeviceToken returns the token of a paired device, so that tests can check where it must
+// not appear. It is empty for other devices.
+func (r *Runtime) DeviceToken(deviceID string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if d := r.pairings.paired[deviceID]; d != nil {
+		return d.token
+	}
+	return ""
+}

@@ -1,0 +1,140 @@
+package demo
+
+import (
+	"context"
+	"time"
+)
+
+// This file contains the faults for outgoing frames, in the order in which they apply to a
+// frame. All of them can be changed while the runtime serves. A name is that of an event,
+// or of the method whose answers are meant; the empty name stands for all that have no
+// setting of their own.
+
+// Heal turns off all faults and scripts, and sends the frames held back. It does not undo
+// changes of state: the shared token, paired devices, the certificate, and started runs.
+func (r *Runtime) Heal() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unfreeze()
+	r.faults.setPort(PortNormal)
+	r.faults = newFaults()
+	r.starting = false
+	r.release((*connection).releaseSwapped, (*connection).releaseDelayed, (*connection).releaseReversed)
+}
+
+// Lag delays the answers to a method by d; zero turns it off. The request takes effect at
+// once, so its events arrive before the answer. Both answers to `agent` are delayed. If the
+// answer to `connect` is delayed, events wait for it.
+func (r *Runtime) Lag(method string, d time.Duration) {
+	r.changeFrames(func(w *frameFaults) { set(w.lag, method, d, d <= 0) }, (*connection).releaseDelayed)
+}
+
+// Hang makes the runtime never answer a method, although the request takes effect. Answers
+// dropped this way are not sent after Hang is turned off.
+func (r *Runtime) Hang(method string, on bool) {
+	r.changeFrames(func(w *frameFaults) { set(w.lag, method, neverAnswer, !on) }, (*connection).releaseDelayed)
+}
+
+// Reverse holds answers to a method until a connection has n of them, then sends them last
+// first. Under the empty name, the answers to all methods except connect are held together.
+// With 2 for `agent`, the result of a run is sent before its "accepted". Less than 2 turns
+// it off.
+func (r *Runtime) Reverse(method string, n int) {
+	r.changeFrames(func(w *frameFaults) { set(w.reverse, method, n, n < 2) }, (*connection).releaseReversed)
+}
+
+// LoseEvents drops events of a kind after numbering them, so that clients see a gap.
+func (r *Runtime) LoseEvents(event string, on bool) {
+	r.changeFrames(func(w *frameFaults) { set(w.lose, event, true, !on) })
+}
+
+// SwapEvents sends events in pairs, the later one first.
+func (r *Runtime) SwapEvents(on bool) {
+	r.changeFrames(func(w *frameFaults) { w.swap = on }, (*connection).releaseSwapped)
+}
+
+// MuteEvents stops all events, including ticks and shutdown, without numbering them, so
+// that clients see no gap. Requests are still answered and pings still sent.
+func (r *Runtime) MuteEvents(on bool) {
+	r.changeFrames(func(w *frameFaults) { w.muted = on })
+}
+
+// Repeat sends each answer or event n more times, in a row and with the same id and number.
+// Zero turns it off.
+func (r *Runtime) Repeat(name string, n int) {
+	r.changeFrames(func(w *frameFaults) { set(w.repeat, name, n, n <= 0) })
+}
+
+// Bloat pads frames to exactly size bytes with an unknown member; larger frames are
+// unchanged. The size may exceed the real gateway's limit of 26214400 bytes (25 MiB). Zero
+// turns it off.
+func (r *Runtime) Bloat(name string, size int) {
+	r.changeFrames(func(w *frameFaults) { set(w.bloat, name, size, size <= 0) })
+}
+
+// Tear sends half of a frame and then resets the connection.
+func (r *Runtime) Tear(name string, on bool) {
+	r.changeFrames(func(w *frameFaults) { set(w.tear, name, true, !on) })
+}
+
+// changeFrames changes a frame fault and sends the frames that the old setting held back.
+func (r *Runtime) changeFrames(change func(*frameFaults), release ...func(*connection)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(&r.faults.frames)
+	r.release(release...)
+}
+
+func (r *Runtime) release(release ...func(*connection)) {
+	for c := range r.conns {
+		for _, send := range release {
+			send(c)
+		}
+	}
+}
+
+// Freeze makes every connection half open: the connection stays, but the runtime neither
+// reads from it nor sends answers, events, pings or a close frame. New connections are
+// accepted and never answered. Turning it off resumes where everything stopped. A restart
+// disconnects frozen connections.
+func (r *Runtime) Freeze(on bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !on {
+		r.unfreeze()
+	} else if r.faults.frozen == nil {
+		r.faults.frozen = make(chan struct{})
+	}
+}
+
+// unfreeze ends a freeze. The caller must hold r.mu.
+func (r *Runtime) unfreeze() {
+	if r.faults.frozen != nil {
+		close(r.faults.frozen)
+		r.faults.frozen = nil
+	}
+}
+
+func (r *Runtime) frozen() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.faults.frozen != nil
+}
+
+// waitUnfrozen waits until the runtime is not frozen. It returns ctx's error if ctx ends
+// first.
+func (r *Runtime) waitUnfrozen(ctx context.Context) error {
+	for {
+		r.mu.Lock()
+		frozen := r.faults.frozen
+		r.mu.Unlock()
+		if frozen == nil {
+			return ctx.Err()
+		}
+		select {
+		case <-frozen:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

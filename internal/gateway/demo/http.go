@@ -1,0 +1,75 @@
+package demo
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// handler serves the port: health probes, and WebSocket upgrades on any path.
+func (r *Runtime) handler(b *boot) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if r.answeredAtPort(b, w, req) {
+			return
+		}
+		if strings.EqualFold(req.Header.Get("Upgrade"), "websocket") {
+			r.serveSocket(b, w, req)
+			return
+		}
+		r.serveProbe(b, w, req)
+	})
+}
+
+// serveProbe answers health probes, which need no token.
+func (r *Runtime) serveProbe(b *boot, w http.ResponseWriter, req *http.Request) {
+	r.mu.Lock()
+	starting, draining := r.starting, b.draining
+	r.mu.Unlock()
+	uptime := time.Since(b.since).Milliseconds()
+	status := http.StatusOK
+	var body object
+	switch req.URL.Path {
+	case "/health", "/healthz":
+		body = object{"ok": true, "status": "live"}
+	case "/startup", "/startupz":
+		body = object{"ok": !starting && !draining, "status": "started", "version": Version, "uptimeMs": uptime}
+		switch {
+		case draining:
+			status, body["status"] = http.StatusServiceUnavailable, "draining"
+		case starting:
+			status, body["status"], body["pendingReason"] = http.StatusServiceUnavailable, "starting", "startup-sidecars"
+		}
+	case "/ready", "/readyz":
+		body = object{"ready": !starting, "failing": []string{}, "uptimeMs": uptime, "eventLoop": eventLoop()}
+		if starting {
+			status, body["failing"] = http.StatusServiceUnavailable, []string{"startup-sidecars"}
+		}
+	default:
+		http.Error(w, "Not Found", http.StatusNotFound)
+		return
+	}
+	if req.Method != http.MethodGet && req.Method != http.MethodHead {
+		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(encode(body)) // the client may be gone
+}
+
+type socketKey struct{}
+
+// withSocket adds the TCP connection to the context, so that Drop can close it without a
+// close frame.
+func withSocket(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, socketKey{}, c)
+}
+
+// socketOf returns the TCP connection of a request.
+func socketOf(ctx context.Context) net.Conn {
+	c, _ := ctx.Value(socketKey{}).(net.Conn)
+	return c
+}

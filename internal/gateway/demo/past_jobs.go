@@ -1,0 +1,99 @@
+package demo
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// pastJob is a timed job with a history. late, missed and failed are the runs in the first
+// span that went wrong, counted back from the last one.
+type pastJob struct {
+	agent, name, what, expr, ask, answer string
+	late, missed, failed                 []int
+	reads                                int64
+}
+
+func pastJobs() []pastJob {
+	return []pastJob{
+		{agent: "coo", name: "Morning numbers", what: "Costs and failures of the previous day.", expr: "0 6 * * *", ask: "Summarize yesterday: costs, failures, and what's due today.", answer: "Yesterday was within budget. There were no failures that aren't already on the board. Two tasks are due today.", reads: 9000},
+		{agent: "cto", name: "Check the error rate", what: "Compares the error rate with its usual level.", expr: "10 */4 * * *", ask: "Is the error rate normal?", answer: "Yes, 0.04%.", late: []int{4, 39}, reads: 5000},
+		{agent: "cto", name: "Check the backup", what: "Restores the latest backup to a clean machine.", expr: "15 2 * * *", ask: "Restore the latest backup and compare the row counts.", answer: "Restored in 6 minutes. The row counts match.", failed: []int{1, 10}, reads: 12000},
+		{agent: "cpo", name: "Triage support email", what: "Sorts new customer messages by urgency.", expr: "30 5-19/3 * * *", ask: "Triage the new support emails and tell me what's urgent.", answer: "Eleven new emails, none of them urgent. Three ask for shared workspaces.", missed: []int{5, 47}, reads: 14000},
+		{agent: "cmo", name: "Brand mentions", what: "Searches public forums for our name.", expr: "45 */6 * * *", ask: "Who has mentioned us since your last check?", answer: "Four mentions, all positive. One asks what Business costs.", reads: 8000},
+	}
+}
+
+// maxJobDuration is longer than any run of these jobs.
+const maxJobDuration = 2 * time.Minute
+
+// errNoMachine is the error of a failed run, worded like the gateway's.
+const errNoMachine = "LLM request failed: the tool `exec` exited with status 1: no clean machine available"
+
+// seedJob adds a job and its past runs. The caller must hold r.mu.
+func (r *Runtime) seedJob(h pastJob, p Past) error {
+	if _, ok := r.agent(h.agent); !ok {
+		return nil // another team
+	}
+	if len(p.Spans) == 0 {
+		return nil
+	}
+	createdAt := p.Spans[0].From.AddDate(0, 0, -30).UnixMilli()
+	j := &cronJob{
+		spec: spec{
+			Name: h.name, Description: h.what, AgentID: h.agent, Enabled: true, SessionTarget: "isolated", WakeMode: "now",
+			Schedule: schedule{Kind: "cron", Expr: h.expr, Tz: "UTC"}, Payload: payload{Kind: "agentTurn", Message: h.ask},
+		},
+		id: fixedID("job", h.name).String(), createdAt: createdAt, updatedAt: createdAt,
+	}
+	if f := r.validate("cron.add", &j.spec); f != nil {
+		return fmt.Errorf("demo: seed job %q: %s", h.name, f.Message)
+	}
+	for n, s := range p.Spans {
+		due := slices.Collect(j.Schedule.times.Between(s.From, s.Until.Add(-maxJobDuration)))
+		for i, at := range due {
+			back := 0
+			if n == 0 {
+				back = len(due) - i
+			}
+			if !at.Before(p.Since) && !slices.Contains(h.missed, back) {
+				r.seedJobRun(j, h, at, back)
+			}
+		}
+	}
+	// A job that came due right before the end of the last span runs now.
+	j.next = j.nextAfter(p.Spans[len(p.Spans)-1].Until.Add(-maxJobDuration).UnixMilli() - 1)
+	r.jobs = append(r.jobs, j)
+	return nil
+}
+
+// seedJobRun adds one past run of a job to its session and to the job history.
+func (r *Runtime) seedJobRun(j *cronJob, h pastJob, due time.Time, back int) {
+	at := due.Add(400*time.Millisecond + time.Duration(pseudoRandom(2000, j.id, due.String()))*time.Millisecond)
+	if slices.Contains(h.late, back) {
+		at = due.Add(150 * time.Second)
+	}
+	name := fixedID(j.id, due.Format(time.RFC3339)).String()
+	key := "agent:" + h.agent + ":cron:" + j.id + ":run:" + name
+	e := scenario{
+		agent: h.agent, place: "cron", label: "Automation: " + j.Name, ask: h.ask, answer: h.answer,
+		steps: []step{{tool: "exec", args: object{"command": "bin/" + strings.ToLower(strings.Fields(j.Name)[0])}, result: "done", reads: h.reads}},
+	}
+	s := r.seedRun(key, "", at, e)
+	s.cron = true
+	last := len(s.messages) - 1 // the answer
+	q := &run{
+		session: s, agent: s.agent, job: j, jobRun: strconv.FormatInt(due.UnixMilli(), 10), id: s.lastRun,
+		outcome: outcome{kind: answered, text: h.answer, spent: *s.messages[last].spent},
+	}
+	if slices.Contains(h.failed, back) {
+		m := &s.messages[last]
+		m.text, m.stop, m.key, m.spent = "⚠️ "+errNoMachine, "error", q.id+":terminal-error", &spent{model: modelOf(s.agent)}
+		s.status, s.lastError = "failed", errNoMachine
+		q.outcome = outcome{kind: failed, error: errNoMachine, spent: spent{model: modelOf(s.agent)}}
+	}
+	j.ended(q, s.startedAt, s.endedAt)
+	r.jobHistory = append(r.jobHistory, q.historyEntry(s.endedAt))
+}

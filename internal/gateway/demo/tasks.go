@@ -1,0 +1,116 @@
+package demo
+
+import "slices"
+
+var (
+	tasksParams  = params{optional: words("status agentId sessionKey limit cursor sortBy")}
+	cancelParams = params{required: words("taskId"), optional: words("reason")}
+)
+
+// handleTasks lists the active and queued runs of one session, or of all sessions. Unlike
+// the real gateway, it omits ended runs. Like the real one, it matches session keys only in
+// lowercase.
+func (r *Runtime) handleTasks(c call) (any, *failure) {
+	var in struct {
+		SessionKey string
+		Status     []string
+	}
+	if f := tasksParams.read("tasks.list", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	list := []object{}
+	for _, q := range r.activeRuns() {
+		if in.SessionKey != "" && q.session.key != in.SessionKey {
+			continue
+		}
+		state := "queued"
+		if q.begun {
+			state = "running"
+		}
+		if len(in.Status) == 0 || slices.Contains(in.Status, "running") {
+			list = append(list, r.taskJSON(q, "running", state, q.startedAt))
+		}
+	}
+	return object{"tasks": list}, nil
+}
+
+// handleCancel ends the run of a task, whichever client started it.
+func (r *Runtime) handleCancel(c call) (any, *failure) {
+	var in struct{ TaskID string }
+	if f := cancelParams.read("tasks.cancel", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	for _, q := range r.activeRuns() {
+		if q.taskID == in.TaskID {
+			r.finish(q, outcome{kind: aborted})
+			r.next(q.session)
+			return object{"found": true, "cancelled": true, "task": r.taskJSON(q, aborted.task(), "finished", 0)}, nil
+		}
+	}
+	return object{"found": false, "cancelled": false}, nil
+}
+
+// activeRuns returns the task ledger's runs that have not ended. The caller must hold r.mu.
+func (r *Runtime) activeRuns() []*run {
+	var runs []*run
+	for _, s := range r.sessions {
+		for _, q := range append([]*run{s.active}, s.queue...) {
+			if q != nil && !q.viaChatSend {
+				runs = append(runs, q)
+			}
+		}
+	}
+	slices.SortFunc(runs, func(a, b *run) int { return int(b.createdAt - a.createdAt) })
+	return runs
+}
+
+// emitTask sends the run as a task ledger entry. activity is the time of the run's last
+// activity; 0 omits it.
+func (r *Runtime) emitTask(q *run, status, state string, activity int64) {
+	task := r.taskJSON(q, status, state, activity)
+	r.broadcast(audience{scope: scopeRead}, "task", object{"action": "upserted", "task": task}, nil)
+}
+
+// taskJSON returns the run as a task ledger entry.
+func (r *Runtime) taskJSON(q *run, status, state string, activity int64) object {
+	execution := object{"state": state}
+	if activity > 0 {
+		execution["lastActivityAt"] = activity
+	}
+	started := q.startedAt
+	if started == 0 {
+		started = q.createdAt
+	}
+	task := object{
+		"id": q.taskID, "taskId": q.taskID, "kind": "cli", "runtime": "cli", "status": status, "execution": execution,
+		"title": clip(q.message, 120), "agentId": q.agent.ID, "sessionKey": q.session.key,
+		"childSessionKey": q.session.key, "hasTranscript": true, "ownerKey": q.session.key, "runId": q.id,
+		"sourceId": q.id, "createdAt": q.createdAt, "updatedAt": r.now(), "startedAt": started,
+		"deliveryStatus": "not_applicable",
+	}
+	if parent := q.session.parent; parent != "" {
+		task["kind"], task["runtime"], task["deliveryStatus"] = "subagent", "subagent", "pending"
+		task["sessionKey"], task["ownerKey"] = parent, parent
+		if q.session.label != "" {
+			task["title"] = q.session.label
+		}
+	}
+	if j := q.job; j != nil {
+		task["kind"], task["runtime"], task["title"], task["sourceId"] = "automation_run", "cron", j.Name, j.id
+		task["sessionKey"], task["ownerKey"], task["progressSummary"] = "", "", "Running automation."
+	}
+	if status != "running" {
+		task["endedAt"] = q.endedAt
+		switch q.outcome.kind {
+		case answered:
+			task["terminalSummary"] = "completed"
+		case timedOut:
+			task["terminalSummary"], task["error"] = "aborted", clip(q.outcome.error, 120)
+		case aborted:
+			task["terminalSummary"], task["error"] = errAborted, errAborted
+		case failed, drained:
+			task["terminalSummary"], task["error"] = q.outcome.error, q.outcome.error
+		}
+	}
+	return task
+}
