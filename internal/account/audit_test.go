@@ -37,7 +37,7 @@ func audit(t testing.TB, s *Service, kinds ...string) []string {
 // write writes what was noted, as Run does when it is woken or a minute is over.
 func write(t testing.TB, s *Service, minute bool) {
 	t.Helper()
-	if err := s.writeSights(t.Context(), minute); err != nil {
+	if err := s.writeEntries(t.Context(), minute); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -86,8 +86,8 @@ func TestLoginsAreAudited(t *testing.T) {
 			t.Errorf("after the minute: %q", got)
 		}
 		write(t, s, true)
-		if n := len(s.notes.sights); n != 0 {
-			t.Errorf("%d sights are kept for ever", n)
+		if n := len(s.notes.entries); n != 0 {
+			t.Errorf("%d entries are kept for ever", n)
 		}
 		for range 6 {
 			login(ada.Email, "wrong", away)
@@ -107,15 +107,15 @@ func TestFloodOfFailures(t *testing.T) {
 	s := newService(dbtest.New(t))
 	address := netip.MustParseAddr("198.18.0.0")
 	for range 20_000 {
-		s.suspect(loginFailed, "unknown email", User{}, address)
+		s.recordFailure(loginFailed, "unknown email", User{}, address)
 		address = address.Next()
 	}
-	if n := len(s.notes.sights); n > mostSights+1 {
+	if n := len(s.notes.entries); n > maxEntries+1 {
 		t.Errorf("%d are kept in memory", n)
 	}
 	write(t, s, true)
 	got := audit(t, s, loginFailed)
-	if len(got) != mostSights+1 || !strings.Contains(strings.Join(got, "\n"), fmt.Sprintf(`many others api 198.18.78.31 {"addresses":["198.18.0.60","198.18.0.61","198.18.0.62","198.18.0.63","198.18.0.64","198.18.0.65","198.18.0.66","198.18.0.67","198.18.0.68","198.18.0.69"],"count":%d`, 20_000-mostSights)) {
+	if len(got) != maxEntries+1 || !strings.Contains(strings.Join(got, "\n"), fmt.Sprintf(`many others api 198.18.78.31 {"addresses":["198.18.0.60","198.18.0.61","198.18.0.62","198.18.0.63","198.18.0.64","198.18.0.65","198.18.0.66","198.18.0.67","198.18.0.68","198.18.0.69"],"count":%d`, 20_000-maxEntries)) {
 		t.Errorf("%d events, the last of which is %s", len(got), got[len(got)-1])
 	}
 }
@@ -128,7 +128,7 @@ func TestRunTellsTheAudit(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	fail := func() { s.suspect(loginFailed, "unknown email", User{}, netip.MustParseAddr("192.0.2.7")) }
+	fail := func() { s.recordFailure(loginFailed, "unknown email", User{}, netip.MustParseAddr("192.0.2.7")) }
 	fail()
 	for end := time.Now().Add(20 * time.Second); len(audit(t, s, loginFailed)) == 0; {
 		if time.Now().After(end) {

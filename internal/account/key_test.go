@@ -32,7 +32,7 @@ func makeAgentKey(t testing.TB, s *Service, name string) (User, IssuedKey) {
 func TestMakeKey(t *testing.T) {
 	shape, seen := regexp.MustCompile(`^wrk_[a-z2-7]{40}$`), map[string]bool{}
 	for range 100 {
-		k := makeKey()
+		k := newSecret()
 		if !shape.MatchString(k) || seen[k] {
 			t.Fatalf("made %s", k)
 		}

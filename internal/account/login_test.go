@@ -144,14 +144,14 @@ func TestLoginQueue(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		email func(i int) string
-		width func(k *keeper) int // how many are let through at once
+		width func(k *hasher) int // how many are let through at once
 	}{
-		{"on many accounts", func(i int) string { return fmt.Sprintf("nobody%d@example.com", i) }, func(k *keeper) int { return cap(k.slots) }},
-		{"on one account", func(int) string { return "nobody@example.com" }, func(*keeper) int { return 1 }},
+		{"on many accounts", func(i int) string { return fmt.Sprintf("nobody%d@example.com", i) }, func(k *hasher) int { return cap(k.slots) }},
+		{"on one account", func(int) string { return "nobody@example.com" }, func(*hasher) int { return 1 }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newService(dbtest.New(t))
-			k, err := s.keeper()
+			k, err := s.hasher()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +161,7 @@ func TestLoginQueue(t *testing.T) {
 				return bcrypt.ErrMismatchedHashAndPassword
 			}
 			var flood sync.WaitGroup
-			for i := range tt.width(k) + longestQueue {
+			for i := range tt.width(k) + maxQueue {
 				flood.Go(func() {
 					_, err := s.Login(t.Context(), tt.email(i), goodPassword, netip.Addr{})
 					if !errors.Is(err, ErrLogin) && !errors.Is(err, ErrThrottled) {
@@ -169,7 +169,7 @@ func TestLoginQueue(t *testing.T) {
 					}
 				})
 			}
-			for end := time.Now().Add(20 * time.Second); queued(s, k) < longestQueue; runtime.Gosched() {
+			for end := time.Now().Add(20 * time.Second); queued(s, k) < maxQueue; runtime.Gosched() {
 				if time.Now().After(end) {
 					t.Fatal("the queue does not fill")
 				}
@@ -190,11 +190,11 @@ func TestLoginQueue(t *testing.T) {
 // queued is how many logins wait: for a core, or for others on their account.
 // Not both together: whoever is let in on an account passes by those who wait for
 // a core, and would be counted although the queue has a place left.
-func queued(s *Service, k *keeper) int {
+func queued(s *Service, k *hasher) int {
 	n := int(k.waiting.Load())
-	s.lanes.mu.Lock()
-	defer s.lanes.mu.Unlock()
-	for _, l := range s.lanes.open {
+	s.semaphores.mu.Lock()
+	defer s.semaphores.mu.Unlock()
+	for _, l := range s.semaphores.open {
 		n = max(n, l.users-cap(l.in))
 	}
 	return n

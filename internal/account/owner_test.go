@@ -30,7 +30,7 @@ func TestBootstrap(t *testing.T) {
 		{"nothing to do", false, "", "", want{}},
 		{"needs the password", false, email, "", want{warnings: "BOOTSTRAP_OWNER_PASSWORD is needed"}},
 		{"needs the email", false, "", password, want{warnings: "BOOTSTRAP_OWNER_EMAIL is needed"}},
-		{"refuses a short password", false, email, "short", want{err: "BOOTSTRAP_OWNER_PASSWORD cannot be used: It needs at least 12 characters"}},
+		{"refuses a short password", false, email, "short", want{err: "BOOTSTRAP_OWNER_PASSWORD is invalid: Must have at least 12 characters"}},
 		{"refuses a bad email", false, "owner", password, want{err: "BOOTSTRAP_OWNER_EMAIL cannot be used"}},
 		{"refuses somebody else's email", false, "admin@example.com", password, want{err: "wardroom user owner"}},
 		{"makes the owner", false, email, password, want{created: true}},
@@ -88,7 +88,7 @@ func TestBootstrapRace(t *testing.T) {
 				return errors.New(strings.Join(warnings, ""))
 			}
 			return err
-		}), map[string]int{"won": 1, strings.Join(obsolete("x", "y"), ""): 7})
+		}), map[string]int{"won": 1, strings.Join(ignoredSettings("x", "y"), ""): 7})
 		if n := counted(t, s, Filter{}); n != 1 {
 			t.Errorf("there are %d users, want 1", n)
 		}
@@ -98,7 +98,7 @@ func TestBootstrapRace(t *testing.T) {
 func TestHandOver(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
-		heir := makeUser(t, s, "heir", actor.User)
+		next := makeUser(t, s, "next", actor.User)
 		agent := makeUser(t, s, "coo", actor.Agent)
 		off := makeUser(t, s, "off", actor.Admin)
 		if _, err := s.Change(system(t), off.ID, Change{Active: new(false)}, nil); err != nil {
@@ -115,7 +115,7 @@ func TestHandOver(t *testing.T) {
 		}
 		owner = makeUser(t, s, "owner", actor.Owner)
 		got, err := s.HandOver(t.Context(), "HEIR@example.com")
-		if err != nil || got.ID != heir.ID || got.Role != actor.Owner || got.Version != 2 {
+		if err != nil || got.ID != next.ID || got.Role != actor.Owner || got.Version != 2 {
 			t.Fatalf("HandOver() = %+v, %v", got, err)
 		}
 		former, err := s.Get(t.Context(), owner.ID)
@@ -123,14 +123,14 @@ func TestHandOver(t *testing.T) {
 			t.Errorf("the former owner is %+v (%v)", former, err)
 		}
 		for id, want := range map[string]string{
-			heir.ID:  `system user.changed {"role":{"after":"owner","before":"user"}}`,
+			next.ID:  `system user.changed {"role":{"after":"owner","before":"user"}}`,
 			owner.ID: `system user.changed {"role":{"after":"admin","before":"owner"}}`,
 		} {
 			if got := told(t, s, id); len(got) != 2 || got[0] != want {
 				t.Errorf("events are %q, want first %q", got, want)
 			}
 		}
-		if again, err := s.HandOver(t.Context(), heir.ID); err != nil || again.Version != 2 {
+		if again, err := s.HandOver(t.Context(), next.ID); err != nil || again.Version != 2 {
 			t.Errorf("to the owner itself: %+v, %v", again, err)
 		}
 		if _, err := s.Login(t.Context(), owner.Email, goodPassword, netip.Addr{}); err != nil {
@@ -158,7 +158,7 @@ func TestHandOverRace(t *testing.T) {
 		makeUser(t, s, "owner", actor.Owner)
 		var heirs []User
 		for i := range 6 {
-			heirs = append(heirs, makeUser(t, s, fmt.Sprint("heir", i), actor.User))
+			heirs = append(heirs, makeUser(t, s, fmt.Sprint("next", i), actor.User))
 		}
 		wantCounts(t, race(6, func(i int) error {
 			_, err := s.HandOver(t.Context(), heirs[i].ID)

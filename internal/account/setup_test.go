@@ -69,7 +69,7 @@ func TestSetup(t *testing.T) {
 		if all := s.said.String() + s.log.String(); strings.Contains(all, token) || strings.Contains(all, goodPassword) {
 			t.Errorf("an answer or the log shows the token or the password:\n%s", all)
 		}
-		if !strings.Contains(s.log.String(), "set-up refused") {
+		if !strings.Contains(s.log.String(), "setup refused") {
 			t.Error("the log does not say that somebody tried")
 		}
 	})
@@ -140,7 +140,7 @@ func TestSetupMeetsHandOver(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada := makeUser(t, s, "ada", actor.Admin)
-		k, err := s.keeper()
+		k, err := s.hasher()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestSetupMeetsHandOver(t *testing.T) {
 func TestSetupThrottled(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
-		k, err := s.keeper()
+		k, err := s.hasher()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -132,11 +132,11 @@ func TestBusyIsNoFailure(t *testing.T) {
 		s := newSite(t, d)
 		ada := makeUser(t, s.Service, "ada", actor.User)
 		s.try(t, ada.Email, "wrong").want(t, "a guess", http.StatusUnauthorized, "login_failed")
-		s.passwords.waiting.Add(longestQueue)
+		s.passwords.waiting.Add(maxQueue)
 		for range freeOfAddress + 2 {
 			s.try(t, ada.Email, goodPassword).want(t, "too many wait", http.StatusTooManyRequests, "passwords_busy")
 		}
-		s.passwords.waiting.Add(-longestQueue)
+		s.passwords.waiting.Add(-maxQueue)
 		rows, err := d.Query(t.Context(), `SELECT failures FROM login_failures`)
 		failures, err := db.All(rows, err, func(row db.Row) (n int, err error) { return n, row.Scan(&n) })
 		if err != nil || !slices.Equal(failures, []int{1, 1}) {
@@ -243,15 +243,15 @@ func TestThrottleRaces(t *testing.T) {
 			_, err := replicas[0].Login(t.Context(), fmt.Sprintf("early%d@example.com", i), goodPassword, office)
 			return err
 		}), map[string]int{"won": 25})
-		if n := len(replicas[0].lanes.open); n != 0 {
-			t.Errorf("%d lanes are left", n)
+		if n := len(replicas[0].semaphores.open); n != 0 {
+			t.Errorf("%d semaphores are left", n)
 		}
 	})
 }
 
 // Who leaves while others are before them waits no longer, and counts nothing.
 func TestLanes(t *testing.T) {
-	var l lanes
+	var l semaphores
 	leave, err := l.enter(t.Context(), "a", 1)
 	if err != nil {
 		t.Fatal(err)
@@ -264,11 +264,11 @@ func TestLanes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := l.enter(ctx, "a", 1); err == nil {
-		t.Error("two in one lane")
+		t.Error("two in one semaphore")
 	}
 	leave()
 	if len(l.open) != 0 {
-		t.Errorf("lanes are left: %v", l.open)
+		t.Errorf("semaphores are left: %v", l.open)
 	}
 }
 

@@ -97,10 +97,10 @@ func TestTokensRemembered(t *testing.T) {
 	if _, err := s.Authenticate(t.Context(), token[:len(token)-2]); !errors.Is(err, ErrToken) {
 		t.Errorf("with another signature: %v", err)
 	}
-	for i := range 3 * mostTokens {
-		s.tokens.keep(fmt.Sprint(i), signed{ada.ID, at})
+	for i := range 3 * maxTokens {
+		s.tokens.keep(fmt.Sprint(i), cachedToken{ada.ID, at})
 	}
-	if n := len(s.tokens.known); n > mostTokens {
+	if n := len(s.tokens.known); n > maxTokens {
 		t.Errorf("%d are remembered", n)
 	}
 }

@@ -73,7 +73,7 @@ func TestRegisterName(t *testing.T) {
 		s.RegistrationOpen = true
 		owner := makeUser(t, s.Service, "ada", actor.Owner)
 		gone := makeUser(t, s.Service, "bob", actor.User)
-		if _, err := s.Change(machine(t.Context()), gone.ID, Change{Active: new(false)}, nil); err != nil {
+		if _, err := s.Change(asSystem(t.Context()), gone.ID, Change{Active: new(false)}, nil); err != nil {
 			t.Fatal(err)
 		}
 		register := func(email, name string) answer {
@@ -170,7 +170,7 @@ func TestOwnNameOverHTTP(t *testing.T) {
 		owner := makeUser(t, s.Service, "Ada", actor.Owner)
 		bob := makeUser(t, s.Service, "bob", actor.User)
 		gone := false
-		if _, err := s.Change(machine(t.Context()), bob.ID, Change{Active: &gone}, nil); err != nil {
+		if _, err := s.Change(asSystem(t.Context()), bob.ID, Change{Active: &gone}, nil); err != nil {
 			t.Fatal(err)
 		}
 		agent := makeUser(t, s.Service, "cto", actor.Agent)
@@ -185,7 +185,7 @@ func TestOwnNameOverHTTP(t *testing.T) {
 			}
 		}
 		// Who keeps accounts may give any.
-		if u, err := s.Change(machine(t.Context()), agent.ID, Change{Name: &owner.Name}, nil); err != nil || u.Name != owner.Name {
+		if u, err := s.Change(asSystem(t.Context()), agent.ID, Change{Name: &owner.Name}, nil); err != nil || u.Name != owner.Name {
 			t.Errorf("by an admin: %q, %v", u.Name, err)
 		}
 		if got := s.ask(t, token, "PATCH", "/auth/me", map[string]any{"name": owner.Name, "avatar_url": nil}); got.status != http.StatusOK {

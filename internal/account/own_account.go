@@ -12,27 +12,27 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// What people do with their own account.
+// This file has the operations of users on their own account.
 
-// Registration is what people say of themselves when they register.
+// Registration is the input for registering an account.
 type Registration struct {
 	Email    string `json:"email" maxLength:"254" example:"ada@example.com"`
-	Name     string `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"Left out, it is what stands before the @."`
-	Password string `json:"password" format:"password" doc:"At least 12 characters; there is no maximum."`
+	Name     string `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"Defaults to the part of the email before the @."`
+	Password string `json:"password" format:"password" doc:"At least 12 characters. No maximum."`
 }
 
-// OwnChange is a partial update of one's own account. What it does not name
-// stays as it is.
+// OwnChange is a partial update of the caller's account. Omitted fields keep their
+// values.
 type OwnChange struct {
 	Name      *string             `json:"name,omitempty" maxLength:"100"`
 	AvatarURL patch.Field[string] `json:"avatar_url,omitzero" maxLength:"2000"`
 }
 
-// Register makes an account of the role user for whoever asks, and signs them
-// in, if that is open. Who asks for an email that is taken is answered so:
-// without mail to confirm an address there is no way to hide it. Nobody takes the
-// name of another, under which they could speak: ErrNameTaken. Either counts as a
-// failed login from that address, so that nobody tries many.
+// Register creates an account with the role user and signs it in, if registration
+// is open. A taken email returns ErrEmailTaken: without confirmation by mail it
+// cannot be hidden. A taken name returns ErrNameTaken, so that users cannot
+// impersonate each other. Both count as failed logins from the address, which
+// limits how many can be tried.
 func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr) (_ SignIn, err error) {
 	if !s.RegistrationOpen {
 		return SignIn{}, ErrRegistration.With("Ask an admin or the owner for an account.")
@@ -44,7 +44,7 @@ func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr)
 	try := attempt{address: addressSubject(from)}
 	leave, err := s.admit(ctx, &try)
 	if err != nil {
-		return SignIn{}, s.unadmitted(ctx, err, "registration", from)
+		return SignIn{}, s.recordThrottled(ctx, err, "registration", from)
 	}
 	defer func() { leave(err) }()
 	u.ID = db.NewID()
@@ -52,10 +52,10 @@ func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr)
 	made, err := s.add(self, u, r.Password, "registration", func(tx *db.Tx) error { return nameFree(ctx, tx, u) })
 	switch {
 	case errors.Is(err, ErrEmailTaken):
-		s.suspect("registration.refused", "taken email", User{}, from)
-		return SignIn{}, ErrEmailTaken.With("Log in with it, or take another.") // and not whose it is
+		s.recordFailure("registration.refused", "taken email", User{}, from)
+		return SignIn{}, ErrEmailTaken.With("Log in with it, or use another.") // does not reveal the holder
 	case errors.Is(err, ErrNameTaken):
-		s.suspect("registration.refused", "taken name", User{}, from)
+		s.recordFailure("registration.refused", "taken name", User{}, from)
 		return SignIn{}, err
 	case err != nil:
 		return SignIn{}, err
@@ -63,11 +63,11 @@ func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr)
 	return s.signIn(ctx, made, &try)
 }
 
-// nameFree refuses, as ErrNameTaken, a new account whose name another has. Until
-// the transaction ends nobody else takes it. Who has an account with that email
-// is told so by the caller, and not to take another name.
+// nameFree returns ErrNameTaken if another account has the name of u. Its lock
+// keeps others from taking the name until the transaction ends. If the email is
+// taken it returns nil, because the caller then reports that instead.
 func nameFree(ctx context.Context, tx *db.Tx, u User) error {
-	if err := tx.Lock(ctx, serial); err != nil {
+	if err := tx.Lock(ctx, usersLock); err != nil {
 		return err
 	}
 	switch _, err := find(ctx, tx, u.Email); {
@@ -76,33 +76,32 @@ func nameFree(ctx context.Context, tx *db.Tx, u User) error {
 	case !errors.Is(err, ErrNotFound):
 		return err
 	}
-	return unlessCalled(ctx, tx, u)
+	return requireFreeName(ctx, tx, u)
 }
 
-// unlessCalled refuses, as ErrNameTaken, the name of another account.
-func unlessCalled(ctx context.Context, tx *db.Tx, u User) error {
-	taken, err := isCalled(ctx, tx, u.Name, u.ID)
+// requireFreeName returns ErrNameTaken if another account has the name of u.
+func requireFreeName(ctx context.Context, tx *db.Tx, u User) error {
+	taken, err := nameTaken(ctx, tx, u.Name, u.ID)
 	if err == nil && taken {
-		err = ErrNameTaken.With("Take another, by which people tell you apart.")
+		err = ErrNameTaken.With("Use another name, so that people can tell you apart.")
 	}
 	return err
 }
 
-// ChangeOwn changes what everybody may change of their own account. With a
-// version it is refused, as ErrStale, when that is no longer the current one. Nobody
-// takes the name of another, under which they could speak: ErrNameTaken.
+// ChangeOwn changes the caller's account. It returns ErrStale if version is given
+// and is not the current one, and ErrNameTaken for the name of another account.
 func (s *Service) ChangeOwn(ctx context.Context, c OwnChange, version *int64) (User, error) {
 	return s.change(ctx, actor.From(ctx).ID, Change{Name: c.Name, AvatarURL: c.AvatarURL}, version, func(tx *db.Tx, was, is User) error {
 		if is.Name == was.Name {
 			return nil
 		}
-		return unlessCalled(ctx, tx, is)
+		return requireFreeName(ctx, tx, is)
 	})
 }
 
-// ChangeOwnPassword gives the caller another password, if they know the one
-// until now: whoever finds an open screen must not be able to take the account
-// over. Wrong ones count as failed logins. Tokens stay valid.
+// ChangeOwnPassword changes the caller's password. It requires the current one, so
+// that an unattended screen is not enough to take over the account; a wrong one
+// counts as a failed login. Tokens stay valid.
 func (s *Service) ChangeOwnPassword(ctx context.Context, current, password string) (User, error) {
 	if problem := checkPassword(password); problem != "" {
 		var bad fault.Fields
@@ -116,7 +115,7 @@ func (s *Service) ChangeOwnPassword(ctx context.Context, current, password strin
 			return err
 		}
 		return s.DB.Tx(ctx, func(tx *db.Tx) error {
-			if err := tx.Lock(ctx, serial); err != nil {
+			if err := tx.Lock(ctx, usersLock); err != nil {
 				return err
 			}
 			if err := p.check(ctx, tx); err != nil {

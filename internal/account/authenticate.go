@@ -12,18 +12,18 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// What every request asks.
+// This file has the reads that authenticate every request.
 
-// caller is what a request needs to know of who sent it.
+// caller is the account that sent a request.
 type caller struct {
 	actor.Actor
 	active bool
-	key    Key // that they sent, if it was one
+	key    Key // the API key of the request; zero if it has a token
 }
 
 const callerColumns = `u.id, u.name, u.role, u.agent_id, u.active, ` + event.MarkColumns
 
-// scanCaller reads callerColumns, and what else there is to them.
+// scanCaller scans callerColumns, followed by the columns of more.
 func scanCaller(row db.Row, more ...any) (c caller, err error) {
 	var agent *string
 	var mark event.Mark
@@ -35,12 +35,12 @@ func scanCaller(row db.Row, more ...any) (c caller, err error) {
 	return c, err
 }
 
-// findCaller reads who a token was issued to.
+// findCaller returns the account with an ID.
 func findCaller(ctx context.Context, q db.Queryer, id string) (caller, error) {
 	return scanCaller(q.QueryRow(ctx, `SELECT `+callerColumns+` FROM users u WHERE u.id = ?`, id))
 }
 
-// findKeyHolder reads who has a key.
+// findKeyHolder returns the account that a key belongs to, with the key.
 func findKeyHolder(ctx context.Context, q db.Queryer, digest string) (caller, error) {
 	var k Key
 	c, err := scanCaller(q.QueryRow(ctx, `
@@ -51,24 +51,23 @@ func findKeyHolder(ctx context.Context, q db.Queryer, digest string) (caller, er
 	return c, err
 }
 
-// mostTokens is how many tokens are remembered: some for each of those who are
-// signed in.
-const mostTokens = 1000
+// maxTokens is the capacity of the token cache, several for each signed-in user.
+const maxTokens = 1000
 
-// tokens are those whose signature was found good. A signature stays good; when
-// a token ends is compared each time, and what its account may do is read.
+// tokens caches tokens with a verified signature. Expiry and the account's
+// permissions are still checked on every request.
 type tokens struct {
 	mu    sync.Mutex
-	known map[[sha256.Size]byte]signed // by a digest: the tokens themselves are nowhere
+	known map[[sha256.Size]byte]cachedToken // by digest, so that no token stays in memory
 }
 
-// signed is what a token says.
-type signed struct {
+// cachedToken has the claims of a verified token.
+type cachedToken struct {
 	subject string
 	expires time.Time
 }
 
-func (t *tokens) find(token string) (signed, bool) {
+func (t *tokens) find(token string) (cachedToken, bool) {
 	sum := sha256.Sum256([]byte(token))
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,14 +75,14 @@ func (t *tokens) find(token string) (signed, bool) {
 	return s, ok
 }
 
-// keep remembers a token, and forgets all others when they are too many: those
-// in use are back at once.
-func (t *tokens) keep(token string, s signed) {
+// keep caches a token. A full cache is emptied first; tokens in use return with
+// their next request.
+func (t *tokens) keep(token string, s cachedToken) {
 	sum := sha256.Sum256([]byte(token))
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.known == nil || len(t.known) >= mostTokens {
-		t.known = map[[sha256.Size]byte]signed{}
+	if t.known == nil || len(t.known) >= maxTokens {
+		t.known = map[[sha256.Size]byte]cachedToken{}
 	}
 	t.known[sum] = s
 }
