@@ -35,7 +35,7 @@ func (r *runtime) nameless(c *conversation, id string, u *gateway.Usage) {
 
 // wantTotal holds what the ledger has in all against input tokens, dollars in
 // nano, runs and corrections.
-func (p *played) wantTotal(t *testing.T, when string, in, cost, runs, corrections int64) {
+func (p *scenario) wantTotal(t *testing.T, when string, in, cost, runs, corrections int64) {
 	t.Helper()
 	sum := p.total(t)
 	if sum.Tokens.Input != in || int64(*sum.CostUSD) != cost || sum.Runs != runs || sum.Corrections != corrections {
@@ -47,34 +47,34 @@ func (p *played) wantTotal(t *testing.T, when string, in, cost, runs, correction
 // Who forks a conversation has it on the screen twice, and has paid for it once.
 func TestFork(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5), used("n", 1, 1, 1))
 		p.nameless(c, "m1", used("m", 100, 1, 50))
 		p.ask(c, "b", used("m", 1000, 1, 500))
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "before", 1111, 556, 4, 0) // a used two models
 
 		f := p.fork(c, "agent:cto:dashboard:1", len(c.turns)-2)
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "forked", 1111, 556, 4, 0)
 		p.ask(f, "c", used("m", 10000, 1, 5000))
 		p.ask(c, "d", used("n", 2, 1, 2))
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "gone on in both", 11113, 5558, 6, 0)
 
 		// A fork of the fork, seen by a process that knows nothing, and only then.
 		g := p.fork(f, "agent:cto:dashboard:2", len(f.turns))
 		p.ask(g, "e", used("m", 100000, 1, 50000))
 		p.restart()
-		p.look(t, true)
-		p.look(t, true)
+		p.sync(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "forked again", 111113, 55558, 7, 0)
 
 		// What the totals have beyond the runs is theirs all the same.
 		g.lost = append(g.lost, gateway.Turn{Usage: used("m", 7, 1, 7)})
 		p.ask(g, "f", used("m", 1, 1, 1))
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "and a lost run", 111121, 55566, 8, 1)
 	})
 }
@@ -82,28 +82,28 @@ func TestFork(t *testing.T) {
 // Who goes back and asks otherwise has paid for both.
 func TestRewind(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5))
 		p.ask(c, "b", used("m", 100, 1, 50))
 		p.ask(c, "c", used("n", 1000, 1, 500))
-		p.look(t, true)
+		p.sync(t, true)
 
 		// To the second question.
 		back := p.rewind(c, 2)
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "gone back", 1110, 555, 3, 0)
 		p.ask(back, "d", used("m", 10000, 1, 5000))
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "gone on", 11110, 5555, 4, 0)
 
 		// To the first: nothing is left of it.
 		again := p.rewind(back, 0)
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "gone back to the beginning", 11110, 5555, 4, 0)
 		p.ask(again, "e", used("n", 100000, 1, 50000))
 		p.restart()
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "begun again", 111110, 55555, 5, 0)
 	})
 }
@@ -111,21 +111,21 @@ func TestRewind(t *testing.T) {
 // A fork that is gone before anybody has read it leaves its totals behind.
 func TestCopyThatNobodyRead(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5))
 		p.ask(c, "b", used("m", 100, 1, 50))
 		p.ask(c, "c", used("m", 1000, 1, 500))
-		p.look(t, true)
+		p.sync(t, true)
 		p.tick(time.Hour)
 		f := p.fork(c, "agent:cto:dashboard:1", 4)
 		back := p.rewind(f, 2)
 		f.UpdatedAt, back.UpdatedAt = f.turns[3].At, back.turns[1].At // the last that was said in them
 		leave := func() {
 			t.Helper()
-			p.look(t, true)
-			p.tick(2 * quiet)
-			p.look(t, true)
+			p.sync(t, true)
+			p.tick(2 * settleTime)
+			p.sync(t, true)
 		}
 		leave()
 		p.wantTotal(t, "forked, and gone back at once", 1110, 555, 3, 0)
@@ -149,13 +149,13 @@ func TestForkOfWhatIsGoing(t *testing.T) {
 	for _, order := range []string{"the original is read first", "the copy is read first", "the original was never read"} {
 		t.Run(order, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, d *db.DB) {
-				p := play(d)
+				p := newScenario(d)
 				c := p.open("agent:coo:task:TASK-7")
 				p.say(c, false, gateway.Turn{Role: "user"})
-				p.step(c, "b", used("m", 100, 1, 50))
+				p.addTurn(c, "b", used("m", 100, 1, 50))
 				c.RunID = "b"
 				if order != "the original was never read" {
-					p.look(t, false)
+					p.sync(t, false)
 				}
 				f := p.spawn(c, "agent:coo:subagent:1")
 				f.turns = slices.Clone(c.turns)
@@ -164,19 +164,19 @@ func TestForkOfWhatIsGoing(t *testing.T) {
 				if order != "the original is read first" {
 					slices.Reverse(p.sessions)
 				}
-				p.look(t, false)
+				p.sync(t, false)
 				p.wantGoing(t, "forked", 1, 100, 50, 1100)
 				f.Active = true
 				p.say(f, false, gateway.Turn{Role: "user"})
-				p.step(c, "b", used("m", 10000, 1, 5000))
+				p.addTurn(c, "b", used("m", 10000, 1, 5000))
 				p.tick(time.Minute)
-				p.look(t, false)
+				p.sync(t, false)
 				p.wantGoing(t, "both go on", 1, 10100, 5050, 11100)
 				f.Active, f.UpdatedAt = false, clock.At(p.tick(time.Second))
 				c.Active, c.UpdatedAt = false, clock.At(p.tick(time.Second))
 				for range 3 {
-					p.look(t, true)
-					p.tick(2 * quiet)
+					p.sync(t, true)
+					p.tick(2 * settleTime)
 				}
 				p.wantTotal(t, "ended", 11100, 5550, 2, 0)
 				if got := p.sources(t); got[Task] != 1 || got[SubAgent] != 1 {
@@ -189,15 +189,15 @@ func TestForkOfWhatIsGoing(t *testing.T) {
 
 // What the rows of a busy copy name is not going because they name no run.
 func TestCopyOfNamelessRuns(t *testing.T) {
-	p := play(dbtest.New(t))
+	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.nameless(c, "m1", used("m", 100, 1, 50))
-	p.look(t, true)
+	p.sync(t, true)
 	f := p.fork(c, "agent:cto:dashboard:1", len(c.turns))
 	p.say(f, false, gateway.Turn{Role: "user"})
 	f.Active = true
 	p.tick(time.Minute)
-	p.look(t, true)
+	p.sync(t, true)
 	p.wantGoing(t, "a busy copy", 0, 0, 0, 100)
 }
 
@@ -222,7 +222,7 @@ func TestForkWhileItIsNoted(t *testing.T) {
 		if d.Engine() == db.SQLite {
 			return // where one writes at a time
 		}
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5))
 		f := p.fork(c, "agent:cto:dashboard:1", len(c.turns))
@@ -247,8 +247,8 @@ func TestForkWhileItIsNoted(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			p.look(t, true)
-			p.tick(2 * quiet)
+			p.sync(t, true)
+			p.tick(2 * settleTime)
 		}
 		p.wantTotal(t, "both", 110, 55, 2, 0)
 	})
@@ -257,17 +257,17 @@ func TestForkWhileItIsNoted(t *testing.T) {
 // A session that is begun anew is no copy, and a run that goes on in it none either.
 func TestBegunAnew(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5))
-		p.look(t, true)
+		p.sync(t, true)
 		next := p.open("agent:cto:main")
 		p.ask(next, "b", used("m", 100, 1, 50))
 		next.lost = append(next.lost, gateway.Turn{Usage: used("m", 9, 1, 5)}) // nearly what the one before had
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "begun anew", 119, 60, 2, 1)
 		p.ask(next, "a", used("m", 1000, 1, 500))
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "the run of before goes on", 1119, 560, 2, 2)
 	})
 }

@@ -174,7 +174,7 @@ func free(model string, in, out int64) *gateway.Usage {
 }
 
 // played is a ledger with a runtime beside it.
-type played struct {
+type scenario struct {
 	*Service
 	*runtime
 	reader *reader
@@ -182,25 +182,25 @@ type played struct {
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-func play(d *db.DB) *played {
+func newScenario(d *db.DB) *scenario {
 	rt := &runtime{now: noon}
-	p := &played{runtime: rt}
+	p := &scenario{runtime: rt}
 	p.Service = &Service{DB: d, Runtime: rt, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return rt.now }, Zone: time.UTC}
 	p.restart()
 	return p
 }
 
 // restart is another process that knows nothing.
-func (p *played) restart() {
+func (p *scenario) restart() {
 	if p.reader != nil {
 		p.reader.release(context.Background())
 	}
 	p.reader = newReader(p.Service)
-	p.reader.took = true // the claim is tested by itself
+	p.reader.claimed = true // the claim is tested by itself
 }
 
 // look lets the mirror see the runtime's list, and its totals when asked for.
-func (p *played) look(t *testing.T, totals bool) {
+func (p *scenario) sync(t *testing.T, totals bool) {
 	t.Helper()
 	rows := p.list()
 	var counted *gateway.SessionUsage
@@ -219,7 +219,7 @@ type line struct {
 	Cost                    string
 }
 
-func (p *played) lines(t *testing.T) []line {
+func (p *scenario) lines(t *testing.T) []line {
 	t.Helper()
 	rows, err := p.DB.Query(t.Context(), `SELECT run_id, model, kind, price, input, output, COALESCE(CAST(cost_nano AS TEXT), '?') FROM usage_ledger ORDER BY at, run_id, model, kind`)
 	all, err := db.All(rows, err, func(r db.Row) (l line, err error) {
@@ -231,7 +231,7 @@ func (p *played) lines(t *testing.T) []line {
 	return all
 }
 
-func (p *played) want(t *testing.T, want ...line) {
+func (p *scenario) want(t *testing.T, want ...line) {
 	t.Helper()
 	if diff := cmp.Diff(want, p.lines(t), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("the ledger (-want +got):\n%s", diff)
@@ -239,7 +239,7 @@ func (p *played) want(t *testing.T, want ...line) {
 }
 
 // sources are how many runs there were of each.
-func (p *played) sources(t *testing.T) map[Source]int64 {
+func (p *scenario) sources(t *testing.T) map[Source]int64 {
 	t.Helper()
 	r, err := p.Report(t.Context(), Period{From: noon.AddDate(-1, 0, 0), To: noon.AddDate(0, 1, 0), Zone: time.UTC}, BySource, false)
 	if err != nil {
@@ -253,7 +253,7 @@ func (p *played) sources(t *testing.T) map[Source]int64 {
 }
 
 // total is the whole ledger's sums.
-func (p *played) total(t *testing.T) Sums {
+func (p *scenario) total(t *testing.T) Sums {
 	t.Helper()
 	r, err := p.Report(t.Context(), Period{From: noon.AddDate(-1, 0, 0), To: noon.AddDate(0, 1, 0), Zone: time.UTC}, ByDay, false)
 	if err != nil {
@@ -266,37 +266,37 @@ func (p *played) total(t *testing.T) Sums {
 // the transcript all the same; and it is there again after each restart.
 func TestFollow(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5), used("m", 20, 2, 6), used("n", 1, 1, 1))
 		p.ask(c, "b", used("m", 30, 3, 7))
 		p.ask(c, "failed")
-		p.look(t, false)
+		p.sync(t, false)
 		want := []line{{"a", "m", "run", "runtime", 30, 3, "11"}, {"a", "n", "run", "runtime", 1, 1, "1"}, {"b", "m", "run", "runtime", 30, 3, "7"}}
 		p.want(t, want...)
 		for range 3 {
 			p.restart()
-			p.look(t, true)
-			p.look(t, true)
+			p.sync(t, true)
+			p.sync(t, true)
 		}
 		p.want(t, want...)
 		if p.read != 1 {
 			t.Errorf("a transcript that has not changed was read %d times", p.read)
 		}
 		p.ask(c, "c", used("m", 1, 1, 1))
-		p.look(t, true)
+		p.sync(t, true)
 		p.want(t, append(want, line{"c", "m", "run", "runtime", 1, 1, "1"})...)
 	})
 }
 
 // A long transcript comes in pages; a run between two of them is one run.
 func TestFollowPages(t *testing.T) {
-	p := play(dbtest.New(t))
+	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	for i := range 700 {
 		p.ask(c, fmt.Sprint("r", i), used("m", 1, 0, 1), used("m", 1, 0, 1))
 	}
-	p.look(t, true)
+	p.sync(t, true)
 	if s := p.total(t); s.Runs != 700 || s.Tokens.Input != 1400 || s.Corrections != 0 || p.read < 4 {
 		t.Errorf("%+v after %d pages", s, p.read)
 	}
@@ -305,16 +305,16 @@ func TestFollowPages(t *testing.T) {
 // A run that goes on must not be counted with what it has used so far: what it
 // uses after that would be a correction, of no run.
 func TestFollowBusy(t *testing.T) {
-	p := play(dbtest.New(t))
+	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.ask(c, "a", used("m", 1, 1, 1))
 	p.ask(c, "b", used("m", 2, 2, 2))
 	c.Active = true
-	p.look(t, true)
+	p.sync(t, true)
 	p.want(t, line{"a", "m", "run", "runtime", 1, 1, "1"})
 	c.turns = append(c.turns, gateway.Turn{Seq: int64(len(c.turns) + 1), Role: "assistant", RunID: "b", At: clock.At(p.tick(time.Second)), Usage: used("m", 3, 3, 3)})
 	c.Active, c.UpdatedAt = false, clock.At(p.tick(time.Second))
-	p.look(t, true)
+	p.sync(t, true)
 	p.want(t, line{"a", "m", "run", "runtime", 1, 1, "1"}, line{"b", "m", "run", "runtime", 5, 5, "5"})
 	if got := p.sources(t); got[Human] != 2 {
 		t.Errorf("a question that was read before its answer is lost: %v", got)
@@ -329,7 +329,7 @@ func TestFollowBusy(t *testing.T) {
 		if got := len(p.lines(t)); got != 2 {
 			t.Errorf("%d rows", got)
 		}
-		p.look(t, true)
+		p.sync(t, true)
 		if s := p.total(t); s.Runs != 3 || s.Corrections != 0 {
 			t.Errorf("%+v", s)
 		}
@@ -341,78 +341,78 @@ func TestFollowBusy(t *testing.T) {
 func TestReconcile(t *testing.T) {
 	t.Run("a session that was deleted before anybody read it", func(t *testing.T) {
 		dbtest.Each(t, func(t *testing.T, d *db.DB) {
-			p := play(d)
+			p := newScenario(d)
 			c := p.open("agent:cto:main")
 			p.ask(c, "a", used("m", 10, 1, 5))
 			c.deleted = true
-			p.look(t, true)
-			p.tick(quiet / 2)
-			p.look(t, true)
+			p.sync(t, true)
+			p.tick(settleTime / 2)
+			p.sync(t, true)
 			p.want(t) // it may be new, and only not in the list yet
-			p.tick(quiet)
-			p.look(t, true)
-			p.look(t, true)
+			p.tick(settleTime)
+			p.sync(t, true)
+			p.sync(t, true)
 			p.restart()
-			p.look(t, true)
+			p.sync(t, true)
 			p.want(t, line{"reconciled:t0:1", "m", "reconciled", "runtime", 10, 1, "5"})
 		})
 	})
 	t.Run("deleting everything takes nothing away", func(t *testing.T) {
-		p := play(dbtest.New(t))
+		p := newScenario(dbtest.New(t))
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5))
-		p.look(t, true)
+		p.sync(t, true)
 		was := p.total(t)
 		c.deleted = true
 		p.tick(time.Hour)
-		p.look(t, true)
+		p.sync(t, true)
 		p.sessions = nil
-		p.look(t, true)
+		p.sync(t, true)
 		if diff := cmp.Diff(was, p.total(t)); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("a session that was begun anew keeps what it used before", func(t *testing.T) {
-		p := play(dbtest.New(t))
+		p := newScenario(dbtest.New(t))
 		p.ask(p.open("agent:cto:main"), "a", used("m", 10, 1, 5))
-		p.look(t, true)
+		p.sync(t, true)
 		p.ask(p.open("agent:cto:main"), "b", used("m", 20, 1, 5))
 		p.tick(time.Hour)
-		p.look(t, true)
+		p.sync(t, true)
 		if s := p.total(t); s.Runs != 2 || s.Tokens.Input != 30 || s.Corrections != 0 {
 			t.Errorf("%+v", s)
 		}
 	})
 	t.Run("what was noted otherwise than the runtime counts", func(t *testing.T) {
 		dbtest.Each(t, func(t *testing.T, d *db.DB) {
-			p := play(d)
+			p := newScenario(d)
 			c := p.open("agent:cto:main")
 			p.note(t, Run{RunID: "a", SessionKey: c.Key, SessionID: c.ID, EndedAt: p.now, Parts: []Part{{Provider: "p", Model: "m", Tokens: Tokens{Input: 12, Output: 1}, Cost: costOf(9)}}})
 			p.ask(c, "a", used("m", 10, 2, 5))
-			p.look(t, true)
+			p.sync(t, true)
 			if s := p.total(t); s.Runs != 1 || s.Corrections != 1 || s.Tokens != (Tokens{10, 2, 3, 2, 1}) || *s.CostUSD != 5 {
 				t.Errorf("%+v", s)
 			}
-			p.look(t, true)
+			p.sync(t, true)
 			p.restart()
-			p.look(t, true)
+			p.sync(t, true)
 			if s := p.total(t); s.Corrections != 1 {
 				t.Errorf("%+v", s)
 			}
 		})
 	})
 	t.Run("a run that whoever asked it noted without its transcript", func(t *testing.T) {
-		p := play(dbtest.New(t))
+		p := newScenario(dbtest.New(t))
 		c := p.open("agent:cto:main")
 		p.note(t, Run{RunID: "a", SessionKey: c.Key, EndedAt: p.now, Parts: []Part{{Provider: "p", Model: "m", Tokens: Tokens{10, 2, 3, 2, 1}, Cost: costOf(5)}}})
 		p.ask(c, "a", used("m", 10, 2, 5))
-		p.look(t, true)
+		p.sync(t, true)
 		if s := p.total(t); s.Runs != 1 || s.Corrections != 0 {
 			t.Errorf("%+v", s)
 		}
 	})
 	t.Run("totals from before what the ledger has say nothing", func(t *testing.T) {
-		p := play(dbtest.New(t))
+		p := newScenario(dbtest.New(t))
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5))
 		old := p.counted()
@@ -428,15 +428,15 @@ func TestReconcile(t *testing.T) {
 		}
 	})
 	t.Run("a runtime that forgets takes nothing away", func(t *testing.T) {
-		p := play(dbtest.New(t))
+		p := newScenario(dbtest.New(t))
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5))
 		p.ask(c, "b", used("m", 10, 1, 5))
-		p.look(t, true)
+		p.sync(t, true)
 		c.forgot = 2
 		for i := range 4 { // until it has more than it ever said
 			p.ask(c, fmt.Sprint("c", i), used("m", 7, 1, 5))
-			p.look(t, true)
+			p.sync(t, true)
 		}
 		if s := p.total(t); s.Runs != 6 || s.Tokens.Input != 48 || s.Corrections != 0 {
 			t.Errorf("%+v", s)
@@ -445,7 +445,7 @@ func TestReconcile(t *testing.T) {
 }
 
 // note notes a run as whoever asked it does.
-func (p *played) note(t *testing.T, r Run) bool {
+func (p *scenario) note(t *testing.T, r Run) bool {
 	t.Helper()
 	var made bool
 	err := p.DB.Tx(t.Context(), func(tx *db.Tx) (err error) {
@@ -460,7 +460,7 @@ func (p *played) note(t *testing.T, r Run) bool {
 
 // While the gateway is away nothing is lost and nothing is counted in part.
 func TestFollowAway(t *testing.T) {
-	p := play(dbtest.New(t))
+	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.ask(c, "a", used("m", 1, 1, 1))
 	p.fail = gateway.ErrUnreachable
@@ -469,7 +469,7 @@ func TestFollowAway(t *testing.T) {
 	}
 	p.want(t)
 	p.fail = nil
-	p.look(t, true)
+	p.sync(t, true)
 	p.want(t, line{"a", "m", "run", "runtime", 1, 1, "1"})
 }
 
@@ -478,21 +478,21 @@ func TestFollowAway(t *testing.T) {
 func TestFollowWithoutTheRefused(t *testing.T) {
 	for name, err := range map[string]error{"refused": gateway.ErrRefused, "busy": gateway.ErrBusy, "slow": gateway.ErrTimeout} {
 		t.Run(name, func(t *testing.T) {
-			p := play(dbtest.New(t))
+			p := newScenario(dbtest.New(t))
 			for _, key := range []string{"bad", "good"} {
 				p.ask(p.open("agent:cto:"+key), key, used("m", 1, 1, 1))
 			}
 			p.refuse = map[string]error{"agent:cto:bad": err}
-			p.look(t, true)
+			p.sync(t, true)
 			p.want(t, line{"good", "m", "run", "runtime", 1, 1, "1"})
 			read := p.read
-			p.look(t, true)
+			p.sync(t, true)
 			if p.read != read {
 				t.Errorf("it was asked for %d times more at once", p.read-read)
 			}
 			p.refuse = nil
-			p.tick(refused)
-			p.look(t, true)
+			p.tick(refusedRetry)
+			p.sync(t, true)
 			p.want(t, line{"bad", "m", "run", "runtime", 1, 1, "1"}, line{"good", "m", "run", "runtime", 1, 1, "1"})
 		})
 	}

@@ -133,7 +133,7 @@ func TestEverythingAddsUp(t *testing.T) {
 
 func wantAddsUp(t *rapid.T, s *Service, all []row, from, to time.Time, zone string, group Group) {
 	in := &ReportInput{From: from.Format(clock.Layout), To: to.Format(clock.Layout), Zone: zone, Group: group}
-	r, err := s.asked(t.Context(), in, true)
+	r, err := s.readReport(t.Context(), in, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func wantAddsUp(t *rapid.T, s *Service, all []row, from, to time.Time, zone stri
 	for _, g := range r.Groups {
 		groups = groups.plus(g.back())
 	}
-	if len(r.Groups) > mostGroups+1 && group != ByDay && group != ByHour {
+	if len(r.Groups) > maxGroups+1 && group != ByDay && group != ByHour {
 		t.Fatalf("%d groups", len(r.Groups))
 	}
 	wantBars(t, r)
@@ -191,7 +191,7 @@ func wantBars(t *rapid.T, r Report) {
 		}
 		return
 	}
-	if n := len(r.Bars); n == 0 || n > mostBars || !r.Bars[0].Start.Equal(r.From.Time) || !r.Bars[n-1].End.Equal(r.To.Time) {
+	if n := len(r.Bars); n == 0 || n > maxBars || !r.Bars[0].Start.Equal(r.From.Time) || !r.Bars[n-1].End.Equal(r.To.Time) {
 		t.Fatalf("%d bars are not the period", n)
 	}
 	type name struct {
@@ -280,7 +280,7 @@ func BenchmarkReport(b *testing.B) {
 				} {
 					b.Run(fmt.Sprint(group, " ", ask.From, " ", ask.To, " ", ask.Zone), func(b *testing.B) {
 						for b.Loop() {
-							r, err := s.asked(b.Context(), &ask, group == ByAgent)
+							r, err := s.readReport(b.Context(), &ask, group == ByAgent)
 							if err != nil || r.Total.Runs == 0 {
 								b.Fatal(r.Total, err)
 							}

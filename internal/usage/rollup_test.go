@@ -97,7 +97,7 @@ func TestRollupEqualsTheLedger(t *testing.T) {
 	for seed := range uint64(histories) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			dbtest.Twice(t, func(t *testing.T, d *db.DB) {
-				p, rnd := play(d), rand.New(rand.NewPCG(seed, 2))
+				p, rnd := newScenario(d), rand.New(rand.NewPCG(seed, 2))
 				for i := range steps {
 					p.randomStep(t, rnd, i)
 					if i%10 == 9 {
@@ -115,7 +115,7 @@ func TestRollupEqualsTheLedger(t *testing.T) {
 }
 
 // randomStep lets something happen in the runtime, or has the service look.
-func (p *played) randomStep(t *testing.T, rnd *rand.Rand, i int) {
+func (p *scenario) randomStep(t *testing.T, rnd *rand.Rand, i int) {
 	t.Helper()
 	p.tick(time.Duration(rnd.Int64N(int64(9 * time.Hour))))
 	var c *conversation
@@ -163,8 +163,8 @@ func (p *played) randomStep(t *testing.T, rnd *rand.Rand, i int) {
 	}
 	switch rnd.IntN(4) {
 	case 0:
-		p.look(t, true)
+		p.sync(t, true)
 	case 1:
-		p.look(t, false)
+		p.sync(t, false)
 	}
 }

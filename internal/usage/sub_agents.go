@@ -9,11 +9,12 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// family says of sessions, by their keys in small letters, which others made them.
-type family map[string]string
+// parents maps the key of each session to the key of the session that started it,
+// both in lower case.
+type parents map[string]string
 
-func familyOf(rows []gateway.Session) family {
-	f := family{}
+func parentsOf(rows []gateway.Session) parents {
+	f := parents{}
 	for i := range rows {
 		if rows[i].ParentKey != "" {
 			f[strings.ToLower(rows[i].Key)] = strings.ToLower(rows[i].ParentKey)
@@ -22,13 +23,13 @@ func familyOf(rows []gateway.Session) family {
 	return f
 }
 
-// generations is how far back is looked for what a sub-agent works for. The
-// runtime lets agents start others five deep, where nobody sets it otherwise (OpenClaw 2026.9.6).
+// generations limits how many parents of a sub-agent are followed. By default the
+// runtime lets agents nest sub-agents five deep (OpenClaw 2026.9.6).
 const generations = 5
 
-// purpose is the task, or the timed job, that a session is for, or one of those
-// that it comes from; both are empty when there is none.
-func (f family) purpose(key string) (task, job string) {
+// purpose returns the task or the scheduled job that a session, or one of its
+// ancestors, works for. Both are empty if there is none.
+func (f parents) purpose(key string) (task, job string) {
 	key = strings.ToLower(key)
 	for range generations + 1 {
 		place, detail := placeOf(key)
@@ -47,8 +48,8 @@ func (f family) purpose(key string) (task, job string) {
 	return "", ""
 }
 
-// placeOf are the parts of a session's key after the agent, such as "task" and
-// "task-7:2" of "agent:cto:task:task-7:2"; empty for keys of another shape.
+// placeOf returns the parts of a session key after the agent, such as "task" and
+// "task-7:2" for "agent:cto:task:task-7:2". Both are empty for other formats.
 func placeOf(key string) (place, detail string) {
 	rest, ok := strings.CutPrefix(key, "agent:")
 	if !ok {
@@ -59,24 +60,24 @@ func placeOf(key string) (place, detail string) {
 	return place, detail
 }
 
-// serve files a run that another agent's asked for under the task or the job that
-// the other one worked for: from is the session that asked.
-func (r *Run) serve(from string, f family) {
+// inheritPurpose sets the task or the job of a run that another agent started to the
+// one that agent works for. from is the session of that agent.
+func (r *Run) inheritPurpose(from string, f parents) {
 	if r.Source != SubAgent || r.TaskKey != "" || r.JobID != "" {
 		return
 	}
 	r.TaskKey, r.JobID = f.purpose(from)
 }
 
-// servedIn is what the runs of a transcript were for, when all of them were for
-// the same.
-func servedIn(ctx context.Context, q db.Queryer, sessionID string) (task, job string, err error) {
+// commonPurpose returns the task and the job of the runs of a transcript if all runs
+// have the same ones.
+func commonPurpose(ctx context.Context, q db.Queryer, sessionID string) (task, job string, err error) {
 	var lastTask, lastJob string
 	err = q.QueryRow(ctx, `
 		SELECT COALESCE(MIN(task_key), ''), COALESCE(MAX(task_key), ''), COALESCE(MIN(job_id), ''), COALESCE(MAX(job_id), '') FROM usage_ledger
 		WHERE session_id = ? AND kind = 'run'`, sessionID).Scan(&task, &lastTask, &job, &lastJob)
 	if err != nil {
-		return "", "", fmt.Errorf("find what %s was for: %w", sessionID, err)
+		return "", "", fmt.Errorf("find the task or job of %s: %w", sessionID, err)
 	}
 	if task != lastTask || job != lastJob {
 		return "", "", nil

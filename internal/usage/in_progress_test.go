@@ -12,14 +12,14 @@ import (
 )
 
 // step plays one more model call of a run that goes on.
-func (r *runtime) step(c *conversation, runID string, u *gateway.Usage) {
+func (r *runtime) addTurn(c *conversation, runID string, u *gateway.Usage) {
 	r.say(c, false, gateway.Turn{Role: "assistant", RunID: runID, Usage: u})
 	c.Active = true
 }
 
 // wantGoing holds what is going against runs, input tokens and dollars in nano, and
 // all of it together against what was ever used.
-func (p *played) wantGoing(t *testing.T, when string, runs int, in, cost, ever int64) {
+func (p *scenario) wantGoing(t *testing.T, when string, runs int, in, cost, ever int64) {
 	t.Helper()
 	g, err := p.Going(t.Context())
 	if err != nil {
@@ -41,33 +41,33 @@ func (p *played) wantGoing(t *testing.T, when string, runs int, in, cost, ever i
 // seen while it goes on, and never twice.
 func TestGoing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:task:TASK-7")
 		p.ask(c, "a", used("m", 10, 1, 5))
 		p.say(c, false, gateway.Turn{Role: "user"})
-		p.step(c, "b", used("m", 100, 1, 50))
-		p.look(t, true)
+		p.addTurn(c, "b", used("m", 100, 1, 50))
+		p.sync(t, true)
 		p.wantGoing(t, "the first step", 1, 100, 50, 110)
 		g, err := p.Going(t.Context())
 		if r := g.Runs[0]; err != nil || r.TaskKey == nil || *r.TaskKey != "TASK-7" || r.AgentID != "cto" || r.StandupID != nil || r.StartedAt == nil || len(r.Models) != 1 || r.Models[0] != "p/m" || !r.Complete {
 			t.Errorf("%+v, %v", r, err)
 		}
 
-		p.step(c, "b", used("n", 1000, 1, 500))
-		p.step(c, "b", free("o", 5, 5))
-		p.look(t, true)
+		p.addTurn(c, "b", used("n", 1000, 1, 500))
+		p.addTurn(c, "b", free("o", 5, 5))
+		p.sync(t, true)
 		p.wantGoing(t, "before it is read again", 1, 100, 50, 110)
-		p.tick(busyEvery)
-		p.look(t, true)
+		p.tick(busyInterval)
+		p.sync(t, true)
 		p.wantGoing(t, "three models", 1, 1105, 550, 1115)
 		if g, _ := p.Going(t.Context()); g.Complete || g.Runs[0].Complete || len(g.Runs[0].Models) != 3 {
 			t.Errorf("what has no price is not told: %+v", g)
 		}
 
 		other := p.open("agent:cmo:main")
-		p.step(other, "d", used("m", 7, 1, 900))
+		p.addTurn(other, "d", used("m", 7, 1, 900))
 		p.restart()
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantGoing(t, "two runs", 2, 1112, 1450, 1122)
 		if g, _ := p.Going(t.Context()); g.Runs[0].RunID != "d" {
 			t.Errorf("the dearest is not the first: %+v", g.Runs)
@@ -75,7 +75,7 @@ func TestGoing(t *testing.T) {
 
 		c.Active = false
 		c.UpdatedAt = clock.At(p.tick(time.Second))
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantGoing(t, "one has ended", 1, 7, 900, 1122)
 
 		// Whoever asked the other one notes its end before it is read again.
@@ -87,8 +87,8 @@ func TestGoing(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.wantGoing(t, "noted by who asked", 0, 0, 0, 1122)
-		p.tick(busyEvery)
-		p.look(t, false)
+		p.tick(busyInterval)
+		p.sync(t, false)
 		p.wantGoing(t, "and still busy", 0, 0, 0, 1122)
 	})
 }
@@ -97,25 +97,25 @@ func TestGoing(t *testing.T) {
 // nobody can read how it ended.
 func TestGoingIsForgotten(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		gone, shut := p.open("agent:cto:main"), p.open("agent:cmo:main")
-		p.step(gone, "a", used("m", 10, 1, 5))
-		p.step(shut, "b", used("m", 100, 1, 50))
-		p.look(t, false)
+		p.addTurn(gone, "a", used("m", 10, 1, 5))
+		p.addTurn(shut, "b", used("m", 100, 1, 50))
+		p.sync(t, false)
 		p.wantGoing(t, "both", 2, 110, 55, 110)
 		gone.deleted = true
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantGoing(t, "deleted just now", 2, 110, 55, 110)
-		p.tick(2 * quiet)
-		p.look(t, true)
+		p.tick(2 * settleTime)
+		p.sync(t, true)
 		p.wantGoing(t, "deleted, and counted by its totals", 1, 100, 50, 110)
 		p.restart()
 		shut.Active, shut.UpdatedAt = false, clock.At(p.tick(time.Second))
 		p.refuse = map[string]error{shut.Key: gateway.ErrRefused.With("No.")}
-		p.look(t, false)
+		p.sync(t, false)
 		p.wantGoing(t, "not to be read", 1, 100, 50, 110)
 		p.tick(forgetAfter)
-		p.look(t, false)
+		p.sync(t, false)
 		p.wantGoing(t, "not to be read for long", 0, 0, 0, 10)
 	})
 }
@@ -124,10 +124,10 @@ func TestGoingIsForgotten(t *testing.T) {
 // that has no list yet, one whose list is older, and one that is all that is left.
 func TestGoingAmongReplicas(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		p.ask(p.open("agent:cto:main"), "old", used("m", 1, 1, 1))
 		other := newReader(p.Service)
-		other.took = true
+		other.claimed = true
 		look := func(rows []gateway.Session) {
 			t.Helper()
 			if err := other.work(t.Context(), rows, nil); err != nil {
@@ -138,14 +138,14 @@ func TestGoingAmongReplicas(t *testing.T) {
 		old := p.list()
 		look(old)
 		c := p.open("agent:cmo:main")
-		p.step(c, "a", used("m", 10, 1, 5))
-		p.look(t, false)
+		p.addTurn(c, "a", used("m", 10, 1, 5))
+		p.sync(t, false)
 		p.reader.release(t.Context())
 		look(old)
 		p.wantGoing(t, "another one with an older list", 1, 10, 5, 11)
 
 		starts := newReader(&Service{DB: d, Runtime: p.runtime, Log: p.Log, Now: p.Now, Zone: time.UTC})
-		starts.took = true
+		starts.claimed = true
 		p.tick(forgetAfter)
 		starts.pass(t.Context())
 		starts.release(t.Context())
@@ -161,19 +161,19 @@ func TestGoingAmongReplicas(t *testing.T) {
 // A run that has ended is nowhere for a moment when the runtime's list does not
 // say that: what is known of it stays until its totals come.
 func TestGoingOfAJob(t *testing.T) {
-	p := play(dbtest.New(t))
+	p := newScenario(dbtest.New(t))
 	c := p.open("agent:coo:cron:job")
 	at := c.UpdatedAt
 	p.say(c, false, gateway.Turn{Role: "user"})
-	p.step(c, "a", used("m", 10, 1, 5))
+	p.addTurn(c, "a", used("m", 10, 1, 5))
 	c.UpdatedAt = at
-	p.look(t, false)
+	p.sync(t, false)
 	c.Active = false
 	p.tick(time.Minute)
-	p.look(t, false)
+	p.sync(t, false)
 	p.wantGoing(t, "ended, before the totals come", 1, 10, 5, 10)
 	rows := p.list()
-	p.tick(2 * quiet)
+	p.tick(2 * settleTime)
 	ahead := p.counted()
 	ahead.Transcripts[0].LastAt = c.turns[1].At
 	if err := p.reader.work(t.Context(), rows, ahead); err != nil {
@@ -184,27 +184,27 @@ func TestGoingOfAJob(t *testing.T) {
 
 // A busy session that cannot be read must not keep the service awake.
 func TestGoingThatCannotBeRead(t *testing.T) {
-	p := play(dbtest.New(t))
+	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
-	p.step(c, "a", used("m", 10, 1, 5))
+	p.addTurn(c, "a", used("m", 10, 1, 5))
 	p.Read(p.list(), nil)
-	if wait := p.reader.pass(t.Context()); wait != busyEvery {
-		t.Errorf("it looks again after %v, want %v", wait, busyEvery)
+	if wait := p.reader.pass(t.Context()); wait != busyInterval {
+		t.Errorf("it looks again after %v, want %v", wait, busyInterval)
 	}
-	p.tick(busyEvery)
+	p.tick(busyInterval)
 	p.refuse = map[string]error{c.Key: gateway.ErrRefused.With("No.")}
-	if wait := p.reader.pass(t.Context()); wait != between {
-		t.Errorf("it looks again after %v, want %v", wait, between)
+	if wait := p.reader.pass(t.Context()); wait != idleInterval {
+		t.Errorf("it looks again after %v, want %v", wait, idleInterval)
 	}
 }
 
 // While the gateway is away nobody knows whether a run goes on: what it had used
 // stays, with its age.
 func TestGoingWithoutGateway(t *testing.T) {
-	p := play(dbtest.New(t))
+	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
-	p.step(c, "a", used("m", 10, 1, 5))
-	p.look(t, false)
+	p.addTurn(c, "a", used("m", 10, 1, 5))
+	p.sync(t, false)
 	before, err := p.Going(t.Context())
 	if err != nil {
 		t.Fatal(err)

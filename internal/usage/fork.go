@@ -10,25 +10,23 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// The runtime copies a conversation that is forked, or in which somebody goes
-// back and asks otherwise: the rows as they are, with their ids, their times and
-// what they used, into a transcript with an id of its own. What is not on the way
-// to where the copy goes on is neither in its history nor in its totals
-// (observed in OpenClaw 2026.9.6).
+// When a conversation is forked or rewound, the runtime copies its rows, with their
+// IDs, times and usage, into a new transcript. The copy's history and totals have
+// only the rows up to the point where it branches off (observed in OpenClaw 2026.9.6).
 
-// inherit says whether a run of a transcript is a copy of one of another
-// transcript, and keeps what the copy says of it. goesOnIn is the transcript in
-// which the runtime says that it is going; empty without such.
-func inherit(ctx context.Context, tx *db.Tx, r Run, goesOnIn string) (bool, error) {
-	of, err := original(ctx, tx, r)
-	if of == "" && goesOnIn != r.SessionID {
-		of = goesOnIn
+// recordCopy reports whether a run of a transcript is a copy from another transcript,
+// and if so stores the copy's usage as inherited. activeIn is the transcript in which
+// the runtime lists the run as active, or empty.
+func recordCopy(ctx context.Context, tx *db.Tx, r Run, activeIn string) (bool, error) {
+	of, err := findOriginal(ctx, tx, r)
+	if of == "" && activeIn != r.SessionID {
+		of = activeIn
 	}
 	if err != nil || of == "" {
 		return false, err
 	}
 	for _, p := range r.Parts {
-		if !believable(p.Tokens, p.Cost) {
+		if !plausible(p.Tokens, p.Cost) {
 			continue
 		}
 		cost := int64(0)
@@ -41,42 +39,42 @@ func inherit(ctx context.Context, tx *db.Tx, r Run, goesOnIn string) (bool, erro
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			r.SessionID, r.RunID, p.Provider, p.Model, t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other, cost)
 		if err != nil {
-			return false, fmt.Errorf("keep what %s has of %s: %w", r.SessionID, of, err)
+			return false, fmt.Errorf("store the usage that %s inherits from %s: %w", r.SessionID, of, err)
 		}
 	}
 	return true, nil
 }
 
-// original is the other transcript that has a run, ended or going; empty without
-// one. A run that goes on in a second transcript ends later there, and is no copy.
-func original(ctx context.Context, tx *db.Tx, r Run) (of string, err error) {
+// findOriginal returns the other transcript that has a run, ended or in progress, or
+// "". A run that continues in a second transcript ends later there and is not a copy.
+func findOriginal(ctx context.Context, tx *db.Tx, r Run) (of string, err error) {
 	ended := r.EndedAt.UnixMilli()
 	find := `SELECT session_id FROM usage_ledger WHERE run_id = ? AND at >= ? AND session_id NOT IN ('', ?) LIMIT 1`
 	args := []any{r.RunID, ended, r.SessionID}
 	if message, ok := strings.CutPrefix(r.RunID, messageRun+r.SessionID+":"); ok {
-		// A row that names no run is called by its transcript and its own id.
+		// The ID of a run without one is made of its transcript and the ID of its row.
 		find = `SELECT session_id FROM usage_ledger WHERE at = ? AND session_id NOT IN ('', ?) AND run_id = '` + messageRun + `' || session_id || ':' || ? LIMIT 1`
 		args = []any{ended, r.SessionID, message}
 	}
 	err = tx.QueryRow(ctx, find, args...).Scan(&of)
 	if db.IsNotFound(err) {
-		// A sub-agent may begin with all that was said to the one that starts it.
+		// A sub-agent can start with a copy of its parent's conversation so far.
 		err = tx.QueryRow(ctx, `SELECT session_id FROM usage_going WHERE run_id = ? AND at >= ? AND session_id <> ? LIMIT 1`, r.RunID, ended, r.SessionID).Scan(&of)
 	}
 	if db.IsNotFound(err) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("look for the original of run %s: %w", r.RunID, err)
+		return "", fmt.Errorf("find the original of run %s: %w", r.RunID, err)
 	}
 	return of, nil
 }
 
-// copied says whether a transcript of which nothing was ever read is a copy, and
-// nothing but a copy: somebody forked a conversation and went back in the fork,
-// or threw it away, before anybody could look. Its last word is then the last of
-// a run of another transcript, to the millisecond, and that one has used as much.
-func copied(ctx context.Context, q db.Queryer, u *gateway.TranscriptUsage) (bool, error) {
+// isCopy reports whether a transcript that was never read has only copied rows: a
+// fork that was rewound or deleted before it could be read. Its last row then has the
+// same time, to the millisecond, as the end of a run of another transcript, and that
+// transcript has used at least as much.
+func isCopy(ctx context.Context, q db.Queryer, u *gateway.TranscriptUsage) (bool, error) {
 	if u.LastAt.IsZero() {
 		return false, nil
 	}
@@ -84,10 +82,10 @@ func copied(ctx context.Context, q db.Queryer, u *gateway.TranscriptUsage) (bool
 		u.AgentID, u.LastAt.UnixMilli(), u.SessionID)
 	others, err := db.All(rows, err, func(r db.Row) (id string, err error) { return id, r.Scan(&id) })
 	if err != nil {
-		return false, fmt.Errorf("look for what %s is a copy of: %w", u.SessionID, err)
+		return false, fmt.Errorf("find the original of transcript %s: %w", u.SessionID, err)
 	}
 	for _, id := range others {
-		has, _, err := holds(ctx, q, id)
+		has, _, err := recordedUsage(ctx, q, id)
 		if err != nil {
 			return false, err
 		}

@@ -12,7 +12,7 @@ import (
 // A list that is older than the totals beside it must not make a correction of a
 // run that the next list will tell of.
 func TestTotalsThatAreAheadOfTheList(t *testing.T) {
-	p := play(dbtest.New(t))
+	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.ask(c, "a", used("m", 1, 1, 1))
 	old := p.list()
@@ -22,14 +22,14 @@ func TestTotalsThatAreAheadOfTheList(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p.look(t, true)
+	p.sync(t, true)
 	p.want(t, line{"a", "m", "run", "runtime", 1, 1, "1"}, line{"b", "m", "run", "runtime", 2, 2, "2"})
 	t.Run("but what stays ahead of it is believed", func(t *testing.T) {
 		old := p.list()
 		ahead := p.counted()
 		count(&ahead.Transcripts[0], used("m", 7, 7, 7))
 		ahead.Transcripts[0].LastAt = clock.At(p.tick(time.Second))
-		ahead.At = clock.At(p.tick(quiet))
+		ahead.At = clock.At(p.tick(settleTime))
 		if err := p.reader.work(t.Context(), old, ahead); err != nil {
 			t.Fatal(err)
 		}
@@ -43,11 +43,11 @@ func TestTotalsThatAreAheadOfTheList(t *testing.T) {
 // before the list that has the copy.
 func TestTotalsOfACopyAheadOfTheList(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5))
 		p.ask(c, "b", used("m", 100, 1, 50))
-		p.look(t, true)
+		p.sync(t, true)
 		was := p.list()
 		p.tick(time.Hour)
 		back := p.rewind(c, 2)
@@ -58,8 +58,8 @@ func TestTotalsOfACopyAheadOfTheList(t *testing.T) {
 			}
 			p.wantTotal(t, "before the list", 110, 55, 2, 0)
 		}
-		p.tick(quiet)
-		p.look(t, true)
+		p.tick(settleTime)
+		p.sync(t, true)
 		p.wantTotal(t, "with the list", 110, 55, 2, 0)
 	})
 }
@@ -67,11 +67,11 @@ func TestTotalsOfACopyAheadOfTheList(t *testing.T) {
 // The row of a job's session keeps the time at which its run began. The run is
 // one all the same, and no correction.
 func TestRunsOfWhichTheListDoesNotTell(t *testing.T) {
-	p := play(dbtest.New(t))
+	p := newScenario(dbtest.New(t))
 	c := p.open("agent:coo:cron:job")
 	rows := p.list()
 	p.ask(c, "a", used("m", 1, 1, 1))
-	p.tick(2 * quiet)
+	p.tick(2 * settleTime)
 	for range 3 {
 		if err := p.reader.work(t.Context(), rows, p.counted()); err != nil {
 			t.Fatal(err)
@@ -80,7 +80,7 @@ func TestRunsOfWhichTheListDoesNotTell(t *testing.T) {
 	p.want(t, line{"a", "m", "run", "runtime", 1, 1, "1"})
 	t.Run("after a restart, too", func(t *testing.T) {
 		p.ask(c, "b", used("m", 2, 2, 2))
-		p.tick(2 * quiet)
+		p.tick(2 * settleTime)
 		p.restart()
 		if err := p.reader.work(t.Context(), rows, p.counted()); err != nil {
 			t.Fatal(err)
@@ -93,10 +93,10 @@ func TestRunsOfWhichTheListDoesNotTell(t *testing.T) {
 // before its first list: a ledger that is held against them then gets a
 // correction for each run, and another one when the run itself is found.
 func TestTotalsBeforeTheFirstList(t *testing.T) {
-	p := play(dbtest.New(t))
+	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.ask(c, "run-1", used("m", 10, 20, 30))
-	p.tick(2 * quiet)
+	p.tick(2 * settleTime)
 	p.Read(p.list(), p.counted())
 	p.reader.pass(t.Context())
 	p.want(t)

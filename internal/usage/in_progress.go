@@ -13,41 +13,41 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// The ledger has a run when it has ended. Until then what it has used so far is
-// kept beside it, and read anew with its transcript: an agent that works for hours,
-// or runs in a circle, is not seen only on the bill.
+// The ledger has only runs that have ended. The usage of runs in progress is stored
+// separately and updated while their transcripts are read, so that the cost of a long
+// or looping run is visible before it ends.
 
-// Going is what the runs that are going have used so far. None of it is in a Report.
+// Going is the usage so far of all runs in progress. No Report includes it.
 type Going struct {
 	SoFar
-	AsOf *clock.Time `json:"as_of" doc:"When the run was last read for which that is the longest ago; null without any. Each is read every twenty seconds."`
-	Runs []GoingRun  `json:"runs" nullable:"false" doc:"What cost most first."`
+	AsOf *clock.Time `json:"as_of" doc:"The oldest as_of of the runs; null without runs. Each run is read every 20 seconds."`
+	Runs []GoingRun  `json:"runs" nullable:"false" doc:"Most expensive first."`
 }
 
-// SoFar is what was used until now.
+// SoFar is usage up to now.
 type SoFar struct {
 	Tokens    Tokens      `json:"tokens"`
-	CostUSD   *money.Nano `json:"cost_usd" doc:"Null when nothing of it has a price; never zero for that."`
-	Estimated money.Nano  `json:"estimated_usd" doc:"The part of cost_usd that was computed with the service's own prices."`
-	Complete  bool        `json:"cost_complete" doc:"False when something of it has no price: cost_usd is without that."`
+	CostUSD   *money.Nano `json:"cost_usd" doc:"Null if nothing here has a price; zero only if the cost is zero."`
+	Estimated money.Nano  `json:"estimated_usd" doc:"The part of cost_usd that was estimated with the prices of /prices."`
+	Complete  bool        `json:"cost_complete" doc:"False if some usage has no price and is not in cost_usd."`
 }
 
-// GoingRun is what one run has used so far.
+// GoingRun is the usage so far of one run in progress.
 type GoingRun struct {
 	RunID      string      `json:"run_id"`
 	AgentID    string      `json:"agent_id"`
 	SessionKey string      `json:"session_key"`
-	Source     Source      `json:"source" enum:"human,schedule,heartbeat,sub_agent,standup,task,unknown" doc:"What it is for."`
+	Source     Source      `json:"source" enum:"human,schedule,heartbeat,sub_agent,standup,task,unknown" doc:"What started the run."`
 	JobID      *string     `json:"job_id"`
 	TaskKey    *string     `json:"task_key"`
 	StandupID  *string     `json:"standup_id"`
-	Models     []string    `json:"models" nullable:"false" doc:"That it has used."`
+	Models     []string    `json:"models" nullable:"false" doc:"The models used so far."`
 	StartedAt  *clock.Time `json:"started_at"`
-	AsOf       clock.Time  `json:"as_of" doc:"When it was read."`
+	AsOf       clock.Time  `json:"as_of" doc:"When the run was last read."`
 	SoFar
 }
 
-// add adds what was used of one model.
+// add adds the usage of one model.
 func (s *SoFar) add(r row) {
 	s.Tokens = s.Tokens.plus(r.Tokens)
 	if r.Cost == nil {
@@ -63,16 +63,16 @@ func (s *SoFar) add(r row) {
 	}
 }
 
-// Going is what the runs that are going have used so far, as it was last read.
+// Going returns the usage so far of all runs in progress, as last read.
 func (s *Service) Going(ctx context.Context) (Going, error) {
 	g := Going{SoFar: SoFar{Complete: true}, Runs: []GoingRun{}}
-	rows, err := goingRows(ctx, s.DB)
+	rows, err := inProgressRows(ctx, s.DB)
 	if err != nil {
-		return g, fmt.Errorf("read what is going: %w", err)
+		return g, fmt.Errorf("read the usage of runs in progress: %w", err)
 	}
 	for _, r := range rows {
-		if n := len(g.Runs); n == 0 || g.Runs[n-1].RunID != r.RunID { // they come by run
-			g.Runs = append(g.Runs, newGoing(r))
+		if n := len(g.Runs); n == 0 || g.Runs[n-1].RunID != r.RunID { // rows are sorted by run
+			g.Runs = append(g.Runs, newGoingRun(r))
 		}
 		run := &g.Runs[len(g.Runs)-1]
 		run.Models = append(run.Models, modelName(r.Provider, r.Model))
@@ -88,7 +88,7 @@ func (s *Service) Going(ctx context.Context) (Going, error) {
 	return g, nil
 }
 
-func newGoing(r goingRow) GoingRun {
+func newGoingRun(r inProgressRow) GoingRun {
 	text := func(s string) *string {
 		if s == "" {
 			return nil
@@ -108,7 +108,7 @@ func modelName(provider, model string) string {
 	return provider + "/" + model
 }
 
-// compareCost has what has no price below what costs nothing.
+// compareCost compares two costs. An unknown cost is less than zero.
 func compareCost(a, b *money.Nano) int {
 	of := func(n *money.Nano) int64 {
 		if n == nil {
@@ -119,47 +119,47 @@ func compareCost(a, b *money.Nano) int {
 	return cmp.Compare(of(a), of(b))
 }
 
-// keepGoing keeps what the run of a transcript that is going has used, instead of
-// what was kept before. It says whether there is any now. The ledger must be
-// locked: whoever notes the run meanwhile would find nothing to take away here.
-func (s *Service) keepGoing(ctx context.Context, tx *db.Tx, sessionID string, r Run) (kept bool, err error) {
+// storeInProgress replaces the stored usage of the run in progress of a transcript,
+// and reports whether there is any. The caller holds the ledger's lock, because a
+// concurrent note of the same run deletes the rows written here.
+func (s *Service) storeInProgress(ctx context.Context, tx *db.Tx, sessionID string, r Run) (kept bool, err error) {
 	was, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ?`, sessionID)
 	if err != nil {
-		return false, fmt.Errorf("forget what was going: %w", err)
+		return false, fmt.Errorf("delete the usage of a run in progress: %w", err)
 	}
-	known, err := knows(ctx, tx, r.RunID, "")
+	known, err := hasRun(ctx, tx, r.RunID, "")
 	if err != nil {
 		return false, err
 	}
-	of, err := original(ctx, tx, r)
+	of, err := findOriginal(ctx, tx, r)
 	if err != nil {
 		return false, err
 	}
 	if !known && of == "" {
-		if kept, err = s.insertGoing(ctx, tx, r); err != nil {
+		if kept, err = s.insertInProgress(ctx, tx, r); err != nil {
 			return false, err
 		}
 	}
 	if was == 0 && !kept {
 		return false, nil
 	}
-	return kept, changed(ctx, tx)
+	return kept, notifyChanged(ctx, tx)
 }
 
-func (s *Service) insertGoing(ctx context.Context, tx *db.Tx, r Run) (kept bool, err error) {
-	// What a copy has of it is less.
+func (s *Service) insertInProgress(ctx context.Context, tx *db.Tx, r Run) (kept bool, err error) {
+	// Rows from a copy of the transcript have less usage.
 	if _, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE run_id = ?`, r.RunID); err != nil {
-		return false, fmt.Errorf("forget what a copy has of %s: %w", r.RunID, err)
+		return false, fmt.Errorf("delete the usage of %s in a copy: %w", r.RunID, err)
 	}
 	for _, p := range r.Parts {
-		if !believable(p.Tokens, p.Cost) || p.Tokens == (Tokens{}) {
+		if !plausible(p.Tokens, p.Cost) || p.Tokens == (Tokens{}) {
 			continue
 		}
 		of := row{Run: r, Part: p, at: r.EndedAt.UnixMilli()}
 		if err := s.price(ctx, tx, &of); err != nil {
 			return false, err
 		}
-		if err := putGoing(ctx, tx, of, s.Now()); err != nil {
+		if err := insertInProgressRow(ctx, tx, of, s.Now()); err != nil {
 			return false, err
 		}
 		kept = true
@@ -167,16 +167,16 @@ func (s *Service) insertGoing(ctx context.Context, tx *db.Tx, r Run) (kept bool,
 	return kept, nil
 }
 
-// learnGoing finds now and then of which transcripts something is kept: another
-// process may have done so.
-func (r *reader) learnGoing(ctx context.Context) error {
-	if r.going != nil && r.s.Now().Sub(r.learned) < between {
+// loadInProgress reads which transcripts have stored usage of a run in progress,
+// once per idleInterval, because other processes store such rows too.
+func (r *reader) loadInProgress(ctx context.Context) error {
+	if r.going != nil && r.s.Now().Sub(r.learned) < idleInterval {
 		return nil
 	}
 	rows, err := r.s.DB.Query(ctx, `SELECT DISTINCT session_id FROM usage_going`)
 	ids, err := db.All(rows, err, func(from db.Row) (id string, err error) { return id, from.Scan(&id) })
 	if err != nil {
-		return fmt.Errorf("find what is kept as going: %w", err)
+		return fmt.Errorf("list the transcripts of runs in progress: %w", err)
 	}
 	r.going, r.learned = map[string]bool{}, r.s.Now()
 	for _, id := range ids {
@@ -185,15 +185,15 @@ func (r *reader) learnGoing(ctx context.Context) error {
 	return nil
 }
 
-// forgetAfter is how long what was going is kept after it was last read, when
-// nobody notes the run: its session was deleted, or cannot be read, or its totals
-// come first, which take some minutes.
+// forgetAfter is how long the usage of a run in progress is kept after the last read
+// if the run is never noted, because its session was deleted or cannot be read, or
+// the totals of the session arrive first.
 const forgetAfter = 5 * time.Minute
 
-// stopped are the transcripts that something is kept of as going, and in which
-// nothing is, as far as this process has heard.
+// stopped returns the transcripts that have stored usage of a run in progress but no
+// active run in the last list.
 func (r *reader) stopped(rows map[string]*gateway.Session) (ids []string) {
-	if r.blind {
+	if r.unlisted {
 		return nil
 	}
 	for id := range r.going {
@@ -204,8 +204,9 @@ func (r *reader) stopped(rows map[string]*gateway.Session) (ids []string) {
 	return ids
 }
 
-// forgetStopped drops what was kept of them, unless somebody has read it of late.
-func (r *reader) forgetStopped(ctx context.Context, rows map[string]*gateway.Session) error {
+// deleteStopped deletes the usage of stopped transcripts, unless it was read within
+// forgetAfter.
+func (r *reader) deleteStopped(ctx context.Context, rows map[string]*gateway.Session) error {
 	before := clock.At(r.s.Now().Add(-forgetAfter))
 	for _, id := range r.stopped(rows) {
 		err := r.s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -213,28 +214,28 @@ func (r *reader) forgetStopped(ctx context.Context, rows map[string]*gateway.Ses
 			if err != nil || n == 0 {
 				return err
 			}
-			return changed(ctx, tx)
+			return notifyChanged(ctx, tx)
 		})
 		if err != nil {
-			return fmt.Errorf("forget what was going: %w", err)
+			return fmt.Errorf("delete the usage of a run in progress: %w", err)
 		}
 	}
 	return nil
 }
 
-// goingRow is a row of what is kept.
-type goingRow struct {
+// inProgressRow is a row of usage_going.
+type inProgressRow struct {
 	row
 	started *clock.Time
 	read    clock.Time
 }
 
-func goingRows(ctx context.Context, q db.Queryer) ([]goingRow, error) {
+func inProgressRows(ctx context.Context, q db.Queryer) ([]inProgressRow, error) {
 	rows, err := q.Query(ctx, `
 		SELECT run_id, provider, model, read_at, started_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
 			input, output, cache_read, cache_write, other, cost_nano, price
 		FROM usage_going ORDER BY run_id, provider, model`)
-	return db.All(rows, err, func(from db.Row) (r goingRow, err error) {
+	return db.All(rows, err, func(from db.Row) (r inProgressRow, err error) {
 		t := &r.Tokens
 		var cost *int64
 		err = from.Scan(&r.RunID, &r.Provider, &r.Model, &r.read, &r.started, &r.AgentID, &r.SessionKey, &r.SessionID, &r.Source, &r.JobID, &r.TaskKey, &r.StandupID,
@@ -246,7 +247,7 @@ func goingRows(ctx context.Context, q db.Queryer) ([]goingRow, error) {
 	})
 }
 
-func putGoing(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
+func insertInProgressRow(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
 	started, cost := r.stored()
 	t := r.Tokens
 	_, err := tx.Exec(ctx, `
@@ -256,7 +257,7 @@ func putGoing(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
 		r.RunID, r.Provider, r.Model, clock.At(now), r.at, started, r.AgentID, r.SessionKey, r.SessionID, r.Source, r.JobID, r.TaskKey, r.StandupID,
 		t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other, cost, r.price)
 	if err != nil {
-		return fmt.Errorf("keep what run %s has used so far: %w", r.RunID, err)
+		return fmt.Errorf("store the usage so far of run %s: %w", r.RunID, err)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (r *runtime) poll(c *conversation, runID string) {
 }
 
 // purposes are the sources of the runs in the ledger.
-func (p *played) purposes(t *testing.T) map[string]Source {
+func (p *scenario) purposes(t *testing.T) map[string]Source {
 	t.Helper()
 	rows, err := p.DB.Query(t.Context(), `SELECT run_id, source FROM usage_ledger`)
 	by := map[string]Source{}
@@ -50,11 +50,11 @@ func (p *played) purposes(t *testing.T) map[string]Source {
 // questions: as a correction of nobody's it would be a riddle on the bill.
 func TestSilentRuns(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5))
 		p.poll(c, "h1")
-		p.look(t, true)
+		p.sync(t, true)
 		p.poll(c, "h2")
 		p.ask(c, "b", used("m", 10, 1, 5))
 		// Another agent passes something on, which is answered with nothing.
@@ -62,8 +62,8 @@ func TestSilentRuns(t *testing.T) {
 		p.say(c, true, gateway.Turn{Role: "assistant", RunID: "talk", Blocks: inWords("REPLY_SKIP"), Usage: used("m", 1, 1, 1)})
 		p.poll(c, "h3")
 		p.restart()
-		p.look(t, true)
-		p.look(t, true)
+		p.sync(t, true)
+		p.sync(t, true)
 		want := map[string]Source{"a": Human, "b": Human, "h1": Heartbeat, "h2": Heartbeat, "h3": Heartbeat, "talk": SubAgent}
 		got := p.purposes(t)
 		for id, source := range want {
@@ -83,19 +83,19 @@ func TestSilentRuns(t *testing.T) {
 // A gateway that cannot tell what it leaves out is no reason for a wrong sum.
 func TestSilentRunsUntold(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		p.unkept = true
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5))
 		p.poll(c, "h1")
-		p.look(t, true)
+		p.sync(t, true)
 		sum := p.total(t)
 		if sum.Runs != 1 || sum.Corrections != 1 || sum.Tokens.Input != 17 || *sum.CostUSD != 7 {
 			t.Errorf("%+v", sum)
 		}
 		p.unkept = false
 		p.ask(c, "b", used("m", 10, 1, 5))
-		p.look(t, true)
+		p.sync(t, true)
 		if sum := p.total(t); sum.Runs != 3 || sum.Corrections != 2 || sum.Tokens.Input != 27 || *sum.CostUSD != 12 {
 			t.Errorf("once it can: %+v", sum)
 		}
@@ -106,13 +106,13 @@ func TestSilentRunsUntold(t *testing.T) {
 // last word of a talk among agents to the talk: neither is the agent's own clock.
 func TestRunsThatNobodyAsked(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.say(c, false, gateway.Turn{Role: "user"})
 		p.say(c, false, gateway.Turn{Role: "assistant", RunID: "a", Usage: used("m", 1, 1, 1)})
-		p.look(t, true)
+		p.sync(t, true)
 		p.say(c, false, gateway.Turn{Role: "assistant", RunID: "resumed", Usage: used("m", 1, 1, 1)})
-		p.look(t, true)
+		p.sync(t, true)
 		p.say(c, false, gateway.Turn{Role: "user", Origin: "main_session_restart_recovery"})
 		p.say(c, false, gateway.Turn{Role: "assistant", RunID: "again", Usage: used("m", 1, 1, 1)})
 		p.say(c, false, gateway.Turn{Role: "user", Origin: "sessions_send"})
@@ -122,7 +122,7 @@ func TestRunsThatNobodyAsked(t *testing.T) {
 		p.say(c, false, gateway.Turn{Role: "user"})
 		p.say(c, false, gateway.Turn{Role: "assistant", RunID: "late", Failed: true})
 		p.say(c, false, gateway.Turn{Role: "assistant", RunID: "late", Usage: used("m", 1, 1, 1)})
-		p.look(t, true)
+		p.sync(t, true)
 		want := map[string]Source{"a": Human, "resumed": Human, "again": Human, "talk": SubAgent, "last": SubAgent, "late": Human}
 		got := p.purposes(t)
 		for id, source := range want {

@@ -18,30 +18,30 @@ func TestAttribute(t *testing.T) {
 	const id = "01990000-0000-7000-8000-000000000001"
 	tests := map[string]struct {
 		key, run string
-		said     said
+		trigger  trigger
 		want     Run
 	}{
-		"somebody in the main session":     {"agent:cto:main", "r", said{asked: true}, Run{Source: Human}},
-		"somebody over HTTP":               {"agent:cto:openai:1", "r", said{asked: true}, Run{Source: Human}},
-		"the agent's own clock":            {"agent:cto:main", "r", said{}, Run{Source: Heartbeat}},
-		"another agent":                    {"agent:cto:main", "r", said{asked: true, origin: "sessions_send"}, Run{Source: SubAgent}},
-		"a sub-agent":                      {"agent:cto:subagent:1", "r", said{asked: true}, Run{Source: SubAgent}},
-		"a job in a session of its own":    {"agent:cto:cron:j1:run:2", "r", said{asked: true}, Run{Source: Schedule, JobID: "j1"}},
-		"a job in the main session":        {"agent:cto:main", "r", said{asked: true, origin: "cron", job: "j2"}, Run{Source: Schedule, JobID: "j2"}},
-		"a standup":                        {"agent:cto:standup:2026-11-20", "standup-" + id + "-cto-1", said{asked: true}, Run{Source: Standup, StandupID: id}},
-		"a turn of a standup, resumed":     {"agent:cto:standup:2026-11-20", "r", said{asked: true, origin: "main_session_restart_recovery"}, Run{Source: Standup}},
-		"a task":                           {"agent:cto:task:TASK-7", "r", said{asked: true}, Run{Source: Task, TaskKey: "TASK-7"}},
-		"a task, as the runtime spells it": {"agent:cto:task:task-7", "r", said{asked: true}, Run{Source: Task, TaskKey: "TASK-7"}},
-		"the agent's own clock, told":      {"agent:cto:main", "r", said{asked: true, origin: "heartbeat"}, Run{Source: Heartbeat}},
-		"what a sub-agent has announced":   {"agent:cto:main", "announce:v1:agent:cto:subagent:1:2", said{}, Run{Source: SubAgent}},
-		"a session that somebody named":    {"agent:cto:plans", "r", said{asked: true}, Run{Source: Unknown}},
-		"a key of another shape":           {"global", "r", said{}, Run{Source: Unknown}},
-		"a run id that looks like another": {"agent:cto:main", "standup-x", said{asked: true}, Run{Source: Standup}},
+		"somebody in the main session":     {"agent:cto:main", "r", trigger{asked: true}, Run{Source: Human}},
+		"somebody over HTTP":               {"agent:cto:openai:1", "r", trigger{asked: true}, Run{Source: Human}},
+		"the agent's own clock":            {"agent:cto:main", "r", trigger{}, Run{Source: Heartbeat}},
+		"another agent":                    {"agent:cto:main", "r", trigger{asked: true, origin: "sessions_send"}, Run{Source: SubAgent}},
+		"a sub-agent":                      {"agent:cto:subagent:1", "r", trigger{asked: true}, Run{Source: SubAgent}},
+		"a job in a session of its own":    {"agent:cto:cron:j1:run:2", "r", trigger{asked: true}, Run{Source: Schedule, JobID: "j1"}},
+		"a job in the main session":        {"agent:cto:main", "r", trigger{asked: true, origin: "cron", job: "j2"}, Run{Source: Schedule, JobID: "j2"}},
+		"a standup":                        {"agent:cto:standup:2026-11-20", "standup-" + id + "-cto-1", trigger{asked: true}, Run{Source: Standup, StandupID: id}},
+		"a turn of a standup, resumed":     {"agent:cto:standup:2026-11-20", "r", trigger{asked: true, origin: "main_session_restart_recovery"}, Run{Source: Standup}},
+		"a task":                           {"agent:cto:task:TASK-7", "r", trigger{asked: true}, Run{Source: Task, TaskKey: "TASK-7"}},
+		"a task, as the runtime spells it": {"agent:cto:task:task-7", "r", trigger{asked: true}, Run{Source: Task, TaskKey: "TASK-7"}},
+		"the agent's own clock, told":      {"agent:cto:main", "r", trigger{asked: true, origin: "heartbeat"}, Run{Source: Heartbeat}},
+		"what a sub-agent has announced":   {"agent:cto:main", "announce:v1:agent:cto:subagent:1:2", trigger{}, Run{Source: SubAgent}},
+		"a session that somebody named":    {"agent:cto:plans", "r", trigger{asked: true}, Run{Source: Unknown}},
+		"a key of another shape":           {"global", "r", trigger{}, Run{Source: Unknown}},
+		"a run id that looks like another": {"agent:cto:main", "standup-x", trigger{asked: true}, Run{Source: Standup}},
 	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := Run{RunID: c.run, SessionKey: c.key}
-			r.attribute(c.said)
+			r.attribute(c.trigger)
 			c.want.RunID, c.want.SessionKey = c.run, strings.ToLower(c.key)
 			if c.key != "global" {
 				c.want.AgentID = "cto"
@@ -62,7 +62,7 @@ func TestEstimate(t *testing.T) {
 	p := Prices{Prices: []Price{
 		price("p", "m", "2026-01-01", 1_000_000_000), price("p", "m", "2026-06-01", 3_000_000_000),
 		price("", "m", "2026-09-01", 9_000_000_000), price("", "free", "2026-01-01", 0), price("p", "tiny", "2026-01-01", 1),
-		price("", "dear", "2026-01-01", dearest),
+		price("", "dear", "2026-01-01", maxPrice),
 	}}
 	at := func(day string) time.Time {
 		t, _ := time.Parse(time.DateOnly, day)
@@ -97,10 +97,10 @@ func TestEstimate(t *testing.T) {
 
 // A price that somebody mistyped would be in every estimate from then on.
 func TestCheckPrices(t *testing.T) {
-	for name, bad := range map[string][]Price{
+	for name, retryAt := range map[string][]Price{
 		"a day that is none":   {price("p", "m", "2026-02-30", 1)},
 		"below zero":           {price("p", "m", "2026-02-01", -1)},
-		"beyond all reason":    {price("p", "m", "2026-02-01", dearest+1)},
+		"beyond all reason":    {price("p", "m", "2026-02-01", maxPrice+1)},
 		"twice for one day":    {price("p", "m", "2026-02-01", 1), price("p", "m", "2026-02-01", 2)},
 		"a model without one":  {price("p", "", "2026-02-01", 1)},
 		"a model of blanks":    {price("p", "  ", "2026-02-01", 1)},
@@ -108,7 +108,7 @@ func TestCheckPrices(t *testing.T) {
 		"a provider of blanks": {price(" ", "m", "2026-02-01", 1)},
 		"twice without a name": {price("", "m", "2026-02-01", 1), price("", "m", "2026-02-01", 1)},
 	} {
-		if checkPrices(bad) == nil {
+		if checkPrices(retryAt) == nil {
 			t.Errorf("%s passes", name)
 		}
 	}
@@ -184,14 +184,14 @@ func TestReadPeriod(t *testing.T) {
 	if now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC); !p.To.After(now) {
 		t.Errorf("to %s, so that what was this moment is not in it", p.To)
 	}
-	for _, bad := range [][3]string{{"x", "", "UTC"}, {"", "2026-13-01", "UTC"}, {"", "", "Mars"}, {"", "", "Local"}} {
-		if _, err := readPeriod(bad[0], bad[1], bad[2], clock.Now()); err == nil {
-			t.Errorf("%q passes", bad)
+	for _, retryAt := range [][3]string{{"x", "", "UTC"}, {"", "2026-13-01", "UTC"}, {"", "", "Mars"}, {"", "", "Local"}} {
+		if _, err := readPeriod(retryAt[0], retryAt[1], retryAt[2], clock.Now()); err == nil {
+			t.Errorf("%q passes", retryAt)
 		}
 	}
-	for _, bad := range [][2]string{{"2026-01-02", "2026-01-02"}, {"2026-01-02", "2026-01-01"}, {"2020-01-01", "2026-01-01"}, {"1999-12-31", "2000-01-02"}} {
-		if period(t, bad[0], bad[1], "UTC").check(false) == nil {
-			t.Errorf("%q passes", bad)
+	for _, retryAt := range [][2]string{{"2026-01-02", "2026-01-02"}, {"2026-01-02", "2026-01-01"}, {"2020-01-01", "2026-01-01"}, {"1999-12-31", "2000-01-02"}} {
+		if period(t, retryAt[0], retryAt[1], "UTC").check(false) == nil {
+			t.Errorf("%q passes", retryAt)
 		}
 	}
 	// Samoa went over the date line: the 30th was left out, and is not the 29th.

@@ -13,7 +13,7 @@ import (
 // purpose is what a run in the ledger is filed under.
 type purpose struct{ Task, Job string }
 
-func (p *played) filed(t *testing.T) map[string]purpose {
+func (p *scenario) filed(t *testing.T) map[string]purpose {
 	t.Helper()
 	rows, err := p.DB.Query(t.Context(), `SELECT run_id, task_key, job_id FROM usage_ledger`)
 	by := map[string]purpose{}
@@ -47,7 +47,7 @@ func (r *runtime) send(from, to *conversation, runID string, u *gateway.Usage) {
 // that shows only its own part looks cheap whatever it costs.
 func TestWhatOthersSpendForATask(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		task := p.open("agent:coo:Task:TASK-7")
 		p.ask(task, "own", used("m", 1, 1, 1))
 		child := p.spawn(task, "agent:coo:subagent:1")
@@ -65,7 +65,7 @@ func TestWhatOthersSpendForATask(t *testing.T) {
 		round := p.spawn(child, "agent:cto:subagent:5")
 		round.ParentKey = round.Key
 		p.ask(round, "its own parent", used("m", 1000, 1, 500))
-		p.look(t, true)
+		p.sync(t, true)
 		task7 := purpose{Task: "TASK-7"}
 		want := map[string]purpose{
 			"own": task7, "child": task7, "grandchild": task7, "asked": task7, "asked by the grandchild": task7, "last word": task7,
@@ -81,7 +81,7 @@ func TestWhatOthersSpendForATask(t *testing.T) {
 		// What only the totals of a sub-agent have is for the same.
 		child.lost = append(child.lost, gateway.Turn{Usage: used("m", 10000, 1, 5000)})
 		p.ask(child, "again", used("m", 1, 1, 1))
-		p.look(t, true)
+		p.sync(t, true)
 		if sum, err := p.OfTask(t.Context(), d, "TASK-7"); err != nil || sum.Tokens.Input != 12113 || sum.Corrections != 1 {
 			t.Errorf("and what was lost: %+v, %v", sum, err)
 		}
