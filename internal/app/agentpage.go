@@ -17,7 +17,7 @@ func (a *App) wireSessions() {
 	a.Sessions = &session.Service{
 		Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Patience: a.cfg.GatewayTimeout, Changed: a.tellSessions,
 		Controls: a.Gateway, DB: a.DB, Followed: a.Events.Followed, Tell: a.tellMessage, Noted: a.notedUsage,
-		StalledAfter: a.cfg.StalledAfter, Raise: a.raiseOfSession, Settle: a.Inbox.Settle,
+		StalledAfter: a.cfg.StalledAfter, Raise: a.raiseOfSession, Resolve: a.Inbox.Settle,
 		Away: func(err error) bool { return a.outage.notice("stalled runs", err) },
 	}
 }

@@ -320,7 +320,7 @@ func (a *App) raiseOfSchedule(ctx context.Context, tx *db.Tx, m schedule.Matter)
 }
 
 // raiseOfSession makes a run that has stalled an item of the inbox.
-func (a *App) raiseOfSession(ctx context.Context, tx *db.Tx, m session.Matter) error {
+func (a *App) raiseOfSession(ctx context.Context, tx *db.Tx, m session.InboxItem) error {
 	return a.Inbox.Raise(ctx, tx, inbox.Matter{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
 }
 

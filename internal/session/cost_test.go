@@ -115,7 +115,7 @@ func TestCostsAreKnownOrNull(t *testing.T) {
 				r.usage = priced(7, "main", "other", "new")
 				r.usage.At = clock.At(later.Add(time.Second))
 			})
-			time.Sleep(staleLast + pause)
+			time.Sleep(staleInterval + pause)
 			for _, got := range list(t, s) {
 				known(t, got, 7)
 			}

@@ -356,7 +356,7 @@ func TestOneSlowReading(t *testing.T) {
 			r.change("", func() { r.slow = slow })
 			before, asked := r.count("list"), time.Now()
 			s.mirror.lock()
-			s.mirror.look(verifyAfter)
+			s.mirror.scheduleVerify(verifyAfter)
 			s.mirror.mu.Unlock()
 			for r.count("list") == before {
 				time.Sleep(100 * time.Millisecond)
@@ -369,10 +369,10 @@ func TestOneSlowReading(t *testing.T) {
 		verified(10 * time.Millisecond)
 		const slow = 2 * time.Second
 		verified(slow)
-		if got := verified(slow); got > verifyEvery {
+		if got := verified(slow); got > verifyInterval {
 			t.Errorf("after one slow reading the next came only after %s", got)
 		}
-		if got := verified(slow); got < (verifyShare-2)*slow {
+		if got := verified(slow); got < (verifyFactor-2)*slow {
 			t.Errorf("a list that takes %s is read again after %s already", slow, got)
 		}
 	})
@@ -433,8 +433,8 @@ func TestDroppedSubscription(t *testing.T) {
 // second or so, also where nothing else happens for which the list is read.
 func TestEventsAreGivenOn(t *testing.T) {
 	tests := map[string]struct {
-		event gateway.SessionChange
-		given func(rows []gateway.Session) bool
+		event     gateway.SessionChange
+		published func(rows []gateway.Session) bool
 	}{
 		"gone": {
 			gateway.SessionChange{Key: "agent:cto:main", Gone: true},
@@ -452,15 +452,15 @@ func TestEventsAreGivenOn(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			mirrored(t, func(t *testing.T, s *Service, r *runtime) {
-				var given atomic.Pointer[[]gateway.Session]
-				s.Read = func(rows []gateway.Session, _ *gateway.SessionUsage) { given.Store(&rows) }
+				var published atomic.Pointer[[]gateway.Session]
+				s.Read = func(rows []gateway.Session, _ *gateway.SessionUsage) { published.Store(&rows) }
 				list(t, s)
 				time.Sleep(20 * time.Second) // nothing is due any more
 				lists := r.count("list")
 				r.push(tt.event)
-				time.Sleep(readEvery + 100*time.Millisecond)
+				time.Sleep(publishInterval + 100*time.Millisecond)
 				synctest.Wait()
-				if rows := *given.Load(); !tt.given(rows) {
+				if rows := *published.Load(); !tt.published(rows) {
 					t.Errorf("a second later those were given: %+v", rows)
 				}
 				if n := r.count("list") - lists; n != 0 {

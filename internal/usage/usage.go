@@ -139,7 +139,7 @@ func (r *Run) attribute(s trigger) {
 		source = SubAgent
 	case s.origin == "heartbeat", place == "main" && s == trigger{}:
 		source = Heartbeat
-	case s.readReport && s.origin == "" && (place == "main" || place == "dashboard" || place == "openai" || place == "openai-user"):
+	case s.asked && s.origin == "" && (place == "main" || place == "dashboard" || place == "openai" || place == "openai-user"):
 		source = Human
 	}
 	r.Source = cmp.Or(r.Source, source)

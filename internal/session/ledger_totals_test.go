@@ -70,7 +70,7 @@ func TestCostsRightAfterARun(t *testing.T) {
 				r.usage.Totals["agent:cto:new"] = of(3, 4, later).Totals
 				r.usage.At = clock.At(later.Add(time.Second))
 			})
-			time.Sleep(staleLast + pause)
+			time.Sleep(staleInterval + pause)
 			costs(t, s, 1_000_000_007, 3, 1_000_000_008)
 			if r.count("usage") == asked {
 				t.Error("the runtime is not asked for its own")
@@ -86,7 +86,7 @@ func TestCostsRightAfterARun(t *testing.T) {
 				r.usage = priced(9, "main")
 				r.usage.At = clock.At(later.Add(time.Second))
 			})
-			time.Sleep(staleLast + pause)
+			time.Sleep(staleInterval + pause)
 			costs(t, s, 9, -1, -1)
 		})
 	})

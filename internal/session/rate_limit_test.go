@@ -50,7 +50,7 @@ func TestReadingsOfOneCallerAreBounded(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if asked := r.count(read.call); asked != readsBurst || refused != 1000-readsBurst {
+				if asked := r.count(read.call); asked != readBurst || refused != 1000-readBurst {
 					t.Errorf("the gateway was asked %d times, and %d requests were refused", asked, refused)
 				}
 				for _, other := range []actor.Actor{{ID: "ada", Role: actor.User}, {}} {
@@ -58,7 +58,7 @@ func TestReadingsOfOneCallerAreBounded(t *testing.T) {
 						t.Errorf("%q is refused for another's requests: %v", other.ID, err)
 					}
 				}
-				time.Sleep(10 * readsPause)
+				time.Sleep(10 * readInterval)
 				for n := range 10 {
 					if err := read.do(ctx, s, n); err != nil {
 						t.Errorf("after a rest: %v", err)
@@ -91,7 +91,7 @@ func TestReadingsAtOnceAreBounded(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if asked := r.count("describe"); asked != readsAtOnce || refused != 50-readsAtOnce {
+		if asked := r.count("describe"); asked != maxConcurrentReads || refused != 50-maxConcurrentReads {
 			t.Errorf("the gateway was asked %d times at once, and %d requests were refused", asked, refused)
 		}
 		if _, err := s.Get(ctx, "agent:cto:none"); !errors.Is(err, ErrNotFound) {

@@ -164,7 +164,7 @@ func TestMirrorEqualsTheRuntime(t *testing.T) {
 					}
 				}
 				w.deliver()
-				time.Sleep(verifyEvery + verifyAfter + 2*time.Second)
+				time.Sleep(verifyInterval + verifyAfter + 2*time.Second)
 				w.compare(t, s, f, seed)
 				if t.Failed() {
 					return
@@ -186,7 +186,7 @@ func (w *world) compare(t *testing.T, s *Service, f *follower, seed uint64) {
 		return fmt.Sprint(r.Active, *r.Label, r.UpdatedAt, str(r.LastMessage))
 	}
 	for key, g := range w.truth {
-		want[key] = tell((&row{Session: g}).show())
+		want[key] = tell((&row{Session: g}).api())
 	}
 	for _, r := range rows {
 		got[r.Key] = tell(r)
@@ -205,7 +205,7 @@ func (w *world) compare(t *testing.T, s *Service, f *follower, seed uint64) {
 	if !slices.IsSortedFunc(rows, func(a, b Session) int {
 		p, _ := readPosition(positionOf(a))
 		q, _ := readPosition(positionOf(b))
-		return p.before(*q)
+		return p.compare(*q)
 	}) {
 		t.Errorf("seed %d: out of order: %v", seed, slices.Sorted(maps.Keys(got)))
 	}

@@ -59,7 +59,7 @@ func TestRowsOfEvents(t *testing.T) {
 			time.Sleep(time.Minute)
 			r.change("", func() { r.rows[0].Label = "read" })
 			r.push(gateway.SessionChange{Key: "agent:cto:main"})
-			time.Sleep(owedFor - time.Millisecond)
+			time.Sleep(rowTimeout - time.Millisecond)
 			if got := label(list(t, s)[0]); got != "" {
 				t.Errorf("at first %q", got)
 			}
@@ -163,17 +163,17 @@ func TestCorrections(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		list(t, s)
 		r.change("", func() { r.rows[0].Label = "nobody told" })
-		time.Sleep(2*reconcile + time.Second)
+		time.Sleep(2*reconcileInterval + time.Second)
 		if n := s.Counts().Corrected; n != 1 {
 			t.Errorf("%d corrections, want 1", n)
 		}
 		r.change("", func() { r.rows[0].Label = "told a moment later" })
-		time.Sleep(reconcile)
+		time.Sleep(reconcileInterval)
 		r.push(changeOf(r.rows[0]))
 		r.change("", func() { r.rows = append(r.rows, sessionAt("appeared", 9)) })
-		time.Sleep(2 * reconcile)
+		time.Sleep(2 * reconcileInterval)
 		r.change("", func() { r.rows = r.rows[:1] })
-		time.Sleep(2 * reconcile)
+		time.Sleep(2 * reconcileInterval)
 		if n := s.Counts().Corrected; n != 3 {
 			t.Errorf("%d corrections, want 3: one that came and one that went without a word as well", n)
 		}
@@ -234,7 +234,7 @@ func TestToldAtOnceAndFourTimesASecond(t *testing.T) {
 			t.Fatalf("told %+v", told)
 		}
 		for i, f := range of[1:] {
-			if f.at-of[i].at < tellEvery {
+			if f.at-of[i].at < notifyInterval {
 				t.Errorf("told after %s", f.at-of[i].at)
 			}
 		}

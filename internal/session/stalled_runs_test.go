@@ -178,14 +178,14 @@ func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 		s := &Service{
 			Runtime: r, Log: slog.New(slog.DiscardHandler), Patience: 15 * time.Second, DB: d, StalledAfter: limit,
 			Now: func() time.Time { mu.Lock(); defer mu.Unlock(); return now },
-			Raise: func(_ context.Context, tx *db.Tx, m Matter) error {
+			Raise: func(_ context.Context, tx *db.Tx, m InboxItem) error {
 				tx.Committed(func() { raised <- m.Subject.Name })
 				mu.Lock()
 				defer mu.Unlock()
 				now = began.Add(2 * limit) // meanwhile the other one hangs, too
 				return nil
 			},
-			Settle: func(context.Context, *db.Tx, string, string) error { return nil },
+			Resolve: func(context.Context, *db.Tx, string, string) error { return nil },
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -215,32 +215,32 @@ func TestStallsThatAreOverStayOver(t *testing.T) {
 		replica := func(name string) *Service {
 			return &Service{
 				DB: d, StalledAfter: 5 * time.Minute, Now: func() time.Time { return now },
-				Raise:  func(context.Context, *db.Tx, Matter) error { told = append(told, name+" raises"); return nil },
-				Settle: func(context.Context, *db.Tx, string, string) error { told = append(told, name+" settles"); return nil },
+				Raise:   func(context.Context, *db.Tx, InboxItem) error { told = append(told, name+" raises"); return nil },
+				Resolve: func(context.Context, *db.Tx, string, string) error { told = append(told, name+" resolves"); return nil },
 			}
 		}
 		one, two := replica("one"), replica("two")
-		keep := func(s *Service, seen lives) {
+		keep := func(s *Service, seen runStates) {
 			t.Helper()
-			if _, err := s.keepStalls(t.Context(), seen); err != nil {
+			if _, err := s.storeStalls(t.Context(), seen); err != nil {
 				t.Fatal(err)
 			}
 		}
-		hung := lives{"agent:cto:main": {"cto", began.Time, true}}
+		hung := runStates{"agent:cto:main": {"cto", began.Time, true}}
 		keep(one, hung)
 		keep(two, hung)
-		keep(one, lives{})
+		keep(one, runStates{})
 		keep(two, hung)
-		keep(two, lives{})
-		again := lives{"agent:cto:main": {"cto", now.Add(time.Minute), true}}
+		keep(two, runStates{})
+		again := runStates{"agent:cto:main": {"cto", now.Add(time.Minute), true}}
 		now = now.Add(10 * time.Minute)
 		keep(two, again)
-		keep(two, lives{})
-		if want := []string{"one raises", "one settles", "two raises", "two settles"}; !slices.Equal(told, want) {
+		keep(two, runStates{})
+		if want := []string{"one raises", "one resolves", "two raises", "two resolves"}; !slices.Equal(told, want) {
 			t.Errorf("told %v, want %v", told, want)
 		}
 		now = now.Add(2 * time.Hour)
-		keep(one, lives{})
+		keep(one, runStates{})
 		if left, err := readStalls(t.Context(), d); err != nil || len(left) != 0 {
 			t.Errorf("hours later there are %v, %v", left, err)
 		}

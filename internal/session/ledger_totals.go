@@ -7,18 +7,18 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// The runtime counts what sessions have used every half minute. Until it has
-// counted the last run of a session, its totals are those of the usage ledger, which
-// reads the transcript when a run ends.
+// The runtime computes the usage of sessions every 30 seconds. Until its totals include
+// the last run of a session, the session's totals come from the usage ledger, which reads
+// the transcript when a run ends.
 
-// Noted is what the usage ledger has of a transcript.
+// Noted is the usage ledger's totals of a transcript.
 type Noted struct {
 	gateway.Totals
-	Version time.Time // the last change of the session up to which all is in the ledger
-	Copied  bool      // the transcript began as a copy: the runtime counts more for it than the ledger
+	Version time.Time // the last change of the session up to which the ledger is complete
+	Copied  bool      // the transcript started as a copy, so the runtime counts more than the ledger
 }
 
-// LedgerGrown says that Noted may have more than before. It does not wait.
+// LedgerGrown notes that the ledger may have new totals. It does not block.
 func (s *Service) LedgerGrown() {
 	m := &s.mirror
 	m.lock()
@@ -27,14 +27,13 @@ func (s *Service) LedgerGrown() {
 	nudge(m.wake)
 }
 
-// tell says whether the runtime has counted a session up to a version.
-func (c counted) tell(v version) bool { return c.of == v && !c.noted }
+// includes reports whether the runtime's totals include a version of the session.
+func (c counted) includes(v version) bool { return c.of == v && !c.noted }
 
-// takeNoted shows what the ledger has of sessions that the runtime has not counted
-// since their last change. It leaves out a session that was there before we looked
-// for the first time, until the runtime has counted it once: the ledger may lack
-// its beginning.
-func (r *reader) takeNoted(ctx context.Context) {
+// applyLedgerTotals takes the totals from the ledger for sessions that have changed since
+// the runtime's totals. It skips sessions of the first list until the runtime's totals
+// include them once, because the ledger may lack their start.
+func (r *reader) applyLedgerTotals(ctx context.Context) {
 	m := &r.s.mirror
 	m.mu.Lock()
 	due := m.noted && r.s.Noted != nil
@@ -44,7 +43,7 @@ func (r *reader) takeNoted(ctx context.Context) {
 	for key, k := range m.rows {
 		v := versionOf(&k.Session)
 		was, counted := m.totals[key]
-		if due && !k.Active && k.ID != "" && was.of != v && (counted || !r.met[key]) {
+		if due && !k.Active && k.ID != "" && was.of != v && (counted || !r.initial[key]) {
 			wanted[key] = v
 			transcripts = append(transcripts, k.ID)
 		}
@@ -56,7 +55,7 @@ func (r *reader) takeNoted(ctx context.Context) {
 	noted, err := r.s.Noted(ctx, transcripts)
 	if err != nil {
 		if ctx.Err() == nil && (r.s.Away == nil || !r.s.Away(err)) {
-			r.s.Log.WarnContext(ctx, "the costs of the last runs cannot be read; they are shown when the runtime has counted them", "err", err)
+			r.s.Log.WarnContext(ctx, "could not read the costs of the last runs from the ledger; they appear with the runtime's totals", "err", err)
 		}
 		return
 	}
@@ -70,22 +69,22 @@ func (r *reader) takeNoted(ctx context.Context) {
 		}
 		if k := m.rows[key]; k != nil && versionOf(&k.Session) == v {
 			m.totals[key] = counted{Totals: n.Totals, of: v, reading: m.counted, noted: true}
-			m.touch(key)
+			m.markChanged(key)
 		}
 	}
 }
 
-// rounding is how far two sums of the same costs may differ, in nano-dollars: the
-// runtime adds up in floating point.
+// rounding is the difference in nano-dollars up to which two costs are equal. The runtime
+// adds costs in floating point.
 const rounding = 100
 
-// covers says whether t has at least what was.
+// covers reports whether t is at least was.
 func covers(t, was gateway.Totals) bool {
 	return t.Input >= was.Input && t.Output >= was.Output && t.CacheRead >= was.CacheRead && t.CacheWrite >= was.CacheWrite &&
 		(was.Pricing == gateway.Unpriced || t.CostNanoUSD >= was.CostNanoUSD-rounding)
 }
 
-// same says whether two totals are the same but for rounding.
+// same reports whether two totals are equal except for rounding.
 func same(a, b gateway.Totals) bool {
 	by := a.CostNanoUSD - b.CostNanoUSD
 	a.CostNanoUSD = b.CostNanoUSD

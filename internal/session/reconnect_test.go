@@ -58,7 +58,7 @@ func TestStormOfReconnects(t *testing.T) {
 	}
 	var diff string
 	eventually(t, "the truth", func() bool {
-		want, err := c.ListSessions(ctx, most)
+		want, err := c.ListSessions(ctx, maxSessions)
 		if err != nil {
 			return false
 		}
