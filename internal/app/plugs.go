@@ -315,7 +315,7 @@ func (a *App) raiseOfTask(ctx context.Context, tx *db.Tx, m task.Matter) error {
 }
 
 // raiseOfSchedule makes a job that did not run as it should an item of the inbox.
-func (a *App) raiseOfSchedule(ctx context.Context, tx *db.Tx, m schedule.Matter) error {
+func (a *App) raiseOfSchedule(ctx context.Context, tx *db.Tx, m schedule.InboxItem) error {
 	return a.Inbox.Raise(ctx, tx, inbox.Matter(m))
 }
 

@@ -62,7 +62,7 @@ func drawWorld(t *rapid.T) world {
 			w.truth[due] = Skipped
 		case fate == "error":
 			w.truth[due] = Failed
-		case began.Sub(due) > punctual:
+		case began.Sub(due) > lateAfter:
 			w.truth[due] = Late
 		default:
 			w.truth[due] = OnTime
@@ -73,7 +73,7 @@ func drawWorld(t *rapid.T) world {
 
 // ledger is what a service makes of a world.
 type ledger struct {
-	w     watched
+	w     mirroredJob
 	slots []Slot
 	known time.Time
 	facts facts
@@ -103,7 +103,7 @@ func (l *ledger) poll(t *rapid.T, w world, now time.Time) {
 		if s.State == Missed && was.State != Missed && l.known.Before(s.Deadline.Time) {
 			t.Fatalf("at %s, with all known up to %s, %s is missed", now, l.known, s.DueAt)
 		}
-		if was.settled && s.differs(was) {
+		if was.final && s.differs(was) {
 			t.Fatalf("at %s %s became %s, after it was settled as %s", now, s.DueAt, s.State, was.State)
 		}
 	}
@@ -116,7 +116,7 @@ func TestLedgerTellsTheTruth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		text, _ := textOf(w.job)
-		first, _, _ := sighting{job: w.job, text: text, present: true, at: w.from}.see(nil, 5*time.Minute)
+		first, _, _ := observation{job: w.job, text: text, present: true, at: w.from}.apply(nil, 5*time.Minute)
 		l := ledger{w: first}
 		end := w.to.Add(15 * time.Hour) // the runtime is back by then
 		for now := w.from; now.Before(end); {
@@ -158,7 +158,7 @@ func TestOneSlotADay(t *testing.T) {
 			t.Fatal(err)
 		}
 		for hour := range 4 {
-			w := watched{present: true, job: gateway.Job{ID: "j", Enabled: true, Schedule: gateway.JobSchedule{Kind: "cron", Expr: fmt.Sprintf("30 %d * * *", hour), Zone: zone}}}
+			w := mirroredJob{present: true, job: gateway.Job{ID: "j", Enabled: true, Schedule: gateway.JobSchedule{Kind: "cron", Expr: fmt.Sprintf("30 %d * * *", hour), Zone: zone}}}
 			w.since = clock.At(time.Date(2026, 1, 1, 12, 0, 0, 0, loc))
 			w.nextDue = w.upcoming()
 			days := map[string]int{}

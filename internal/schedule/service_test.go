@@ -24,7 +24,7 @@ import (
 // one made of it.
 func TestChangeRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, hourly(nil))
+		h := newFixture(t, d, hourly(nil))
 		h.at("08:30:00")
 		h.r.race = func() {
 			h.r.change(func() {
@@ -45,7 +45,7 @@ func TestChangeRace(t *testing.T) {
 
 // deeds are what people have the runtime do to the job j, by the kinds of their
 // events.
-func (h *house) deeds() map[string]func(context.Context) error {
+func (h *fixture) deeds() map[string]func(context.Context) error {
 	name := "Another"
 	return map[string]func(context.Context) error{
 		"job.made": func(ctx context.Context) error {
@@ -60,7 +60,7 @@ func (h *house) deeds() map[string]func(context.Context) error {
 
 // audited is what the audit says since the last time, the newest first, and of
 // what is not confirmed, that.
-func (h *house) audited() (kinds []string) {
+func (h *fixture) audited() (kinds []string) {
 	h.t.Helper()
 	list, err := event.Read(h.ctx(), h.DB, event.Filter{Class: event.Audit}, page.Want{})
 	if err != nil {
@@ -78,14 +78,14 @@ func (h *house) audited() (kinds []string) {
 
 // "It failed", after a change that was made all the same, has people make it twice.
 func TestChangesWithoutAnAnswer(t *testing.T) {
-	const maybe = "may have been done"
-	h := newHouse(t, dbtest.New(t), hourly(nil))
+	const maybe = "may have been made"
+	h := newFixture(t, dbtest.New(t), hourly(nil))
 	h.at("08:30:00")
 	for kind, ask := range h.deeds() {
 		h.r.change(func() {
 			h.r.lost = errors.Join(gateway.ErrTimeout.With("It had no answer within 15s."), gateway.ErrUnsure)
 		})
-		if f := fault.Of(ask(h.ctx())); f == nil || f.Code != "gateway_timeout" || !strings.Contains(f.Detail, "15s. It "+maybe) {
+		if f := fault.Of(ask(h.ctx())); f == nil || f.Code != "gateway_timeout" || !strings.Contains(f.Detail, "15s. The change "+maybe) {
 			t.Errorf("%s, not answered: %+v", kind, f)
 		}
 		if got := h.audited(); len(got) != 1 || got[0] != kind+"?" {
@@ -113,7 +113,7 @@ func TestChangesWithoutAnAnswer(t *testing.T) {
 // the same.
 func TestChangesOfWhoLeft(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, hourly(nil))
+		h := newFixture(t, d, hourly(nil))
 		h.at("08:30:00")
 		for _, lost := range []error{nil, errors.Join(context.Canceled, gateway.ErrUnsure)} {
 			for kind, ask := range h.deeds() {
@@ -137,7 +137,7 @@ func TestChangesOfWhoLeft(t *testing.T) {
 // What cannot be is refused before the runtime hears of it, and what changes
 // nothing is not sent.
 func TestChangeAsks(t *testing.T) {
-	h := newHouse(t, dbtest.New(t), hourly(nil), hourly(func(j *gateway.Job) { j.ID, j.Schedule = "e", gateway.JobSchedule{Kind: "every", EveryMS: 1000} }))
+	h := newFixture(t, dbtest.New(t), hourly(nil), hourly(func(j *gateway.Job) { j.ID, j.Schedule = "e", gateway.JobSchedule{Kind: "every", EveryMS: 1000} }))
 	h.at("08:30:00")
 	text, off := "Another", false
 	t.Run("the definition of another kind is not touched", func(t *testing.T) {
@@ -179,7 +179,7 @@ func (busy) RunJob(context.Context, string) (string, string, error) {
 // A request that is repeated makes one job, in the runtime, too.
 func TestMakeOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
+		h := newFixture(t, d)
 		h.at("08:30:00")
 		draft := Draft{Name: "Once", AgentID: "cto", Schedule: Times{Expr: "0 9 * * *", Zone: "Europe/Berlin"}, Payload: Payload{Message: "Go"}}
 		var wg sync.WaitGroup
@@ -215,12 +215,12 @@ func TestSlotsPages(t *testing.T) {
 			jobs = append(jobs, hourly(func(j *gateway.Job) { j.ID = fmt.Sprint("j", n) }))
 		}
 		jobs = append(jobs, hourly(func(j *gateway.Job) { j.ID, j.Enabled = "off", false }))
-		h := newHouse(t, d, jobs...)
+		h := newFixture(t, d, jobs...)
 		h.at("08:30:00")
 		h.at("10:30:00")
 		f := SlotFilter{From: at("09:30:00"), To: at("13:00:00")}
 		var got []string
-		var after *place
+		var after *slotKey
 		for {
 			page, err := h.Slots(h.ctx(), f, after, 2)
 			if err != nil {
@@ -232,7 +232,7 @@ func TestSlotsPages(t *testing.T) {
 			if len(page) < 2 {
 				break
 			}
-			last := page[len(page)-1].place()
+			last := page[len(page)-1].key()
 			after = &last
 		}
 		want := strings.Fields("10j0m 10j1m 10j2m 11j0p 11j1p 11j2p 12j0p 12j1p 12j2p")
@@ -250,7 +250,7 @@ func TestSlotsPages(t *testing.T) {
 // Whoever looks far ahead sees slots of then, and none of the past: what is between
 // may be more than a duration can be.
 func TestSlotsFarAhead(t *testing.T) {
-	h := newHouse(t, dbtest.New(t), hourly(func(j *gateway.Job) {
+	h := newFixture(t, dbtest.New(t), hourly(func(j *gateway.Job) {
 		j.Schedule, j.State.NextRunAt = gateway.JobSchedule{Kind: "every", EveryMS: time.Hour.Milliseconds()}, clock.Ptr(at("09:20:00"))
 	}))
 	h.at("08:30:00")
@@ -266,7 +266,7 @@ func TestSlotsFarAhead(t *testing.T) {
 // The gateway sees the same calls whether nobody looks or five hundred do, and
 // one reading for many events.
 func TestCallsDoNotGrow(t *testing.T) {
-	h := newHouse(t, dbtest.New(t), hourly(nil))
+	h := newFixture(t, dbtest.New(t), hourly(nil))
 	ctx, stop := context.WithCancel(h.ctx())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
@@ -317,7 +317,7 @@ func TestCallsDoNotGrow(t *testing.T) {
 // A deadline that has passed is a reason to ask, once for all replicas: silence
 // may be a broken stream of events.
 func TestReaderAsksAtDeadlines(t *testing.T) {
-	h := newHouse(t, dbtest.New(t), hourly(nil))
+	h := newFixture(t, dbtest.New(t), hourly(nil))
 	h.at("08:59:30")
 	r := reader{s: h.Service, last: at("09:04:00"), tried: at("09:04:00")}
 	h.r.change(func() { h.r.now = at("09:04:30") })

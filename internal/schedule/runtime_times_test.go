@@ -53,21 +53,21 @@ func TestTimesAreTheRuntimes(t *testing.T) {
 // it is said that there was no half past two.
 func TestMissedInAGap(t *testing.T) {
 	night := time.Date(2027, 3, 28, 0, 30, 0, 0, time.UTC) // half past one in Berlin
-	h := newHouse(t, dbtest.New(t), hourly(func(j *gateway.Job) {
+	h := newFixture(t, dbtest.New(t), hourly(func(j *gateway.Job) {
 		j.Schedule.Expr, j.Schedule.Zone, j.CreatedAt = "30 2 * * *", "Europe/Berlin", clock.At(night.Add(-24*time.Hour))
 	}))
 	look := func(now time.Time) {
 		h.r.change(func() { h.r.now = now })
 		r := reader{s: h.Service}
 		r.read(h.ctx())
-		if err := h.Judge(h.ctx()); err != nil || r.said != "" {
-			t.Fatal(err, r.said)
+		if err := h.Judge(h.ctx()); err != nil || r.logged != "" {
+			t.Fatal(err, r.logged)
 		}
 	}
 	look(night)
 	look(night.Add(time.Hour))
 	slots, err := h.Slots(h.ctx(), SlotFilter{From: night, To: night.Add(time.Hour)}, nil, 10)
-	if err != nil || len(slots) != 1 || slots[0].State != Missed || !strings.Contains(slots[0].Reason, "skipped its time") || !slots[0].DueAt.Equal(night.Add(30*time.Minute)) {
+	if err != nil || len(slots) != 1 || slots[0].State != Missed || !strings.Contains(slots[0].Reason, "went forward") || !slots[0].DueAt.Equal(night.Add(30*time.Minute)) {
 		t.Errorf("%+v, %v", slots, err)
 	}
 }

@@ -224,7 +224,7 @@ func (o *told) since() string {
 }
 
 // house is a service with its runtime and its inbox.
-type house struct {
+type fixture struct {
 	*Service
 	r     *runtime
 	inbox *told
@@ -232,21 +232,21 @@ type house struct {
 	t     *testing.T
 }
 
-func newHouse(t *testing.T, d *db.DB, jobs ...gateway.Job) *house {
-	h := &house{r: newRuntime(jobs...), inbox: &told{}, t: t}
+func newFixture(t *testing.T, d *db.DB, jobs ...gateway.Job) *fixture {
+	h := &fixture{r: newRuntime(jobs...), inbox: &told{}, t: t}
 	h.Service = h.replica(d)
 	return h
 }
 
 // replica is another process of the service on the same database and runtime.
-func (h *house) replica(d *db.DB) *Service {
+func (h *fixture) replica(d *db.DB) *Service {
 	return &Service{
 		DB: d, Runtime: h.r, Log: slog.New(slog.DiscardHandler), Now: h.r.clock, Zone: time.UTC, Grace: 5 * time.Minute, Patience: time.Second,
-		Raise: func(_ context.Context, tx *db.Tx, m Matter) error {
+		Raise: func(_ context.Context, tx *db.Tx, m InboxItem) error {
 			tx.Committed(func() { h.inbox.add("raised %s of %s", m.Kind, m.Subject.ID) })
 			return nil
 		},
-		Settle: func(_ context.Context, tx *db.Tx, cause, _ string) error {
+		Resolve: func(_ context.Context, tx *db.Tx, cause, _ string) error {
 			tx.Committed(func() { h.inbox.add("settled %s", cause) })
 			return nil
 		},
@@ -254,16 +254,16 @@ func (h *house) replica(d *db.DB) *Service {
 }
 
 // ctx is that of the service itself.
-func (h *house) ctx() context.Context { return actor.With(h.t.Context(), actor.System) }
+func (h *fixture) ctx() context.Context { return actor.With(h.t.Context(), actor.System) }
 
 // at moves the clock to a time of the day and looks at the runtime, if it can.
-func (h *house) at(when string) {
+func (h *fixture) at(when string) {
 	h.t.Helper()
 	h.r.change(func() { h.r.now = at(when) })
 	r := reader{s: h.Service}
 	r.read(h.ctx())
-	if r.said != "" {
-		h.t.Fatalf("at %s: %s", when, r.said)
+	if r.logged != "" {
+		h.t.Fatalf("at %s: %s", when, r.logged)
 	}
 	if err := h.Judge(h.ctx()); err != nil {
 		h.t.Fatal(err)
@@ -271,7 +271,7 @@ func (h *house) at(when string) {
 }
 
 // ledger is what is in the ledger of a job up to now, as "09:00 missed".
-func (h *house) ledger(id string) string {
+func (h *fixture) ledger(id string) string {
 	h.t.Helper()
 	now := h.r.clock()
 	slots, err := h.Slots(h.ctx(), SlotFilter{JobID: id, From: at("00:00:00"), To: now.Add(time.Millisecond)}, nil, 1000)
@@ -286,7 +286,7 @@ func (h *house) ledger(id string) string {
 }
 
 // want compares the ledger of the job j, and what the inbox was told since.
-func (h *house) want(ledger, inbox string) {
+func (h *fixture) want(ledger, inbox string) {
 	h.t.Helper()
 	if got := h.ledger("j"); got != ledger {
 		h.t.Errorf("at %s the ledger has %q, want %q", h.r.clock().Format("15:04:05"), got, ledger)

@@ -11,21 +11,20 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// SlotFilter says which slots are meant.
+// SlotFilter selects slots.
 type SlotFilter struct {
-	JobID    string // only of this job; empty is all
+	JobID    string // empty means all jobs
 	From, To time.Time
 }
 
-// longestSpan is how much of the ledger is read at once.
-const longestSpan = 31 * 24 * time.Hour
+// maxSpan is the longest time range of a request.
+const maxSpan = 31 * 24 * time.Hour
 
-// Slots are the slots from one time on and before another, by their times: those
-// that are in the ledger, and those that are to come. They begin behind a place,
-// and are limit at most.
-func (s *Service) Slots(ctx context.Context, f SlotFilter, after *place, limit int) ([]Slot, error) {
-	if !f.From.Before(f.To) || f.To.Sub(f.From) > longestSpan {
-		return nil, ErrSpan.With("from must be before to, and 31 days before it at most.")
+// Slots returns at most limit slots that match a filter, sorted by time, after a position.
+// It returns the slots in the ledger and upcoming ones.
+func (s *Service) Slots(ctx context.Context, f SlotFilter, after *slotKey, limit int) ([]Slot, error) {
+	if !f.From.Before(f.To) || f.To.Sub(f.From) > maxSpan {
+		return nil, ErrSpan.With("from must be before to, by at most 31 days.")
 	}
 	if f.JobID != "" {
 		if err := s.exists(ctx, f.JobID); err != nil {
@@ -33,7 +32,7 @@ func (s *Service) Slots(ctx context.Context, f SlotFilter, after *place, limit i
 		}
 	}
 	var slots []Slot
-	var jobs []watched
+	var jobs []mirroredJob
 	err := s.DB.View(ctx, func(q db.Queryer) (err error) {
 		if slots, err = slotsBetween(ctx, q, f, after, limit); err != nil {
 			return err
@@ -44,19 +43,19 @@ func (s *Service) Slots(ctx context.Context, f SlotFilter, after *place, limit i
 		}
 		w, err := findJob(ctx, q, f.JobID)
 		if w != nil {
-			jobs = []watched{*w}
+			jobs = []mirroredJob{*w}
 		}
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read slots: %w", err)
 	}
-	slots = append(slots, s.toCome(jobs, f, after, limit)...)
+	slots = append(slots, s.upcomingSlots(jobs, f, after, limit)...)
 	slices.SortStableFunc(slots, func(a, b Slot) int {
 		switch {
-		case a.place().before(b.place()):
+		case a.key().before(b.key()):
 			return -1
-		case b.place().before(a.place()):
+		case b.key().before(a.key()):
 			return 1
 		}
 		return 0
@@ -64,17 +63,16 @@ func (s *Service) Slots(ctx context.Context, f SlotFilter, after *place, limit i
 	return slots[:min(limit, len(slots))], nil
 }
 
-// toCome are the slots of jobs that are not in the ledger yet. A job that runs
-// every minute has thousands of them: the next of all jobs is taken, again and
-// again.
-func (s *Service) toCome(jobs []watched, f SlotFilter, after *place, limit int) []Slot {
+// upcomingSlots returns the slots of jobs that are not in the ledger yet. It repeatedly
+// takes the earliest slot of all jobs, because one job can have thousands.
+func (s *Service) upcomingSlots(jobs []mirroredJob, f SlotFilter, after *slotKey, limit int) []Slot {
 	var q queue
 	for _, w := range jobs {
 		p, why := planOf(w.job)
 		if why != "" || !w.present || w.nextDue == nil {
 			continue
 		}
-		c := coming{job: w, plan: p, due: w.nextDue.Time}
+		c := upcomingJob{job: w, plan: p, due: w.nextDue.Time}
 		from := f.From
 		if after != nil && after.due.After(from) {
 			from = after.due.Time
@@ -90,7 +88,7 @@ func (s *Service) toCome(jobs []watched, f SlotFilter, after *place, limit int) 
 	var slots []Slot
 	for len(q) > 0 && len(slots) < limit && q[0].due.Before(f.To) {
 		slot := slotOf(q[0].job.job, q[0].due, s.Grace)
-		if after == nil || after.before(slot.place()) {
+		if after == nil || after.before(slot.key()) {
 			slots = append(slots, slot)
 		}
 		q[0].due = q[0].plan.following(q[0].job.job, q[0].due)
@@ -103,15 +101,15 @@ func (s *Service) toCome(jobs []watched, f SlotFilter, after *place, limit int) 
 	return slots
 }
 
-// coming is a job with its next slot.
-type coming struct {
-	job  watched
+// upcomingJob is a job with its next slot.
+type upcomingJob struct {
+	job  mirroredJob
 	plan plan
 	due  time.Time
 }
 
-// skip goes on to the first slot from a time on.
-func (c *coming) skip(from time.Time) {
+// skip advances to the first slot at or after a time.
+func (c *upcomingJob) skip(from time.Time) {
 	if !c.plan.times.IsZero() {
 		c.due = c.plan.times.Next(from.Add(-time.Nanosecond))
 		return
@@ -122,27 +120,27 @@ func (c *coming) skip(from time.Time) {
 		return
 	}
 	every := step.Sub(c.due)
-	for c.due.Before(from) { // once, or a few times: what is between may be more than a duration can be
-		missing := min(from.Sub(c.due), longestInterval) + every - 1
+	for c.due.Before(from) { // a few times if the difference exceeds maxInterval
+		missing := min(from.Sub(c.due), maxInterval) + every - 1
 		c.due = c.due.Add(missing - missing%every)
 	}
 }
 
-// queue has the job with the earliest slot first.
-type queue []coming
+// queue is a heap with the earliest slot first.
+type queue []upcomingJob
 
 func (q queue) Len() int { return len(q) }
 
 func (q queue) Less(i, j int) bool {
-	a, b := place{clock.At(q[i].due), q[i].job.job.ID}, place{clock.At(q[j].due), q[j].job.job.ID}
+	a, b := slotKey{clock.At(q[i].due), q[i].job.job.ID}, slotKey{clock.At(q[j].due), q[j].job.job.ID}
 	return a.before(b)
 }
 
 func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 
-// Push is part of heap.Interface; nothing is ever added.
+// Push is part of heap.Interface.
 func (q *queue) Push(x any) {
-	if c, ok := x.(coming); ok {
+	if c, ok := x.(upcomingJob); ok {
 		*q = append(*q, c)
 	}
 }

@@ -92,7 +92,7 @@ func shapes(t *testing.T) []gateway.Job {
 }
 
 // caller asks the API of a house as an admin.
-func (h *house) caller() func(method, path string, body []byte) *httptest.ResponseRecorder {
+func (h *fixture) caller() func(method, path string, body []byte) *httptest.ResponseRecorder {
 	api := web.New(web.Options{Authenticate: func(context.Context, string) (actor.Actor, error) {
 		return actor.Actor{ID: "u", Name: "U", Role: actor.Admin}, nil
 	}})
@@ -109,7 +109,7 @@ func (h *house) caller() func(method, path string, body []byte) *httptest.Respon
 // Whoever reads a job, changes one field and sends it back must not be refused for
 // the others.
 func TestJobsAreSentAsTheyAreRead(t *testing.T) {
-	h := newHouse(t, dbtest.New(t), shapes(t)...)
+	h := newFixture(t, dbtest.New(t), shapes(t)...)
 	h.at("08:30:00")
 	ask := h.caller()
 	for _, j := range shapes(t) {
@@ -135,7 +135,7 @@ func TestJobsAreSentAsTheyAreRead(t *testing.T) {
 
 // A part by itself changes that part; what nobody can change here is refused by name.
 func TestPartsOfAJob(t *testing.T) {
-	h := newHouse(t, dbtest.New(t), hourly(nil), hourly(func(j *gateway.Job) { j.ID, j.SessionTarget, j.Payload.Kind = "main", "main", "systemEvent" }))
+	h := newFixture(t, dbtest.New(t), hourly(nil), hourly(func(j *gateway.Job) { j.ID, j.SessionTarget, j.Payload.Kind = "main", "main", "systemEvent" }))
 	h.at("08:30:00")
 	ask := h.caller()
 	for _, c := range []struct {
@@ -180,7 +180,7 @@ func TestPartsOfAJob(t *testing.T) {
 
 // A job can be made after another one, as that was read.
 func TestCopyAJob(t *testing.T) {
-	h := newHouse(t, dbtest.New(t), shapes(t)...)
+	h := newFixture(t, dbtest.New(t), shapes(t)...)
 	h.at("08:30:00")
 	ask := h.caller()
 	made := 0

@@ -16,35 +16,37 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// The pace of the reader.
+// Intervals and limits of the reader.
 const (
-	// pause is the least time from one reading to the next: a run is told of in
-	// two events, and what is due at nine is due in many jobs.
+	// pause is the minimum time between two reads. A run causes two events, and many jobs
+	// are often due at the same time.
 	pause = time.Second
-	// reconcile is how often everything is read although nothing was told.
-	reconcile = 2 * time.Minute
-	// tick is how often is looked whether a deadline has passed: then the runtime
-	// is asked, because silence may also be a broken stream of events.
-	tick = 5 * time.Second
-	// eventsBehind is how many events may wait. Past it we are dropped, and read anew.
-	eventsBehind = 1024
-	// skew is how much the clocks of the runtime and of this service may differ
-	// for no run to be overlooked.
+	// reconcileInterval is how often everything is read without an event.
+	reconcileInterval = 2 * time.Minute
+	// checkInterval is how often deadlines are checked. After a deadline the runtime is
+	// read even without an event, because the event stream may be broken.
+	checkInterval = 5 * time.Second
+	// eventBuffer is how many events can be pending. When it is full the gateway client
+	// ends the subscription, and everything is read again.
+	eventBuffer = 1024
+	// skew is the largest tolerated difference between the clocks of the runtime and of
+	// Wardroom.
 	skew = 5 * time.Minute
-	// firstPages bounds how much history is read when nothing is known, pages how
-	// much in all, of pageRuns each; glance is the first page when much is known.
-	firstPages, pages, pageRuns, glance = 5, 50, 200, 20
+	// maxPages limits how many pages of history are read, with runsPerPage each, and
+	// maxFirstPages does so on the first read. knownPageRuns is the size of the first page
+	// on later reads.
+	maxFirstPages, maxPages, runsPerPage, knownPageRuns = 5, 50, 200, 20
 )
 
-// Run mirrors the jobs and their runs until ctx ends. It returns nil, after
-// everything that it started has ended. One process calls it once.
+// Run mirrors the jobs and their runs until ctx ends. It returns nil after its goroutines
+// have ended. It must not run twice at the same time in one process.
 func (s *Service) Run(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
 	var work sync.WaitGroup
 	defer work.Wait()
 	wake := make(chan struct{}, 1)
 	work.Go(func() { s.listen(ctx, wake) })
-	look := time.NewTicker(tick)
+	look := time.NewTicker(checkInterval)
 	defer look.Stop()
 	r := reader{s: s}
 	for {
@@ -64,16 +66,16 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// Look reads everything once and judges by it, for who does not Run.
-func (s *Service) Look(ctx context.Context) error {
+// ReadOnce reads everything once and updates the ledger, for callers without Run.
+func (s *Service) ReadOnce(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
 	if _, err := s.Runtime.Connection(); err != nil {
 		return err
 	}
 	r := reader{s: s}
-	seen, err := r.ask(ctx, s.Now())
+	seen, err := r.fetch(ctx, s.Now())
 	if err == nil {
-		err = s.keep(ctx, seen)
+		err = s.store(ctx, seen)
 	}
 	if err != nil {
 		return err
@@ -81,7 +83,7 @@ func (s *Service) Look(ctx context.Context) error {
 	return s.Judge(ctx)
 }
 
-// sleep waits, at most until ctx ends.
+// sleep waits for d or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	rest := time.NewTimer(d)
 	defer rest.Stop()
@@ -91,10 +93,10 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// listen wakes the reader when the gateway tells of jobs, without ever waiting.
+// listen wakes the reader on events about jobs.
 func (s *Service) listen(ctx context.Context, wake chan<- struct{}) {
 	for ctx.Err() == nil {
-		events, stop := s.Runtime.Events(eventsBehind)
+		events, stop := s.Runtime.Events(eventBuffer)
 		for open := true; open; {
 			var e gateway.Event
 			select {
@@ -105,75 +107,75 @@ func (s *Service) listen(ctx context.Context, wake chan<- struct{}) {
 			if open && (e.Name == "cron" || e.Resync) {
 				select {
 				case wake <- struct{}{}:
-				default: // it has been told already
+				default: // a wake-up is pending
 				}
 			}
 		}
 		stop()
-		sleep(ctx, pause) // we were too slow, or the gateway's client has ended
+		sleep(ctx, pause) // too slow, or the gateway client has ended
 	}
 }
 
-// reader belongs to the goroutine of Run.
+// reader reads the runtime. Only the goroutine of Run uses it.
 type reader struct {
-	s     *Service
-	last  time.Time // when the last reading that succeeded began
-	tried time.Time // when the last one did
-	texts map[string]string
-	said  string // the failure that the log knows of
+	s      *Service
+	last   time.Time         // start of the last successful read
+	tried  time.Time         // start of the last read
+	texts  map[string]string // definitions at the last read, by job ID
+	logged string            // the failure that was logged last
 }
 
-// due reports whether to read although nothing was told.
+// due reports whether to read without an event.
 func (r *reader) due(ctx context.Context) bool {
 	now := r.s.Now()
 	if _, err := r.s.Runtime.Connection(); err != nil {
 		return false
 	}
-	if now.Sub(r.last) >= reconcile {
-		return now.Sub(r.tried) >= tick
+	if now.Sub(r.last) >= reconcileInterval {
+		return now.Sub(r.tried) >= checkInterval
 	}
 	known, err := findReading(ctx, r.s.DB)
 	if err != nil {
 		return false
 	}
-	// Somebody else may have read since.
-	found, err := anything(ctx, r.s.DB, `SELECT 1 FROM schedule_slots WHERE NOT settled AND state IN ('pending', 'unknown') AND deadline_at <= ? AND deadline_at > ?`, now, known.to)
+	// Another replica may have read since.
+	found, err := rowExists(ctx, r.s.DB, `SELECT 1 FROM schedule_slots WHERE NOT settled AND state IN ('pending', 'unknown') AND deadline_at <= ? AND deadline_at > ?`, now, known.to)
 	return err == nil && found
 }
 
-// read reads everything once, and judges by it.
+// read reads everything once and updates the ledger.
 func (r *reader) read(ctx context.Context) {
 	s := r.s
 	on, err := s.Runtime.Connection()
 	if err != nil {
-		return // an event will tell of the next connection
+		return // the next connection causes an event
 	}
 	began := s.Now()
 	r.tried = began
-	seen, err := r.ask(ctx, began)
+	seen, err := r.fetch(ctx, began)
 	if err == nil {
 		if still, gone := s.Runtime.Connection(); gone != nil || still != on {
-			return // what was read may be of two connections
+			return // the data may be from two connections
 		}
-		err = s.keep(ctx, seen)
+		err = s.store(ctx, seen)
 	}
 	if ctx.Err() != nil {
 		return
 	}
 	s.mirror.ended(on, err)
-	r.say(ctx, err)
+	r.logFailure(ctx, err)
 	if err != nil {
 		return
 	}
 	r.last = began
-	r.tell(seen)
+	r.notifyChanged(seen)
 	if err := s.Judge(ctx); err != nil {
-		r.say(ctx, err)
+		r.logFailure(ctx, err)
 	}
 }
 
-// say tells the log of a failure once, while it lasts.
-func (r *reader) say(ctx context.Context, err error) {
+// logFailure logs a failure once until it changes.
+func (r *reader) logFailure(ctx context.Context, err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
@@ -181,25 +183,25 @@ func (r *reader) say(ctx context.Context, err error) {
 			text = f.Code
 		}
 	}
-	if text != "" && text != r.said {
-		r.s.Log.WarnContext(ctx, "the runtime's jobs cannot be read", "err", err)
+	if text != "" && text != r.logged {
+		r.s.Log.WarnContext(ctx, "could not read the runtime's jobs", "err", err)
 	}
-	r.said = text
+	r.logged = text
 }
 
-// seen is one reading.
-type seen struct {
-	at    time.Time // when it began
+// snapshot is the result of one read.
+type snapshot struct {
+	at    time.Time // start of the read
 	jobs  []gateway.Job
 	runs  []Run
-	from  time.Time // what ended since then is among runs, or was known before
+	from  time.Time // all runs that ended since are in runs or known already
 	known reading
 }
 
-// ask reads the list, and as much of the history as is not known yet. The list
-// comes first: a run that ends between the two is in the history.
-func (r *reader) ask(ctx context.Context, began time.Time) (seen, error) {
-	out := seen{at: began}
+// fetch reads the list and the part of the history that is not known yet. It reads the
+// list first, so that a run that ends in between is in the history.
+func (r *reader) fetch(ctx context.Context, began time.Time) (snapshot, error) {
+	out := snapshot{at: began}
 	var err error
 	if out.known, err = findReading(ctx, r.s.DB); err != nil {
 		return out, err
@@ -207,9 +209,9 @@ func (r *reader) ask(ctx context.Context, began time.Time) (seen, error) {
 	if out.jobs, err = r.s.Runtime.Jobs(ctx, gateway.JobsWanted{}); err != nil {
 		return out, err
 	}
-	limit, size, most := out.known.to.Add(-skew), glance, pages
+	limit, size, most := out.known.to.Add(-skew), knownPageRuns, maxPages
 	if out.known.to.IsZero() {
-		limit, size, most = began.Add(-longestAbsence), pageRuns, firstPages
+		limit, size, most = began.Add(-maxAbsence), runsPerPage, maxFirstPages
 	}
 	out.from = out.known.from
 	if out.known.to.IsZero() {
@@ -223,7 +225,7 @@ func (r *reader) ask(ctx context.Context, began time.Time) (seen, error) {
 		}
 		offset += len(page)
 		for _, run := range page {
-			// What retention has let go is not to come back, and be taken for news.
+			// Runs that retention has purged must not return as new ones.
 			if !run.EndedAt.Before(limit) {
 				out.runs = append(out.runs, runOf(run))
 			}
@@ -234,12 +236,12 @@ func (r *reader) ask(ctx context.Context, began time.Time) (seen, error) {
 		if n == most-1 {
 			out.from = page[len(page)-1].EndedAt.Time
 		}
-		size = pageRuns
+		size = runsPerPage
 	}
 	return out, nil
 }
 
-// runOf is a run as it is kept.
+// runOf converts a run of the runtime.
 func runOf(r gateway.JobRun) Run {
 	out := Run{
 		JobID: r.JobID, RunID: r.RunID, SessionKey: r.SessionKey, Status: r.Status, Error: r.Error, Summary: r.Summary,
@@ -254,8 +256,8 @@ func runOf(r gateway.JobRun) Run {
 	return out
 }
 
-// began are the last beginnings that are known of each job, by the time alone.
-func (s seen) began() map[string]time.Time {
+// began returns the start of the last scheduled run of each job.
+func (s snapshot) began() map[string]time.Time {
 	out := map[string]time.Time{}
 	note := func(id string, at *clock.Time) {
 		if at != nil && at.After(out[id]) {
@@ -273,14 +275,13 @@ func (s seen) began() map[string]time.Time {
 	return out
 }
 
-// keep writes what was read. What another replica has read or changed since is
-// newer, and stays.
-func (s *Service) keep(ctx context.Context, seen seen) error {
+// store writes a snapshot, except for newer data of other replicas.
+func (s *Service) store(ctx context.Context, seen snapshot) error {
 	texts := make([]string, len(seen.jobs))
 	for i, j := range seen.jobs {
 		text, err := textOf(j)
 		if err != nil {
-			return fmt.Errorf("keep job: %w", err)
+			return fmt.Errorf("store job: %w", err)
 		}
 		texts[i] = text
 	}
@@ -293,15 +294,15 @@ func (s *Service) keep(ctx context.Context, seen seen) error {
 		if err != nil {
 			return err
 		}
-		var over []string
+		var removed []string
 		if seen.at.After(known.to) {
 			have, err := allJobs(ctx, tx)
 			if err != nil {
 				return err
 			}
 			for i, j := range seen.jobs {
-				v := sighting{job: j, text: texts[i], present: true, at: seen.at, knownTo: known.to, began: began[j.ID]}
-				if err := s.note(ctx, tx, v, have[j.ID]); err != nil {
+				v := observation{job: j, text: texts[i], present: true, at: seen.at, knownTo: known.to, began: began[j.ID]}
+				if err := s.storeJob(ctx, tx, v, have[j.ID]); err != nil {
 					return err
 				}
 				delete(have, j.ID)
@@ -310,8 +311,8 @@ func (s *Service) keep(ctx context.Context, seen seen) error {
 				if !w.present || w.changedAt.After(seen.at) {
 					continue
 				}
-				over = append(over, id)
-				if err := s.note(ctx, tx, sighting{at: seen.at, knownTo: known.to, began: began[id]}, w); err != nil {
+				removed = append(removed, id)
+				if err := s.storeJob(ctx, tx, observation{at: seen.at, knownTo: known.to, began: began[id]}, w); err != nil {
 					return err
 				}
 			}
@@ -319,20 +320,20 @@ func (s *Service) keep(ctx context.Context, seen seen) error {
 				return err
 			}
 		}
-		return s.keepRuns(ctx, tx, seen.runs, over)
+		return s.storeRuns(ctx, tx, seen.runs, removed)
 	})
 	if err != nil {
-		return fmt.Errorf("keep jobs: %w", err)
+		return fmt.Errorf("store jobs: %w", err)
 	}
 	return nil
 }
 
-// note writes how one job was seen, unless it was written after that.
-func (s *Service) note(ctx context.Context, tx *db.Tx, v sighting, was *watched) error {
+// storeJob writes the observation of a job, unless the stored row is newer.
+func (s *Service) storeJob(ctx context.Context, tx *db.Tx, v observation, was *mirroredJob) error {
 	if was != nil && was.changedAt.After(v.at) {
 		return nil
 	}
-	is, slots, changed := v.see(was, s.Grace)
+	is, slots, changed := v.apply(was, s.Grace)
 	if !changed {
 		return nil
 	}
@@ -342,10 +343,9 @@ func (s *Service) note(ctx context.Context, tx *db.Tx, v sighting, was *watched)
 	return putJobs(ctx, tx, is)
 }
 
-// keepRuns writes the runs that are new, and takes back what was brought to the
-// inbox where that is over: somebody has run the job by hand, and it went well,
-// or it is gone.
-func (s *Service) keepRuns(ctx context.Context, tx *db.Tx, runs []Run, over []string) error {
+// storeRuns writes new runs, and resolves the inbox items of jobs with a successful manual
+// run and of removed jobs.
+func (s *Service) storeRuns(ctx context.Context, tx *db.Tx, runs []Run, removed []string) error {
 	byHand := map[string]bool{}
 	for _, r := range runs {
 		isNew, err := addRun(ctx, tx, r)
@@ -357,35 +357,36 @@ func (s *Service) keepRuns(ctx context.Context, tx *db.Tx, runs []Run, over []st
 		}
 	}
 	for id := range byHand {
-		if err := calm(ctx, tx, id); err != nil {
+		if err := clearAlarm(ctx, tx, id); err != nil {
 			return err
 		}
 	}
 	for id := range byHand {
-		if err := s.settle(ctx, tx, id, "Somebody has run the job, and it went well."); err != nil {
+		if err := s.resolveItems(ctx, tx, id, "A manual run of the job succeeded."); err != nil {
 			return err
 		}
 	}
-	for _, id := range over {
-		if err := s.settle(ctx, tx, id, "The runtime has the job no more."); err != nil {
+	for _, id := range removed {
+		if err := s.resolveItems(ctx, tx, id, "The job was deleted in the runtime."); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// settle takes back whatever was brought to the inbox of a job.
-func (s *Service) settle(ctx context.Context, tx *db.Tx, id, why string) error {
-	return errors.Join(s.Settle(ctx, tx, cause(Missed, id), why), s.Settle(ctx, tx, cause(Failed, id), why))
+// resolveItems resolves all inbox items of a job.
+func (s *Service) resolveItems(ctx context.Context, tx *db.Tx, id, why string) error {
+	return errors.Join(s.Resolve(ctx, tx, cause(Missed, id), why), s.Resolve(ctx, tx, cause(Failed, id), why))
 }
 
-// cause names what was brought to the inbox.
+// cause returns the cause of a job's inbox item.
 func cause(state State, id string) string {
 	return "schedule/" + string(state) + "/" + id[:min(len(id), 150)]
 }
 
-// tell tells Changed which jobs are other than at the last reading of this process.
-func (r *reader) tell(seen seen) {
+// notifyChanged calls Changed with the jobs that have changed since the last read of this
+// process.
+func (r *reader) notifyChanged(seen snapshot) {
 	var changed, gone []string
 	texts := make(map[string]string, len(seen.jobs))
 	for _, j := range seen.jobs {
@@ -409,7 +410,7 @@ func (r *reader) tell(seen seen) {
 	}
 }
 
-// told is an event about a job.
-func (s *Service) told(ctx context.Context, tx *db.Tx, class event.Class, kind string, id, name string, data map[string]any) error {
+// recordEvent records an event about a job.
+func (s *Service) recordEvent(ctx context.Context, tx *db.Tx, class event.Class, kind string, id, name string, data map[string]any) error {
 	return event.Record(ctx, tx, s.Now(), class, kind, subject(id, name), data)
 }

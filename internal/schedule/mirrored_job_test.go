@@ -22,13 +22,13 @@ func hourly(change func(*gateway.Job)) gateway.Job {
 	return j
 }
 
-func sight(t *testing.T, j gateway.Job, when string) sighting {
+func sight(t *testing.T, j gateway.Job, when string) observation {
 	t.Helper()
 	text, err := textOf(j)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sighting{job: j, text: text, present: true, at: at(when), knownTo: at("08:00:00")}
+	return observation{job: j, text: text, present: true, at: at(when), knownTo: at("08:00:00")}
 }
 
 // times are the times of slots on the clock.
@@ -44,7 +44,7 @@ func times(slots []Slot) []string {
 // what was due before a change is not forgotten by it.
 func TestSee(t *testing.T) {
 	const grace = 5 * time.Minute
-	first, _, _ := sight(t, hourly(nil), "08:30:00").see(nil, grace)
+	first, _, _ := sight(t, hourly(nil), "08:30:00").apply(nil, grace)
 	off := func(j *gateway.Job) { j.Enabled = false }
 	t.Run("a job that was there before us is expected from now on", func(t *testing.T) {
 		if !first.since.Equal(at("08:30:00")) || !first.nextDue.Equal(at("09:00:00")) {
@@ -52,60 +52,60 @@ func TestSee(t *testing.T) {
 		}
 	})
 	t.Run("a job that was made while we looked is expected from the beginning", func(t *testing.T) {
-		w, _, _ := sight(t, hourly(func(j *gateway.Job) { j.CreatedAt = clock.At(at("08:59:59")) }), "09:00:01").see(nil, grace)
+		w, _, _ := sight(t, hourly(func(j *gateway.Job) { j.CreatedAt = clock.At(at("08:59:59")) }), "09:00:01").apply(nil, grace)
 		if !w.nextDue.Equal(at("09:00:00")) {
 			t.Errorf("next is %s", w.nextDue)
 		}
 	})
 	t.Run("a job that is off is not expected, and goes on from when it is on", func(t *testing.T) {
-		w, slots, changed := sight(t, hourly(off), "08:40:00").see(&first, grace)
+		w, slots, changed := sight(t, hourly(off), "08:40:00").apply(&first, grace)
 		if w.nextDue != nil || len(slots) > 0 || !changed {
 			t.Fatalf("off it is %+v", w)
 		}
 		v := sight(t, hourly(nil), "11:30:00")
 		v.knownTo = at("11:29:00")
-		w, slots, _ = v.see(&w, grace)
+		w, slots, _ = v.apply(&w, grace)
 		if !w.nextDue.Equal(at("12:00:00")) || len(slots) > 0 {
 			t.Errorf("on again it is %+v with %v", w, times(slots))
 		}
 	})
 	t.Run("a run changes nothing of what is expected", func(t *testing.T) {
-		w, slots, changed := sight(t, hourly(func(j *gateway.Job) { j.State.LastRunAt = clock.Ptr(at("08:35:00")) }), "08:40:00").see(&first, grace)
+		w, slots, changed := sight(t, hourly(func(j *gateway.Job) { j.State.LastRunAt = clock.Ptr(at("08:35:00")) }), "08:40:00").apply(&first, grace)
 		if !w.since.Equal(first.since.Time) || !same(w.nextDue, first.nextDue) || len(slots) > 0 || !changed {
 			t.Errorf("it is %+v", w)
 		}
-		if _, _, changed := sight(t, hourly(nil), "08:40:00").see(&first, grace); changed {
+		if _, _, changed := sight(t, hourly(nil), "08:40:00").apply(&first, grace); changed {
 			t.Error("the same job is written again")
 		}
 	})
 	t.Run("what is in the ledger is not expected again", func(t *testing.T) {
 		w, _ := first.due(at("09:00:01"), grace)
-		w, slots, _ := sight(t, hourly(func(j *gateway.Job) { j.State.LastRunAt = clock.Ptr(at("09:00:00")) }), "09:02:00").see(&w, grace)
+		w, slots, _ := sight(t, hourly(func(j *gateway.Job) { j.State.LastRunAt = clock.Ptr(at("09:00:00")) }), "09:02:00").apply(&w, grace)
 		if !w.nextDue.Equal(at("10:00:00")) || len(slots) > 0 {
 			t.Errorf("next is %s, with %v", w.nextDue, times(slots))
 		}
 	})
-	for name, gone := range map[string]func(*sighting){
-		"is disabled": func(v *sighting) { *v = sight(t, hourly(off), "11:30:00") },
-		"is removed":  func(v *sighting) { *v = sighting{at: at("11:30:00")} },
+	for name, gone := range map[string]func(*observation){
+		"is disabled": func(v *observation) { *v = sight(t, hourly(off), "11:30:00") },
+		"is removed":  func(v *observation) { *v = observation{at: at("11:30:00")} },
 	} {
 		t.Run("what was due before it "+name+" is kept as far as anybody knows", func(t *testing.T) {
-			var v sighting
+			var v observation
 			gone(&v)
 			v.knownTo = at("10:15:00")
-			w, slots, _ := v.see(&first, grace)
+			w, slots, _ := v.apply(&first, grace)
 			if got := times(slots); !slices.Equal(got, []string{"09:00:00", "10:00:00"}) || w.nextDue != nil {
 				t.Errorf("kept %v, then %v", got, w.nextDue)
 			}
 			v.began = at("11:00:01") // it was seen to run by the time
-			if _, slots, _ = v.see(&first, grace); len(slots) != 3 {
+			if _, slots, _ = v.apply(&first, grace); len(slots) != 3 {
 				t.Errorf("with a run kept %v", times(slots))
 			}
 		})
 	}
 	t.Run("a job that was removed and comes back is new", func(t *testing.T) {
-		w, _, _ := sighting{at: at("08:40:00"), knownTo: at("08:39:00")}.see(&first, grace)
-		w, slots, _ := sight(t, hourly(nil), "10:30:00").see(&w, grace)
+		w, _, _ := observation{at: at("08:40:00"), knownTo: at("08:39:00")}.apply(&first, grace)
+		w, slots, _ := sight(t, hourly(nil), "10:30:00").apply(&w, grace)
 		if !w.nextDue.Equal(at("11:00:00")) || len(slots) > 0 {
 			t.Errorf("it is %+v", w)
 		}
@@ -123,12 +123,12 @@ func TestSeeByTheRuntimesWord(t *testing.T) {
 			}
 		})
 	}
-	first, _, _ := sight(t, every("09:12:00"), "08:30:00").see(nil, grace)
+	first, _, _ := sight(t, every("09:12:00"), "08:30:00").apply(nil, grace)
 	if !first.nextDue.Equal(at("09:12:00")) {
 		t.Fatalf("first is %s", first.nextDue)
 	}
 	t.Run("a time that is put off is no slot", func(t *testing.T) {
-		w, slots, _ := sight(t, every("10:00:00"), "09:00:00").see(&first, grace)
+		w, slots, _ := sight(t, every("10:00:00"), "09:00:00").apply(&first, grace)
 		if len(slots) > 0 || !w.nextDue.Equal(at("10:00:00")) {
 			t.Errorf("slots %v, next %s", times(slots), w.nextDue)
 		}
@@ -136,7 +136,7 @@ func TestSeeByTheRuntimesWord(t *testing.T) {
 	t.Run("a time that has come is one, whatever follows", func(t *testing.T) {
 		v := sight(t, every("10:12:00"), "09:13:00")
 		v.knownTo = at("09:12:30")
-		w, slots, _ := v.see(&first, grace)
+		w, slots, _ := v.apply(&first, grace)
 		if !slices.Equal(times(slots), []string{"09:12:00"}) || !w.nextDue.Equal(at("10:12:00")) || !w.lastDue.Equal(at("09:12:00")) {
 			t.Errorf("slots %v, next %s", times(slots), w.nextDue)
 		}
@@ -146,7 +146,7 @@ func TestSeeByTheRuntimesWord(t *testing.T) {
 		if len(slots) != 1 || w.nextDue != nil {
 			t.Fatalf("slots %v, next %v", times(slots), w.nextDue)
 		}
-		w, slots, _ = sight(t, every("10:12:00"), "09:12:05").see(&w, grace)
+		w, slots, _ = sight(t, every("10:12:00"), "09:12:05").apply(&w, grace)
 		if len(slots) > 0 || !w.nextDue.Equal(at("10:12:00")) {
 			t.Errorf("then %v, next %v", times(slots), w.nextDue)
 		}
@@ -155,7 +155,7 @@ func TestSeeByTheRuntimesWord(t *testing.T) {
 		for why, change := range map[string]func(*gateway.Job){
 			"a condition": func(j *gateway.Job) { j.Conditional = true }, "an event": func(j *gateway.Job) { j.Schedule.Kind = "on-exit" },
 		} {
-			if w, _, _ := sight(t, hourly(change), "08:30:00").see(nil, grace); w.nextDue != nil {
+			if w, _, _ := sight(t, hourly(change), "08:30:00").apply(nil, grace); w.nextDue != nil {
 				t.Errorf("%s: next is %s", why, w.nextDue)
 			}
 		}
@@ -164,7 +164,7 @@ func TestSeeByTheRuntimesWord(t *testing.T) {
 		for _, change := range []func(*gateway.Job){func(j *gateway.Job) { j.Schedule.Zone = "" }, func(j *gateway.Job) { j.Schedule.Expr = "0 0 9 * * *" }} {
 			j := hourly(change)
 			j.State.NextRunAt = clock.Ptr(at("08:59:00"))
-			if w, _, _ := sight(t, j, "08:30:00").see(nil, grace); !w.nextDue.Equal(at("08:59:00")) {
+			if w, _, _ := sight(t, j, "08:30:00").apply(nil, grace); !w.nextDue.Equal(at("08:59:00")) {
 				t.Errorf("next is %v", w.nextDue)
 			}
 		}
@@ -174,13 +174,13 @@ func TestSeeByTheRuntimesWord(t *testing.T) {
 // Who was away for a week is told of the week, and not of all time; and of a job
 // of every minute not of every minute.
 func TestLongAbsence(t *testing.T) {
-	w := watched{job: hourly(nil), present: true, since: clock.At(at("00:00:00").AddDate(0, -6, 0)), nextDue: clock.Ptr(at("00:00:00").AddDate(0, -6, 0))}
+	w := mirroredJob{job: hourly(nil), present: true, since: clock.At(at("00:00:00").AddDate(0, -6, 0)), nextDue: clock.Ptr(at("00:00:00").AddDate(0, -6, 0))}
 	is, slots := w.due(at("09:30:00"), time.Minute)
 	if len(slots) != 7*24 || !is.nextDue.Equal(at("10:00:00")) || !slots[0].DueAt.Equal(at("10:00:00").AddDate(0, 0, -7)) {
 		t.Errorf("%d slots from %s, next %s", len(slots), slots[0].DueAt, is.nextDue)
 	}
 	w.job.Schedule.Expr = "* * * * *"
-	if _, slots := w.due(at("09:30:00"), time.Minute); len(slots) != mostAtOnce || !slots[mostAtOnce-1].DueAt.Equal(at("09:30:00")) {
+	if _, slots := w.due(at("09:30:00"), time.Minute); len(slots) != maxSlotsAtOnce || !slots[maxSlotsAtOnce-1].DueAt.Equal(at("09:30:00")) {
 		t.Errorf("%d slots", len(slots))
 	}
 }

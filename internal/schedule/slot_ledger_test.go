@@ -26,7 +26,7 @@ const (
 // afterwards takes it back. Nobody is told of what is fine.
 func TestJudgeSlots(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, hourly(nil))
+		h := newFixture(t, d, hourly(nil))
 		h.at("08:30:00")
 		h.want("", "")
 		h.at("09:00:01")
@@ -81,7 +81,7 @@ func TestJudgeSlots(t *testing.T) {
 // that goes on excuses nothing, and nothing is brought up again when it has ended.
 func TestMissedIsRunByHand(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, hourly(nil))
+		h := newFixture(t, d, hourly(nil))
 		h.at("08:30:00")
 		h.at("09:05:01")
 		h.want("09:00 missed", raisedMissed)
@@ -106,7 +106,7 @@ func TestMissedIsRunByHand(t *testing.T) {
 // news, and what went wrong since stays in the inbox.
 func TestPurgedRunSettlesNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, hourly(nil))
+		h := newFixture(t, d, hourly(nil))
 		h.at("08:30:00")
 		h.r.ended("j", "08:40:00", "08:41:00", "ok", "manual:j:1")
 		h.at("08:41:01")
@@ -132,7 +132,7 @@ func TestPurgedRunSettlesNothing(t *testing.T) {
 // has found other trouble after it.
 func TestGoodRunBeforeTrouble(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, hourly(nil))
+		h := newFixture(t, d, hourly(nil))
 		h.at("08:30:00")
 		h.r.ended("j", "09:00:01", "09:01:00", "error", "1")
 		h.at("09:01:01")
@@ -160,7 +160,7 @@ func TestGoodRunBeforeTrouble(t *testing.T) {
 // its own history decides.
 func TestJudgeAway(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, hourly(nil))
+		h := newFixture(t, d, hourly(nil))
 		h.at("08:30:00")
 		h.r.change(func() { h.r.away = gateway.ErrUnreachable.With("It is off.") })
 		h.at("09:10:00")
@@ -184,9 +184,9 @@ func TestJudgeAway(t *testing.T) {
 // what was missed is as old as its time, what failed as the end of its run.
 func TestTroubleIsAsOldAsItIs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, hourly(nil))
+		h := newFixture(t, d, hourly(nil))
 		var ages []string
-		h.Raise = func(_ context.Context, tx *db.Tx, m Matter) error {
+		h.Raise = func(_ context.Context, tx *db.Tx, m InboxItem) error {
 			tx.Committed(func() { ages = append(ages, m.Kind+" at "+m.At.UTC().Format("15:04")) })
 			return nil
 		}
@@ -202,7 +202,7 @@ func TestTroubleIsAsOldAsItIs(t *testing.T) {
 // Nobody is woken for a job that is off, is another one, or is gone.
 func TestJudgeChanged(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, hourly(nil))
+		h := newFixture(t, d, hourly(nil))
 		h.at("08:30:00")
 		h.at("09:00:01")
 		h.r.change(func() { h.r.jobs["j"] = hourly(func(j *gateway.Job) { j.Enabled = false }) })
@@ -233,7 +233,7 @@ func TestJudgeOneTime(t *testing.T) {
 			j.Schedule = gateway.JobSchedule{Kind: "at", At: "2026-11-20T09:00:00Z"}
 			j.State.NextRunAt = clock.Ptr(at("09:00:00"))
 		})
-		h := newHouse(t, d, once)
+		h := newFixture(t, d, once)
 		h.at("08:59:59")
 		h.r.change(func() { delete(h.r.jobs, "j") })
 		h.r.ended("j", "09:00:00", "09:00:02", "ok", "1")
@@ -249,7 +249,7 @@ func TestJudgeOnce(t *testing.T) {
 		for n := range 20 {
 			jobs = append(jobs, hourly(func(j *gateway.Job) { j.ID = fmt.Sprint("j", n) }))
 		}
-		h := newHouse(t, d, jobs...)
+		h := newFixture(t, d, jobs...)
 		h.at("08:30:00")
 		h.r.change(func() { h.r.now = at("09:05:00") })
 		var work sync.WaitGroup
@@ -270,7 +270,7 @@ func TestJudgeOnce(t *testing.T) {
 // A list that was read before a change must not undo it.
 func TestAnOlderListUndoesNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, hourly(nil))
+		h := newFixture(t, d, hourly(nil))
 		h.at("08:30:00")
 		old := reader{s: h.Service}
 		h.r.change(func() { h.r.now = at("08:40:00") })
@@ -296,7 +296,7 @@ func TestAnOlderListUndoesNothing(t *testing.T) {
 // What is old goes, and what nobody can say yet stays.
 func TestPurge(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, hourly(nil))
+		h := newFixture(t, d, hourly(nil))
 		h.at("08:30:00")
 		h.r.ended("j", "09:00:00", "09:01:00", "ok", "1")
 		h.at("09:02:00")
@@ -339,7 +339,7 @@ func BenchmarkJudge(b *testing.B) {
 // judgeThousand checks a thousand jobs once, and says how long that took.
 func judgeThousand(t testing.TB, due bool) time.Duration {
 	d := dbtest.New(t)
-	h := &house{r: newRuntime(), inbox: &told{}}
+	h := &fixture{r: newRuntime(), inbox: &told{}}
 	h.Service = h.replica(d)
 	ctx := t.Context()
 	var runs []gateway.JobRun
@@ -353,7 +353,7 @@ func judgeThousand(t testing.TB, due bool) time.Duration {
 	h.r.now = at("08:59:00")
 	if due {
 		h.r.now, h.r.runs = at("09:01:00"), runs
-		seen, err := r.ask(ctx, h.r.now)
+		seen, err := r.fetch(ctx, h.r.now)
 		if err != nil {
 			t.Fatal(err)
 		}

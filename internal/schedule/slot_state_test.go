@@ -97,13 +97,13 @@ func TestSettled(t *testing.T) {
 	job := gateway.Job{ID: "j"}
 	f := facts{now: at("09:05:00"), knownFrom: at("00:00:00"), knownTo: at("09:05:00"), since: at("07:00:00")}
 	missed := f.judge(slotOf(job, at("09:00:00"), grace), at("15:00:00"))
-	if missed.State != Missed || missed.settled || missed.lookAt == nil || !missed.lookAt.Equal(at("10:05:00")) {
+	if missed.State != Missed || missed.final || missed.recheckAt == nil || !missed.recheckAt.Equal(at("10:05:00")) {
 		t.Fatalf("it is %+v", missed)
 	}
 	t.Run("a gateway that comes back makes up for it", func(t *testing.T) {
 		back := f
 		back.now, back.knownTo, back.runs = at("09:50:00"), at("09:50:00"), []Run{ran("09:40:00", "09:45:00", "ok")}
-		if got := back.judge(missed, at("15:00:00")); got.State != Late || !got.settled {
+		if got := back.judge(missed, at("15:00:00")); got.State != Late || !got.final {
 			t.Errorf("it is %+v", got)
 		}
 	})
@@ -111,7 +111,7 @@ func TestSettled(t *testing.T) {
 		later := f
 		later.now, later.knownTo = at("10:05:00"), at("10:05:00")
 		got := later.judge(missed, at("15:00:00"))
-		if got.State != Missed || !got.settled || got.lookAt != nil {
+		if got.State != Missed || !got.final || got.recheckAt != nil {
 			t.Fatalf("it is %+v", got)
 		}
 		later.runs = []Run{ran("10:10:00", "10:11:00", "ok")}
@@ -122,14 +122,14 @@ func TestSettled(t *testing.T) {
 	t.Run("the next slot ends it", func(t *testing.T) {
 		later := f
 		later.now, later.knownTo = at("09:30:00"), at("09:30:00")
-		if got := later.judge(missed, at("09:30:00")); !got.settled {
+		if got := later.judge(missed, at("09:30:00")); !got.final {
 			t.Errorf("it is %+v", got)
 		}
 	})
 	t.Run("what the runtime does not remember stays unknown", func(t *testing.T) {
 		forgot := f
 		forgot.knownFrom = at("09:01:00")
-		if got := forgot.judge(slotOf(job, at("09:00:00"), grace), at("15:00:00")); got.State != Unknown || !got.settled || !strings.Contains(got.Reason, "remember") {
+		if got := forgot.judge(slotOf(job, at("09:00:00"), grace), at("15:00:00")); got.State != Unknown || !got.final || !strings.Contains(got.Reason, "history") {
 			t.Errorf("it is %+v", got)
 		}
 	})
