@@ -68,21 +68,21 @@ func TestPresence(t *testing.T) {
 		inRuntime *bool
 		want      *Presence
 	}{
-		"a run is going": {seen(Activity{Active: 1, Session: "agent:cto:main", Since: since}), &yes, &Presence{Active, "A run is going in agent:cto:main.", &since, &age, now, false, nil}},
-		"several are":    {seen(Activity{Active: 3, Session: "agent:cto:main", Since: since}), &yes, &Presence{Active, "Runs are going in 3 sessions, the first in agent:cto:main.", &since, &age, now, false, nil}},
-		"one says nothing any more": {
+		"one run":      {seen(Activity{Active: 1, Session: "agent:cto:main", Since: since}), &yes, &Presence{Active, "A run is in progress in agent:cto:main.", &since, &age, now, false, nil}},
+		"several runs": {seen(Activity{Active: 3, Session: "agent:cto:main", Since: since}), &yes, &Presence{Active, "Runs are in progress in 3 sessions, the first in agent:cto:main.", &since, &age, now, false, nil}},
+		"one run, stalled": {
 			seen(Activity{Active: 1, Session: "agent:cto:main", Since: since, Stalled: 1, Silent: now}), &yes,
-			&Presence{Active, "A run is going in agent:cto:main. It has told nothing since 08:00:00 UTC.", &since, &age, now, true, &now},
+			&Presence{Active, "A run is in progress in agent:cto:main, without activity since 08:00:00 UTC.", &since, &age, now, true, &now},
 		},
-		"one of several does": {
+		"one of several stalled": {
 			seen(Activity{Active: 3, Session: "agent:cto:main", Since: since, Stalled: 1, Silent: now}), &yes,
-			&Presence{Active, "Runs are going in 3 sessions, the first in agent:cto:main. Of them 1 have stopped telling of themselves, the first at 08:00:00 UTC.", &since, &age, now, true, &now},
+			&Presence{Active, "Runs are in progress in 3 sessions, the first in agent:cto:main. Stalled: 1, the first at 08:00:00 UTC.", &since, &age, now, true, &now},
 		},
-		"nobody says since when":  {seen(Activity{Active: 1, Session: "agent:cto:main", Since: clock.Time{}}), &yes, &Presence{Active, "A run is going in agent:cto:main.", nil, nil, now, false, nil}},
-		"nothing is going":        {seen(Activity{Since: since}), &yes, &Presence{Idle, "The runtime is connected, and no run is going.", &since, &age, now, false, nil}},
-		"nothing ever was":        {evidence{asOf: now}, &yes, &Presence{Idle, "The runtime is connected, and the agent has not run yet.", nil, nil, now, false, nil}},
-		"unknown to the runtime":  {seen(Activity{Active: 1, Session: "agent:cto:main", Since: since}), &no, &Presence{Offline, "The runtime does not know this agent.", nil, nil, now, false, nil}},
-		"unknown, and no session": {evidence{err: gateway.ErrMissingScope}, &no, &Presence{Offline, "The runtime does not know this agent.", nil, nil, now, false, nil}},
+		"unknown start":           {seen(Activity{Active: 1, Session: "agent:cto:main", Since: clock.Time{}}), &yes, &Presence{Active, "A run is in progress in agent:cto:main.", nil, nil, now, false, nil}},
+		"no run":                  {seen(Activity{Since: since}), &yes, &Presence{Idle, "No run is in progress.", &since, &age, now, false, nil}},
+		"never ran":               {evidence{asOf: now}, &yes, &Presence{Idle, "The agent has not run yet.", nil, nil, now, false, nil}},
+		"unknown to the runtime":  {seen(Activity{Active: 1, Session: "agent:cto:main", Since: since}), &no, &Presence{Offline, "The runtime does not have this agent.", nil, nil, now, false, nil}},
+		"unknown, and no session": {evidence{err: gateway.ErrMissingScope}, &no, &Presence{Offline, "The runtime does not have this agent.", nil, nil, now, false, nil}},
 		"the gateway is away": {
 			evidence{err: gateway.ErrUnreachable.With("Nothing listens."), status: away},
 			nil,
@@ -205,7 +205,7 @@ func TestUntold(t *testing.T) {
 		{Key: "agent:cto:main", Status: &done, UpdatedAt: at(5)},
 	}
 	var got []string
-	for _, f := range untold(records, sessions, noon.Add(-failuresFor)) {
+	for _, f := range unrecorded(records, sessions, noon.Add(-failureWindow)) {
 		got = append(got, f.What)
 	}
 	want := []string{
@@ -249,7 +249,7 @@ func TestLastKnownRoster(t *testing.T) {
 		s := start()
 		want(s, "")
 		runtime.err = nil
-		s.keep(t.Context())
+		s.storeRoster(t.Context())
 		want(s, "cto 08:00:00, coo 08:00:00")
 		now = now.Add(30 * time.Second) // nobody who looks writes anything
 		want(s, "cto 08:00:30, coo 08:00:30")
@@ -258,12 +258,12 @@ func TestLastKnownRoster(t *testing.T) {
 		want(s, "cto 08:00:00, coo 08:00:00")
 		want(start(), "cto 08:00:00, coo 08:00:00")
 		runtime.err, runtime.roster = nil, runtime.roster[1:]
-		s.keep(t.Context())
+		s.storeRoster(t.Context())
 		want(s, "coo 09:00:30")
 		runtime.err, now = gateway.ErrUnreachable, now.Add(time.Second)
 		want(start(), "coo 09:00:30")
 		runtime.err, runtime.roster = nil, nil // a runtime without agents is no runtime that is away
-		s.keep(t.Context())
+		s.storeRoster(t.Context())
 		want(s, "")
 		runtime.err = gateway.ErrUnreachable
 		want(start(), "")

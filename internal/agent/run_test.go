@@ -49,7 +49,7 @@ func TestRunLeavesTheRuntimeAlone(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := &brittle{state: state, back: make(chan struct{})}
 				s := &Service{Runtime: b, Now: time.Now}
-				ctx, cancel := context.WithTimeout(t.Context(), 10*keepPause-time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*rosterRetry-time.Second)
 				defer cancel()
 				if err := s.Run(ctx); err != nil {
 					t.Fatal(err)

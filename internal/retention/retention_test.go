@@ -61,17 +61,17 @@ func TestNextSize(t *testing.T) {
 		return size, longest
 	}
 	for perRow, want := range map[time.Duration][2]int{
-		time.Microsecond:       {mostBatch, mostBatch},
+		time.Microsecond:       {maxBatch, maxBatch},
 		20 * time.Microsecond:  {150, 500},
 		200 * time.Microsecond: {20, 50},
 		time.Millisecond:       {5, 12},
-		time.Second:            {leastBatch, leastBatch},
+		time.Second:            {minBatch, minBatch},
 	} {
 		size, longest := run(perRow)
 		if size < want[0] || size > want[1] {
 			t.Errorf("at %s a row a batch ends up with %d rows, want %v", perRow, size, want)
 		}
-		if perRow <= 200*time.Microsecond && longest > tooLong {
+		if perRow <= 200*time.Microsecond && longest > halveAbove {
 			t.Errorf("at %s a row a batch took %s", perRow, longest)
 		}
 	}

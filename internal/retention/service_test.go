@@ -49,7 +49,7 @@ func newService(t testing.TB, d *db.DB) *Service {
 		Count: func(ctx context.Context, before time.Time) (int64, time.Time, error) {
 			return event.CountPassing(ctx, d, before)
 		},
-		Go: event.Purge,
+		Apply: event.Purge,
 	}}
 	return s
 }
@@ -235,7 +235,7 @@ func TestRunFails(t *testing.T) {
 		broken := s.Policies[0]
 		broken.Name = "broken"
 		calls := 0
-		broken.Go = func(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
+		broken.Apply = func(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 			if calls++; calls == 2 {
 				return 0, errors.New("cause-4711")
 			}
@@ -269,7 +269,7 @@ func TestRunGoesOn(t *testing.T) {
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(t, d)
 		done, calls := s.Policies[0], 0
-		done.Name, done.Go = "done", func(context.Context, *db.Tx, time.Time, int) (int64, error) { calls++; return 0, nil }
+		done.Name, done.Apply = "done", func(context.Context, *db.Tx, time.Time, int) (int64, error) { calls++; return 0, nil }
 		s.Policies = slices.Insert(s.Policies, 0, done)
 		seed(t, d, 30, border.AddDate(0, 0, -1))
 		seed(t, d, 10, border.Add(-time.Second))

@@ -274,7 +274,7 @@ func TestAnOlderListUndoesNothing(t *testing.T) {
 		h.at("08:30:00")
 		old := reader{s: h.Service}
 		h.r.change(func() { h.r.now = at("08:40:00") })
-		was, err := old.ask(h.ctx(), h.r.clock())
+		was, err := old.fetch(h.ctx(), h.r.clock())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,7 +283,7 @@ func TestAnOlderListUndoesNothing(t *testing.T) {
 		if _, err := h.Change(h.ctx(), "j", Change{Enabled: &off}); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.keep(h.ctx(), was); err != nil {
+		if err := h.store(h.ctx(), was); err != nil {
 			t.Fatal(err)
 		}
 		j, err := h.Get(h.ctx(), "j")
@@ -357,7 +357,7 @@ func judgeThousand(t testing.TB, due bool) time.Duration {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := h.keep(ctx, seen); err != nil {
+		if err := h.store(ctx, seen); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,19 +13,18 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// subjectKind is what events about retention are about; their subject's id is
-// the policy's name.
+// subjectKind is the kind of subject of events about retention. The subject's ID is the
+// name of the policy.
 const subjectKind = "retention"
 
-// What people read of a failure; the cause is in the log.
+// Error texts of a policy; the log has the cause.
 const (
-	brokeOff = "It broke off with an error, which is in the log. The next run takes what is left."
-	gaveUp   = "It was given up after several attempts. The next run takes what is left."
+	failedText = "The policy failed; the log has the error. The next run processes the rest."
+	gaveUp     = "The run was given up after several attempts. The next run processes the rest."
 )
 
-// work is one run. What an earlier attempt at it has done is not done again:
-// the run goes on with the policy at which that was interrupted, for the same
-// days. A policy that fails is told of and does not keep the others from running.
+// work performs one run. A retry continues with the policy at which the previous attempt
+// was interrupted, with the same days. A policy that fails does not stop the others.
 func (s *Service) work(ctx context.Context, h *job.Held) error {
 	for _, p := range s.Policies {
 		if p.state() != On {
@@ -36,18 +35,18 @@ func (s *Service) work(ctx context.Context, h *job.Held) error {
 			continue
 		}
 		if _, away := db.Away(err); away || ctx.Err() != nil || errors.Is(err, job.ErrLost) {
-			return err // the queue knows when to go on
+			return err // the queue retries
 		}
 		s.Log.ErrorContext(ctx, "retention failed", "policy", p.Name, "run", h.ID, "err", err)
-		text := brokeOff
+		text := failedText
 		if err := h.Write(ctx, func(tx *db.Tx) error { return s.finish(ctx, tx, p.Name, &text) }); err != nil {
-			return fmt.Errorf("tell that %s failed: %w", p.Name, err)
+			return fmt.Errorf("record that %s failed: %w", p.Name, err)
 		}
 	}
 	return nil
 }
 
-// apply lets go by one policy until nothing is left.
+// apply applies one policy until nothing is left.
 func (s *Service) apply(ctx context.Context, h *job.Held, p Policy) error {
 	now := s.Now()
 	before, err := daysAgo(now, s.Zone, p.Days)
@@ -75,19 +74,19 @@ func (s *Service) apply(ctx context.Context, h *job.Held, p Policy) error {
 			break
 		}
 		size = nextSize(size, held)
-		if err := rest(ctx, time.Since(began)); err != nil {
+		if err := pause(ctx, time.Since(began)); err != nil {
 			return err
 		}
 	}
 	return h.Write(ctx, func(tx *db.Tx) error { return s.finish(ctx, tx, p.Name, nil) })
 }
 
-// batch lets at most size go in one transaction, and says for how long that
-// kept others from writing.
+// batch processes up to size rows in one transaction, and returns their number and how
+// long it blocked other writers.
 func (s *Service) batch(ctx context.Context, h *job.Held, p Policy, before time.Time, size int) (n int64, held time.Duration, err error) {
 	err = h.Write(ctx, func(tx *db.Tx) (err error) {
 		tx.Held(func(d time.Duration) { held = d })
-		if n, err = p.Go(ctx, tx, before, size); err != nil || n == 0 {
+		if n, err = p.Apply(ctx, tx, before, size); err != nil || n == 0 {
 			return err
 		}
 		return add(ctx, tx, p.Name, n)
@@ -95,7 +94,7 @@ func (s *Service) batch(ctx context.Context, h *job.Held, p Policy, before time.
 	return n, held, err
 }
 
-// finish notes that a policy is through, and records what it did, if anything.
+// finish stores the result of a policy, and records an event if it did anything or failed.
 func (s *Service) finish(ctx context.Context, tx *db.Tx, policy string, failure *string) error {
 	now := s.Now()
 	o, err := end(ctx, tx, policy, now, failure)
@@ -114,7 +113,7 @@ func (s *Service) finish(ctx context.Context, tx *db.Tx, policy string, failure 
 	return event.Record(ctx, tx, now, event.Audit, kind, about, data)
 }
 
-// gaveUp ends the policies at which a run was when it was given up.
+// gaveUp marks the unfinished policies of a run as failed.
 func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, _ string, _ error) error {
 	ctx = actor.With(ctx, actor.System)
 	open, err := outcomes(ctx, tx, "")
