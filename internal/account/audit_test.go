@@ -16,7 +16,7 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// audit returns the events of some kinds, the oldest first, as "kind actor subject address data".
+// audit returns the events of some kinds, oldest first, as "kind actor subject address data".
 func audit(t testing.TB, s *Service, kinds ...string) []string {
 	t.Helper()
 	part, err := event.Read(t.Context(), s.DB, event.Filter{Class: event.Audit, Kinds: kinds}, page.Want{Sort: "id", Query: page.Query{Limit: 500}})
@@ -34,7 +34,7 @@ func audit(t testing.TB, s *Service, kinds ...string) []string {
 	return lines
 }
 
-// write writes what was noted, as Run does when it is woken or a minute is over.
+// write writes the notes like Run does when it is woken or, with minute, at the end of a minute.
 func write(t testing.TB, s *Service, minute bool) {
 	t.Helper()
 	if err := s.writeEntries(t.Context(), minute); err != nil {
@@ -49,8 +49,8 @@ func wantLines(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// Whoever looks for a break-in must find who got in, who did not, how often and
-// from where; and never what they typed.
+// TestLoginsAreAudited checks that the audit has all logins and failures, with their number and
+// addresses, but without the typed email.
 func TestLoginsAreAudited(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -72,7 +72,7 @@ func TestLoginsAreAudited(t *testing.T) {
 		login(ada.Email, "wrong", home)
 		login(ada.Email, goodPassword, home)
 		login(ada.Email, goodPassword, home)
-		write(t, s, false) // the failures are told when the minute is over
+		write(t, s, false) // records the failures at the end of the minute
 		wantLines(
 			t, audit(t, s, "login.*"),
 			`login.succeeded ada ada api 192.0.2.7 {}`,
@@ -102,7 +102,7 @@ func TestLoginsAreAudited(t *testing.T) {
 	})
 }
 
-// With a million addresses nobody may fill the disk or the memory.
+// TestFloodOfFailures checks that failures from many addresses use bounded memory and disk space.
 func TestFloodOfFailures(t *testing.T) {
 	s := newService(dbtest.New(t))
 	address := netip.MustParseAddr("198.18.0.0")
@@ -120,8 +120,8 @@ func TestFloodOfFailures(t *testing.T) {
 	}
 }
 
-// The first failure is told at once, by whoever runs the service; what is left
-// at the end is not lost.
+// TestRunTellsTheAudit checks that Run records the first failure at once and the remaining ones
+// when it ends.
 func TestRunTellsTheAudit(t *testing.T) {
 	s := newService(dbtest.New(t))
 	s.NoteEvery = time.Hour
@@ -146,7 +146,8 @@ func TestRunTellsTheAudit(t *testing.T) {
 	}
 }
 
-// Everything that opens a way in, or closes one, names who did it and how.
+// TestChangesAreAudited checks that the audit has each change of an account, with the actor and
+// the origin.
 func TestChangesAreAudited(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)

@@ -12,8 +12,8 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// Who is remembered must be forgotten at once when somebody else changes the
-// account: another replica, or the command line beside the service.
+// TestCallerOfAnotherProcess checks that a change of an account by another process takes effect at
+// once, despite the cache.
 func TestCallerOfAnotherProcess(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestCallerOfAnotherProcess(t *testing.T) {
 			_, key := makeAgentKey(t, s, "coo")
 			last := ""
 			for i, role := range []actor.Role{actor.User, actor.Admin, actor.User, actor.Admin} {
-				for range 2 { // the second time it is remembered
+				for range 2 { // the second time from the cache
 					if got, err := s.Authenticate(t.Context(), in.Token); err != nil || got.Role == role {
 						t.Fatalf("before change %d: %+v, %v", i, got, err)
 					}
@@ -72,8 +72,7 @@ func TestCallerOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// A token that was looked at before must end as any other does, and many of them
-// must not fill the memory.
+// TestTokensRemembered checks that cached tokens expire and that the cache is bounded.
 func TestTokensRemembered(t *testing.T) {
 	s := newService(dbtest.New(t))
 	ada := makeUser(t, s, "ada", actor.Admin)

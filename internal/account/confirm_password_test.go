@@ -10,8 +10,8 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// Somebody who has found the token of an owner or an admin must not be able to
-// keep what they have got by it.
+// TestConfirmedChanges checks that a stolen token is not enough to grant or keep the permission to
+// manage accounts.
 func TestConfirmedChanges(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -44,7 +44,7 @@ func TestConfirmedChanges(t *testing.T) {
 				}
 				s.putBack(t, owner, admin, other, ada)
 			}
-			// What concerns nobody who leads needs no password.
+			// Changes of accounts that cannot manage others need no password.
 			for _, change := range []string{`{"role":"agent","agent_id":"ada"}`, `{"active":false}`, `{"email":"lovelace@example.com"}`, `{"password":"another passphrase"}`} {
 				if got := s.ask(t, found, "PATCH", "/users/"+ada.ID, change); got.status != http.StatusOK {
 					t.Errorf("as %s, %s: %d %v", by.Role, change, got.status, got.body)
@@ -59,8 +59,8 @@ func TestConfirmedChanges(t *testing.T) {
 	})
 }
 
-// A guess of the password by way of a change is a failed login, and a right one
-// that is refused for another reason is none.
+// TestConfirmationIsThrottled checks that a wrong password for a change counts as a failed login,
+// and a correct one does not, even if the change fails.
 func TestConfirmationIsThrottled(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -80,13 +80,13 @@ func TestConfirmationIsThrottled(t *testing.T) {
 	})
 }
 
-// users are all accounts, as somebody sees them.
+// users returns all accounts as the API lists them for a token.
 func (s *site) users(t *testing.T, token string) any {
 	t.Helper()
 	return s.ask(t, token, "GET", "/users?sort=email", nil).list
 }
 
-// putBack makes the accounts what they were, and forgets failed logins.
+// putBack restores accounts and deletes failed logins.
 func (s *site) putBack(t *testing.T, users ...User) {
 	t.Helper()
 	err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {

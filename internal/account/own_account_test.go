@@ -55,7 +55,7 @@ func TestRegister(t *testing.T) {
 		} {
 			register(body).want(t, name, http.StatusUnprocessableEntity, "invalid_input")
 		}
-		// Who asks for many emails learns no more of them than who tries logins.
+		// Trying many emails is limited like failed logins.
 		for range 19 {
 			register(body).want(t, "taken", http.StatusConflict, "email_taken")
 		}
@@ -65,8 +65,8 @@ func TestRegister(t *testing.T) {
 	})
 }
 
-// What people say stands under their names: who makes an account takes nobody's,
-// in capitals or not, and none of somebody who is gone.
+// TestRegisterName checks that a new account cannot take the name of another one, in any case,
+// even if that one is deactivated.
 func TestRegisterName(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -90,9 +90,9 @@ func TestRegisterName(t *testing.T) {
 				t.Errorf("anybody is told whose it is: %s", text)
 			}
 		}
-		// Also where it is only what stands before the @.
+		// The same applies to the default name from the email.
 		register("ADA@example.org", "").want(t, "left out", http.StatusConflict, "name_taken")
-		// Who has an account already needs no other name.
+		// A taken email is reported instead of a taken name.
 		register(owner.Email, owner.Name).want(t, "their own", http.StatusConflict, "email_taken")
 		if made := register("eve@example.org", "Eve"); made.status != http.StatusCreated {
 			t.Errorf("another name: %d %v", made.status, made.body)
@@ -163,7 +163,7 @@ func TestOwnAccountOverHTTP(t *testing.T) {
 	})
 }
 
-// What people and agents say stands under their names: nobody takes another's.
+// TestOwnNameOverHTTP checks that users cannot take the name of another account.
 func TestOwnNameOverHTTP(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -184,7 +184,7 @@ func TestOwnNameOverHTTP(t *testing.T) {
 				t.Errorf("%q: %d %v", name, got.status, got.body)
 			}
 		}
-		// Who keeps accounts may give any.
+		// Admins can assign any name.
 		if u, err := s.Change(asSystem(t.Context()), agent.ID, Change{Name: &owner.Name}, nil); err != nil || u.Name != owner.Name {
 			t.Errorf("by an admin: %q, %v", u.Name, err)
 		}
@@ -226,7 +226,7 @@ func TestOwnPasswordOverHTTP(t *testing.T) {
 			t.Errorf("the audit says %q", events[0])
 		}
 
-		// Guesses here and at the login are counted together.
+		// Wrong passwords here and at the login count together.
 		compared := counting(s.Service)
 		for range 3 {
 			change("wrong", next).want(t, "wrong", http.StatusForbidden, "wrong_password")
@@ -245,8 +245,8 @@ func TestOwnPasswordOverHTTP(t *testing.T) {
 	})
 }
 
-// Two changes at once: the one that comes second does not know the current
-// password any more.
+// TestOwnPasswordRaces checks that of two concurrent changes one fails, because its current
+// password is no longer valid.
 func TestOwnPasswordRaces(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		replicas := []*Service{newService(d), newService(d)}

@@ -13,17 +13,17 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// The first start decides whether anybody can ever log in.
+// TestBootstrap checks the creation of the owner from the settings.
 func TestBootstrap(t *testing.T) {
 	type want struct {
 		created  bool
-		warnings string // in the only warning; empty for none
-		err      string // in the error; empty for none
+		warnings string // expected in the only warning; empty for none
+		err      string // expected in the error; empty for none
 	}
 	const email, password = "owner@example.com", goodPassword
-	tests := []struct { // in this order: each start finds what the one before left
+	tests := []struct { // in this order: each start continues with the state after the previous one
 		name            string
-		exists          bool // whether there is an owner
+		exists          bool // whether there is an owner after the start
 		email, password string
 		want            want
 	}{
@@ -78,7 +78,7 @@ func TestBootstrap(t *testing.T) {
 	})
 }
 
-// Replicas start together, and each has the settings.
+// TestBootstrapRace checks that concurrent starts of replicas create one owner.
 func TestBootstrapRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -139,7 +139,7 @@ func TestHandOver(t *testing.T) {
 	})
 }
 
-// A place that is empty can be filled by hand.
+// TestHandOverFillsThePlace checks that HandOver works without a current owner.
 func TestHandOverFillsThePlace(t *testing.T) {
 	s := newService(dbtest.New(t))
 	admin := makeUser(t, s, "admin", actor.Admin)
@@ -151,7 +151,7 @@ func TestHandOverFillsThePlace(t *testing.T) {
 	}
 }
 
-// However the place is fought for, in the end there is one owner.
+// TestHandOverRace checks that concurrent transfers leave exactly one owner.
 func TestHandOverRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -172,7 +172,7 @@ func TestHandOverRace(t *testing.T) {
 	})
 }
 
-// What the machine's command does asks for nobody's permission, and is noted.
+// TestSetPassword checks that the command needs no permission and is recorded.
 func TestSetPassword(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)

@@ -29,8 +29,8 @@ func mustMatch(t *testing.T, k *hasher, stored, password string, want bool) {
 	}
 }
 
-// bcrypt looks at 72 bytes. Whoever knows those of a longer password must not
-// get in with them, nor with any other end.
+// TestLongPasswords checks that the first 72 bytes of a longer password, which is all that bcrypt
+// reads, do not match it.
 func TestLongPasswords(t *testing.T) {
 	k := newTestHasher(t)
 	for _, tt := range []struct {
@@ -65,8 +65,9 @@ func TestLongPasswords(t *testing.T) {
 	}
 }
 
-// A stored long password is only good as long as this stays what it is. The
-// digest is from: printf 'a…ab' | openssl dgst -sha256 -hmac wardroom/password/v1 -binary | base64.
+// TestLongPasswordFormat checks the stored format of long passwords, which must never change. The
+// digest is from: printf 'a…ab' | openssl dgst -sha256 -hmac wardroom/password/v1 -binary |
+// base64.
 func TestLongPasswordFormat(t *testing.T) {
 	got, long := bcryptInput(strings.Repeat("a", 72) + "b")
 	if want := "cGWO3AAtqDerMOrfYM5GJ+V3oqzSH90rCiK0LfHfv/4="; string(got) != want || !long {
@@ -74,8 +75,8 @@ func TestLongPasswordFormat(t *testing.T) {
 	}
 }
 
-// Accounts that come from another system keep their passwords. The hash is
-// from the test vectors of crypt_blowfish; 2y is what PHP calls it, 2b OpenBSD.
+// TestImportedHashes checks that hashes of other systems work. The hash is from the test vectors
+// of crypt_blowfish; PHP uses the prefix 2y, and OpenBSD 2b.
 func TestImportedHashes(t *testing.T) {
 	k := newTestHasher(t)
 	for _, version := range []string{"2a", "2b", "2y"} {
@@ -86,8 +87,7 @@ func TestImportedHashes(t *testing.T) {
 	}
 }
 
-// bcrypt ends a password with a NUL and starts it over: to it "x" and "x NUL x"
-// are the same.
+// TestNULIsNoRepetition checks that "x" and "x NUL x", which are equal for bcrypt, do not match.
 func TestNULIsNoRepetition(t *testing.T) {
 	k := newTestHasher(t)
 	stored, err := k.hash(t.Context(), goodPassword)
@@ -100,9 +100,8 @@ func TestNULIsNoRepetition(t *testing.T) {
 	mustMatch(t, k, stored, goodPassword+"\x00"+goodPassword, false)
 }
 
-// The time of a login must not tell whether there is such an account, so every
-// comparison does the same work: 2^cost rounds, of which exactly one looks at
-// the result.
+// TestEveryComparisonCostsTheSame checks that the time of a login does not reveal whether the
+// account exists: every comparison takes 2^cost rounds.
 func TestEveryComparisonCostsTheSame(t *testing.T) {
 	const cost = 7
 	k, err := newHasher(cost)
@@ -163,8 +162,8 @@ func TestEveryComparisonCostsTheSame(t *testing.T) {
 	}
 }
 
-// A hundred logins at once must leave the other requests their turn, and a
-// caller who leaves must not be worked for.
+// TestHashingIsBounded checks that hashing uses a bounded number of cores and does nothing for
+// canceled requests.
 func TestHashingIsBounded(t *testing.T) {
 	k := newTestHasher(t)
 	var running, most atomic.Int32
@@ -196,7 +195,7 @@ func TestHashingIsBounded(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	ask(ctx) // all slots are taken, so it leaves with its context
+	ask(ctx) // all slots are taken, so it returns when its context ends
 	if err := <-results; !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the one without a slot got %v", err)
 	}

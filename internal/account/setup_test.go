@@ -15,7 +15,7 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// offer makes a set-up token.
+// offer creates a setup token.
 func offer(t testing.TB, s *Service) string {
 	t.Helper()
 	token, until, err := s.OfferSetup(t.Context())
@@ -25,7 +25,7 @@ func offer(t testing.TB, s *Service) string {
 	return token
 }
 
-// Without it nobody can begin, and with a slip in it anybody can own the service.
+// TestSetup checks that only a valid setup token creates the owner.
 func TestSetup(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -75,7 +75,7 @@ func TestSetup(t *testing.T) {
 	})
 }
 
-// A token in an old terminal opens nothing, and what is stored is of no use.
+// TestSetupTokens checks that tokens expire and that the stored digests are not usable as tokens.
 func TestSetupTokens(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		now := monday
@@ -118,7 +118,7 @@ func TestSetupTokens(t *testing.T) {
 	})
 }
 
-// Two who set up at once must not both own the service.
+// TestSetupRace checks that concurrent setups create one owner.
 func TestSetupRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		replicas := []*Service{newService(d), newService(d)}
@@ -135,7 +135,7 @@ func TestSetupRace(t *testing.T) {
 	})
 }
 
-// While a password is hashed somebody may become the owner on the machine.
+// TestSetupMeetsHandOver checks a setup during which the command on the server creates the owner.
 func TestSetupMeetsHandOver(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -159,7 +159,8 @@ func TestSetupMeetsHandOver(t *testing.T) {
 	})
 }
 
-// Guesses are counted like failed logins, and do not even hash a password.
+// TestSetupThrottled checks that wrong tokens count as failed logins and do not cause password
+// hashing.
 func TestSetupThrottled(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
@@ -190,7 +191,7 @@ func TestSetupThrottled(t *testing.T) {
 	})
 }
 
-// An account that is there already is no owner yet, and its email stays its own.
+// TestSetupBesideAccounts checks that setup works with existing accounts and rejects their emails.
 func TestSetupBesideAccounts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
@@ -207,7 +208,7 @@ func TestSetupBesideAccounts(t *testing.T) {
 	})
 }
 
-// What no longer works does not stay, and what works is not taken away.
+// TestPurgeSetupTokens checks that only expired tokens are deleted.
 func TestPurgeSetupTokens(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		now := monday

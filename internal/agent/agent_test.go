@@ -19,8 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// An agent without an account would silently take no part in the standup, and
-// one that the runtime has lost would be asked for ever: both must show.
+// TestJoin checks the list of agents with only an account or only a runtime agent.
 func TestJoin(t *testing.T) {
 	yes, no, emoji, model := true, false, "🧭", "stub/stub-1"
 	list := []gateway.Agent{{ID: "coo", Name: "COO", IdentityName: "Navigator", Emoji: emoji, Model: model}, {ID: "qa", Name: "QA"}}
@@ -54,8 +53,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// "Offline" for an agent that works, or "idle" for one that nobody can see, is
-// what people stop believing a dashboard for.
+// TestPresence checks that the presence is never wrong: unknown is not reported as offline or
+// idle.
 func TestPresence(t *testing.T) {
 	yes, no := true, false
 	now := clock.At(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
@@ -111,7 +110,7 @@ func TestPresence(t *testing.T) {
 	}
 }
 
-// team is a runtime that answers what the test says.
+// team is a fake runtime.
 type team struct {
 	roster []gateway.Agent
 	err    error
@@ -127,8 +126,8 @@ func (r team) Status() gateway.Status { return gateway.Status{} }
 
 func (r team) Agents(context.Context) ([]gateway.Agent, error) { return r.roster, r.err }
 
-// The roster and the presences are of one moment, and one that fails must not
-// make the other up.
+// TestService checks that the roster and the activities are read together, and that a failure of one
+// is not hidden by the other.
 func TestService(t *testing.T) {
 	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	service := func(r team, seen error) *Service {
@@ -182,9 +181,9 @@ func TestService(t *testing.T) {
 	}
 }
 
-// One failed run of a timed job, a task or a standup is one failure, although two
-// have noted it; and another failure of the same session is not lost by that.
-func TestUntold(t *testing.T) {
+// TestUnrecorded checks that a failed run that is recorded and in a session is listed once, and
+// that other failures of the session are listed.
+func TestUnrecorded(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int) *clock.Time { return clock.Ptr(noon.Add(time.Duration(minutes) * time.Minute)) }
 	failed, done := "failed", "done"
@@ -195,13 +194,13 @@ func TestUntold(t *testing.T) {
 		{Kind: "standup", What: "2026-11-20", At: *at(-200), Session: "agent:cto:standup:2026-11-20"},
 	}
 	sessions := []Session{
-		{Key: "agent:cto:cron:b1:run:y", Status: &failed, UpdatedAt: at(150)}, // a second run, by hand
+		{Key: "agent:cto:cron:b1:run:y", Status: &failed, UpdatedAt: at(150)}, // a second run, started manually
 		{Key: "agent:cto:cron:b1:run:x", Status: &failed, UpdatedAt: at(90)},
 		{Key: "agent:cto:cron:b1:run:w", Status: &failed, UpdatedAt: at(-30)}, // before the slot
 		{Key: "agent:cto:cron:b12:run:x", Status: &failed, UpdatedAt: at(3)},
 		{Key: "agent:cto:task:TASK-1", Status: &failed, UpdatedAt: at(1)},
 		{Key: "agent:cto:task:task-12", Status: &failed, UpdatedAt: at(1)},
-		{Key: "agent:cto:standup:2026-11-20", Status: &failed, UpdatedAt: at(-20)}, // asked again by somebody, hours later
+		{Key: "agent:cto:standup:2026-11-20", Status: &failed, UpdatedAt: at(-20)}, // a manual retry hours later
 		{Key: "agent:cto:main", Status: &done, UpdatedAt: at(5)},
 	}
 	var got []string
@@ -216,8 +215,8 @@ func TestUntold(t *testing.T) {
 	}
 }
 
-// A team must not vanish with the line to it: while the runtime is away it is the
-// one that it last had, also for a process that never saw it.
+// TestLastKnownRoster checks that the stored roster is used while the runtime is unreachable, also by a new
+// process.
 func TestLastKnownRoster(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
@@ -251,7 +250,7 @@ func TestLastKnownRoster(t *testing.T) {
 		runtime.err = nil
 		s.storeRoster(t.Context())
 		want(s, "cto 08:00:00, coo 08:00:00")
-		now = now.Add(30 * time.Second) // nobody who looks writes anything
+		now = now.Add(30 * time.Second) // requests store nothing
 		want(s, "cto 08:00:30, coo 08:00:30")
 		now = now.Add(time.Hour)
 		runtime.err = gateway.ErrUnreachable
@@ -262,7 +261,7 @@ func TestLastKnownRoster(t *testing.T) {
 		want(s, "coo 09:00:30")
 		runtime.err, now = gateway.ErrUnreachable, now.Add(time.Second)
 		want(start(), "coo 09:00:30")
-		runtime.err, runtime.roster = nil, nil // a runtime without agents is no runtime that is away
+		runtime.err, runtime.roster = nil, nil // an empty roster is not an unreachable runtime
 		s.storeRoster(t.Context())
 		want(s, "")
 		runtime.err = gateway.ErrUnreachable

@@ -13,8 +13,8 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// beside counts how long others wait who record an event every few milliseconds,
-// until stop is called.
+// beside measures how long others wait that record an event every few milliseconds, until stop is
+// called.
 func beside(t testing.TB, d *db.DB) (stop func() []time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(actor.With(context.Background(), actor.Actor{ID: "ada", Name: "Ada"}))
@@ -48,9 +48,8 @@ func beside(t testing.TB, d *db.DB) (stop func() []time.Duration) {
 	}
 }
 
-// Nobody is to feel that old data goes. The bound is far above what was
-// measured, for machines that are busy with something else; the figures are
-// those of BenchmarkRun.
+// TestRunLetsOthersWrite checks that a run hardly delays other writers. The bound is far above the
+// measurements of BenchmarkRun, for busy machines.
 func TestRunLetsOthersWrite(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(t, d)
@@ -66,15 +65,15 @@ func TestRunLetsOthersWrite(t *testing.T) {
 		if len(waits) < 4 {
 			t.Fatalf("%d others wrote", len(waits))
 		}
-		// One of them may meet a moment in which the whole machine stands still.
+		// One of them can meet a stall of the whole machine.
 		if most, longest := waits[len(waits)*9/10], waits[len(waits)-1]; most > 2*time.Second || longest > 20*time.Second {
 			t.Errorf("of %d others nine tenths waited %s, and the last %s", len(waits), most, longest)
 		}
 	})
 }
 
-// BenchmarkRun lets 200,000 events of 300,000 go while others write, and tells
-// how long these waited at most, and how long the batches held the database.
+// BenchmarkRun purges 200,000 of 300,000 events during other writes, and reports how long those
+// waited and how long the batches held the database.
 func BenchmarkRun(b *testing.B) {
 	for _, engine := range dbtest.Engines() {
 		b.Run(engine.String(), func(b *testing.B) {
@@ -118,7 +117,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// over is the share of those that took longer than so much, in percent.
+// over returns the percentage of durations above a limit.
 func over(list []time.Duration, much time.Duration) float64 {
 	n := 0
 	for _, took := range list {

@@ -7,7 +7,7 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// A day too many or an hour too much is data that somebody still wanted.
+// TestDaysAgo checks the start of days, including days with clock changes.
 func TestDaysAgo(t *testing.T) {
 	for name, tt := range map[string]struct {
 		zone, now string
@@ -48,8 +48,7 @@ func TestDaysAgo(t *testing.T) {
 	}
 }
 
-// Batches that grow too boldly keep everybody waiting, and those that never
-// grow take all night.
+// TestNextSize checks that the batch size adapts to the speed of the database.
 func TestNextSize(t *testing.T) {
 	run := func(perRow time.Duration) (size int, longest time.Duration) {
 		size = firstBatch

@@ -21,19 +21,19 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// runtime is a gateway that has jobs and runs none of them by itself.
+// runtime is a fake gateway with jobs that do not run by themselves.
 type runtime struct {
 	mu     sync.Mutex
-	now    time.Time // of the whole test
+	now    time.Time // the clock of the test
 	on     any
 	away   error
-	lost   error // of changes whose answer does not come
+	lost   error // error of changes without a response
 	jobs   map[string]gateway.Job
-	runs   []gateway.JobRun // the newest first
+	runs   []gateway.JobRun // newest first
 	calls  map[string]int
 	events []chan gateway.Event
-	race   func() // what happens between the reading of a job and its change
-	sent   func() // what happens once it has been asked for a change
+	race   func() // called between the read of a job and its change
+	sent   func() // called after a change was requested
 }
 
 func newRuntime(jobs ...gateway.Job) *runtime {
@@ -50,14 +50,14 @@ func (r *runtime) clock() time.Time {
 	return r.now
 }
 
-// change changes the runtime, and counts nothing.
+// change changes the runtime without counting a request.
 func (r *runtime) change(fn func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fn()
 }
 
-// ended adds a run that has.
+// ended adds an ended run.
 func (r *runtime) ended(id, began, ended, status, run string) {
 	r.change(func() {
 		r.runs = slices.Insert(r.runs, 0, gateway.JobRun{
@@ -202,7 +202,7 @@ func (r *runtime) RunJob(_ context.Context, id string) (runID, why string, err e
 	return "manual:" + id, "", r.called("run")
 }
 
-// told are the items of an inbox, as they were raised and settled.
+// told has the items of an inbox, as raised and resolved.
 type told struct {
 	mu    sync.Mutex
 	lines []string
@@ -214,7 +214,7 @@ func (o *told) add(format string, args ...any) {
 	o.lines = append(o.lines, fmt.Sprintf(format, args...))
 }
 
-// since returns what was told since the last time.
+// since returns the changes of the inbox since the last call.
 func (o *told) since() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -223,12 +223,12 @@ func (o *told) since() string {
 	return strings.Join(lines, "; ")
 }
 
-// house is a service with its runtime and its inbox.
+// fixture is a service with its runtime and its inbox.
 type fixture struct {
 	*Service
 	r     *runtime
 	inbox *told
-	heard int // events of the audit that were read
+	heard int // number of audit events read
 	t     *testing.T
 }
 
@@ -238,7 +238,7 @@ func newFixture(t *testing.T, d *db.DB, jobs ...gateway.Job) *fixture {
 	return h
 }
 
-// replica is another process of the service on the same database and runtime.
+// replica returns another process on the same database and runtime.
 func (h *fixture) replica(d *db.DB) *Service {
 	return &Service{
 		DB: d, Runtime: h.r, Log: slog.New(slog.DiscardHandler), Now: h.r.clock, Zone: time.UTC, Grace: 5 * time.Minute, Patience: time.Second,
@@ -253,10 +253,10 @@ func (h *fixture) replica(d *db.DB) *Service {
 	}
 }
 
-// ctx is that of the service itself.
+// ctx returns a context with Wardroom itself as the actor.
 func (h *fixture) ctx() context.Context { return actor.With(h.t.Context(), actor.System) }
 
-// at moves the clock to a time of the day and looks at the runtime, if it can.
+// at sets the clock to a time of the day and reads the runtime, if it is reachable.
 func (h *fixture) at(when string) {
 	h.t.Helper()
 	h.r.change(func() { h.r.now = at(when) })
@@ -270,7 +270,7 @@ func (h *fixture) at(when string) {
 	}
 }
 
-// ledger is what is in the ledger of a job up to now, as "09:00 missed".
+// ledger returns the ledger of a job up to now, such as "09:00 missed".
 func (h *fixture) ledger(id string) string {
 	h.t.Helper()
 	now := h.r.clock()
@@ -285,7 +285,7 @@ func (h *fixture) ledger(id string) string {
 	return strings.Join(out, ", ")
 }
 
-// want compares the ledger of the job j, and what the inbox was told since.
+// want compares the ledger of the job j, and the changes of the inbox since the last call.
 func (h *fixture) want(ledger, inbox string) {
 	h.t.Helper()
 	if got := h.ledger("j"); got != ledger {

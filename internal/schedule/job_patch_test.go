@@ -19,8 +19,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// shapes are jobs of every shape: those that were recorded from a real gateway, and
-// those that no recording has.
+// shapes returns jobs of all formats: recorded from a real gateway, and others.
 func shapes(t *testing.T) []gateway.Job {
 	t.Helper()
 	data, err := os.ReadFile("../gateway/testdata/cron.json")
@@ -91,7 +90,7 @@ func shapes(t *testing.T) []gateway.Job {
 	return jobs
 }
 
-// caller asks the API of a house as an admin.
+// caller returns a function that sends API requests as an admin.
 func (h *fixture) caller() func(method, path string, body []byte) *httptest.ResponseRecorder {
 	api := web.New(web.Options{Authenticate: func(context.Context, string) (actor.Actor, error) {
 		return actor.Actor{ID: "u", Name: "U", Role: actor.Admin}, nil
@@ -106,8 +105,8 @@ func (h *fixture) caller() func(method, path string, body []byte) *httptest.Resp
 	}
 }
 
-// Whoever reads a job, changes one field and sends it back must not be refused for
-// the others.
+// TestJobsAreSentAsTheyAreRead checks that a job can be sent back as it was read, with one changed
+// field.
 func TestJobsAreSentAsTheyAreRead(t *testing.T) {
 	h := newFixture(t, dbtest.New(t), shapes(t)...)
 	h.at("08:30:00")
@@ -125,7 +124,7 @@ func TestJobsAreSentAsTheyAreRead(t *testing.T) {
 		if now := h.r.jobs[j.ID]; fmt.Sprint(now) != fmt.Sprint(j) {
 			t.Errorf("%s became %+v", j.ID, now)
 		}
-		// One field that differs is changed, or refused, by itself.
+		// One changed field is applied or rejected by itself.
 		turned := strings.Replace(read.Body.String(), fmt.Sprintf(`"enabled":%t`, j.Enabled), fmt.Sprintf(`"enabled":%t`, !j.Enabled), 1)
 		if sent := ask(http.MethodPatch, path, []byte(turned)); sent.Code != http.StatusOK || h.r.calls["change"] != before+1 || h.r.jobs[j.ID].Enabled == j.Enabled {
 			t.Errorf("%s, turned on or off: %d %s", j.ID, sent.Code, sent.Body)
@@ -133,7 +132,8 @@ func TestJobsAreSentAsTheyAreRead(t *testing.T) {
 	}
 }
 
-// A part by itself changes that part; what nobody can change here is refused by name.
+// TestPartsOfAJob checks that single fields can be changed, and that read-only fields are
+// rejected.
 func TestPartsOfAJob(t *testing.T) {
 	h := newFixture(t, dbtest.New(t), hourly(nil), hourly(func(j *gateway.Job) { j.ID, j.SessionTarget, j.Payload.Kind = "main", "main", "systemEvent" }))
 	h.at("08:30:00")
@@ -178,7 +178,7 @@ func TestPartsOfAJob(t *testing.T) {
 	}
 }
 
-// A job can be made after another one, as that was read.
+// TestCopyAJob checks that a job can be created from the representation of another one.
 func TestCopyAJob(t *testing.T) {
 	h := newFixture(t, dbtest.New(t), shapes(t)...)
 	h.at("08:30:00")

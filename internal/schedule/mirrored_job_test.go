@@ -9,7 +9,7 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// hourly is a job of every full hour.
+// hourly returns a job that runs every full hour.
 func hourly(change func(*gateway.Job)) gateway.Job {
 	j := gateway.Job{
 		ID: "j", Name: "Hourly", AgentID: "cto", Enabled: true, Schedule: gateway.JobSchedule{Kind: "cron", Expr: "0 * * * *", Zone: "UTC"},
@@ -31,7 +31,7 @@ func sight(t *testing.T, j gateway.Job, when string) observation {
 	return observation{job: j, text: text, present: true, at: at(when), knownTo: at("08:00:00")}
 }
 
-// times are the times of slots on the clock.
+// times returns the times of slots.
 func times(slots []Slot) []string {
 	out := []string{}
 	for _, s := range slots {
@@ -40,8 +40,8 @@ func times(slots []Slot) []string {
 	return out
 }
 
-// A job that is new, was off, or was another one has missed nothing before; and
-// what was due before a change is not forgotten by it.
+// TestSee checks that no slots are expected before a job is created, enabled or changed, and that
+// slots due before a change are kept.
 func TestSee(t *testing.T) {
 	const grace = 5 * time.Minute
 	first, _, _ := sight(t, hourly(nil), "08:30:00").apply(nil, grace)
@@ -97,7 +97,7 @@ func TestSee(t *testing.T) {
 			if got := times(slots); !slices.Equal(got, []string{"09:00:00", "10:00:00"}) || w.nextDue != nil {
 				t.Errorf("kept %v, then %v", got, w.nextDue)
 			}
-			v.began = at("11:00:01") // it was seen to run by the time
+			v.began = at("11:00:01") // a scheduled run was observed
 			if _, slots, _ = v.apply(&first, grace); len(slots) != 3 {
 				t.Errorf("with a run kept %v", times(slots))
 			}
@@ -112,7 +112,7 @@ func TestSee(t *testing.T) {
 	})
 }
 
-// What only the runtime can reckon is expected when it says, once.
+// TestSeeByTheRuntimesWord checks jobs whose next run only the runtime can compute.
 func TestSeeByTheRuntimesWord(t *testing.T) {
 	const grace = time.Minute
 	every := func(next string) gateway.Job {
@@ -171,8 +171,8 @@ func TestSeeByTheRuntimesWord(t *testing.T) {
 	})
 }
 
-// Who was away for a week is told of the week, and not of all time; and of a job
-// of every minute not of every minute.
+// TestLongAbsence checks that after a long absence slots are added for a week at most, and for a
+// limited number per job.
 func TestLongAbsence(t *testing.T) {
 	w := mirroredJob{job: hourly(nil), present: true, since: clock.At(at("00:00:00").AddDate(0, -6, 0)), nextDue: clock.Ptr(at("00:00:00").AddDate(0, -6, 0))}
 	is, slots := w.due(at("09:30:00"), time.Minute)

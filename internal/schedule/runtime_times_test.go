@@ -13,14 +13,13 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// Where we reckon otherwise than the runtime, it misses a slot that it never had,
-// and wakes somebody on the last Sunday of October. The file has what the real
-// one (OpenClaw 2026.9.6) reckons around the changes of five zones.
+// TestTimesAreTheRuntimes checks that the computed times equal those of the runtime around the
+// clock changes of five zones. The file has the times of OpenClaw 2026.9.6.
 func TestTimesAreTheRuntimes(t *testing.T) {
 	var cases []struct {
 		Expr, Zone string
 		From, To   time.Time
-		Minutes    []int // of its runs, after From
+		Minutes    []int // of the runs, after From
 	}
 	text, err := os.ReadFile("testdata/runtime_times.json")
 	if err == nil {
@@ -38,7 +37,7 @@ func TestTimesAreTheRuntimes(t *testing.T) {
 		gaps := 0
 		for at := p.times.Next(c.From); at.Before(c.To); at = p.times.Next(at) {
 			if !p.times.Names(at) {
-				gaps++ // ours alone: the runtime leaves it out, and a human is told
+				gaps++ // expected only here: the runtime skips it, which is reported as missed
 				continue
 			}
 			ours = append(ours, int(at.Sub(c.From)/time.Minute))
@@ -49,10 +48,9 @@ func TestTimesAreTheRuntimes(t *testing.T) {
 	}
 }
 
-// Who is told that a job did not run at three looks for a broken gateway, unless
-// it is said that there was no half past two.
+// TestMissedInAGap checks the reason of a slot that is missed because clocks went forward.
 func TestMissedInAGap(t *testing.T) {
-	night := time.Date(2027, 3, 28, 0, 30, 0, 0, time.UTC) // half past one in Berlin
+	night := time.Date(2027, 3, 28, 0, 30, 0, 0, time.UTC) // 01:30 in Berlin
 	h := newFixture(t, dbtest.New(t), hourly(func(j *gateway.Job) {
 		j.Schedule.Expr, j.Schedule.Zone, j.CreatedAt = "30 2 * * *", "Europe/Berlin", clock.At(night.Add(-24*time.Hour))
 	}))

@@ -20,8 +20,7 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Two people change a job at once: one of them is told, and shown what the other
-// one made of it.
+// TestChangeRace checks that of two concurrent changes one fails and gets the current job.
 func TestChangeRace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
@@ -43,8 +42,7 @@ func TestChangeRace(t *testing.T) {
 	})
 }
 
-// deeds are what people have the runtime do to the job j, by the kinds of their
-// events.
+// deeds returns actions on the job j by the kind of their events.
 func (h *fixture) deeds() map[string]func(context.Context) error {
 	name := "Another"
 	return map[string]func(context.Context) error{
@@ -58,8 +56,8 @@ func (h *fixture) deeds() map[string]func(context.Context) error {
 	}
 }
 
-// audited is what the audit says since the last time, the newest first, and of
-// what is not confirmed, that.
+// audited returns the audit events since the last call, newest first, and whether they are
+// unconfirmed.
 func (h *fixture) audited() (kinds []string) {
 	h.t.Helper()
 	list, err := event.Read(h.ctx(), h.DB, event.Filter{Class: event.Audit}, page.Want{})
@@ -76,7 +74,7 @@ func (h *fixture) audited() (kinds []string) {
 	return kinds
 }
 
-// "It failed", after a change that was made all the same, has people make it twice.
+// TestChangesWithoutAnAnswer checks that a change without a response is reported as possibly made.
 func TestChangesWithoutAnAnswer(t *testing.T) {
 	const maybe = "may have been made"
 	h := newFixture(t, dbtest.New(t), hourly(nil))
@@ -109,8 +107,7 @@ func TestChangesWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// An agent that works, and spends, because somebody asked and left is theirs all
-// the same.
+// TestChangesOfWhoLeft checks that a change is recorded even if the client has disconnected.
 func TestChangesOfWhoLeft(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
@@ -134,8 +131,7 @@ func TestChangesOfWhoLeft(t *testing.T) {
 	})
 }
 
-// What cannot be is refused before the runtime hears of it, and what changes
-// nothing is not sent.
+// TestChangeAsks checks that invalid changes and changes without differences are not sent.
 func TestChangeAsks(t *testing.T) {
 	h := newFixture(t, dbtest.New(t), hourly(nil), hourly(func(j *gateway.Job) { j.ID, j.Schedule = "e", gateway.JobSchedule{Kind: "every", EveryMS: 1000} }))
 	h.at("08:30:00")
@@ -169,14 +165,14 @@ func TestChangeAsks(t *testing.T) {
 	})
 }
 
-// busy is a runtime whose jobs are all running.
+// busy is a runtime in which all jobs are running.
 type busy struct{ *runtime }
 
 func (busy) RunJob(context.Context, string) (string, string, error) {
 	return "", "already-running", nil
 }
 
-// A request that is repeated makes one job, in the runtime, too.
+// TestMakeOnce checks that a repeated request creates one job.
 func TestMakeOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d)
@@ -206,8 +202,7 @@ func TestMakeOnce(t *testing.T) {
 	})
 }
 
-// Whoever turns the pages of the ledger sees each slot once, from the past into
-// the future.
+// TestSlotsPages checks that pages have each slot once, from past to future.
 func TestSlotsPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		var jobs []gateway.Job
@@ -247,8 +242,7 @@ func TestSlotsPages(t *testing.T) {
 	})
 }
 
-// Whoever looks far ahead sees slots of then, and none of the past: what is between
-// may be more than a duration can be.
+// TestSlotsFarAhead checks slots in the far future, beyond the range of time.Duration.
 func TestSlotsFarAhead(t *testing.T) {
 	h := newFixture(t, dbtest.New(t), hourly(func(j *gateway.Job) {
 		j.Schedule, j.State.NextRunAt = gateway.JobSchedule{Kind: "every", EveryMS: time.Hour.Milliseconds()}, clock.Ptr(at("09:20:00"))
@@ -263,8 +257,8 @@ func TestSlotsFarAhead(t *testing.T) {
 	}
 }
 
-// The gateway sees the same calls whether nobody looks or five hundred do, and
-// one reading for many events.
+// TestCallsDoNotGrow checks that the number of requests to the gateway does not depend on the
+// number of clients, and that several events cause one read.
 func TestCallsDoNotGrow(t *testing.T) {
 	h := newFixture(t, dbtest.New(t), hourly(nil))
 	ctx, stop := context.WithCancel(h.ctx())
@@ -276,7 +270,7 @@ func TestCallsDoNotGrow(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if jobs, _, err := h.List(ctx, Filter{}, "", 10); err != nil || len(jobs) != 1 { // it waits for the first reading
+	if jobs, _, err := h.List(ctx, Filter{}, "", 10); err != nil || len(jobs) != 1 { // waits for the first read
 		t.Fatalf("%+v, %v", jobs, err)
 	}
 	before := h.r.count()
@@ -314,8 +308,8 @@ func TestCallsDoNotGrow(t *testing.T) {
 	}
 }
 
-// A deadline that has passed is a reason to ask, once for all replicas: silence
-// may be a broken stream of events.
+// TestReaderAsksAtDeadlines checks that one replica reads the runtime after a deadline, even
+// without an event.
 func TestReaderAsksAtDeadlines(t *testing.T) {
 	h := newFixture(t, dbtest.New(t), hourly(nil))
 	h.at("08:59:30")

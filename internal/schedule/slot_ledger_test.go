@@ -22,8 +22,8 @@ const (
 	raisedFailed = "raised job_failed of j"
 )
 
-// A run that did not happen, or failed, reaches a human; one that goes well
-// afterwards takes it back. Nobody is told of what is fine.
+// TestJudgeSlots checks that missed and failed slots raise an inbox item, and that a later success
+// resolves it.
 func TestJudgeSlots(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
@@ -77,8 +77,8 @@ func TestJudgeSlots(t *testing.T) {
 	})
 }
 
-// Whoever runs a missed job by hand, as its item offers, has seen to it: the run
-// that goes on excuses nothing, and nothing is brought up again when it has ended.
+// TestMissedIsRunByHand checks that a successful manual run resolves the item of a missed slot for
+// good.
 func TestMissedIsRunByHand(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
@@ -89,7 +89,7 @@ func TestMissedIsRunByHand(t *testing.T) {
 		h.at("09:30:01")
 		h.want("09:00 missed", "")
 		h.r.change(func() { h.r.jobs["j"] = hourly(func(j *gateway.Job) { j.State.LastRunAt = clock.Ptr(at("09:30:00")) }) })
-		h.at("09:31:00") // it has ended, and is not in the history yet
+		h.at("09:31:00") // ended, but not in the history yet
 		h.want("09:00 missed", "")
 		h.r.ended("j", "09:30:00", "09:31:00", "ok", "manual:j:1")
 		h.at("09:31:01")
@@ -102,8 +102,8 @@ func TestMissedIsRunByHand(t *testing.T) {
 	})
 }
 
-// A run that retention has let go is in the runtime's history for longer: it is no
-// news, and what went wrong since stays in the inbox.
+// TestPurgedRunSettlesNothing checks that a purged run that is still in the runtime's history is
+// not treated as new.
 func TestPurgedRunSettlesNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
@@ -128,8 +128,8 @@ func TestPurgedRunSettlesNothing(t *testing.T) {
 	})
 }
 
-// What a good run has ended must not wait for a human only because the same look
-// has found other trouble after it.
+// TestGoodRunBeforeTrouble checks that a success resolves its item although the same read finds
+// later failures.
 func TestGoodRunBeforeTrouble(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
@@ -156,8 +156,8 @@ func TestGoodRunBeforeTrouble(t *testing.T) {
 	})
 }
 
-// While the runtime is away nobody can say, and nobody is told; when it is back,
-// its own history decides.
+// TestJudgeAway checks that slots are unknown while the runtime is unreachable, and that its
+// history decides afterwards.
 func TestJudgeAway(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
@@ -170,18 +170,18 @@ func TestJudgeAway(t *testing.T) {
 		if err != nil || len(jobs) != 1 || jobs[0].Live || known.Away != "It is off." || !known.AsOf.Equal(at("08:30:00")) || len(jobs[0].NextRuns) != 10 {
 			t.Errorf("meanwhile the jobs are %+v, %+v, %v", jobs, known, err)
 		}
-		h.r.ended("j", "09:00:00", "09:01:00", "ok", "1") // it ran on behind a broken line, and then did not
+		h.r.ended("j", "09:00:00", "09:01:00", "ok", "1") // it continued while disconnected and then ended
 		h.r.change(func() { h.r.away, h.r.on = nil, 2 })
 		h.at("10:20:00")
 		h.want("09:00 on_time, 10:00 missed", raisedMissed)
-		h.r.ended("j", "10:22:00", "10:23:00", "ok", "2") // it makes up for it
+		h.r.ended("j", "10:22:00", "10:23:00", "ok", "2") // the recovery run
 		h.at("10:23:01")
 		h.want("09:00 on_time, 10:00 late", bothSettled)
 	})
 }
 
-// Who was away for hours must not believe that what is found now has just happened:
-// what was missed is as old as its time, what failed as the end of its run.
+// TestTroubleIsAsOldAsItIs checks that items have the time of the slot or the failure, not of its
+// detection.
 func TestTroubleIsAsOldAsItIs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
@@ -199,7 +199,7 @@ func TestTroubleIsAsOldAsItIs(t *testing.T) {
 	})
 }
 
-// Nobody is woken for a job that is off, is another one, or is gone.
+// TestJudgeChanged checks that disabled, changed and removed jobs raise no items.
 func TestJudgeChanged(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
@@ -225,8 +225,7 @@ func TestJudgeChanged(t *testing.T) {
 	})
 }
 
-// A job of one time that the runtime deletes after its run is not forgotten:
-// whether it ran is known from the run.
+// TestJudgeOneTime checks a job that the runtime deletes after its only run.
 func TestJudgeOneTime(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		once := hourly(func(j *gateway.Job) {
@@ -238,11 +237,11 @@ func TestJudgeOneTime(t *testing.T) {
 		h.r.change(func() { delete(h.r.jobs, "j") })
 		h.r.ended("j", "09:00:00", "09:00:02", "ok", "1")
 		h.at("09:00:03")
-		h.want("09:00 on_time", bothSettled) // once, because it is gone
+		h.want("09:00 on_time", bothSettled) // once, because the job was removed
 	})
 }
 
-// Two replicas look at the same moment: a human is told once.
+// TestJudgeOnce checks that two replicas raise one item.
 func TestJudgeOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		var jobs []gateway.Job
@@ -267,7 +266,7 @@ func TestJudgeOnce(t *testing.T) {
 	})
 }
 
-// A list that was read before a change must not undo it.
+// TestAnOlderListUndoesNothing checks that a list that was read before a change does not undo it.
 func TestAnOlderListUndoesNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
@@ -293,7 +292,7 @@ func TestAnOlderListUndoesNothing(t *testing.T) {
 	})
 }
 
-// What is old goes, and what nobody can say yet stays.
+// TestPurge checks that old slots are deleted and unknown ones are kept.
 func TestPurge(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
@@ -306,7 +305,7 @@ func TestPurge(t *testing.T) {
 		if err != nil || n != 2 || !oldest.Equal(at("09:00:00")) {
 			t.Errorf("a slot and its run: %d from %s, %v", n, oldest, err)
 		}
-		for _, want := range []int64{n, 0} { // what was said to go
+		for _, want := range []int64{n, 0} { // the number from CountOld
 			var gone int64
 			err = d.Tx(h.ctx(), func(tx *db.Tx) (err error) {
 				gone, err = h.PurgeOld(h.ctx(), tx, at("12:00:00"), 100)
@@ -323,7 +322,7 @@ func TestPurge(t *testing.T) {
 	})
 }
 
-// A thousand jobs are checked every few seconds, beside everything else.
+// BenchmarkJudge measures a check of a thousand jobs.
 func BenchmarkJudge(b *testing.B) {
 	for name, due := range map[string]bool{"nothing is due": false, "all are due and have run": true} {
 		b.Run(name, func(b *testing.B) {
@@ -336,7 +335,7 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
-// judgeThousand checks a thousand jobs once, and says how long that took.
+// judgeThousand checks a thousand jobs once and returns the duration.
 func judgeThousand(t testing.TB, due bool) time.Duration {
 	d := dbtest.New(t)
 	h := &fixture{r: newRuntime(), inbox: &told{}}

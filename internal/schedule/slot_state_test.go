@@ -17,7 +17,7 @@ func at(text string) time.Time {
 	return t
 }
 
-// ran is a run of a scheduled time, by the clock of one day.
+// ran returns a scheduled run with times of one day.
 func ran(began, ended, status string) Run {
 	return Run{JobID: "j", StartedAt: clock.At(at(began)), EndedAt: clock.At(at(ended)), Status: status}
 }
@@ -27,14 +27,13 @@ func byHand(r Run) Run {
 	return r
 }
 
-// A slot that is called missed and was not wakes somebody for nothing; one that
-// is called fine and was not lets nobody know.
+// TestJudge checks the state of slots.
 func TestJudge(t *testing.T) {
 	const grace = 5 * time.Minute
 	for _, tt := range []struct {
 		name    string
 		now     string
-		known   string // until when; the same as now when empty
+		known   string // knownTo; now if empty
 		since   string
 		running string
 		last    string
@@ -90,8 +89,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What can still be made up for is looked at again, and everything else is left
-// alone: the ledger must not grow into the past.
+// TestSettled checks which slots are final and which are checked again.
 func TestSettled(t *testing.T) {
 	const grace = 5 * time.Minute
 	job := gateway.Job{ID: "j"}
@@ -135,7 +133,7 @@ func TestSettled(t *testing.T) {
 	})
 }
 
-// A gateway spreads what is due at the full hour: that is neither late nor missed.
+// TestSpread checks that a slot delayed by the gateway is neither late nor missed.
 func TestSpread(t *testing.T) {
 	job := gateway.Job{ID: "j", Schedule: gateway.JobSchedule{Kind: "cron", Expr: "0 * * * *", Zone: "UTC", StaggerMS: (5 * time.Minute).Milliseconds()}}
 	s := slotOf(job, at("09:00:00"), time.Minute)

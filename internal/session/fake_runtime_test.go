@@ -21,27 +21,27 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// runtime is a gateway whose every answer the test decides.
+// runtime is a fake gateway controlled by the test.
 type runtime struct {
 	mu       sync.Mutex
-	conn     int // 0 while it is away
+	conn     int // 0 while disconnected
 	rows     []gateway.Session
 	usage    gateway.SessionUsage
 	usageErr error
 	listErr  error
-	noEvents error         // the answer to the subscription
-	slow     time.Duration // how long a list takes
-	slowUse  time.Duration // how long the totals take
+	noEvents error         // result of SubscribeSessions
+	slow     time.Duration // duration of ListSessions
+	slowUse  time.Duration // duration of Usage
 	calls    map[string]int
 	events   chan gateway.Event
 	page     gateway.TurnPage
-	slowPage time.Duration // how long a page takes
+	slowPage time.Duration // duration of Turns
 	begun    chan struct{}
 	once     sync.Once
-	carried  map[string]gateway.SessionChange // by payload: what an event tells
+	carried  map[string]gateway.SessionChange // result of SessionOf by payload
 }
 
-// begin lets the mirror look: until then the test prepares the runtime.
+// begin lets the mirror read. Before it the test prepares the runtime.
 func (r *runtime) begin() { r.once.Do(func() { close(r.begun) }) }
 
 func (r *runtime) called(name string) {
@@ -57,7 +57,7 @@ func (r *runtime) count(name string) int {
 	return r.calls[name]
 }
 
-// change changes the runtime, and tells of it unless name is empty.
+// change changes the runtime and sends an event unless name is empty.
 func (r *runtime) change(name string, do func()) {
 	r.mu.Lock()
 	do()
@@ -85,7 +85,7 @@ func (r *runtime) Events(int) (<-chan gateway.Event, func()) {
 	return r.events, func() {}
 }
 
-// push has an event tell of a session.
+// push sends an event about a session.
 func (r *runtime) push(c gateway.SessionChange) {
 	r.mu.Lock()
 	if r.carried == nil {
@@ -128,7 +128,7 @@ func (r *runtime) Session(_ context.Context, key string) (gateway.Session, bool,
 	r.called("describe")
 	slow := r.slowPage
 	r.mu.Unlock()
-	time.Sleep(slow) // of the bubble's clock
+	time.Sleep(slow) // in the time of the bubble
 	return gateway.Session{Key: key}, strings.HasSuffix(key, "archived"), nil
 }
 
@@ -163,9 +163,9 @@ func (r *runtime) Heard(e gateway.Event) (gateway.Heard, bool) {
 	return gateway.Heard{SessionKey: key, Turn: gateway.Turn{Role: "assistant", Seq: e.Seq}}, ok
 }
 
-var began = clock.At(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) // where synctest's clock begins
+var began = clock.At(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) // the start of the clock in synctest
 
-// sessionAt is a session at rest that changed that many seconds after the beginning.
+// sessionAt returns an idle session that changed the given seconds after began.
 func sessionAt(key string, seconds int) gateway.Session {
 	at := clock.At(began.Add(time.Duration(seconds) * time.Second))
 	return gateway.Session{Key: "agent:cto:" + key, ID: "t", AgentID: "cto", Status: "done", UpdatedAt: at, StartedAt: began, EndedAt: at}
@@ -179,7 +179,7 @@ func priced(nanos int64, keys ...string) gateway.SessionUsage {
 	return u
 }
 
-// mirrored runs the mirror of a runtime with one session in a bubble of time.
+// mirrored runs fn with a mirror of a runtime with one session, in a synctest bubble.
 func mirrored(t *testing.T, fn func(t *testing.T, s *Service, r *runtime)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -200,7 +200,7 @@ func mirrored(t *testing.T, fn func(t *testing.T, s *Service, r *runtime)) {
 	})
 }
 
-// list is what a reader sees.
+// list returns the sessions that clients see.
 func list(t *testing.T, s *Service) []Session {
 	t.Helper()
 	if r, ok := s.Runtime.(*runtime); ok {

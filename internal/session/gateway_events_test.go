@@ -12,13 +12,13 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// changeOf is an event with the whole row of a session.
+// changeOf returns an event with the whole row of a session.
 func changeOf(g gateway.Session) gateway.SessionChange {
 	return gateway.SessionChange{Key: g.Key, Row: g, Whole: true}
 }
 
-// What an event carries is shown at once, and costs the gateway nothing; what it
-// leaves out is read.
+// TestRowsOfEvents checks that rows in events are visible at once without requests to the gateway,
+// and that missing rows are read.
 func TestRowsOfEvents(t *testing.T) {
 	label := func(s Session) string {
 		if s.Label == nil {
@@ -157,8 +157,8 @@ func TestRowsOfEvents(t *testing.T) {
 	})
 }
 
-// A reading that knows what no event told is a fault, of ours or of the
-// gateway's, and must be seen; one that is a moment ahead of the events is none.
+// TestCorrections checks that a difference between the list and the events is counted, unless the
+// event follows shortly.
 func TestCorrections(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		list(t, s)
@@ -180,8 +180,8 @@ func TestCorrections(t *testing.T) {
 	})
 }
 
-// The first change after a rest is told in the same moment; a session that never
-// rests is told of four times a second, and in the end as it is.
+// TestToldAtOnceAndFourTimesASecond checks that the first change after a pause is reported at
+// once, further ones at most four times a second, and the last state always.
 func TestToldAtOnceAndFourTimesASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("a", 1), sessionAt("b", 2)}, events: make(chan gateway.Event, 10)}
@@ -208,7 +208,7 @@ func TestToldAtOnceAndFourTimesASecond(t *testing.T) {
 		told, begin = nil, time.Now()
 		mu.Unlock()
 		a, b := r.rows[0], r.rows[1]
-		for n := range 100 { // every 10 ms, for a second
+		for n := range 100 { // every 10 ms for a second
 			a.Label = string(rune('A' + n%26))
 			r.push(changeOf(a))
 			if n == 50 {

@@ -11,8 +11,8 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// A run costs something as soon as it has ended, and not when the runtime counts
-// again half a minute later, which must then change nothing.
+// TestCostsRightAfterARun checks that the cost of a run is known when it has ended, and that the
+// runtime's later totals do not change it.
 func TestCostsRightAfterARun(t *testing.T) {
 	later := began.Add(time.Hour)
 	ledger := map[string]Noted{}
@@ -31,8 +31,7 @@ func TestCostsRightAfterARun(t *testing.T) {
 			}
 		}
 	}
-	// begin is a list with a session that was counted and one that was not; then both,
-	// and a new one, have run.
+	// begin lists a session with totals and one without. Then both, and a new one, have a run.
 	begin := func(t *testing.T, s *Service, r *runtime) {
 		t.Helper()
 		clear(ledger)
@@ -54,18 +53,18 @@ func TestCostsRightAfterARun(t *testing.T) {
 		ledger[key] = n
 		s.LedgerGrown()
 	}
-	// In the order of lists: main, new, uncounted.
+	// In the order of the list: main, new, uncounted.
 	t.Run("at once, and the runtime's own change nothing", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 			begin(t, s, r)
 			note(s, "main", of(1_000_000_007, 12, later))
 			note(s, "new", of(3, 4, later))
 			costs(t, s, 1_000_000_007, 3, -1)
-			time.Sleep(30 * time.Second) // it repeats what it counted before
+			time.Sleep(30 * time.Second) // the runtime returns cached totals
 			costs(t, s, 1_000_000_007, 3, -1)
 			asked := r.count("usage")
 			r.change("", func() {
-				r.usage = priced(1_000_000_008, "main", "new", "uncounted") // it rounds otherwise
+				r.usage = priced(1_000_000_008, "main", "new", "uncounted") // with a rounding difference
 				r.usage.Totals["agent:cto:main"] = of(1_000_000_008, 12, later).Totals
 				r.usage.Totals["agent:cto:new"] = of(3, 4, later).Totals
 				r.usage.At = clock.At(later.Add(time.Second))

@@ -18,16 +18,15 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// world is a runtime that goes its own way: sessions come, change and go, its
-// lists take their time and are of any moment within it, its events arrive late,
-// and now and then it loses some, or the connection.
+// world is a random runtime: sessions are added, changed and removed, lists take time, and events
+// are delayed or lost, as are connections.
 type world struct {
 	runtime
 	dice    *rand.Rand
 	truth   map[string]gateway.Session
-	stamped bool                    // its rows say when they were made
-	lag     []gateway.SessionChange // on their way; one without any member is a gap, where some were lost
-	pace    *rand.Rand              // of the lists
+	stamped bool                    // its rows have timestamps
+	lag     []gateway.SessionChange // events in transit; an empty one is a gap after lost events
+	pace    *rand.Rand              // random numbers for the duration of lists
 }
 
 func (w *world) ListSessions(ctx context.Context, _ int) (gateway.Sessions, error) {
@@ -49,7 +48,7 @@ func (w *world) ListSessions(ctx context.Context, _ int) (gateway.Sessions, erro
 	return list, ctx.Err()
 }
 
-// happen does one thing to one session, and prepares what the events say of it.
+// happen changes one session at random and queues the event.
 func (w *world) happen() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,7 +65,7 @@ func (w *world) happen() {
 		g.Label = fmt.Sprint(w.dice.IntN(1000))
 		change.Row, change.Whole = g, w.dice.IntN(10) > 0
 		if w.dice.IntN(3) == 0 {
-			// What was said last is in the event of it, and in the rows of later ones or not.
+			// The last message is in its own event, and in later rows or not.
 			g.LastMessage = fmt.Sprint("said ", w.dice.IntN(1000))
 			change.Said = g.LastMessage
 		}
@@ -76,12 +75,12 @@ func (w *world) happen() {
 		change.Stamp = time.Now().UnixMilli()
 	}
 	if w.dice.IntN(30) == 0 {
-		change = gateway.SessionChange{} // it is lost, and the number of the next one shows it
+		change = gateway.SessionChange{} // lost; the number of the next event shows the gap
 	}
 	w.lag = append(w.lag, change)
 }
 
-// deliver has the events arrive that are on their way.
+// deliver sends the queued events.
 func (w *world) deliver() {
 	w.mu.Lock()
 	lag := w.lag
@@ -89,7 +88,7 @@ func (w *world) deliver() {
 	conn := w.conn
 	w.mu.Unlock()
 	if conn == 0 {
-		return // they are lost
+		return // lost events
 	}
 	for _, c := range lag {
 		if c == (gateway.SessionChange{}) {
@@ -100,7 +99,7 @@ func (w *world) deliver() {
 	}
 }
 
-// reconnect breaks the connection for a while in which things go on.
+// reconnect interrupts the connection for a while.
 func (w *world) reconnect() {
 	w.deliver()
 	w.change(gateway.EventDisconnected, func() { w.conn = 0 })
@@ -114,7 +113,7 @@ func (w *world) reconnect() {
 	w.change(gateway.EventConnected, func() { w.conn = w.calls["list"] + 2 })
 }
 
-// follower is a browser: it reads the list when told to, and applies the frames.
+// follower is a browser that reads the list and applies live updates.
 type follower struct {
 	mu   sync.Mutex
 	rows map[string]Session
@@ -133,9 +132,8 @@ func (f *follower) told(changed []Session, gone []string) {
 	}
 }
 
-// Whatever is lost, late or repeated, and however long a list takes: when the
-// runtime rests, the mirror is what the runtime would list, and so is what a
-// browser has made of the frames.
+// TestMirrorEqualsTheRuntime checks that the mirror, and a browser with live updates, agree with
+// the runtime after random delays and losses.
 func TestMirrorEqualsTheRuntime(t *testing.T) {
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {

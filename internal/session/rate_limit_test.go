@@ -13,8 +13,8 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// A caller who asks for sessions that nobody has, or for one page after another,
-// must not use up the gateway: others are answered as before.
+// TestReadingsOfOneCallerAreBounded checks that a caller with many reads is limited, and other
+// callers are not affected.
 func TestReadingsOfOneCallerAreBounded(t *testing.T) {
 	hostile := actor.Actor{ID: "mallory", Role: actor.Agent}
 	for name, read := range map[string]struct {
@@ -72,7 +72,7 @@ func TestReadingsOfOneCallerAreBounded(t *testing.T) {
 	}
 }
 
-// While the gateway is slow, one caller has a few requests waiting for it.
+// TestReadingsAtOnceAreBounded checks that one caller can have only a few pending reads.
 func TestReadingsAtOnceAreBounded(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		r.slowPage = 10 * time.Second

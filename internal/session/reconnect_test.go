@@ -15,9 +15,8 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// A loose cable: the connection breaks a hundred times in a row while sessions
-// change. Afterwards the mirror is what the runtime lists, and no reading of any
-// of the connections is left over.
+// TestStormOfReconnects checks that the mirror agrees with the runtime after 100 reconnects during
+// changes, and that no reads remain.
 func TestStormOfReconnects(t *testing.T) {
 	r, err := demo.Start(t.Context(), demo.Options{Token: "storm", Pace: time.Millisecond})
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// The same for a session that is in no list, of which only the gateway knows.
+// TestHiddenSessionsAreReadTogether checks that concurrent reads of a session that is not in the
+// list are shared.
 func TestHiddenSessionsAreReadTogether(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		r.begin()
@@ -32,9 +33,8 @@ func TestHiddenSessionsAreReadTogether(t *testing.T) {
 	})
 }
 
-// When the line to the runtime breaks, every browser that shows a conversation
-// reads it anew, all at once: the gateway must not pay for each of them, and
-// nobody may be shown what was there before they asked.
+// TestMessagesAreReadTogether checks that concurrent reads of a page are shared, and that each
+// caller gets a read that started after its call.
 func TestMessagesAreReadTogether(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		r.begin()
@@ -54,7 +54,7 @@ func TestMessagesAreReadTogether(t *testing.T) {
 		read(t.Context(), 1, nil)
 		synctest.Wait()
 		r.change("", func() { r.page.Turns = []gateway.Turn{{Seq: 2, Role: "user"}} })
-		read(impatient, 2, context.Canceled) // who is to read for all that follow
+		read(impatient, 2, context.Canceled) // canceled while it reads for the others
 		synctest.Wait()
 		for range 500 {
 			read(t.Context(), 2, nil)

@@ -15,8 +15,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// runningAt is the row of a session whose run began that many seconds after the
-// beginning.
+// runningAt returns the row of a session whose run started the given seconds after began.
 func runningAt(key string, seconds int) gateway.Session {
 	s := sessionAt(key, 0)
 	at := clock.At(began.Add(time.Duration(seconds) * time.Second))
@@ -28,8 +27,8 @@ func sign(name, key string) gateway.Event {
 	return gateway.Event{Name: name, Payload: []byte(`{"sessionKey":"agent:cto:` + key + `","runId":"r","stream":"assistant"}`)}
 }
 
-// A run that hangs must show as such with its true age, whatever happened to the
-// connection meanwhile; one that works must not.
+// TestStalled checks the last activity of stalled runs, also after a lost connection, and that
+// active runs are not stalled.
 func TestStalled(t *testing.T) {
 	run := func(name string, fn func(t *testing.T, s *Service, r *runtime)) {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +70,7 @@ func TestStalled(t *testing.T) {
 		}
 		time.Sleep(5 * time.Minute)
 		want(t, s, true, began.Add(16*time.Minute))
-		r.events <- sign("sessions.changed", "main") // somebody gave it a label
+		r.events <- sign("sessions.changed", "main") // the session got a label
 		synctest.Wait()
 		want(t, s, true, began.Add(16*time.Minute))
 		r.events <- sign("agent", "main")
@@ -112,8 +111,7 @@ func TestStalled(t *testing.T) {
 	})
 }
 
-// A stream that nobody tells of a stalled run shows it as busy for ever. The
-// gateway must not be asked for that.
+// TestStallsAreTold checks that streams learn of stalled runs, without requests to the gateway.
 func TestStallsAreTold(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		s.StalledAfter = 5 * time.Minute
@@ -140,8 +138,8 @@ func TestStallsAreTold(t *testing.T) {
 	})
 }
 
-// A browser that opens on a run that hung before must learn that it goes on,
-// though its row does not change by that.
+// TestStallsToldWithARowAreTakenBack checks that a client that first saw a run as stalled learns
+// that it has recovered, even if its row does not change.
 func TestStallsToldWithARowAreTakenBack(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		s.StalledAfter = 5 * time.Minute
@@ -163,8 +161,8 @@ func TestStallsToldWithARowAreTakenBack(t *testing.T) {
 	})
 }
 
-// Runs that hang for the same reason cross the line one shortly after the other:
-// each must reach a human, also the one that does while the first is written down.
+// TestStallsOfOneMomentAreAllRaised checks that a run that stalls while another one is stored is
+// raised, too.
 func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const limit = 100 * time.Millisecond
@@ -182,7 +180,7 @@ func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 				tx.Committed(func() { raised <- m.Subject.Name })
 				mu.Lock()
 				defer mu.Unlock()
-				now = began.Add(2 * limit) // meanwhile the other one hangs, too
+				now = began.Add(2 * limit) // the other run stalls in the meantime
 				return nil
 			},
 			Resolve: func(context.Context, *db.Tx, string, string) error { return nil },
@@ -206,8 +204,8 @@ func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 	})
 }
 
-// A replica that hears late of the end of a run must not bring it back to the
-// people who have just been told that it is over.
+// TestStallsThatAreOverStayOver checks that a replica that learns late of the end of a run does
+// not raise it again.
 func TestStallsThatAreOverStayOver(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		now := began.Add(10 * time.Minute)

@@ -13,7 +13,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// fork copies the first n rows of a conversation into one of another key.
+// fork copies the first n rows of a conversation into one with another key.
 func (r *runtime) fork(of *conversation, key string, n int) *conversation {
 	c := r.open(key)
 	c.turns = slices.Clone(of.turns[:n])
@@ -21,20 +21,19 @@ func (r *runtime) fork(of *conversation, key string, n int) *conversation {
 	return c
 }
 
-// rewind goes back to the first n rows of a conversation, which a copy of those
-// takes the place of.
+// rewind replaces a conversation by a copy of its first n rows.
 func (r *runtime) rewind(of *conversation, n int) *conversation {
 	return r.fork(of, of.Key, n)
 }
 
-// nameless plays a run whose row names none.
+// nameless adds a run without an ID.
 func (r *runtime) nameless(c *conversation, id string, u *gateway.Usage) {
 	r.say(c, false, gateway.Turn{Role: "user"})
 	r.say(c, false, gateway.Turn{ID: id, Role: "assistant", Usage: u})
 }
 
-// wantTotal holds what the ledger has in all against input tokens, dollars in
-// nano, runs and corrections.
+// wantTotal compares the sums of the ledger: input tokens, cost in nano-dollars, runs and
+// adjustments.
 func (p *scenario) wantTotal(t *testing.T, when string, in, cost, runs, corrections int64) {
 	t.Helper()
 	sum := p.total(t)
@@ -44,7 +43,7 @@ func (p *scenario) wantTotal(t *testing.T, when string, in, cost, runs, correcti
 	}
 }
 
-// Who forks a conversation has it on the screen twice, and has paid for it once.
+// TestFork checks that a fork of a conversation is not counted twice.
 func TestFork(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -63,7 +62,7 @@ func TestFork(t *testing.T) {
 		p.sync(t, true)
 		p.wantTotal(t, "gone on in both", 11113, 5558, 6, 0)
 
-		// A fork of the fork, seen by a process that knows nothing, and only then.
+		// A fork of the fork, read only by a new process.
 		g := p.fork(f, "agent:cto:dashboard:2", len(f.turns))
 		p.ask(g, "e", used("m", 100000, 1, 50000))
 		p.restart()
@@ -71,7 +70,7 @@ func TestFork(t *testing.T) {
 		p.sync(t, true)
 		p.wantTotal(t, "forked again", 111113, 55558, 7, 0)
 
-		// What the totals have beyond the runs is theirs all the same.
+		// Usage in the totals beyond the runs is added.
 		g.lost = append(g.lost, gateway.Turn{Usage: used("m", 7, 1, 7)})
 		p.ask(g, "f", used("m", 1, 1, 1))
 		p.sync(t, true)
@@ -79,7 +78,7 @@ func TestFork(t *testing.T) {
 	})
 }
 
-// Who goes back and asks otherwise has paid for both.
+// TestRewind checks that both branches of a rewound conversation are counted.
 func TestRewind(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -89,7 +88,7 @@ func TestRewind(t *testing.T) {
 		p.ask(c, "c", used("n", 1000, 1, 500))
 		p.sync(t, true)
 
-		// To the second question.
+		// Back to the second message.
 		back := p.rewind(c, 2)
 		p.sync(t, true)
 		p.wantTotal(t, "gone back", 1110, 555, 3, 0)
@@ -97,7 +96,7 @@ func TestRewind(t *testing.T) {
 		p.sync(t, true)
 		p.wantTotal(t, "gone on", 11110, 5555, 4, 0)
 
-		// To the first: nothing is left of it.
+		// Back to the first message, so that nothing is left.
 		again := p.rewind(back, 0)
 		p.sync(t, true)
 		p.wantTotal(t, "gone back to the beginning", 11110, 5555, 4, 0)
@@ -108,7 +107,7 @@ func TestRewind(t *testing.T) {
 	})
 }
 
-// A fork that is gone before anybody has read it leaves its totals behind.
+// TestCopyThatNobodyRead checks the totals of a fork that was deleted before it was read.
 func TestCopyThatNobodyRead(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -120,7 +119,7 @@ func TestCopyThatNobodyRead(t *testing.T) {
 		p.tick(time.Hour)
 		f := p.fork(c, "agent:cto:dashboard:1", 4)
 		back := p.rewind(f, 2)
-		f.UpdatedAt, back.UpdatedAt = f.turns[3].At, back.turns[1].At // the last that was said in them
+		f.UpdatedAt, back.UpdatedAt = f.turns[3].At, back.turns[1].At // the times of their last rows
 		leave := func() {
 			t.Helper()
 			p.sync(t, true)
@@ -130,8 +129,7 @@ func TestCopyThatNobodyRead(t *testing.T) {
 		leave()
 		p.wantTotal(t, "forked, and gone back at once", 1110, 555, 3, 0)
 
-		// One that has said something of its own is no mere copy, and what is not as
-		// much as the original has cannot be one.
+		// A transcript with rows of its own, or with less usage than the original, is not a copy.
 		g := p.fork(c, "agent:cto:dashboard:2", 4)
 		p.ask(g, "d", used("m", 10000, 1, 5000))
 		g.UpdatedAt, g.deleted = g.turns[5].At, true
@@ -143,8 +141,8 @@ func TestCopyThatNobodyRead(t *testing.T) {
 	})
 }
 
-// A sub-agent that begins with what was said to the one that starts it has a part
-// of a run that goes on.
+// TestForkOfWhatIsGoing checks a sub-agent that starts with a copy of a conversation with a run in
+// progress.
 func TestForkOfWhatIsGoing(t *testing.T) {
 	for _, order := range []string{"the original is read first", "the copy is read first", "the original was never read"} {
 		t.Run(order, func(t *testing.T) {
@@ -187,7 +185,8 @@ func TestForkOfWhatIsGoing(t *testing.T) {
 	}
 }
 
-// What the rows of a busy copy name is not going because they name no run.
+// TestCopyOfNamelessRuns checks that rows without a run ID in a copy are not counted as in
+// progress.
 func TestCopyOfNamelessRuns(t *testing.T) {
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
@@ -201,7 +200,7 @@ func TestCopyOfNamelessRuns(t *testing.T) {
 	p.wantGoing(t, "a busy copy", 0, 0, 0, 100)
 }
 
-// reluctant is a runtime whose answer comes when the test lets it.
+// reluctant is a runtime that delays its response until the test allows it.
 type reluctant struct {
 	*runtime
 	asked, answer chan struct{}
@@ -216,11 +215,11 @@ func (s *reluctant) Turns(ctx context.Context, key string, limit int, offset int
 	return s.runtime.Turns(ctx, key, limit, offset)
 }
 
-// Whoever asked a run notes it while its copy is read.
+// TestForkWhileItIsNoted checks a run that is noted while its copy is read.
 func TestForkWhileItIsNoted(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		if d.Engine() == db.SQLite {
-			return // where one writes at a time
+			return // SQLite allows one writer at a time
 		}
 		p := newScenario(d)
 		c := p.open("agent:cto:main")
@@ -237,7 +236,7 @@ func TestForkWhileItIsNoted(t *testing.T) {
 				RunID: "a", AgentID: "cto", SessionKey: c.Key, SessionID: c.ID, EndedAt: c.turns[1].At.Time, Parts: []Part{{"p", "m", Tokens{10, 1, 3, 2, 1}, costOf(5)}},
 			})
 			close(rt.answer)
-			time.Sleep(500 * time.Millisecond) // in which the mirror comes to the copy
+			time.Sleep(500 * time.Millisecond) // the mirror reads the copy
 			return err
 		})
 		if err != nil {
@@ -254,7 +253,7 @@ func TestForkWhileItIsNoted(t *testing.T) {
 	})
 }
 
-// A session that is begun anew is no copy, and a run that goes on in it none either.
+// TestBegunAnew checks that a reset session, and a run that continues in it, are not copies.
 func TestBegunAnew(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -263,7 +262,7 @@ func TestBegunAnew(t *testing.T) {
 		p.sync(t, true)
 		next := p.open("agent:cto:main")
 		p.ask(next, "b", used("m", 100, 1, 50))
-		next.lost = append(next.lost, gateway.Turn{Usage: used("m", 9, 1, 5)}) // nearly what the one before had
+		next.lost = append(next.lost, gateway.Turn{Usage: used("m", 9, 1, 5)}) // nearly the usage of the previous one
 		p.sync(t, true)
 		p.wantTotal(t, "begun anew", 119, 60, 2, 1)
 		p.ask(next, "a", used("m", 1000, 1, 500))

@@ -11,14 +11,14 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// step plays one more model call of a run that goes on.
+// addTurn adds another model call to a run in progress.
 func (r *runtime) addTurn(c *conversation, runID string, u *gateway.Usage) {
 	r.say(c, false, gateway.Turn{Role: "assistant", RunID: runID, Usage: u})
 	c.Active = true
 }
 
-// wantGoing holds what is going against runs, input tokens and dollars in nano, and
-// all of it together against what was ever used.
+// wantGoing compares the usage of runs in progress (runs, input tokens, cost in nano-dollars) and
+// the total of all usage.
 func (p *scenario) wantGoing(t *testing.T, when string, runs int, in, cost, ever int64) {
 	t.Helper()
 	g, err := p.Going(t.Context())
@@ -37,8 +37,8 @@ func (p *scenario) wantGoing(t *testing.T, when string, runs int, in, cost, ever
 	}
 }
 
-// An agent that works for hours burns money for hours: what it has used so far is
-// seen while it goes on, and never twice.
+// TestGoing checks that the usage of a run is visible while it is in progress and never counted
+// twice.
 func TestGoing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -78,7 +78,7 @@ func TestGoing(t *testing.T) {
 		p.sync(t, true)
 		p.wantGoing(t, "one has ended", 1, 7, 900, 1122)
 
-		// Whoever asked the other one notes its end before it is read again.
+		// A feature notes the end of the other run before the mirror reads it.
 		if err := d.Tx(t.Context(), func(tx *db.Tx) error {
 			cost := *costOf(900)
 			_, err := p.Note(t.Context(), tx, Run{RunID: "d", AgentID: "cmo", EndedAt: p.now, Parts: []Part{{"p", "m", Tokens{Input: 7}, &cost}}})
@@ -93,8 +93,8 @@ func TestGoing(t *testing.T) {
 	})
 }
 
-// What is kept of a run must not stay on the screen when its session is gone, or
-// nobody can read how it ended.
+// TestGoingIsForgotten checks that the usage of a run in progress is deleted when its session is
+// gone or unreadable.
 func TestGoingIsForgotten(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -120,8 +120,8 @@ func TestGoingIsForgotten(t *testing.T) {
 	})
 }
 
-// What one process keeps is there for the others, whatever they have heard: one
-// that has no list yet, one whose list is older, and one that is all that is left.
+// TestGoingAmongReplicas checks that all processes see the usage that one has stored, and keep it
+// whatever list they have.
 func TestGoingAmongReplicas(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -158,8 +158,8 @@ func TestGoingAmongReplicas(t *testing.T) {
 	})
 }
 
-// A run that has ended is nowhere for a moment when the runtime's list does not
-// say that: what is known of it stays until its totals come.
+// TestGoingOfAJob checks that the usage of a run that has ended without a list update is kept
+// until its totals arrive.
 func TestGoingOfAJob(t *testing.T) {
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:coo:cron:job")
@@ -182,7 +182,8 @@ func TestGoingOfAJob(t *testing.T) {
 	p.wantGoing(t, "with its totals", 0, 0, 0, 10)
 }
 
-// A busy session that cannot be read must not keep the service awake.
+// TestGoingThatCannotBeRead checks that an unreadable active session does not cause frequent
+// retries.
 func TestGoingThatCannotBeRead(t *testing.T) {
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
@@ -198,8 +199,8 @@ func TestGoingThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// While the gateway is away nobody knows whether a run goes on: what it had used
-// stays, with its age.
+// TestGoingWithoutGateway checks that the usage of runs in progress is kept, with its age, while
+// the gateway is unreachable.
 func TestGoingWithoutGateway(t *testing.T) {
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")

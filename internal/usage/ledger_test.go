@@ -14,8 +14,8 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// Standups and transcripts tell of the same runs, and replicas of all of them:
-// whoever comes second must find the row.
+// TestNoteOnce checks that a run is counted once, whether it is noted by features, read from
+// transcripts or both, on several replicas.
 func TestNoteOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -55,7 +55,8 @@ func TestNoteOnce(t *testing.T) {
 	})
 }
 
-// A day before the ledger began must not look like one that cost nothing.
+// TestLedgerBegins checks that days before the start of the ledger are reported as unknown, not as
+// free.
 func TestLedgerBegins(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -84,9 +85,8 @@ func TestLedgerBegins(t *testing.T) {
 	})
 }
 
-// Of the months before the service was there the ledger has what the runtime had
-// not forgotten yet: sums of that are no more than a part. And a quiet day after
-// that is a day of nothing, though the first run came later.
+// TestFollowedSince checks that reports say since when the usage is complete. Earlier usage may be
+// partial, and later days without runs are complete.
 func TestFollowedSince(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -132,8 +132,7 @@ func TestFollowedSince(t *testing.T) {
 	})
 }
 
-// A gateway that lies, or counts wrong, must not be able to break every report by
-// a few rows whose sum no column holds.
+// TestAbsurdNumbers checks that implausible numbers of a gateway cannot overflow the sums.
 func TestAbsurdNumbers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -169,7 +168,7 @@ func TestAbsurdNumbers(t *testing.T) {
 		if s := p.total(t); s.Runs != 1 || s.Corrections != 0 || *s.CostUSD != 5 || s.Tokens != (Tokens{Input: 5}) {
 			t.Errorf("%+v", s)
 		}
-		// An estimate can leave the bounds, too.
+		// An estimate can be implausible, too.
 		if _, err := p.SetPrices(actor.With(t.Context(), actor.System), []Price{price("p", "dear", "2026-01-01", maxPrice/100)}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +184,7 @@ func TestAbsurdNumbers(t *testing.T) {
 	})
 }
 
-// Two processes that read the same transcripts cost the gateway twice.
+// TestClaim checks that only one process reads the transcripts.
 func TestClaim(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		a, b := newScenario(d), newScenario(d)
@@ -203,7 +202,7 @@ func TestClaim(t *testing.T) {
 		if s := a.total(t); s.Runs != 2 {
 			t.Errorf("%+v", s)
 		}
-		if d.Engine() == db.SQLite { // whoever opens the file has it alone
+		if d.Engine() == db.SQLite { // a new process takes over the claim on an SQLite file
 			c := newScenario(d)
 			c.reader.claimed = false
 			if err := c.reader.claim(t.Context()); err != nil {
@@ -213,7 +212,7 @@ func TestClaim(t *testing.T) {
 	})
 }
 
-// priced lets the runtime say what each turn of a conversation cost, and us hear it.
+// priced sets the cost of each turn of a conversation in the runtime's totals, and reads them.
 func (p *scenario) priced(t *testing.T, c *conversation, nano int64) {
 	t.Helper()
 	for i := range c.turns {
@@ -226,8 +225,8 @@ func (p *scenario) priced(t *testing.T, c *conversation, nano int64) {
 	p.sync(t, true)
 }
 
-// What the runtime has priced meanwhile is not estimated once more when somebody
-// sets a price.
+// TestPricesAfterTheRuntimes checks that usage priced by the runtime is not estimated again with
+// new prices.
 func TestPricesAfterTheRuntimes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -248,8 +247,7 @@ func TestPricesAfterTheRuntimes(t *testing.T) {
 	})
 }
 
-// A price that comes later must not be counted beside the estimate, nor leave the
-// run among those without a price.
+// TestPrices checks that a later price from the runtime replaces the estimate.
 func TestPrices(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)

@@ -21,25 +21,25 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// conversation is a session of the runtime that a test plays.
+// conversation is a session of the fake runtime.
 type conversation struct {
 	gateway.Session
 	turns   []gateway.Turn
-	hidden  map[int64]bool // rows that are left out where people read them
+	hidden  map[int64]bool // rows that the history omits
 	deleted bool
-	forgot  int            // turns that its totals leave out
-	lost    []gateway.Turn // that its totals have, and no history
+	forgot  int            // turns that are missing in its totals
+	lost    []gateway.Turn // turns that are only in its totals
 }
 
-// runtime is a gateway whose transcripts the test writes.
+// runtime is a fake gateway with the transcripts of the test.
 type runtime struct {
 	now      time.Time
 	sessions []*conversation
-	read     int  // pages of transcripts
-	kept     int  // times that all rows were asked for
-	unkept   bool // the gateway cannot tell them
+	read     int  // pages of transcripts read
+	kept     int  // requests for hidden rows
+	unkept   bool // the gateway cannot return hidden rows
 	fail     error
-	refuse   map[string]error // of single sessions
+	refuse   map[string]error // by session
 }
 
 func (r *runtime) tick(d time.Duration) time.Time {
@@ -47,7 +47,7 @@ func (r *runtime) tick(d time.Duration) time.Time {
 	return r.now
 }
 
-// open makes a session, and another one where there was one of that key.
+// open creates a session, and replaces one with the same key.
 func (r *runtime) open(key string) *conversation {
 	for _, c := range r.sessions {
 		if c.Key == key {
@@ -60,7 +60,7 @@ func (r *runtime) open(key string) *conversation {
 	return c
 }
 
-// ask plays a question and the model calls of its run.
+// ask adds a message and the model calls of its run.
 func (r *runtime) ask(c *conversation, runID string, calls ...*gateway.Usage) {
 	c.turns = append(c.turns, gateway.Turn{Seq: int64(len(c.turns) + 1), Role: "user", At: clock.At(r.tick(time.Second))})
 	for _, u := range calls {
@@ -116,7 +116,7 @@ func (r *runtime) Kept(_ context.Context, key string, limit int) ([]gateway.Turn
 
 func (r *runtime) Models(context.Context) ([]gateway.Model, error) { return nil, nil }
 
-// list is what the gateway's list says.
+// list returns the gateway's list.
 func (r *runtime) list() (rows []gateway.Session) {
 	for _, c := range r.sessions {
 		if !c.deleted {
@@ -126,7 +126,7 @@ func (r *runtime) list() (rows []gateway.Session) {
 	return rows
 }
 
-// counted are the gateway's totals, those of deleted sessions among them.
+// counted returns the gateway's totals, including those of deleted sessions.
 func (r *runtime) counted() *gateway.SessionUsage {
 	u := &gateway.SessionUsage{Fresh: true, At: clock.At(r.tick(time.Second))}
 	for _, c := range r.sessions {
@@ -163,17 +163,17 @@ func count(t *gateway.TranscriptUsage, u *gateway.Usage) {
 	}
 }
 
-// used is a model call that cost something.
+// used returns a model call with a cost.
 func used(model string, in, out, nanos int64) *gateway.Usage {
 	return &gateway.Usage{Provider: "p", Model: model, Input: in, Output: out, CacheRead: 3, CacheWrite: 2, Other: 1, CostNanoUSD: &nanos}
 }
 
-// free is a model call of which nobody knows what it cost.
+// free returns a model call with an unknown cost.
 func free(model string, in, out int64) *gateway.Usage {
 	return &gateway.Usage{Provider: "p", Model: model, Input: in, Output: out}
 }
 
-// played is a ledger with a runtime beside it.
+// scenario is a ledger with a fake runtime.
 type scenario struct {
 	*Service
 	*runtime
@@ -190,16 +190,16 @@ func newScenario(d *db.DB) *scenario {
 	return p
 }
 
-// restart is another process that knows nothing.
+// restart replaces the reader by that of a new process.
 func (p *scenario) restart() {
 	if p.reader != nil {
 		p.reader.release(context.Background())
 	}
 	p.reader = newReader(p.Service)
-	p.reader.claimed = true // the claim is tested by itself
+	p.reader.claimed = true // TestClaim tests the claim
 }
 
-// look lets the mirror see the runtime's list, and its totals when asked for.
+// sync runs a pass of the mirror with the runtime's current list and, if wanted, its totals.
 func (p *scenario) sync(t *testing.T, totals bool) {
 	t.Helper()
 	rows := p.list()
@@ -212,7 +212,7 @@ func (p *scenario) sync(t *testing.T, totals bool) {
 	}
 }
 
-// line is a row of the ledger as tests tell it.
+// line is a row of the ledger.
 type line struct {
 	Run, Model, Kind, Price string
 	In, Out                 int64
@@ -238,7 +238,7 @@ func (p *scenario) want(t *testing.T, want ...line) {
 	}
 }
 
-// sources are how many runs there were of each.
+// sources returns the number of runs by source.
 func (p *scenario) sources(t *testing.T) map[Source]int64 {
 	t.Helper()
 	r, err := p.Report(t.Context(), Period{From: noon.AddDate(-1, 0, 0), To: noon.AddDate(0, 1, 0), Zone: time.UTC}, BySource, false)
@@ -252,7 +252,7 @@ func (p *scenario) sources(t *testing.T) map[Source]int64 {
 	return by
 }
 
-// total is the whole ledger's sums.
+// total returns the sums of the whole ledger.
 func (p *scenario) total(t *testing.T) Sums {
 	t.Helper()
 	r, err := p.Report(t.Context(), Period{From: noon.AddDate(-1, 0, 0), To: noon.AddDate(0, 1, 0), Zone: time.UTC}, ByDay, false)
@@ -262,8 +262,8 @@ func (p *scenario) total(t *testing.T) Sums {
 	return r.Total
 }
 
-// What the service did not see, because it was down or the event was lost, is in
-// the transcript all the same; and it is there again after each restart.
+// TestFollow checks that missed runs are read from the transcript later, and only once, also after
+// restarts.
 func TestFollow(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -289,7 +289,7 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// A long transcript comes in pages; a run between two of them is one run.
+// TestFollowPages checks that a run that spans two pages is one run.
 func TestFollowPages(t *testing.T) {
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
@@ -302,8 +302,7 @@ func TestFollowPages(t *testing.T) {
 	}
 }
 
-// A run that goes on must not be counted with what it has used so far: what it
-// uses after that would be a correction, of no run.
+// TestFollowBusy checks that a run in progress is not added to the ledger before it has ended.
 func TestFollowBusy(t *testing.T) {
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
@@ -336,8 +335,7 @@ func TestFollowBusy(t *testing.T) {
 	})
 }
 
-// The gateway's totals are what the runtime's owner compares us with. What we
-// could not read, or read otherwise, must still be in the sum, once.
+// TestReconcile checks that the ledger equals the runtime's totals, whatever could not be read.
 func TestReconcile(t *testing.T) {
 	t.Run("a session that was deleted before anybody read it", func(t *testing.T) {
 		dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -348,7 +346,7 @@ func TestReconcile(t *testing.T) {
 			p.sync(t, true)
 			p.tick(settleTime / 2)
 			p.sync(t, true)
-			p.want(t) // it may be new, and only not in the list yet
+			p.want(t) // it may be new and not in the list yet
 			p.tick(settleTime)
 			p.sync(t, true)
 			p.sync(t, true)
@@ -434,7 +432,7 @@ func TestReconcile(t *testing.T) {
 		p.ask(c, "b", used("m", 10, 1, 5))
 		p.sync(t, true)
 		c.forgot = 2
-		for i := range 4 { // until it has more than it ever said
+		for i := range 4 { // until it has more than the last totals
 			p.ask(c, fmt.Sprint("c", i), used("m", 7, 1, 5))
 			p.sync(t, true)
 		}
@@ -444,7 +442,7 @@ func TestReconcile(t *testing.T) {
 	})
 }
 
-// note notes a run as whoever asked it does.
+// note notes a run like a feature does.
 func (p *scenario) note(t *testing.T, r Run) bool {
 	t.Helper()
 	var made bool
@@ -458,7 +456,8 @@ func (p *scenario) note(t *testing.T, r Run) bool {
 	return made
 }
 
-// While the gateway is away nothing is lost and nothing is counted in part.
+// TestFollowAway checks that nothing is lost or counted partially while the gateway is
+// unreachable.
 func TestFollowAway(t *testing.T) {
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
@@ -473,8 +472,8 @@ func TestFollowAway(t *testing.T) {
 	p.want(t, line{"a", "m", "run", "runtime", 1, 1, "1"})
 }
 
-// One session that the runtime cannot show must not keep what all others cost out
-// of the ledger; what it cost comes when it is shown again.
+// TestFollowWithoutTheRefused checks that an unreadable session does not stop the others, and is
+// counted when it becomes readable.
 func TestFollowWithoutTheRefused(t *testing.T) {
 	for name, err := range map[string]error{"refused": gateway.ErrRefused, "busy": gateway.ErrBusy, "slow": gateway.ErrTimeout} {
 		t.Run(name, func(t *testing.T) {

@@ -16,15 +16,15 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// zones are ordinary ones, and those whose clocks do what one does not expect.
+// zones returns common time zones and ones with unusual clock changes.
 func zones() []string {
 	return []string{
 		"UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia", "America/Asuncion", "Africa/Casablanca", "Pacific/Chatham",
 	}
 }
 
-// randomLedger is rows of every kind, of two years with all the changes of their
-// clocks; many are at the same moments, and at those where days begin.
+// randomLedger returns rows of every kind over two years with clock changes. Many have equal times
+// or are at the start of days.
 func randomLedger(rnd *rand.Rand, n int) []row {
 	begin := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	rows := make([]row, n)
@@ -84,8 +84,7 @@ func (r row) amounts() amounts {
 	return a
 }
 
-// back reads sums as a part of a whole. Whether anything has a price is all that
-// they do not tell.
+// back converts Sums to amounts. Only whether anything has a price is lost.
 func (s Sums) back() amounts {
 	a := amounts{runs: s.Runs, unpriced: s.Unpriced, corrections: s.Corrections, tokens: s.Tokens, estimated: int64(s.Estimated)}
 	if s.CostUSD != nil {
@@ -94,8 +93,8 @@ func (s Sums) back() amounts {
 	return a
 }
 
-// The number above the chart, the chart, the table and the file that somebody
-// sends to the bookkeeper: one of them that differs, and nobody believes any.
+// TestEverythingAddsUp checks that the total, the series, the groups and the CSV of a report
+// agree.
 func TestEverythingAddsUp(t *testing.T) {
 	const ledgers, entries = 4, 400
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -113,7 +112,7 @@ func TestEverythingAddsUp(t *testing.T) {
 				}
 				from := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(first) * time.Hour)
 				to := from.Add(time.Duration(length) * time.Millisecond)
-				if rapid.Bool().Draw(rt, "ends at a row") { // the first moment is in it, and the last is not
+				if rapid.Bool().Draw(rt, "ends at a row") { // the start is inclusive and the end is exclusive
 					from = time.UnixMilli(rapid.SampledFrom(all).Draw(rt, "row").at).UTC()
 					for _, r := range all {
 						if at := time.UnixMilli(r.at).UTC(); at.After(from) && at.Sub(from) < 60*24*time.Hour {
@@ -182,8 +181,8 @@ func wantAddsUp(t *rapid.T, s *Service, all []row, from, to time.Time, zone stri
 	}
 }
 
-// wantBars holds the bars against the rest of a report: together they are the period,
-// each has what its part of the series has, and all of them what each group has.
+// wantBars checks that the bars cover the period, and that their sums agree with the series and
+// the groups.
 func wantBars(t *rapid.T, r Report) {
 	if r.Group == ByDay || r.Group == ByHour {
 		if len(r.Bars) != 0 {
@@ -230,7 +229,7 @@ func wantBars(t *rapid.T, r Report) {
 	}
 }
 
-// tableOf adds the lines of the table up.
+// tableOf returns the sum of the lines of the CSV.
 func tableOf(t *rapid.T, s *Service, in *ReportInput) (sum amounts) {
 	table, err := s.handleTable(t.Context(), in)
 	if err != nil {
@@ -265,7 +264,7 @@ func tableOf(t *rapid.T, s *Service, in *ReportInput) (sum amounts) {
 	return sum
 }
 
-// A month and a year over a ledger of a million rows of a year.
+// BenchmarkReport measures reports of a month and a year with a million rows in a year.
 func BenchmarkReport(b *testing.B) {
 	for _, engine := range dbtest.Engines() {
 		b.Run(engine.String(), func(b *testing.B) {
@@ -292,7 +291,7 @@ func BenchmarkReport(b *testing.B) {
 	}
 }
 
-// fill writes n rows of a year, in the order of time.
+// fill writes n rows over a year, in the order of time.
 func fill(b *testing.B, d *db.DB, n int) {
 	b.Helper()
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()

@@ -10,7 +10,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// purpose is what a run in the ledger is filed under.
+// purpose is the task or the job of a run in the ledger.
 type purpose struct{ Task, Job string }
 
 func (p *scenario) filed(t *testing.T) map[string]purpose {
@@ -30,21 +30,21 @@ func (p *scenario) filed(t *testing.T) map[string]purpose {
 	return by
 }
 
-// spawn makes a session of a sub-agent.
+// spawn creates a session of a sub-agent.
 func (r *runtime) spawn(by *conversation, key string) *conversation {
 	c := r.open(key)
 	c.ParentKey = by.Key
 	return c
 }
 
-// send has an agent ask another one.
+// send adds a message from one agent to another.
 func (r *runtime) send(from, to *conversation, runID string, u *gateway.Usage) {
 	r.say(to, false, gateway.Turn{Role: "user", Origin: "sessions_send", From: from.Key})
 	r.say(to, false, gateway.Turn{Role: "assistant", RunID: runID, Usage: u})
 }
 
-// An agent that has others work on its task spends for it what they spend: a task
-// that shows only its own part looks cheap whatever it costs.
+// TestWhatOthersSpendForATask checks that the usage of sub-agents counts for the task of their
+// parent.
 func TestWhatOthersSpendForATask(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -78,7 +78,7 @@ func TestWhatOthersSpendForATask(t *testing.T) {
 			t.Errorf("the task: %+v, %v", sum, err)
 		}
 
-		// What only the totals of a sub-agent have is for the same.
+		// Adjustments from the totals of a sub-agent count for the task, too.
 		child.lost = append(child.lost, gateway.Turn{Usage: used("m", 10000, 1, 5000)})
 		p.ask(child, "again", used("m", 1, 1, 1))
 		p.sync(t, true)

@@ -9,8 +9,8 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// A list that is older than the totals beside it must not make a correction of a
-// run that the next list will tell of.
+// TestTotalsThatAreAheadOfTheList checks that totals newer than the list do not cause adjustments
+// for runs that are read later.
 func TestTotalsThatAreAheadOfTheList(t *testing.T) {
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
@@ -39,8 +39,7 @@ func TestTotalsThatAreAheadOfTheList(t *testing.T) {
 	})
 }
 
-// Somebody goes back in a conversation of this morning, and the totals are here
-// before the list that has the copy.
+// TestTotalsOfACopyAheadOfTheList checks totals that include a copy which is not in the list yet.
 func TestTotalsOfACopyAheadOfTheList(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -51,7 +50,7 @@ func TestTotalsOfACopyAheadOfTheList(t *testing.T) {
 		was := p.list()
 		p.tick(time.Hour)
 		back := p.rewind(c, 2)
-		back.UpdatedAt = c.UpdatedAt // the last thing that was said in it
+		back.UpdatedAt = c.UpdatedAt // the time of its last row
 		for range 3 {
 			if err := p.reader.work(t.Context(), was, p.counted()); err != nil {
 				t.Fatal(err)
@@ -64,8 +63,8 @@ func TestTotalsOfACopyAheadOfTheList(t *testing.T) {
 	})
 }
 
-// The row of a job's session keeps the time at which its run began. The run is
-// one all the same, and no correction.
+// TestRunsOfWhichTheListDoesNotTell checks the run of a job, whose session keeps the start time of
+// the run in the list. It is a run, not an adjustment.
 func TestRunsOfWhichTheListDoesNotTell(t *testing.T) {
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:coo:cron:job")
@@ -89,9 +88,7 @@ func TestRunsOfWhichTheListDoesNotTell(t *testing.T) {
 	})
 }
 
-// Whoever connects to a runtime that has worked for long may hear its totals
-// before its first list: a ledger that is held against them then gets a
-// correction for each run, and another one when the run itself is found.
+// TestTotalsBeforeTheFirstList checks that totals before the first list do not cause adjustments.
 func TestTotalsBeforeTheFirstList(t *testing.T) {
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")

@@ -10,7 +10,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// say adds a row to a conversation; hidden is left out where people read it.
+// say adds a row to a conversation. A hidden row is omitted from the history.
 func (r *runtime) say(c *conversation, hidden bool, t gateway.Turn) {
 	t.Seq, t.At = int64(len(c.turns)+1), clock.At(r.tick(time.Second))
 	if c.turns = append(c.turns, t); hidden {
@@ -22,13 +22,13 @@ func (r *runtime) say(c *conversation, hidden bool, t gateway.Turn) {
 	c.UpdatedAt = clock.At(r.tick(time.Second))
 }
 
-// poll plays a run by which the agent wakes on its own, and says nothing.
+// poll adds a heartbeat run without an answer.
 func (r *runtime) poll(c *conversation, runID string) {
 	r.say(c, true, gateway.Turn{Role: "user", Origin: "heartbeat"})
 	r.say(c, true, gateway.Turn{Role: "assistant", RunID: runID, Blocks: inWords("HEARTBEAT_OK"), Usage: used("m", 7, 1, 2)})
 }
 
-// purposes are the sources of the runs in the ledger.
+// purposes returns the sources of the runs in the ledger.
 func (p *scenario) purposes(t *testing.T) map[string]Source {
 	t.Helper()
 	rows, err := p.DB.Query(t.Context(), `SELECT run_id, source FROM usage_ledger`)
@@ -46,8 +46,8 @@ func (p *scenario) purposes(t *testing.T) map[string]Source {
 	return by
 }
 
-// An agent that wakes every half hour and has nothing to say costs more than all
-// questions: as a correction of nobody's it would be a riddle on the bill.
+// TestSilentRuns checks that heartbeats without an answer, whose rows are hidden, are counted as
+// heartbeats and not as adjustments.
 func TestSilentRuns(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -57,7 +57,7 @@ func TestSilentRuns(t *testing.T) {
 		p.sync(t, true)
 		p.poll(c, "h2")
 		p.ask(c, "b", used("m", 10, 1, 5))
-		// Another agent passes something on, which is answered with nothing.
+		// Another agent sends a message that gets no answer.
 		p.say(c, false, gateway.Turn{Role: "user", Origin: "sessions_send"})
 		p.say(c, true, gateway.Turn{Role: "assistant", RunID: "talk", Blocks: inWords("REPLY_SKIP"), Usage: used("m", 1, 1, 1)})
 		p.poll(c, "h3")
@@ -80,7 +80,7 @@ func TestSilentRuns(t *testing.T) {
 	})
 }
 
-// A gateway that cannot tell what it leaves out is no reason for a wrong sum.
+// TestSilentRunsUntold checks the sums if the gateway cannot return hidden rows.
 func TestSilentRunsUntold(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -102,8 +102,8 @@ func TestSilentRunsUntold(t *testing.T) {
 	})
 }
 
-// A turn that the gateway resumes after a restart belongs to who asked, and the
-// last word of a talk among agents to the talk: neither is the agent's own clock.
+// TestRunsThatNobodyAsked checks that a turn resumed after a restart, and the end of a
+// conversation between agents, keep their source and are not heartbeats.
 func TestRunsThatNobodyAsked(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -118,7 +118,7 @@ func TestRunsThatNobodyAsked(t *testing.T) {
 		p.say(c, false, gateway.Turn{Role: "user", Origin: "sessions_send"})
 		p.say(c, false, gateway.Turn{Role: "assistant", RunID: "talk", Usage: used("m", 1, 1, 1)})
 		p.say(c, true, gateway.Turn{Role: "assistant", RunID: "last", Blocks: inWords("ANNOUNCE_SKIP"), Usage: used("m", 1, 1, 1)})
-		// One whose first call fails, and the next one does not.
+		// A run whose first call fails and second call succeeds.
 		p.say(c, false, gateway.Turn{Role: "user"})
 		p.say(c, false, gateway.Turn{Role: "assistant", RunID: "late", Failed: true})
 		p.say(c, false, gateway.Turn{Role: "assistant", RunID: "late", Usage: used("m", 1, 1, 1)})
@@ -133,7 +133,7 @@ func TestRunsThatNobodyAsked(t *testing.T) {
 	})
 }
 
-// inWords is an answer in words.
+// inWords returns the blocks of a text answer.
 func inWords(text string) []gateway.Block {
 	return []gateway.Block{{Kind: gateway.TextBlock, Text: text}}
 }

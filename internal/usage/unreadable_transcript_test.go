@@ -9,9 +9,8 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// What the runtime cannot show costs all the same: for a while its runs are
-// waited for, then its totals count, and the runs instead of them once they can
-// be read.
+// TestTranscriptThatCannotBeRead checks that the totals of an unreadable transcript are counted
+// after giveUpAfter, and are replaced by its runs when it becomes readable.
 func TestTranscriptThatCannotBeRead(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := newScenario(d)
@@ -32,7 +31,7 @@ func TestTranscriptThatCannotBeRead(t *testing.T) {
 		if sum.Runs != 0 || sum.Corrections != 2 || sum.Tokens.Input != 110 || *sum.CostUSD != 5 || sum.Unpriced != 1 {
 			t.Errorf("given up: %+v", sum)
 		}
-		p.ask(c, "c", used("m", 1000, 1, 500)) // which is waited for, and then counted
+		p.ask(c, "c", used("m", 1000, 1, 500)) // waits, and is counted after giveUpAfter
 		p.sync(t, true)
 		p.tick(settleTime + time.Second)
 		p.sync(t, true)
@@ -43,7 +42,7 @@ func TestTranscriptThatCannotBeRead(t *testing.T) {
 		p.tick(refusedRetry)
 		p.sync(t, true)
 		p.sync(t, true)
-		// What had no price is said twice: of the run, and of the totals that stood for it.
+		// The missing price counts twice: for the run and for the totals.
 		sum = p.total(t)
 		if sum.Runs != 3 || sum.Tokens.Input != 1110 || *sum.CostUSD != 505 || sum.Unpriced == 0 {
 			t.Errorf("read in the end: %+v", sum)

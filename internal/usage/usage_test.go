@@ -12,8 +12,7 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// A run that is filed under the wrong source makes the question "what do our
-// standups cost" unanswerable for ever: rows are not changed.
+// TestAttribute checks the source of runs, which cannot be corrected later.
 func TestAttribute(t *testing.T) {
 	const id = "01990000-0000-7000-8000-000000000001"
 	tests := map[string]struct {
@@ -57,7 +56,7 @@ func price(provider, model, from string, input money.Nano) Price {
 	return Price{Provider: provider, Model: model, From: from, Input: input, Output: 2 * input}
 }
 
-// An estimate with the price of another time or another provider is a wrong bill.
+// TestEstimate checks which price applies to a model, provider and day.
 func TestEstimate(t *testing.T) {
 	p := Prices{Prices: []Price{
 		price("p", "m", "2026-01-01", 1_000_000_000), price("p", "m", "2026-06-01", 3_000_000_000),
@@ -95,7 +94,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// A price that somebody mistyped would be in every estimate from then on.
+// TestCheckPrices checks the validation of prices.
 func TestCheckPrices(t *testing.T) {
 	for name, retryAt := range map[string][]Price{
 		"a day that is none":   {price("p", "m", "2026-02-30", 1)},
@@ -126,7 +125,7 @@ func period(t testing.TB, from, to, zone string) Period {
 	return p
 }
 
-// A day of 23 or 25 hours is one day, and an hour that comes twice is two.
+// TestSlots checks days with 23 and 25 hours and repeated hours.
 func TestSlots(t *testing.T) {
 	type slot struct {
 		Label string
@@ -175,7 +174,7 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// Who leaves everything out gets thirty days, today among them.
+// TestReadPeriod checks the default of 30 days including today.
 func TestReadPeriod(t *testing.T) {
 	p := period(t, "", "", "Europe/Berlin")
 	if got := p.From.Format(time.RFC3339); got != "2026-10-21T22:00:00Z" {
@@ -194,7 +193,7 @@ func TestReadPeriod(t *testing.T) {
 			t.Errorf("%q passes", retryAt)
 		}
 	}
-	// Samoa went over the date line: the 30th was left out, and is not the 29th.
+	// Samoa skipped 30 December 2011 when it crossed the date line.
 	if p := period(t, "2011-12-30", "2011-12-31", "Pacific/Apia"); p.check(false) == nil {
 		t.Errorf("a day that never was goes from %s to %s", p.From, p.To)
 	}
@@ -204,7 +203,7 @@ func TestReadPeriod(t *testing.T) {
 	}
 }
 
-// "Unknown" that looks like nothing is the confident zero that we must not show.
+// TestSums checks that an unknown cost is null and not zero.
 func TestSums(t *testing.T) {
 	tests := map[string]struct {
 		of   amounts
