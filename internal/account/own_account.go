@@ -109,7 +109,7 @@ func (s *Service) ChangeOwnPassword(ctx context.Context, current, password strin
 		return User{}, bad.Err()
 	}
 	var u User
-	err := s.confirmed(ctx, &current, "change of password", func(p *proof) error {
+	err := s.confirmed(ctx, &current, "password change", func(p *proof) error {
 		hash, err := s.hash(ctx, password)
 		if err != nil {
 			return err

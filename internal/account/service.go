@@ -27,7 +27,7 @@ type Service struct {
 	Secret    []byte        // signs the tokens, and nothing else
 	TokenLife time.Duration // counts in whole seconds
 	Cost      int           // of bcrypt; 0 is DefaultCost
-	Log       *slog.Logger  // nil is silent
+	Log       *slog.Logger  // nil disables logging
 	// RegistrationOpen allows people to register accounts with the role user.
 	RegistrationOpen bool
 	// Observe, if not nil, is called with the outcome of each login; see
@@ -39,10 +39,10 @@ type Service struct {
 	once       sync.Once
 	passwords  *hasher
 	broken     error      // why there is no hasher
-	semaphores semaphores // of the accounts whose password is being compared
-	notes      notes      // of what is written later; see Run
+	semaphores semaphores // limit concurrent password checks by account and address
+	notes      notes      // written later; see Run
 	tokens     tokens
-	callers    db.Memo[string, caller] // by "user " and an id, or "key " and a digest
+	callers    db.Memo[string, caller] // by "user " and an ID, or "key " and a digest
 }
 
 // SignIn is the result of a successful login.
@@ -123,7 +123,7 @@ func (s *Service) login(ctx context.Context, email, password string, from netip.
 	}
 	in, err := s.signIn(ctx, u, &try)
 	if errors.Is(err, ErrLogin) {
-		return SignIn{}, s.refuse(ctx, "changed meanwhile", u.User, from)
+		return SignIn{}, s.refuse(ctx, "account changed during login", u.User, from)
 	}
 	return in, err
 }
@@ -255,7 +255,7 @@ func (s *Service) Create(ctx context.Context, n NewUser) (User, error) {
 	}
 	u.ID = db.NewID()
 	var made row
-	err = s.confirmed(ctx, n.CurrentPassword, "making of a user", func(p *proof) (err error) {
+	err = s.confirmed(ctx, n.CurrentPassword, "user creation", func(p *proof) (err error) {
 		made, err = s.add(ctx, u, n.Password, "", func(tx *db.Tx) error {
 			if err := tx.Lock(ctx, usersLock); err != nil {
 				return err
@@ -364,7 +364,7 @@ const usersLock = "users"
 // is given and is not the current one. A change of an account that can manage others
 // requires the caller's current password, or it returns ErrConfirm.
 func (s *Service) Change(ctx context.Context, ref string, c Change, version *int64) (u User, err error) {
-	err = s.confirmed(ctx, c.CurrentPassword, "change of a user", func(p *proof) (err error) {
+	err = s.confirmed(ctx, c.CurrentPassword, "user change", func(p *proof) (err error) {
 		u, err = s.change(ctx, ref, c, version, func(tx *db.Tx, was, is User) error {
 			return p.allow(ctx, tx, was, is, c.Password != nil)
 		})

@@ -73,7 +73,7 @@ func (s *Service) Setup(ctx context.Context, in Setup, from netip.Addr) (_ SignI
 	try := attempt{address: addressSubject(from)}
 	leave, err := s.admit(ctx, &try)
 	if err != nil {
-		return SignIn{}, s.recordThrottled(ctx, err, "set-up", from)
+		return SignIn{}, s.recordThrottled(ctx, err, "setup", from)
 	}
 	defer func() { leave(err) }()
 	// Check the token before the password is hashed, so that only its holder can

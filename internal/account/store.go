@@ -178,8 +178,7 @@ func purgeTallies(ctx context.Context, tx *db.Tx, before time.Time) error {
 	return err
 }
 
-// findSetupTokens reads the digests of the set-up tokens that work now; there
-// are few.
+// findSetupTokens returns the digests of all valid setup tokens.
 func findSetupTokens(ctx context.Context, q db.Queryer, now time.Time) ([]string, error) {
 	rows, err := q.Query(ctx, `SELECT digest FROM setup_tokens WHERE expires_at > ?`, now)
 	return db.All(rows, err, func(r db.Row) (string, error) {

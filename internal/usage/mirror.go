@@ -164,7 +164,7 @@ type reader struct {
 	going        map[string]bool      // transcripts with stored usage of a run in progress; nil if not loaded
 	learned      time.Time            // when going was loaded
 	follows      bool                 // Follow has succeeded
-	claimed      bool                 // this process has had the claim
+	claimed      bool                 // this process has had the claim before
 	seen         map[string]int64     // by transcript: the session version up to which the ledger is complete
 	next         map[string]time.Time // by transcript with an active run: when to read it again
 	reconciled   map[string]string    // by transcript: the totals that the ledger was reconciled with
