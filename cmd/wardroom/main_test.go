@@ -372,15 +372,15 @@ func TestUserRefusals(t *testing.T) {
 		return command(t, in, append([]string{"user", "add"}, args...)...)
 	}
 	add(password+"\n", "coo@example.com", "--role", "agent", "--agent-id", "coo").ends(0)
-	add(password+"\n", "COO@example.com").ends(1, "Another account has this email.", "It belongs to coo.")
-	add(password+"\n", "coo2@example.com", "--role", "agent", "--agent-id", "coo").ends(1, "The agent has another active account.", "coo@example.com")
-	add(password+"\n", "cto@example.com", "--role", "agent").ends(1, "agent_id: The role agent needs it.")
-	add(password+"\n", "nonsense").ends(1, "email: Write it like name@example.com.")
+	add(password+"\n", "COO@example.com").ends(1, "Another account already uses this email.", "It belongs to coo.")
+	add(password+"\n", "coo2@example.com", "--role", "agent", "--agent-id", "coo").ends(1, "This agent already has an active account.", "coo@example.com")
+	add(password+"\n", "cto@example.com", "--role", "agent").ends(1, "agent_id: Required for the role agent.")
+	add(password+"\n", "nonsense").ends(1, "email: Must look like name@example.com.")
 	add("", "a@example.com").ends(2, "no password")
-	if o := add("short7b3\n", "a@example.com").ends(1, "password: It needs at least 12 characters."); strings.Contains(o.out+o.err, "short7b3") {
+	if o := add("short7b3\n", "a@example.com").ends(1, "password: Must have at least 12 characters."); strings.Contains(o.out+o.err, "short7b3") {
 		t.Errorf("it shows the password:\n%s", o.err)
 	}
-	command(t, password, "user", "password", "nobody@example.com").ends(1, "There is no such user.")
+	command(t, password, "user", "password", "nobody@example.com").ends(1, "User not found.")
 	command(t, "", "user", "owner", "coo@example.com").ends(1, "An agent cannot be the owner.")
 	if o := command(t, "", "user", "list").ends(0); strings.Count(o.out, "\n") != 2 {
 		t.Errorf("the list should have one account:\n%s", o.out)
@@ -396,11 +396,11 @@ func TestKey(t *testing.T) {
 	p := serve(t, "serve")
 	command(t, password+"\n", "user", "add", "coo@example.com", "--role", "agent", "--agent-id", "coo").ends(0)
 	command(t, password+"\n", "user", "add", "ada@example.com").ends(0)
-	command(t, "", "key", "add", "ada@example.com", "--name", "x").ends(1, "Only agent users have API keys.")
-	command(t, "", "key", "add", "nobody@example.com", "--name", "x").ends(1, "There is no such user.")
+	command(t, "", "key", "add", "ada@example.com", "--name", "x").ends(1, "Only agent users can have API keys.")
+	command(t, "", "key", "add", "nobody@example.com", "--name", "x").ends(1, "User not found.")
 	command(t, "", "key", "add", "coo@example.com").ends(2, "--name")
 	command(t, "", "key", "add", "coo@example.com", "--name", "x", "--expires", "soon").ends(2, "--expires")
-	command(t, "", "key", "add", "coo@example.com", "--name", "x", "--expires", "0d").ends(1, "expires_at: It must be in the future.")
+	command(t, "", "key", "add", "coo@example.com", "--name", "x", "--expires", "0d").ends(1, "expires_at: Must be in the future.")
 	made := command(t, "", "key", "add", "coo@example.com", "--name", "build server", "--expires", "90d").ends(0, "build server")
 	if !regexp.MustCompile(`^wrk_[a-z2-7]{40}\n$`).MatchString(made.out) || strings.Contains(made.err, "wrk_") {
 		t.Fatalf("it printed %q and %q", made.out, made.err)
@@ -414,7 +414,7 @@ func TestKey(t *testing.T) {
 	if strings.Contains(list.out, key) || row[len(row)-1] != "-" || row[len(row)-2] == "-" {
 		t.Errorf("the list shows the key, or not when it ends:\n%s", list.out)
 	}
-	command(t, "", "key", "revoke", "ada@example.com", row[0]).ends(1, "The account has no such key.")
+	command(t, "", "key", "revoke", "ada@example.com", row[0]).ends(1, "API key not found.")
 	command(t, "", "key", "revoke", "coo@example.com", row[0]).ends(0, "is revoked")
 	if status := p.me(key); status != http.StatusUnauthorized {
 		t.Errorf("with the revoked key: %d", status)

@@ -1,5 +1,4 @@
-// Package account knows the people and agents that may call the service, and
-// signs them in.
+// Package account manages the accounts of people and agents and authenticates them.
 package account
 
 import (
@@ -18,86 +17,85 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// User is an account of a person or an agent. Its password's hash is not part
-// of it, so that no answer, log or event can carry it by mistake.
+// User is the account of a person or an agent. It has no password hash, so that
+// no response, log or event can leak one.
 type User struct {
 	ID          string      `json:"id"`
-	Email       string      `json:"email" doc:"The login. Upper and lower case are the same."`
+	Email       string      `json:"email" doc:"The login. Case is ignored."`
 	Name        string      `json:"name"`
 	Role        actor.Role  `json:"role" enum:"owner,admin,user,agent"`
-	AgentID     *string     `json:"agent_id" doc:"The runtime's agent that an agent user is; null for people."`
-	Active      bool        `json:"active" doc:"Whether the account may log in and call the API."`
+	AgentID     *string     `json:"agent_id" doc:"The ID of the agent in the runtime; null for people."`
+	Active      bool        `json:"active" doc:"Whether the account can log in and call the API."`
 	AvatarURL   *string     `json:"avatar_url"`
 	LastLoginAt *clock.Time `json:"last_login_at"`
 	CreatedAt   clock.Time  `json:"created_at"`
-	UpdatedAt   clock.Time  `json:"updated_at" doc:"The last change of the account; a login is none."`
-	Version     int64       `json:"version" doc:"Counts the changes of the account; a login is none."`
+	UpdatedAt   clock.Time  `json:"updated_at" doc:"When the account last changed. Logins do not count."`
+	Version     int64       `json:"version" doc:"Increases with each change of the account. Logins do not count."`
 }
 
-// AgentUser is an active account of an agent, for features that need to know
-// which agents may take part in something.
+// AgentUser is the active account of an agent, as other features see it.
 type AgentUser struct {
 	UserID  string
 	AgentID string
 	Name    string
 }
 
-// Person is what whoever may not see accounts is told of one: enough to read a
-// board and to give somebody work, and nothing to write to anybody or to sign in with.
+// Person is the part of an account that every user can read: enough to show and
+// assign tasks, without the email or role.
 type Person struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
-	Active bool   `json:"active" doc:"False of an account that is deactivated: nobody gives it work any more."`
+	Active bool   `json:"active" doc:"False if the account is deactivated."`
 }
 
-// NewUser is what a new account is made of.
+// NewUser is the input for a new account.
 type NewUser struct {
 	Email           string              `json:"email" maxLength:"254" example:"coo@example.com"`
-	Name            string              `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"Left out, it is the agent's id, or what stands before the @."`
-	Password        string              `json:"password" format:"password" doc:"At least 12 characters; there is no maximum."`
-	Role            actor.Role          `json:"role" enum:"owner,admin,user,agent" doc:"There is one owner already, so that role is refused."`
-	AgentID         patch.Field[string] `json:"agent_id,omitzero" maxLength:"64" doc:"Required for the role agent, and refused for others."`
+	Name            string              `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"Defaults to the agent's ID, or to the part of the email before the @."`
+	Password        string              `json:"password" format:"password" doc:"At least 12 characters. No maximum."`
+	Role            actor.Role          `json:"role" enum:"owner,admin,user,agent" doc:"owner is rejected, because there is exactly one owner."`
+	AgentID         patch.Field[string] `json:"agent_id,omitzero" maxLength:"64" doc:"Required for the role agent, rejected for all others."`
 	AvatarURL       patch.Field[string] `json:"avatar_url,omitzero" maxLength:"2000"`
 	CurrentPassword *string             `json:"current_password,omitempty" format:"password" doc:"Your own password. Required for the role admin."`
 }
 
-// Change is a partial update. What it does not name stays as it is.
+// Change is a partial update of an account. Omitted fields keep their values.
 type Change struct {
 	Email           *string             `json:"email,omitempty" maxLength:"254"`
 	Name            *string             `json:"name,omitempty" maxLength:"100"`
-	Password        *string             `json:"password,omitempty" format:"password" doc:"At least 12 characters; there is no maximum."`
-	Role            *actor.Role         `json:"role,omitempty" enum:"owner,admin,user,agent" doc:"Nobody becomes the owner, or stops being it, through the API."`
+	Password        *string             `json:"password,omitempty" format:"password" doc:"At least 12 characters. No maximum."`
+	Role            *actor.Role         `json:"role,omitempty" enum:"owner,admin,user,agent" doc:"The API cannot assign or remove the role owner."`
 	AgentID         patch.Field[string] `json:"agent_id,omitzero" maxLength:"64"`
-	Active          *bool               `json:"active,omitempty" doc:"false deactivates the account: its tokens are answered with 403 at once."`
+	Active          *bool               `json:"active,omitempty" doc:"false deactivates the account. Requests with its tokens then fail with 403."`
 	AvatarURL       patch.Field[string] `json:"avatar_url,omitzero" maxLength:"2000"`
-	CurrentPassword *string             `json:"current_password,omitempty" format:"password" doc:"Your own password. Required to make somebody an admin, and to change the email, password, role or activity of an admin or the owner."`
+	CurrentPassword *string             `json:"current_password,omitempty" format:"password" doc:"Your own password. Required to grant the role admin, and to change the email, password, role or active state of an admin or the owner."`
 }
 
-// The failures of this feature.
+// Errors of the account operations.
 var (
-	ErrBusy         = fault.New(fault.Throttled, "passwords_busy", "Too many passwords are being checked at the moment.")
-	ErrLogin        = fault.New(fault.Unauthenticated, "login_failed", "The email or the password is wrong.")
-	ErrThrottled    = fault.New(fault.Throttled, "too_many_logins", "There were too many failed logins.")
+	ErrBusy         = fault.New(fault.Throttled, "passwords_busy", "Too many password checks are in progress.")
+	ErrLogin        = fault.New(fault.Unauthenticated, "login_failed", "The email or password is wrong.")
+	ErrThrottled    = fault.New(fault.Throttled, "too_many_logins", "Too many failed logins.")
 	ErrPassword     = fault.New(fault.Forbidden, "wrong_password", "The current password is wrong.")
-	ErrConfirm      = fault.New(fault.Forbidden, "password_required", "This change needs your current password.")
-	ErrOwnPassword  = fault.New(fault.Forbidden, "own_password", "Your own password is changed with the current one.")
-	ErrToken        = fault.New(fault.Unauthenticated, "token_invalid", "The token is not valid, or no longer.")
+	ErrConfirm      = fault.New(fault.Forbidden, "password_required", "This change requires your current password.")
+	ErrOwnPassword  = fault.New(fault.Forbidden, "own_password", "Changing your own password requires the current one.")
+	ErrToken        = fault.New(fault.Unauthenticated, "token_invalid", "The token is invalid or has expired.")
 	ErrDeactivated  = fault.New(fault.Forbidden, "account_deactivated", "This account is deactivated.")
-	ErrRegistration = fault.New(fault.Forbidden, "registration_disabled", "People cannot register themselves here.")
-	ErrSetupDone    = fault.New(fault.Conflict, "setup_done", "The service has an owner already.")
-	ErrSetupToken   = fault.New(fault.Forbidden, "setup_token_invalid", "The set-up token is not valid, or no longer.")
-	ErrNotFound     = fault.New(fault.NotFound, "user_not_found", "There is no such user.")
-	ErrNameTaken    = fault.New(fault.Conflict, "name_taken", "Another account is called so.")
-	ErrEmailTaken   = fault.New(fault.Conflict, "email_taken", "Another account has this email.")
-	ErrAgentTaken   = fault.New(fault.Conflict, "agent_taken", "The agent has another active account.")
-	ErrOwnerOnly    = fault.New(fault.Forbidden, "owner_only", "Only the owner may change the owner's account.")
-	ErrOneOwner     = fault.New(fault.Conflict, "one_owner", "There is always exactly one owner, who is active.")
+	ErrRegistration = fault.New(fault.Forbidden, "registration_disabled", "Registration is disabled.")
+	ErrSetupDone    = fault.New(fault.Conflict, "setup_done", "Wardroom already has an owner.")
+	ErrSetupToken   = fault.New(fault.Forbidden, "setup_token_invalid", "The setup token is invalid or has expired.")
+	ErrNotFound     = fault.New(fault.NotFound, "user_not_found", "User not found.")
+	ErrNameTaken    = fault.New(fault.Conflict, "name_taken", "Another account already uses this name.")
+	ErrEmailTaken   = fault.New(fault.Conflict, "email_taken", "Another account already uses this email.")
+	ErrAgentTaken   = fault.New(fault.Conflict, "agent_taken", "This agent already has an active account.")
+	ErrOwnerOnly    = fault.New(fault.Forbidden, "owner_only", "Only the owner can change the owner's account.")
+	ErrOneOwner     = fault.New(fault.Conflict, "one_owner", "There must be exactly one active owner.")
 	ErrStale        = fault.New(fault.Stale, "user_stale", "The account has changed since you read it.")
 )
 
-// The limits of what an account is made of.
+// Limits of the fields of an account.
 const (
-	maxEmail    = 254 // bytes; what an address in an SMTP envelope may have (RFC 5321, 4.5.3.1.3)
+	maxEmail    = 254 // bytes; the maximum of an address in an SMTP envelope (RFC 5321, 4.5.3.1.3)
 	maxLocal    = 64  // bytes before the @ (RFC 5321, 4.5.3.1.1)
 	maxLabel    = 63  // bytes between the dots of a domain (RFC 1035, 2.3.4)
 	maxName     = 100 // characters
@@ -107,10 +105,10 @@ const (
 
 var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// handOverHint is what to do where the API refuses to.
-const handOverHint = "On the service's machine, `wardroom user owner` hands the ownership over."
+// handOverHint names the command that transfers ownership, which the API cannot do.
+const handOverHint = "To transfer ownership, run `wardroom user owner` on the server."
 
-// change is what makes the new user out of a blank one.
+// change returns n as a change of an empty account, with the default name filled in.
 func (n NewUser) change() Change {
 	if n.Name == "" {
 		n.Name = localPart(n.Email)
@@ -124,11 +122,11 @@ func (n NewUser) change() Change {
 	}
 }
 
-// apply returns what u becomes by c, or everything that is wrong with c. The
-// password is only checked here: its hash is not the user's business.
+// apply returns u with the changes of c, or a validation error that lists every
+// problem. It validates the password but does not store it: User has no hash.
 func (u User) apply(c Change) (User, error) {
 	var bad fault.Fields
-	refuse := func(pointer, problem string) {
+	reject := func(pointer, problem string) {
 		if problem != "" {
 			bad.Add(pointer, "%s", problem)
 		}
@@ -136,29 +134,29 @@ func (u User) apply(c Change) (User, error) {
 	was := u
 	if c.Email != nil {
 		u.Email = strings.TrimSpace(*c.Email)
-		refuse("/email", checkEmail(u.Email))
+		reject("/email", checkEmail(u.Email))
 	}
 	if c.Name != nil {
 		u.Name = strings.TrimSpace(*c.Name)
-		refuse("/name", checkName(u.Name))
+		reject("/name", checkName(u.Name))
 	}
 	if c.Password != nil {
-		refuse("/password", checkPassword(*c.Password))
+		reject("/password", checkPassword(*c.Password))
 	}
 	if c.Role != nil {
 		u.Role = *c.Role
 		if !u.Role.Valid() {
-			bad.Add("/role", "It is none of owner, admin, user and agent.")
+			bad.Add("/role", "Must be owner, admin, user or agent.")
 		}
 	}
 	if c.Active != nil {
 		u.Active = *c.Active
 	}
 	u.AgentID = c.AgentID.Apply(u.AgentID)
-	refuse("/agent_id", checkAgentID(u.Role, u.AgentID))
+	reject("/agent_id", checkAgentID(u.Role, u.AgentID))
 	u.AvatarURL = c.AvatarURL.Apply(u.AvatarURL)
 	if c.AvatarURL.Given && u.AvatarURL != nil {
-		refuse("/avatar_url", checkAvatar(*u.AvatarURL))
+		reject("/avatar_url", checkAvatar(*u.AvatarURL))
 	}
 	if err := bad.Err(); err != nil {
 		return was, err
@@ -172,23 +170,23 @@ func (u User) apply(c Change) (User, error) {
 	return u, nil
 }
 
-// check… say what is wrong with a value, or nothing.
+// The check functions return what is wrong with a value, or "" if it is valid.
 
 func checkEmail(s string) string {
 	local, domain, _ := strings.Cut(s, "@")
 	switch {
 	case s == "":
-		return "It is required."
+		return "Required."
 	case len(s) > maxEmail:
-		return fmt.Sprintf("It may have at most %d bytes.", maxEmail)
+		return fmt.Sprintf("Must be at most %d bytes.", maxEmail)
 	case !isLocal(local) || !isDomain(domain) || plaintext.Line(s) != s:
-		return "Write it like name@example.com."
+		return "Must look like name@example.com."
 	}
 	return ""
 }
 
-// isLocal accepts what people have before the @, without the quoting that RFC
-// 5322 knows and nobody uses.
+// isLocal reports whether s can stand before the @ of an email. It rejects the
+// quoted form of RFC 5322, which is not used in practice.
 func isLocal(s string) bool {
 	return s != "" && len(s) <= maxLocal && utf8.ValidString(s) &&
 		!strings.HasPrefix(s, ".") && !strings.HasSuffix(s, ".") && !strings.Contains(s, "..") &&
@@ -197,8 +195,8 @@ func isLocal(s string) bool {
 		})
 }
 
-// isDomain accepts host names of any script, also without a dot: a machine's
-// own mail may go to name@localhost.
+// isDomain reports whether s is a host name, in any script. A dot is not
+// required, so that name@localhost is valid.
 func isDomain(s string) bool {
 	for label := range strings.SplitSeq(s, ".") {
 		if label == "" || len(label) > maxLabel || !utf8.ValidString(label) ||
@@ -212,15 +210,15 @@ func isDomain(s string) bool {
 	return true
 }
 
-// localPart is a name for somebody of whom we know no more than the email.
+// localPart returns the part of an email before the @, the default name of an account.
 func localPart(email string) string {
 	local, _, _ := strings.Cut(strings.TrimSpace(email), "@")
 	return local
 }
 
-// emailKey is how emails are compared: without case. It reports false for what
-// no account has and a database may not even take as a parameter. It accepts
-// more than checkEmail, so that accounts from elsewhere can log in.
+// emailKey returns the lower-case form by which emails are compared, or false for
+// text that cannot be an email or that the database rejects as a parameter. It
+// accepts more than checkEmail, so that imported accounts can log in.
 func emailKey(s string) (key string, ok bool) {
 	s = strings.TrimSpace(s)
 	if s == "" || len(s) > maxEmail || !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
@@ -231,15 +229,15 @@ func emailKey(s string) (key string, ok bool) {
 
 func checkName(s string) string { return label.Wrong(s, maxName) }
 
-// checkPassword is the one rule for passwords wherever one is set. bcrypt ends
-// a password with a NUL and starts it over, so that one within it would make
-// different passwords equal; and what is not UTF-8 could never be sent to us.
+// checkPassword validates a new password, wherever one is set. It rejects NUL,
+// because bcrypt repeats a password after an implied NUL, which would make
+// different passwords equal. It rejects invalid UTF-8, which JSON cannot carry.
 func checkPassword(s string) string {
 	switch {
 	case utf8.RuneCountInString(s) < minPassword:
-		return fmt.Sprintf("It needs at least %d characters.", minPassword)
+		return fmt.Sprintf("Must have at least %d characters.", minPassword)
 	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
-		return "It must be text in UTF-8 without NUL."
+		return "Must be UTF-8 text without NUL characters."
 	}
 	return ""
 }
@@ -247,11 +245,11 @@ func checkPassword(s string) string {
 func checkAgentID(role actor.Role, id *string) string {
 	switch {
 	case role != actor.Agent && id != nil:
-		return "Only the role agent has one; make it null."
+		return "Must be null unless the role is agent."
 	case role == actor.Agent && id == nil:
-		return "The role agent needs it."
+		return "Required for the role agent."
 	case id != nil && !agentID.MatchString(*id):
-		return "It is 1 to 64 of a-z, 0-9, _ and -, and begins with a letter or a digit."
+		return "Must have 1 to 64 of the characters a-z, 0-9, _ and -, and start with a letter or digit."
 	}
 	return ""
 }
@@ -260,20 +258,20 @@ func checkAvatar(s string) string {
 	u, err := url.Parse(s)
 	switch {
 	case len(s) > maxAvatar:
-		return fmt.Sprintf("It may have at most %d bytes.", maxAvatar)
+		return fmt.Sprintf("Must be at most %d bytes.", maxAvatar)
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || plaintext.Line(s) != s:
-		return "It must be an address that begins with https:// or http://."
+		return "Must be a URL that starts with https:// or http://."
 	}
 	return ""
 }
 
-// difference is one changed field in an event.
+// difference is the old and new value of one field in an event.
 type difference struct {
 	Before any `json:"before"`
 	After  any `json:"after"`
 }
 
-// differences lists what changed between two states of an account, by field.
+// differences returns the changed fields between two states of an account, by name.
 func differences(was, is User) map[string]any {
 	all := map[string]difference{
 		"email":      {was.Email, is.Email},
@@ -292,7 +290,7 @@ func differences(was, is User) map[string]any {
 	return changed
 }
 
-// value is what p points to, or nil, so that two of them can be compared.
+// value returns what p points to, or nil, so that two optional strings can be compared.
 func value(p *string) any {
 	if p == nil {
 		return nil

@@ -18,12 +18,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const goodPassword = "correct horse battery"
 
-// blank is a new user of whom everything is right.
+// blank returns a valid NewUser.
 func blank() NewUser {
 	return NewUser{Email: "ada@example.com", Name: "Ada", Password: goodPassword, Role: actor.User}
 }
 
-// refused are the pointers of the fields that err refuses.
+// refused returns the pointers of the fields that err rejects.
 func refused(t *testing.T, err error) []string {
 	t.Helper()
 	if err == nil {
@@ -40,7 +40,7 @@ func refused(t *testing.T, err error) []string {
 	return at
 }
 
-// What slips through here is in every list and every log for ever.
+// TestRules checks the validation of all fields of an account.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat
@@ -116,7 +116,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// The specification's user has no name; whoever creates one by it gets a good one.
+// TestNameIsOptional checks the default name of an account.
 func TestNameIsOptional(t *testing.T) {
 	t.Parallel()
 	n := blank()
@@ -130,7 +130,7 @@ func TestNameIsOptional(t *testing.T) {
 	}
 }
 
-// Two owners, or none, and nobody can repair the installation from outside.
+// TestOwnerStays checks that the owner can be neither demoted nor deactivated.
 func TestOwnerStays(t *testing.T) {
 	t.Parallel()
 	owner := User{Email: "o@example.com", Name: "O", Role: actor.Owner, Active: true}
@@ -160,7 +160,7 @@ func TestOwnerStays(t *testing.T) {
 	}
 }
 
-// The audit tells what was what before, and only of what changed.
+// TestDifferences checks that an event has the old and new values of changed fields only.
 func TestDifferences(t *testing.T) {
 	t.Parallel()
 	was := User{Email: "a@example.com", Name: "A", Role: actor.Agent, AgentID: new("coo"), Active: true}

@@ -16,7 +16,7 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// audit returns the events of some kinds, the oldest first, as "kind actor subject address data".
+// audit returns the events of some kinds, oldest first, as "kind actor subject address data".
 func audit(t testing.TB, s *Service, kinds ...string) []string {
 	t.Helper()
 	part, err := event.Read(t.Context(), s.DB, event.Filter{Class: event.Audit, Kinds: kinds}, page.Want{Sort: "id", Query: page.Query{Limit: 500}})
@@ -34,10 +34,10 @@ func audit(t testing.TB, s *Service, kinds ...string) []string {
 	return lines
 }
 
-// write writes what was noted, as Run does when it is woken or a minute is over.
+// write writes the notes like Run does when it is woken or, with minute, at the end of a minute.
 func write(t testing.TB, s *Service, minute bool) {
 	t.Helper()
-	if err := s.writeSights(t.Context(), minute); err != nil {
+	if err := s.writeEntries(t.Context(), minute); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -49,8 +49,8 @@ func wantLines(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// Whoever looks for a break-in must find who got in, who did not, how often and
-// from where; and never what they typed.
+// TestLoginsAreAudited checks that the audit has all logins and failures, with their number and
+// addresses, but without the typed email.
 func TestLoginsAreAudited(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -73,7 +73,7 @@ func TestLoginsAreAudited(t *testing.T) {
 		login(ada.Email, "wrong", home)
 		login(ada.Email, goodPassword, home)
 		login(ada.Email, goodPassword, home)
-		write(t, s, false) // the failures are told when the minute is over
+		write(t, s, false) // records the failures at the end of the minute
 		wantLines(
 			t, audit(t, s, "login.*"),
 			`login.succeeded ada ada api 192.0.2.7 {}`,
@@ -87,8 +87,8 @@ func TestLoginsAreAudited(t *testing.T) {
 			t.Errorf("after the minute: %q", got)
 		}
 		write(t, s, true)
-		if n := len(s.notes.sights); n != 0 {
-			t.Errorf("%d sights are kept for ever", n)
+		if n := len(s.notes.entries); n != 0 {
+			t.Errorf("%d entries are kept for ever", n)
 		}
 		for range 6 {
 			login(ada.Email, "wrong", away)
@@ -103,27 +103,27 @@ func TestLoginsAreAudited(t *testing.T) {
 	})
 }
 
-// With a million addresses nobody may fill the disk or the memory.
+// TestFloodOfFailures checks that failures from many addresses use bounded memory and disk space.
 func TestFloodOfFailures(t *testing.T) {
 	t.Parallel()
 	s := newService(dbtest.New(t))
 	address := netip.MustParseAddr("198.18.0.0")
 	for range 20_000 {
-		s.suspect(loginFailed, "unknown email", User{}, address)
+		s.recordFailure(loginFailed, "unknown email", User{}, address)
 		address = address.Next()
 	}
-	if n := len(s.notes.sights); n > mostSights+1 {
+	if n := len(s.notes.entries); n > maxEntries+1 {
 		t.Errorf("%d are kept in memory", n)
 	}
 	write(t, s, true)
 	got := audit(t, s, loginFailed)
-	if len(got) != mostSights+1 || !strings.Contains(strings.Join(got, "\n"), fmt.Sprintf(`many others api 198.18.78.31 {"addresses":["198.18.0.60","198.18.0.61","198.18.0.62","198.18.0.63","198.18.0.64","198.18.0.65","198.18.0.66","198.18.0.67","198.18.0.68","198.18.0.69"],"count":%d`, 20_000-mostSights)) {
+	if len(got) != maxEntries+1 || !strings.Contains(strings.Join(got, "\n"), fmt.Sprintf(`many others api 198.18.78.31 {"addresses":["198.18.0.60","198.18.0.61","198.18.0.62","198.18.0.63","198.18.0.64","198.18.0.65","198.18.0.66","198.18.0.67","198.18.0.68","198.18.0.69"],"count":%d`, 20_000-maxEntries)) {
 		t.Errorf("%d events, the last of which is %s", len(got), got[len(got)-1])
 	}
 }
 
-// The first failure is told at once, by whoever runs the service; what is left
-// at the end is not lost.
+// TestRunTellsTheAudit checks that Run records the first failure at once and the remaining ones
+// when it ends.
 func TestRunTellsTheAudit(t *testing.T) {
 	t.Parallel()
 	s := newService(dbtest.New(t))
@@ -131,7 +131,7 @@ func TestRunTellsTheAudit(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	fail := func() { s.suspect(loginFailed, "unknown email", User{}, netip.MustParseAddr("192.0.2.7")) }
+	fail := func() { s.recordFailure(loginFailed, "unknown email", User{}, netip.MustParseAddr("192.0.2.7")) }
 	fail()
 	for end := time.Now().Add(20 * time.Second); len(audit(t, s, loginFailed)) == 0; {
 		if time.Now().After(end) {
@@ -149,7 +149,8 @@ func TestRunTellsTheAudit(t *testing.T) {
 	}
 }
 
-// Everything that opens a way in, or closes one, names who did it and how.
+// TestChangesAreAudited checks that the audit has each change of an account, with the actor and
+// the origin.
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

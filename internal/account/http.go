@@ -10,52 +10,52 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Mount adds the routes of accounts to api.
+// Mount registers the routes of accounts.
 func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/auth/login", actor.Public, "Log in", s.handleLogin,
 		web.Fails(ErrLogin, ErrThrottled, ErrBusy),
-		web.Describe("Answers a token for the Authorization header. Any email and any password are taken; what is not right is answered with 401. "+
-			"After 5 failures for an email, or 20 from an address, every further one is followed by a pause of 30 seconds that doubles up to 15 minutes; "+
-			"in it every login is answered with 429, and Retry-After says for how long. An hour without a failure forgets them."))
+		web.Describe("Returns a token for the Authorization header. A wrong email or password returns 401, also if its format is invalid. "+
+			"After 5 failures for an email, or 20 from an address, each failure starts a pause of 30 seconds, doubling up to 15 minutes. "+
+			"During the pause every login returns 429 with Retry-After. An hour without a failure resets the count."))
 	web.Get(api, "/auth/me", actor.Read, "Get your own account", s.handleMe, web.Fails(ErrToken, ErrDeactivated))
-	web.Post(api, "/auth/register", actor.Public, "Make an account for yourself", s.handleRegister,
+	web.Post(api, "/auth/register", actor.Public, "Register", s.handleRegister,
 		web.Status(http.StatusCreated), web.Fails(ErrRegistration, ErrEmailTaken, ErrNameTaken, ErrThrottled, ErrBusy),
-		web.Describe("Makes an account of the role user and logs in, where the service is set to allow it; registration_enabled in /config tells. "+
-			"An email or a name that another account has is refused, and counts as a failed login from your address."))
+		web.Describe("Creates an account with the role user and logs in, if registration is enabled (see registration_enabled in /config). "+
+			"An email or name of another account is rejected and counts as a failed login from your address."))
 	web.Post(api, "/auth/setup", actor.Public, "Become the owner", s.handleSetup,
 		web.Status(http.StatusCreated), web.Fails(ErrSetupDone, ErrSetupToken, ErrEmailTaken, ErrThrottled, ErrBusy),
-		web.Describe("Makes the owner's account and logs in, while there is no owner; setup_required in /config tells. "+
-			"It needs the token that the service prints to its terminal, which works once and for 30 minutes. "+
-			"A wrong one counts as a failed login from your address."))
+		web.Describe("Creates the owner's account and logs in, as long as there is no owner (see setup_required in /config). "+
+			"Requires the setup token that Wardroom prints to its terminal. The token works once, for 30 minutes. "+
+			"A wrong token counts as a failed login from your address."))
 	web.Patch(api, "/auth/me", actor.Read, "Change your own account", s.handleChangeOwn, web.Fails(ErrNameTaken, ErrStale, ErrToken, ErrDeactivated),
-		web.Describe("Name and picture. A name that another account has is refused: what people say stands under their names. The email and the role are changed by an admin, the password under /auth/password."))
+		web.Describe("Changes the name and the picture. A name of another account is rejected, because comments are signed with it. An admin changes the email and role; /auth/password changes the password."))
 	web.Post(api, "/auth/password", actor.Read, "Change your own password", s.handlePassword,
 		web.Fails(ErrPassword, ErrThrottled, ErrToken, ErrDeactivated),
-		web.Describe("Needs the current password; a wrong one counts as a failed login. Answers the account. Tokens stay valid until they expire."))
+		web.Describe("Requires the current password. A wrong one counts as a failed login. Returns the account. Existing tokens stay valid until they expire."))
 	web.Get(api, "/people", actor.NamePeople, "List people by name", s.handlePeople, web.Fails(page.ErrCursor),
-		web.Describe("Everybody who has an account, or had one: the id by which tasks and comments name them, how they are called, and whether the account is active."))
-	web.Get(api, "/users", actor.ManageAccounts, "List the users", s.handleList, web.Fails(page.ErrCursor))
+		web.Describe("Lists all accounts, including deactivated ones, with the ID that tasks and comments refer to, the name, and whether the account is active."))
+	web.Get(api, "/users", actor.ManageAccounts, "List users", s.handleList, web.Fails(page.ErrCursor))
 	web.Post(api, "/users", actor.ManageAccounts, "Create a user", s.handleCreate,
 		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrConfirm, ErrPassword, ErrThrottled, ErrDeactivated, ErrBusy),
-		web.Describe("To make an admin, send your own password as current_password. A wrong one counts as a failed login."))
+		web.Describe("To create an admin, send your own password as current_password. A wrong one counts as a failed login."))
 	web.Get(api, "/users/{id}", actor.ManageAccounts, "Get a user", s.handleGet, web.Fails(ErrNotFound))
 	web.Patch(api, "/users/{id}", actor.ManageAccounts, "Change a user", s.handleChange,
 		web.Fails(ErrNotFound, ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrOwnerOnly, ErrOwnPassword, ErrConfirm, ErrPassword, ErrThrottled, ErrDeactivated, ErrStale, ErrBusy),
-		web.Describe("Accounts are deactivated and never deleted: what they did keeps its author. Your own password is changed under /auth/password.\n\n"+
-			"To make somebody an admin, or to change the email, password, role or activity of an admin or the owner, send your own password as current_password. A wrong one counts as a failed login."))
+		web.Describe("Accounts can be deactivated but not deleted, so that past work keeps its author. Change your own password with /auth/password.\n\n"+
+			"To grant the role admin, or to change the email, password, role or active state of an admin or the owner, send your own password as current_password. A wrong one counts as a failed login."))
 	web.Get(api, "/users/{id}/keys", actor.ManageAccounts, "List the API keys of a user", s.handleKeys, web.Fails(ErrNotFound, page.ErrCursor),
-		web.Describe("The oldest first, also those that have expired or were revoked."))
-	web.Post(api, "/users/{id}/keys", actor.ManageAccounts, "Make an API key for an agent user", s.handleMakeKey,
+		web.Describe("Oldest first, including expired and revoked keys."))
+	web.Post(api, "/users/{id}/keys", actor.ManageAccounts, "Create an API key for an agent user", s.handleMakeKey,
 		web.Status(http.StatusCreated), web.Fails(ErrNotFound, ErrKeyHolder),
-		web.Describe("The key is sent as a token is: Authorization: Bearer <key>. It is in this answer and never shown again; only a digest is stored. "+
-			"It begins with wrk_, may do what the agent may, and works until it expires or is revoked, or the account is deactivated or no agent's any more."))
+		web.Describe("Send the key as a bearer token: Authorization: Bearer <key>. It is shown only in this response; Wardroom stores a digest. "+
+			"The key starts with wrk_ and has the agent's permissions. It works until it expires or is revoked, or until the account is deactivated or is no longer an agent's."))
 	web.Delete(api, "/users/{id}/keys/{key_id}", actor.ManageAccounts, "Revoke an API key", s.handleRevokeKey, web.Fails(ErrNotFound, ErrKeyNotFound),
-		web.Describe("It does not work from the next request on, and live streams that were opened with it end. It stays in the list."))
+		web.Describe("The key stops working with the next request, and live streams opened with it close. The key stays in the list."))
 }
 
 type loginInput struct {
 	Body struct {
-		// As long as the largest body, so that every string is answered with 401.
+		// The limit of a whole body, so that a long email returns 401 and not 422.
 		Email    string `json:"email" maxLength:"1048576"`
 		Password string `json:"password" format:"password"`
 	}
@@ -75,23 +75,23 @@ type changeOwnInput struct {
 type passwordInput struct {
 	Body struct {
 		CurrentPassword string `json:"current_password" format:"password"`
-		NewPassword     string `json:"new_password" format:"password" doc:"At least 12 characters; there is no maximum."`
+		NewPassword     string `json:"new_password" format:"password" doc:"At least 12 characters. No maximum."`
 	}
 }
 
-// UserInput names one user.
+// UserInput is the path parameter that identifies a user.
 type UserInput struct {
-	ID string `path:"id" maxLength:"254" doc:"The user's id or email."`
+	ID string `path:"id" maxLength:"254" doc:"The user's ID or email."`
 }
 
 type listInput struct {
 	page.Query
 	page.Total
-	Role    string `query:"role" enum:"owner,admin,user,agent" doc:"Only those of this role."`
-	Active  string `query:"active" enum:"true,false" doc:"Only those that are active, or that are not."`
-	AgentID string `query:"agent_id" maxLength:"64" doc:"Only those of this agent."`
-	Text    string `query:"q" maxLength:"200" doc:"Only those with this text in their name or email, in whatever case."`
-	Sort    string `query:"sort" enum:"created,-created,name,-name,email,-email" default:"created" doc:"The order; a minus turns it round."`
+	Role    string `query:"role" enum:"owner,admin,user,agent" doc:"Only users with this role."`
+	Active  string `query:"active" enum:"true,false" doc:"Only active or only deactivated users."`
+	AgentID string `query:"agent_id" maxLength:"64" doc:"Only users of this agent."`
+	Text    string `query:"q" maxLength:"200" doc:"Only users with this text in their name or email. Case is ignored."`
+	Sort    string `query:"sort" enum:"created,-created,name,-name,email,-email" default:"created" doc:"The sort order; a minus sign reverses it."`
 }
 
 type peopleInput struct {
@@ -186,13 +186,13 @@ type makeKeyInput struct {
 }
 
 type makeKeyOutput struct {
-	Location string `header:"Location" doc:"Where the key can be revoked."`
+	Location string `header:"Location" doc:"The URL of the new key, for revoking it."`
 	Body     IssuedKey
 }
 
 type revokeKeyInput struct {
 	UserInput
-	KeyID string `path:"key_id" maxLength:"64" doc:"The key's id."`
+	KeyID string `path:"key_id" maxLength:"64" doc:"The ID of the key."`
 }
 
 func (s *Service) handleKeys(ctx context.Context, in *keysInput) (*web.List[Key], error) {

@@ -18,11 +18,11 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// site is the service behind the real API, and all that it ever said.
+// site is a Service behind the real API, with a record of its responses and logs.
 type site struct {
 	*Service
 	url  string
-	said *bytes.Buffer // answers
+	said *bytes.Buffer // all response bodies
 	log  *bytes.Buffer
 }
 
@@ -39,7 +39,7 @@ func newSite(t *testing.T, d *db.DB) *site {
 	return s
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header
@@ -47,7 +47,7 @@ type answer struct {
 	list   []any
 }
 
-// ask sends one request, with body as JSON unless it is a string, which is sent as it is.
+// ask sends a request. body is sent as JSON unless it is a string, which is sent unchanged.
 func (s *site) ask(t *testing.T, token, method, path string, body any, headers ...string) answer {
 	t.Helper()
 	var r io.Reader
@@ -88,7 +88,7 @@ func (s *site) ask(t *testing.T, token, method, path string, body any, headers .
 	return a
 }
 
-// login returns the token of a user who has the good password.
+// login logs a user in with the correct password and returns the token.
 func (s *site) login(t *testing.T, u User) string {
 	t.Helper()
 	a := s.ask(t, "", "POST", "/auth/login", map[string]string{"email": u.Email, "password": goodPassword})
@@ -268,7 +268,7 @@ func TestUsersOverHTTP(t *testing.T) {
 	})
 }
 
-// Who may do what with accounts, as the product's table says it.
+// TestRolesOverHTTP checks the permissions of each role on accounts.
 func TestRolesOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, dbtest.New(t))
@@ -306,8 +306,8 @@ func TestRolesOverHTTP(t *testing.T) {
 	}
 }
 
-// Who may not see accounts reads names on a board, and learns nothing else of
-// anybody but who is still there to be given work: no email, no role.
+// TestPeople checks that users without access to accounts can list names and the active state, but
+// not emails and roles.
 func TestPeople(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, dbtest.New(t))
@@ -331,9 +331,8 @@ func TestPeople(t *testing.T) {
 	}
 }
 
-// Nothing that anybody can read has a password, a hash or the signing secret
-// in it: not an answer, not the log, not an error, not an event. Tokens are in
-// the login's answer alone.
+// TestSecretsStaySecret checks that no response, log, error or event contains a password, a hash
+// or the signing secret, and that only the login response contains a token.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -348,7 +347,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		_, warnings, err = s.Bootstrap(t.Context(), owner.Email, goodPassword)
 		fmt.Fprintln(&errs, warnings, err)
 		token := s.login(t, owner)
-		answers := s.said.String() // with the token
+		answers := s.said.String() // includes the token
 		s.said.Reset()
 
 		s.ask(t, token, "GET", "/auth/me", nil)

@@ -18,63 +18,61 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// How agents stay signed in without a password.
-
-// Key is an API key of an agent user, without the key itself: that is shown
-// once, and only a digest of it is stored.
+// Key describes an API key of an agent user, without its secret. The secret is
+// shown once, and only its digest is stored.
 type Key struct {
 	ID         string      `json:"id"`
-	Name       string      `json:"name" doc:"What it is for."`
-	Hint       string      `json:"hint" doc:"How the key begins and ends, to tell it from others." example:"wrk_…k3xq"`
+	Name       string      `json:"name" doc:"What the key is for."`
+	Hint       string      `json:"hint" doc:"The start and end of the key, to identify it." example:"wrk_…k3xq"`
 	CreatedAt  clock.Time  `json:"created_at"`
-	ExpiresAt  *clock.Time `json:"expires_at" doc:"From when on it does not work; null is never."`
-	LastUsedAt *clock.Time `json:"last_used_at" doc:"The last request with it, to about a minute."`
-	RevokedAt  *clock.Time `json:"revoked_at" doc:"Since when it does not work any more."`
+	ExpiresAt  *clock.Time `json:"expires_at" doc:"When the key expires; null means never."`
+	LastUsedAt *clock.Time `json:"last_used_at" doc:"When the key was last used, to about a minute."`
+	RevokedAt  *clock.Time `json:"revoked_at" doc:"When the key was revoked; null if it was not."`
 }
 
-// NewKey is what a new key is made of.
+// NewKey is the input for a new key.
 type NewKey struct {
-	Name      string                  `json:"name" maxLength:"100" doc:"What it is for, such as the machine that it is on." example:"build server"`
-	ExpiresAt patch.Field[clock.Time] `json:"expires_at,omitzero" doc:"From when on it does not work; left out or null is never."`
+	Name      string                  `json:"name" maxLength:"100" doc:"What the key is for, such as the machine that uses it." example:"build server"`
+	ExpiresAt patch.Field[clock.Time] `json:"expires_at,omitzero" doc:"When the key expires; omitted or null means never."`
 }
 
-// IssuedKey is a key that was just made, the only time with the key itself.
+// IssuedKey is a new key with its secret, which is not available later.
 type IssuedKey struct {
 	Key
-	Secret string `json:"key" format:"password" doc:"Send it with every request: Authorization: Bearer <key>. It is never shown again."`
+	Secret string `json:"key" format:"password" doc:"Send it with every request: Authorization: Bearer <key>. It is not shown again."`
 }
 
-// The failures of keys.
+// Errors of the key operations.
 var (
-	ErrKeyHolder   = fault.New(fault.Conflict, "keys_for_agents", "Only agent users have API keys.")
-	ErrKeyNotFound = fault.New(fault.NotFound, "key_not_found", "The account has no such key.")
+	ErrKeyHolder   = fault.New(fault.Conflict, "keys_for_agents", "Only agent users can have API keys.")
+	ErrKeyNotFound = fault.New(fault.NotFound, "key_not_found", "API key not found.")
 )
 
 const (
-	// keyPrefix is how every key begins, so that programs that look for secrets
-	// in what people publish find ours: wrk_[a-z2-7]{40}.
+	// keyPrefix starts every key, so that secret scanners can detect leaked keys
+	// with the pattern wrk_[a-z2-7]{40}.
 	keyPrefix = "wrk_"
-	// keyBytes are random: with 200 bits nobody guesses, and a fast digest
-	// guards as well as a slow one.
+	// keyBytes is the number of random bytes: 200 bits cannot be guessed, so a
+	// fast digest is as safe as a slow one.
 	keyBytes = 25
 	hintTail = 4
 )
 
-// badKey is the same for whatever is wrong with a key: the rest is for its
-// owner's admin, who sees it in the list.
-const badKey = "The key is wrong, has expired or was revoked. Ask an admin for another."
+// badKey is the detail for every unusable key. It does not say which problem the
+// key has; an admin sees that in the list of keys.
+const badKey = "The API key is wrong, expired or revoked. Ask an admin for a new one."
 
-// makeKey invents a key.
-func makeKey() string {
+// newSecret returns a random key.
+func newSecret() string {
 	var b [keyBytes]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return keyPrefix + strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 }
 
 func keyDigest(secret string) string { return digest("key", secret) }
 
-// works reports whether the key opens anything at that time.
-func (k Key) works(now time.Time) bool {
+// usable reports whether the key is neither revoked nor expired at now.
+func (k Key) usable(now time.Time) bool {
 	return k.RevokedAt == nil && (k.ExpiresAt == nil || k.ExpiresAt.After(now))
 }
 
@@ -84,28 +82,28 @@ func (n NewKey) check(now time.Time) error {
 		bad.Add("/name", "%s", problem)
 	}
 	if until := n.ExpiresAt.Value; until != nil && !until.After(now) {
-		bad.Add("/expires_at", "It must be in the future.")
+		bad.Add("/expires_at", "Must be in the future.")
 	} else if until != nil && until.UTC().Year() > 9999 {
-		bad.Add("/expires_at", "Give a time in UTC's years to 9999.") // RFC 3339 has no others
+		bad.Add("/expires_at", "Must be before the year 10000 in UTC.") // the limit of RFC 3339
 	}
 	return bad.Err()
 }
 
-// MakeKey makes a key for the agent user that ref names by id or email. It
-// answers ErrKeyHolder for people, who have a password and log in.
+// MakeKey creates a key for the agent user with the ID or email ref. It returns
+// ErrKeyHolder for people, who log in with a password.
 func (s *Service) MakeKey(ctx context.Context, ref string, n NewKey) (IssuedKey, error) {
 	now := s.Now()
 	n.Name = strings.TrimSpace(n.Name)
 	if err := n.check(now); err != nil {
 		return IssuedKey{}, err
 	}
-	secret := makeKey()
+	secret := newSecret()
 	k := Key{
 		ID: db.NewID(), Name: n.Name, Hint: keyPrefix + "…" + secret[len(secret)-hintTail:],
 		CreatedAt: clock.At(now), ExpiresAt: n.ExpiresAt.Value,
 	}
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, serial); err != nil { // nobody changes the role meanwhile
+		if err := tx.Lock(ctx, usersLock); err != nil { // keeps the role from changing
 			return err
 		}
 		u, err := find(ctx, tx, ref)
@@ -121,13 +119,13 @@ func (s *Service) MakeKey(ctx context.Context, ref string, n NewKey) (IssuedKey,
 		return recordKey(ctx, tx, now, "key.created", u.User, k)
 	})
 	if err != nil {
-		return IssuedKey{}, fmt.Errorf("make a key: %w", err)
+		return IssuedKey{}, fmt.Errorf("create a key: %w", err)
 	}
 	return IssuedKey{k, secret}, nil
 }
 
-// Keys returns one page of the keys of the user that ref names, also of those
-// that do not work any more, the oldest first.
+// Keys returns one page of the keys of a user, oldest first, including expired
+// and revoked ones.
 func (s *Service) Keys(ctx context.Context, ref string, want page.Want) (page.Part[Key], error) {
 	var part page.Part[Key]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) error {
@@ -143,9 +141,8 @@ func (s *Service) Keys(ctx context.Context, ref string, want page.Want) (page.Pa
 	return part, err
 }
 
-// RevokeKey ends a key of the user that ref names: its next request is refused
-// by every replica, and its open streams end. A key that was revoked before
-// stays so.
+// RevokeKey revokes a key of a user. Every replica rejects its next request, and
+// its open streams close. Revoking a revoked key does nothing.
 func (s *Service) RevokeKey(ctx context.Context, ref, id string) error {
 	now := s.Now()
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -169,8 +166,8 @@ func (s *Service) RevokeKey(ctx context.Context, ref, id string) error {
 	return nil
 }
 
-// recordKey tells of the account rather than of the key: whoever follows the
-// log with the account's credentials is looked at anew then.
+// recordKey records an event whose subject is the account, not the key. Streams
+// of the account are authenticated again on such an event.
 func recordKey(ctx context.Context, tx *db.Tx, at time.Time, kind string, u User, k Key) error {
 	about := event.Subject{Kind: "user", ID: u.ID, Name: u.Name}
 	return event.Record(ctx, tx, at, event.Audit, kind, about, map[string]any{
@@ -178,8 +175,8 @@ func recordKey(ctx context.Context, tx *db.Tx, at time.Time, kind string, u User
 	})
 }
 
-// authenticateKey is Authenticate for a key. It is one read: who revokes a key
-// need not tell anybody.
+// authenticateKey is Authenticate for an API key. It reads the key from the
+// database on each call, so that a revocation needs no notification.
 func (s *Service) authenticateKey(ctx context.Context, secret string) (actor.Actor, error) {
 	now := s.Now()
 	digest := keyDigest(secret)
@@ -192,11 +189,11 @@ func (s *Service) authenticateKey(ctx context.Context, secret string) (actor.Act
 		return actor.Actor{}, ErrToken.With(badKey)
 	case err != nil:
 		return actor.Actor{}, fmt.Errorf("look up a key's user: %w", err)
-	case !k.works(now) || c.Role != actor.Agent:
-		// A key was given to an agent. It is not to open what a person may do.
+	case !k.usable(now) || c.Role != actor.Agent:
+		// If the account is no longer an agent's, the key must not grant a person's permissions.
 		return actor.Actor{}, ErrToken.With(badKey)
 	case !c.active:
-		return actor.Actor{}, ErrDeactivated.With("Ask an admin or the owner to activate it again.")
+		return actor.Actor{}, ErrDeactivated.With("Ask an admin or the owner to reactivate it.")
 	}
 	if k.ExpiresAt != nil {
 		c.Expires = k.ExpiresAt.Time

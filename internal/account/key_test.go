@@ -17,7 +17,7 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// makeAgentKey makes an agent user and a key of it that never expires.
+// makeAgentKey creates an agent user with a key that does not expire.
 func makeAgentKey(t testing.TB, s *Service, name string) (User, IssuedKey) {
 	t.Helper()
 	u := makeUser(t, s, name, actor.Agent)
@@ -28,12 +28,12 @@ func makeAgentKey(t testing.TB, s *Service, name string) (User, IssuedKey) {
 	return u, k
 }
 
-// Programs that look for secrets find ours by this shape, and nobody guesses 200 bits.
+// TestMakeKey checks the format of keys, which secret scanners can detect.
 func TestMakeKey(t *testing.T) {
 	t.Parallel()
 	shape, seen := regexp.MustCompile(`^wrk_[a-z2-7]{40}$`), map[string]bool{}
 	for range 100 {
-		k := makeKey()
+		k := newSecret()
 		if !shape.MatchString(k) || seen[k] {
 			t.Fatalf("made %s", k)
 		}
@@ -41,8 +41,8 @@ func TestMakeKey(t *testing.T) {
 	}
 }
 
-// Whoever holds a key is exactly the agent, with what the account may do now,
-// and whatever is wrong with a key is answered alike.
+// TestAuthenticateKey checks that a key has the current permissions of its agent, and that all
+// unusable keys return the same error.
 func TestAuthenticateKey(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -60,7 +60,7 @@ func TestAuthenticateKey(t *testing.T) {
 		if got, err := s.Authenticate(t.Context(), k.Secret); !same(got, want) || err != nil {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
-		want.Expires = until.Time // an open stream ends by it
+		want.Expires = until.Time // an open stream ends then
 		if got, err := s.Authenticate(t.Context(), short.Secret); !same(got, want) || err != nil {
 			t.Errorf("with an end: %+v, %v; want %+v", got, err, want)
 		}
@@ -84,7 +84,8 @@ func TestAuthenticateKey(t *testing.T) {
 	})
 }
 
-// A key must do no more than the account may at the moment.
+// TestKeyFollowsTheAccount checks that a key stops working when its account is deactivated or is
+// no longer an agent's.
 func TestKeyFollowsTheAccount(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -109,7 +110,7 @@ func TestKeyFollowsTheAccount(t *testing.T) {
 	})
 }
 
-// People log in: a key that never expires is not for them.
+// TestKeysAreForAgents checks that people cannot have keys.
 func TestKeysAreForAgents(t *testing.T) {
 	t.Parallel()
 	s := newService(dbtest.New(t))
@@ -134,8 +135,7 @@ func TestKeysAreForAgents(t *testing.T) {
 	}
 }
 
-// What a key was used for is asked when it leaks; and no request may wait for
-// it to be written.
+// TestKeyUses checks that the last use of a key is stored in the background.
 func TestKeyUses(t *testing.T) {
 	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
@@ -174,7 +174,7 @@ func TestKeyUses(t *testing.T) {
 		use()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := s.Run(ctx); err != nil { // the end of the service
+		if err := s.Run(ctx); err != nil { // the service stops
 			t.Fatal(err)
 		}
 		noted(clock.Ptr(monday.Add(time.Minute)))
@@ -182,7 +182,7 @@ func TestKeyUses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		noted(clock.Ptr(monday.Add(time.Minute))) // what another replica is late with
+		noted(clock.Ptr(monday.Add(time.Minute))) // a delayed write by another replica
 	})
 }
 
@@ -209,7 +209,7 @@ func TestKeysOverHTTP(t *testing.T) {
 			s.ask(t, admin, "POST", path, body).want(t, what, http.StatusUnprocessableEntity, "invalid_input")
 		}
 		s.ask(t, admin, "POST", "/users/admin@example.com/keys", `{"name":"x"}`).want(t, "a person's", http.StatusConflict, "keys_for_agents")
-		for _, token := range []string{own, secret} { // no agent makes, sees or ends keys, not even its own
+		for _, token := range []string{own, secret} { // agents cannot create, list or revoke keys, not even their own
 			s.ask(t, token, "POST", path, `{"name":"x"}`).want(t, "its own", http.StatusForbidden, "forbidden")
 			s.ask(t, token, "GET", path, nil).want(t, "its own", http.StatusForbidden, "forbidden")
 			s.ask(t, token, "DELETE", path+"/"+id, nil).want(t, "its own", http.StatusForbidden, "forbidden")
@@ -238,7 +238,7 @@ func TestKeysOverHTTP(t *testing.T) {
 	})
 }
 
-// gone deletes what is at path.
+// gone deletes the resource at path.
 func (s *site) gone(t *testing.T, token, path string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, s.url+path, http.NoBody)

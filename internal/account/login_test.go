@@ -68,8 +68,8 @@ func TestLogin(t *testing.T) {
 	})
 }
 
-// A login takes a quarter of a second. Who is deactivated in it, or gets a
-// password that is not the one which was compared, does not get in.
+// TestLoginOfAnAccountThatChanges checks that a login fails if the account is deactivated or its
+// password changes while the password is compared.
 func TestLoginOfAnAccountThatChanges(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]Change{
@@ -81,7 +81,7 @@ func TestLoginOfAnAccountThatChanges(t *testing.T) {
 				s := newService(d)
 				makeUser(t, s, "ada", actor.User)
 				s.passwords.compare = func(hash, password []byte) error {
-					other := newService(d) // its own slots
+					other := newService(d) // has its own slots
 					if _, err := other.Change(system(t), "ada@example.com", change, nil); err != nil {
 						t.Error(err)
 					}
@@ -95,13 +95,14 @@ func TestLoginOfAnAccountThatChanges(t *testing.T) {
 	}
 }
 
-// same compares callers apart from the state of the log that they were read at.
+// same compares actors except for the state of the log at which they were read.
 func same(got, want actor.Actor) bool {
 	got.AsOf = want.AsOf
 	return got == want
 }
 
-// A demotion and a deactivation work at once, also on tokens from before.
+// TestAuthenticateAsksTheAccount checks that a demotion or deactivation applies to existing tokens
+// at once.
 func TestAuthenticateAsksTheAccount(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -117,7 +118,7 @@ func TestAuthenticateAsksTheAccount(t *testing.T) {
 				t.Fatal(err)
 			}
 			if want.Known() {
-				want.Expires = in.ExpiresAt.Time // an open stream ends by it
+				want.Expires = in.ExpiresAt.Time // an open stream ends then
 			}
 			got, err := s.Authenticate(t.Context(), in.Token)
 			if !same(got, want) || !errors.Is(err, wantErr) {
@@ -141,21 +142,21 @@ func TestAuthenticateAsksTheAccount(t *testing.T) {
 	})
 }
 
-// A flood of logins must not keep a thousand requests and their bodies waiting:
-// whoever finds the queue full is told at once.
+// TestLoginQueue checks that logins fail at once if the queue is full, so that a flood of logins
+// does not hold many requests in memory.
 func TestLoginQueue(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		email func(i int) string
-		width func(k *keeper) int // how many are let through at once
+		width func(k *hasher) int // number of concurrent comparisons
 	}{
-		{"on many accounts", func(i int) string { return fmt.Sprintf("nobody%d@example.com", i) }, func(k *keeper) int { return cap(k.slots) }},
-		{"on one account", func(int) string { return "nobody@example.com" }, func(*keeper) int { return 1 }},
+		{"on many accounts", func(i int) string { return fmt.Sprintf("nobody%d@example.com", i) }, func(k *hasher) int { return cap(k.slots) }},
+		{"on one account", func(int) string { return "nobody@example.com" }, func(*hasher) int { return 1 }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newService(dbtest.New(t))
-			k, err := s.keeper()
+			k, err := s.hasher()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,7 +166,7 @@ func TestLoginQueue(t *testing.T) {
 				return bcrypt.ErrMismatchedHashAndPassword
 			}
 			var flood sync.WaitGroup
-			for i := range tt.width(k) + longestQueue {
+			for i := range tt.width(k) + maxQueue {
 				flood.Go(func() {
 					_, err := s.Login(t.Context(), tt.email(i), goodPassword, netip.Addr{})
 					if !errors.Is(err, ErrLogin) && !errors.Is(err, ErrThrottled) {
@@ -173,7 +174,7 @@ func TestLoginQueue(t *testing.T) {
 					}
 				})
 			}
-			for end := time.Now().Add(20 * time.Second); queued(s, k) < longestQueue; runtime.Gosched() {
+			for end := time.Now().Add(20 * time.Second); queued(s, k) < maxQueue; runtime.Gosched() {
 				if time.Now().After(end) {
 					t.Fatal("the queue does not fill")
 				}
@@ -191,14 +192,13 @@ func TestLoginQueue(t *testing.T) {
 	}
 }
 
-// queued is how many logins wait: for a core, or for others on their account.
-// Not both together: whoever is let in on an account passes by those who wait for
-// a core, and would be counted although the queue has a place left.
-func queued(s *Service, k *keeper) int {
+// queued returns how many logins wait for a core or for others on their account, whichever is
+// more. The sum would count a login twice that has just moved from one queue to the other.
+func queued(s *Service, k *hasher) int {
 	n := int(k.waiting.Load())
-	s.lanes.mu.Lock()
-	defer s.lanes.mu.Unlock()
-	for _, l := range s.lanes.open {
+	s.semaphores.mu.Lock()
+	defer s.semaphores.mu.Unlock()
+	for _, l := range s.semaphores.open {
 		n = max(n, l.users-cap(l.in))
 	}
 	return n

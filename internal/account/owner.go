@@ -11,15 +11,14 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Bootstrap makes the owner's account out of BOOTSTRAP_OWNER_EMAIL and
-// BOOTSTRAP_OWNER_PASSWORD while there is none. It is called at every start,
-// by every replica, and tells whether it was this one that did it. The
-// warnings are for the log; an error, which names the setting to mend, is to
-// stop the start.
+// Bootstrap creates the owner's account from BOOTSTRAP_OWNER_EMAIL and
+// BOOTSTRAP_OWNER_PASSWORD, unless there is an owner, and reports whether it did.
+// Every replica calls it at startup. The caller logs the warnings. An error names
+// the setting to correct and must prevent the start.
 func (s *Service) Bootstrap(ctx context.Context, email, password string) (created bool, warnings []string, err error) {
 	if password != "" {
 		if problem := checkPassword(password); problem != "" {
-			return false, nil, fmt.Errorf("BOOTSTRAP_OWNER_PASSWORD cannot be used: %s", problem)
+			return false, nil, fmt.Errorf("BOOTSTRAP_OWNER_PASSWORD is invalid: %s", problem)
 		}
 	}
 	exists, err := s.HasOwner(ctx)
@@ -27,53 +26,54 @@ func (s *Service) Bootstrap(ctx context.Context, email, password string) (create
 	case err != nil:
 		return false, nil, err
 	case exists:
-		return false, obsolete(email, password), nil
+		return false, ignoredSettings(email, password), nil
 	case email == "" && password == "":
 		return false, nil, nil
 	case password == "":
-		return false, []string{"BOOTSTRAP_OWNER_EMAIL is ignored: there is no owner yet, and BOOTSTRAP_OWNER_PASSWORD is needed as well to create one"}, nil
+		return false, []string{"BOOTSTRAP_OWNER_EMAIL is ignored: to create the owner, set BOOTSTRAP_OWNER_PASSWORD as well"}, nil
 	case email == "":
-		return false, []string{"BOOTSTRAP_OWNER_PASSWORD is ignored: there is no owner yet, and BOOTSTRAP_OWNER_EMAIL is needed as well to create one"}, nil
+		return false, []string{"BOOTSTRAP_OWNER_PASSWORD is ignored: to create the owner, set BOOTSTRAP_OWNER_EMAIL as well"}, nil
 	}
 	if problem := checkEmail(strings.TrimSpace(email)); problem != "" {
-		return false, nil, fmt.Errorf("BOOTSTRAP_OWNER_EMAIL cannot be used: %s", problem)
+		return false, nil, fmt.Errorf("BOOTSTRAP_OWNER_EMAIL is invalid: %s", problem)
 	}
 	u, err := User{}.apply(NewUser{Email: email, Password: password, Role: actor.Admin}.change())
 	if err != nil {
 		return false, nil, err
 	}
-	u.ID, u.Role = db.NewID(), actor.Owner // apply lets nobody become that
-	_, err = s.add(machine(ctx), u, password, "bootstrap", vacant(ctx))
+	u.ID, u.Role = db.NewID(), actor.Owner // apply rejects the role owner
+	_, err = s.add(asSystem(ctx), u, password, "bootstrap", requireNoOwner(ctx))
 	switch {
 	case errors.Is(err, ErrOneOwner):
-		return false, obsolete(email, password), nil // another replica was faster
+		return false, ignoredSettings(email, password), nil // another replica was faster
 	case errors.Is(err, ErrEmailTaken):
 		return false, nil, errors.New("BOOTSTRAP_OWNER_EMAIL belongs to an account that is not the owner: " +
-			"set another address, or make that account the owner with `wardroom user owner`")
+			"use another address, or make that account the owner with `wardroom user owner`")
 	case err != nil:
 		return false, nil, err
 	}
 	return true, nil, nil
 }
 
-// obsolete is what to say of settings that have nothing to do any more.
-func obsolete(email, password string) []string {
+// ignoredSettings returns the warning for bootstrap settings that have no effect
+// because there is an owner.
+func ignoredSettings(email, password string) []string {
 	switch {
 	case password != "" && email != "":
-		return []string{"BOOTSTRAP_OWNER_EMAIL and BOOTSTRAP_OWNER_PASSWORD are ignored: there is an owner; remove the password from the configuration"}
+		return []string{"BOOTSTRAP_OWNER_EMAIL and BOOTSTRAP_OWNER_PASSWORD are ignored because there is an owner: remove the password from the configuration"}
 	case password != "":
-		return []string{"BOOTSTRAP_OWNER_PASSWORD is ignored: there is an owner; remove the password from the configuration"}
+		return []string{"BOOTSTRAP_OWNER_PASSWORD is ignored because there is an owner: remove the password from the configuration"}
 	case email != "":
-		return []string{"BOOTSTRAP_OWNER_EMAIL is ignored: there is an owner; remove it from the configuration"}
+		return []string{"BOOTSTRAP_OWNER_EMAIL is ignored because there is an owner: remove it from the configuration"}
 	}
 	return nil
 }
 
-// vacant refuses, as ErrOneOwner, when there is an owner. Until the
-// transaction ends nobody else becomes it.
-func vacant(ctx context.Context) func(*db.Tx) error {
+// requireNoOwner returns a check that fails with ErrOneOwner if there is an owner.
+// Its lock keeps others from creating one until the transaction ends.
+func requireNoOwner(ctx context.Context) func(*db.Tx) error {
 	return func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, serial); err != nil {
+		if err := tx.Lock(ctx, usersLock); err != nil {
 			return err
 		}
 		_, err := findOwner(ctx, tx)
@@ -87,7 +87,7 @@ func vacant(ctx context.Context) func(*db.Tx) error {
 	}
 }
 
-// HasOwner reports whether the service has been set up.
+// HasOwner reports whether there is an owner, which means that setup is done.
 func (s *Service) HasOwner(ctx context.Context) (bool, error) {
 	_, err := findOwner(ctx, s.DB)
 	switch {
@@ -99,44 +99,45 @@ func (s *Service) HasOwner(ctx context.Context) (bool, error) {
 	return false, fmt.Errorf("look up the owner: %w", err)
 }
 
-// HandOver makes the user that ref names the owner, and the owner until now an
-// admin. It is for the command on the service's machine and asks for no
-// permission. Without an owner it fills the place.
+// HandOver makes the user with the ID or email ref the owner, and the current
+// owner, if any, an admin. It checks no permission: only the command on the server
+// calls it.
 func (s *Service) HandOver(ctx context.Context, ref string) (User, error) {
-	ctx = machine(ctx)
-	var heir User
+	ctx = asSystem(ctx)
+	var next User
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, serial); err != nil {
+		if err := tx.Lock(ctx, usersLock); err != nil {
 			return err
 		}
 		was, err := find(ctx, tx, ref)
 		if err != nil {
 			return err
 		}
-		heir = was.User
+		next = was.User
 		switch {
 		case was.Role == actor.Owner:
 			return nil
 		case was.Role == actor.Agent:
 			return ErrOneOwner.With("An agent cannot be the owner.")
 		case !was.Active:
-			return ErrOneOwner.With("%s is deactivated; activate the account first.", was.Name)
+			return ErrOneOwner.With("%s is deactivated: reactivate the account first.", was.Name)
 		}
 		former, err := findOwner(ctx, tx)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
-		return s.swap(ctx, tx, former, was, &heir)
+		return s.swap(ctx, tx, former, was, &next)
 	})
 	if err != nil {
-		return User{}, fmt.Errorf("hand the ownership over: %w", err)
+		return User{}, fmt.Errorf("transfer ownership: %w", err)
 	}
-	return heir, nil
+	return next, nil
 }
 
-// swap makes the former owner, if any, an admin and was the owner. The index
-// allows only one at a time, and the events come last.
-func (s *Service) swap(ctx context.Context, tx *db.Tx, former, was row, heir *User) error {
+// swap makes former, if any, an admin and was the owner, and stores the result in
+// next. It writes former first, because an index allows only one owner, and
+// records the events last.
+func (s *Service) swap(ctx context.Context, tx *db.Tx, former, was row, next *User) error {
 	now := clock.At(s.Now())
 	demoted := former.User
 	if former.ID != "" {
@@ -145,8 +146,8 @@ func (s *Service) swap(ctx context.Context, tx *db.Tx, former, was row, heir *Us
 			return err
 		}
 	}
-	heir.Role = actor.Owner
-	if err := s.save(ctx, tx, was, heir, ""); err != nil {
+	next.Role = actor.Owner
+	if err := s.save(ctx, tx, was, next, ""); err != nil {
 		return err
 	}
 	if former.ID == "" {

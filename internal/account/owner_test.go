@@ -13,26 +13,26 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// The first start decides whether anybody can ever log in.
+// TestBootstrap checks the creation of the owner from the settings.
 func TestBootstrap(t *testing.T) {
 	t.Parallel()
 	type want struct {
 		created  bool
-		warnings string // in the only warning; empty for none
-		err      string // in the error; empty for none
+		warnings string // expected in the only warning; empty for none
+		err      string // expected in the error; empty for none
 	}
 	const email, password = "owner@example.com", goodPassword
-	tests := []struct { // in this order: each start finds what the one before left
+	tests := []struct { // in this order: each start continues with the state after the previous one
 		name            string
-		exists          bool // whether there is an owner
+		exists          bool // whether there is an owner after the start
 		email, password string
 		want            want
 	}{
 		{"nothing to do", false, "", "", want{}},
-		{"needs the password", false, email, "", want{warnings: "BOOTSTRAP_OWNER_PASSWORD is needed"}},
-		{"needs the email", false, "", password, want{warnings: "BOOTSTRAP_OWNER_EMAIL is needed"}},
-		{"refuses a short password", false, email, "short", want{err: "BOOTSTRAP_OWNER_PASSWORD cannot be used: It needs at least 12 characters"}},
-		{"refuses a bad email", false, "owner", password, want{err: "BOOTSTRAP_OWNER_EMAIL cannot be used"}},
+		{"needs the password", false, email, "", want{warnings: "set BOOTSTRAP_OWNER_PASSWORD"}},
+		{"needs the email", false, "", password, want{warnings: "set BOOTSTRAP_OWNER_EMAIL"}},
+		{"refuses a short password", false, email, "short", want{err: "BOOTSTRAP_OWNER_PASSWORD is invalid: Must have at least 12 characters"}},
+		{"refuses a bad email", false, "owner", password, want{err: "BOOTSTRAP_OWNER_EMAIL is invalid"}},
 		{"refuses somebody else's email", false, "admin@example.com", password, want{err: "wardroom user owner"}},
 		{"makes the owner", false, email, password, want{created: true}},
 		{"rests afterwards", true, "", "", want{}},
@@ -79,7 +79,7 @@ func TestBootstrap(t *testing.T) {
 	})
 }
 
-// Replicas start together, and each has the settings.
+// TestBootstrapRace checks that concurrent starts of replicas create one owner.
 func TestBootstrapRace(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -90,7 +90,7 @@ func TestBootstrapRace(t *testing.T) {
 				return errors.New(strings.Join(warnings, ""))
 			}
 			return err
-		}), map[string]int{"won": 1, strings.Join(obsolete("x", "y"), ""): 7})
+		}), map[string]int{"won": 1, strings.Join(ignoredSettings("x", "y"), ""): 7})
 		if n := counted(t, s, Filter{}); n != 1 {
 			t.Errorf("there are %d users, want 1", n)
 		}
@@ -101,7 +101,7 @@ func TestHandOver(t *testing.T) {
 	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
-		heir := makeUser(t, s, "heir", actor.User)
+		next := makeUser(t, s, "next", actor.User)
 		agent := makeUser(t, s, "coo", actor.Agent)
 		off := makeUser(t, s, "off", actor.Admin)
 		if _, err := s.Change(system(t), off.ID, Change{Active: new(false)}, nil); err != nil {
@@ -117,8 +117,8 @@ func TestHandOver(t *testing.T) {
 			t.Fatalf("%+v is the owner", owner)
 		}
 		owner = makeUser(t, s, "owner", actor.Owner)
-		got, err := s.HandOver(t.Context(), "HEIR@example.com")
-		if err != nil || got.ID != heir.ID || got.Role != actor.Owner || got.Version != 2 {
+		got, err := s.HandOver(t.Context(), "NEXT@example.com")
+		if err != nil || got.ID != next.ID || got.Role != actor.Owner || got.Version != 2 {
 			t.Fatalf("HandOver() = %+v, %v", got, err)
 		}
 		former, err := s.Get(t.Context(), owner.ID)
@@ -126,14 +126,14 @@ func TestHandOver(t *testing.T) {
 			t.Errorf("the former owner is %+v (%v)", former, err)
 		}
 		for id, want := range map[string]string{
-			heir.ID:  `system user.changed {"role":{"after":"owner","before":"user"}}`,
+			next.ID:  `system user.changed {"role":{"after":"owner","before":"user"}}`,
 			owner.ID: `system user.changed {"role":{"after":"admin","before":"owner"}}`,
 		} {
 			if got := told(t, s, id); len(got) != 2 || got[0] != want {
 				t.Errorf("events are %q, want first %q", got, want)
 			}
 		}
-		if again, err := s.HandOver(t.Context(), heir.ID); err != nil || again.Version != 2 {
+		if again, err := s.HandOver(t.Context(), next.ID); err != nil || again.Version != 2 {
 			t.Errorf("to the owner itself: %+v, %v", again, err)
 		}
 		if _, err := s.Login(t.Context(), owner.Email, goodPassword, netip.Addr{}); err != nil {
@@ -142,7 +142,7 @@ func TestHandOver(t *testing.T) {
 	})
 }
 
-// A place that is empty can be filled by hand.
+// TestHandOverFillsThePlace checks that HandOver works without a current owner.
 func TestHandOverFillsThePlace(t *testing.T) {
 	t.Parallel()
 	s := newService(dbtest.New(t))
@@ -155,7 +155,7 @@ func TestHandOverFillsThePlace(t *testing.T) {
 	}
 }
 
-// However the place is fought for, in the end there is one owner.
+// TestHandOverRace checks that concurrent transfers leave exactly one owner.
 func TestHandOverRace(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -163,7 +163,7 @@ func TestHandOverRace(t *testing.T) {
 		makeUser(t, s, "owner", actor.Owner)
 		var heirs []User
 		for i := range 6 {
-			heirs = append(heirs, makeUser(t, s, fmt.Sprint("heir", i), actor.User))
+			heirs = append(heirs, makeUser(t, s, fmt.Sprint("next", i), actor.User))
 		}
 		wantCounts(t, race(6, func(i int) error {
 			_, err := s.HandOver(t.Context(), heirs[i].ID)
@@ -177,7 +177,7 @@ func TestHandOverRace(t *testing.T) {
 	})
 }
 
-// What the machine's command does asks for nobody's permission, and is noted.
+// TestSetPassword checks that the command needs no permission and is recorded.
 func TestSetPassword(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

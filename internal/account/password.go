@@ -16,49 +16,50 @@ import (
 )
 
 const (
-	// DefaultCost is bcrypt's cost in production: about a quarter of a second.
+	// DefaultCost is the bcrypt cost in production, about 250 ms per hash.
 	DefaultCost = 12
-	// bcryptBytes is what bcrypt reads of a password. Go's refuses to hash more
-	// and compares more without looking at it.
+	// bcryptBytes is the number of bytes that bcrypt reads of a password. Go's
+	// implementation rejects longer ones when it hashes and ignores the rest when
+	// it compares.
 	bcryptBytes = 72
-	// longPrefix marks the hash of a longer password, which is not what bcrypt
-	// was given: see material.
+	// longPrefix marks the hash of a longer password, whose digest is given to
+	// bcrypt: see bcryptInput.
 	longPrefix = "hmac256:"
-	// longKey makes the inner hash ours, so that a digest that leaked from
-	// elsewhere is no password here. It is part of the format and never changes.
+	// longKey is the key of that digest, so that a digest leaked from another
+	// system is not a password here. It is part of the format and never changes.
 	longKey = "wardroom/password/v1"
 )
 
-// keeper hashes and compares passwords.
-type keeper struct {
+// hasher hashes and compares passwords.
+type hasher struct {
 	cost  int
 	slots chan struct{} // one per core: logins must not starve everything else
-	dummy string        // the hash of a password that nobody knows
+	dummy string        // the hash of a random password
 
 	waiting atomic.Int32 // for a slot
 
-	compare  func(hash, password []byte) error               // bcrypt's; a test counts the work
+	compare  func(hash, password []byte) error               // bcrypt's; tests count the calls
 	generate func(password []byte, cost int) ([]byte, error) // bcrypt's
 }
 
-func newKeeper(cost int) (*keeper, error) {
+func newHasher(cost int) (*hasher, error) {
 	if cost == 0 {
 		cost = DefaultCost
 	}
 	hash, err := bcrypt.GenerateFromPassword([]byte(rand.Text()), cost)
 	if err != nil {
-		return nil, fmt.Errorf("make the hash to compare with when there is no account: %w", err)
+		return nil, fmt.Errorf("create the hash for unknown accounts: %w", err)
 	}
-	return &keeper{
+	return &hasher{
 		cost: cost, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), dummy: string(hash),
 		compare: bcrypt.CompareHashAndPassword, generate: bcrypt.GenerateFromPassword,
 	}, nil
 }
 
-// material is what bcrypt gets of a password: all of it, up to what it reads,
-// else a digest of all of it. base64 because bcrypt stops making a difference
-// at a NUL.
-func material(password string) (m []byte, long bool) {
+// bcryptInput returns the bytes of a password to give to bcrypt: the password
+// itself or, if it is longer than bcrypt reads, its digest. The digest is base64,
+// because bcrypt cannot distinguish texts with NUL bytes.
+func bcryptInput(password string) (m []byte, long bool) {
 	if len(password) <= bcryptBytes {
 		return []byte(password), false
 	}
@@ -67,14 +68,14 @@ func material(password string) (m []byte, long bool) {
 	return []byte(base64.StdEncoding.EncodeToString(mac.Sum(nil))), true
 }
 
-// hash returns what is stored of a password.
-func (k *keeper) hash(ctx context.Context, password string) (string, error) {
+// hash returns the hash of a password in the stored format.
+func (k *hasher) hash(ctx context.Context, password string) (string, error) {
 	release, err := k.slot(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	m, long := material(password)
+	m, long := bcryptInput(password)
 	h, err := k.generate(m, k.cost)
 	if err != nil {
 		return "", fmt.Errorf("hash a password: %w", err)
@@ -85,19 +86,19 @@ func (k *keeper) hash(ctx context.Context, password string) (string, error) {
 	return string(h), nil
 }
 
-// matches reports whether password is the one that stored was made of; an
-// empty stored is that of no account. It takes the same time in every case.
+// matches reports whether stored is the hash of password; stored is empty if there
+// is no account. It takes the same time in every case.
 //
-// A hash is only ever compared with a password of its own scheme: a plain one
-// would take every password that begins with its 72 bytes, and the digest of a
-// long password would be a password itself.
-func (k *keeper) matches(ctx context.Context, stored, password string) (bool, error) {
+// It compares a hash only with passwords of its own scheme. Otherwise a plain hash
+// would match every password with the same first 72 bytes, and the digest of a long
+// password would itself be a password.
+func (k *hasher) matches(ctx context.Context, stored, password string) (bool, error) {
 	release, err := k.slot(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer release()
-	m, long := material(password)
+	m, long := bcryptInput(password)
 	hash, marked := strings.CutPrefix(stored, longPrefix)
 	cost, err := bcrypt.Cost([]byte(hash))
 	usable := err == nil && marked == long && !strings.ContainsRune(password, 0)
@@ -105,8 +106,9 @@ func (k *keeper) matches(ctx context.Context, stored, password string) (bool, er
 		hash, cost = k.dummy, k.cost
 	}
 	matched := k.compare([]byte(hash), m) == nil
-	// A hash from elsewhere may be cheaper than ours, and its quick refusal
-	// would tell that the account exists: 2^c + 2^c + 2^(c+1) + … is 2^cost.
+	// An imported hash may have a lower cost, and a fast rejection would reveal
+	// that the account exists. The additional work makes up for the difference:
+	// 2^c + 2^c + 2^(c+1) + … is 2^cost.
 	for ; cost < k.cost; cost++ {
 		if _, err := k.generate(m, cost); err != nil {
 			return false, fmt.Errorf("compare a password: %w", err)
@@ -115,20 +117,19 @@ func (k *keeper) matches(ctx context.Context, stored, password string) (bool, er
 	return matched && usable, nil
 }
 
-// longestQueue is how many may wait for a core. Each of them holds a request's
-// body, and the last of them waits a few seconds; whoever comes then is better
-// off trying again than holding on.
-const longestQueue = 32
+// maxQueue is the maximum of requests that wait for a core. The last of them waits
+// a few seconds; further ones are better off retrying later.
+const maxQueue = 32
 
 func busy() error { return ErrBusy.With("Try again in a few seconds.").After(3 * time.Second) }
 
-// slot waits for a core, or says ErrBusy when too many do.
-func (k *keeper) slot(ctx context.Context) (release func(), err error) {
+// slot waits for a core. It returns ErrBusy if too many requests wait already.
+func (k *hasher) slot(ctx context.Context) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err // a free slot must not win against a caller who has left
+		return nil, err // select could take a free slot although ctx has ended
 	}
 	defer k.waiting.Add(-1)
-	if k.waiting.Add(1) > longestQueue {
+	if k.waiting.Add(1) > maxQueue {
 		return nil, busy()
 	}
 	select {

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-func newTestKeeper(t *testing.T) *keeper {
+func newTestHasher(t *testing.T) *hasher {
 	t.Helper()
-	k, err := newKeeper(bcrypt.MinCost)
+	k, err := newHasher(bcrypt.MinCost)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return k
 }
 
-func mustMatch(t *testing.T, k *keeper, stored, password string, want bool) {
+func mustMatch(t *testing.T, k *hasher, stored, password string, want bool) {
 	t.Helper()
 	got, err := k.matches(t.Context(), stored, password)
 	if err != nil || got != want {
@@ -29,11 +29,10 @@ func mustMatch(t *testing.T, k *keeper, stored, password string, want bool) {
 	}
 }
 
-// bcrypt looks at 72 bytes. Whoever knows those of a longer password must not
-// get in with them, nor with any other end.
+// TestLongPasswords checks that the first 72 bytes of a longer password, which is all that bcrypt
+// reads, do not match it.
 func TestLongPasswords(t *testing.T) {
-	t.Parallel()
-	k := newTestKeeper(t)
+	k := newTestHasher(t)
 	for _, tt := range []struct {
 		name, password string
 		long           bool
@@ -59,28 +58,27 @@ func TestLongPasswords(t *testing.T) {
 			mustMatch(t, k, stored, tt.password+"x", false)
 			if tt.long {
 				mustMatch(t, k, stored, tt.password[:72], false)
-				digest, _ := material(tt.password)
+				digest, _ := bcryptInput(tt.password)
 				mustMatch(t, k, stored, string(digest), false)
 			}
 		})
 	}
 }
 
-// A stored long password is only good as long as this stays what it is. The
-// digest is from: printf 'a…ab' | openssl dgst -sha256 -hmac wardroom/password/v1 -binary | base64.
+// TestLongPasswordFormat checks the stored format of long passwords, which must never change. The
+// digest is from: printf 'a…ab' | openssl dgst -sha256 -hmac wardroom/password/v1 -binary |
+// base64.
 func TestLongPasswordFormat(t *testing.T) {
-	t.Parallel()
-	got, long := material(strings.Repeat("a", 72) + "b")
+	got, long := bcryptInput(strings.Repeat("a", 72) + "b")
 	if want := "cGWO3AAtqDerMOrfYM5GJ+V3oqzSH90rCiK0LfHfv/4="; string(got) != want || !long {
-		t.Errorf("material = %s, %v; want %s", got, long, want)
+		t.Errorf("bcryptInput = %s, %v; want %s", got, long, want)
 	}
 }
 
-// Accounts that come from another system keep their passwords. The hash is
-// from the test vectors of crypt_blowfish; 2y is what PHP calls it, 2b OpenBSD.
+// TestImportedHashes checks that hashes of other systems work. The hash is from the test vectors
+// of crypt_blowfish; PHP uses the prefix 2y, and OpenBSD 2b.
 func TestImportedHashes(t *testing.T) {
-	t.Parallel()
-	k := newTestKeeper(t)
+	k := newTestHasher(t)
 	for _, version := range []string{"2a", "2b", "2y"} {
 		stored := "$" + version + "$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"
 		mustMatch(t, k, stored, "U*U", true)
@@ -89,11 +87,9 @@ func TestImportedHashes(t *testing.T) {
 	}
 }
 
-// bcrypt ends a password with a NUL and starts it over: to it "x" and "x NUL x"
-// are the same.
+// TestNULIsNoRepetition checks that "x" and "x NUL x", which are equal for bcrypt, do not match.
 func TestNULIsNoRepetition(t *testing.T) {
-	t.Parallel()
-	k := newTestKeeper(t)
+	k := newTestHasher(t)
 	stored, err := k.hash(t.Context(), goodPassword)
 	if err != nil {
 		t.Fatal(err)
@@ -104,19 +100,18 @@ func TestNULIsNoRepetition(t *testing.T) {
 	mustMatch(t, k, stored, goodPassword+"\x00"+goodPassword, false)
 }
 
-// The time of a login must not tell whether there is such an account, so every
-// comparison does the same work: 2^cost rounds, of which exactly one looks at
-// the result.
+// TestEveryComparisonCostsTheSame checks that the time of a login does not reveal whether the
+// account exists: every comparison takes 2^cost rounds.
 func TestEveryComparisonCostsTheSame(t *testing.T) {
 	t.Parallel()
 	const cost = 7
-	k, err := newKeeper(cost)
+	k, err := newHasher(cost)
 	if err != nil {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("p", 100)
 	hash := func(password string, cost int) string {
-		m, isLong := material(password)
+		m, isLong := bcryptInput(password)
 		h, err := bcrypt.GenerateFromPassword(m, cost)
 		if err != nil {
 			t.Fatal(err)
@@ -168,11 +163,10 @@ func TestEveryComparisonCostsTheSame(t *testing.T) {
 	}
 }
 
-// A hundred logins at once must leave the other requests their turn, and a
-// caller who leaves must not be worked for.
+// TestHashingIsBounded checks that hashing uses a bounded number of cores and does nothing for
+// canceled requests.
 func TestHashingIsBounded(t *testing.T) {
-	t.Parallel()
-	k := newTestKeeper(t)
+	k := newTestHasher(t)
 	var running, most atomic.Int32
 	entered, leave := make(chan struct{}, 100), make(chan struct{})
 	k.compare = func([]byte, []byte) error {
@@ -202,7 +196,7 @@ func TestHashingIsBounded(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	ask(ctx) // all slots are taken, so it leaves with its context
+	ask(ctx) // all slots are taken, so it returns when its context ends
 	if err := <-results; !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the one without a slot got %v", err)
 	}

@@ -20,51 +20,51 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Service is what can be done with accounts. It must not be copied once used.
+// Service manages accounts. It must not be copied after first use.
 type Service struct {
 	DB        *db.DB
 	Now       func() time.Time
 	Secret    []byte        // signs the tokens, and nothing else
 	TokenLife time.Duration // counts in whole seconds
 	Cost      int           // of bcrypt; 0 is DefaultCost
-	Log       *slog.Logger  // nil is silent
-	// RegistrationOpen lets people make accounts of the role user for themselves.
+	Log       *slog.Logger  // nil disables logging
+	// RegistrationOpen allows people to register accounts with the role user.
 	RegistrationOpen bool
-	// Observe, when given, is told how each login ended; see LoginOutcomes. It
-	// must not block.
+	// Observe, if not nil, is called with the outcome of each login; see
+	// LoginOutcomes. It must not block.
 	Observe func(outcome string)
-	// NoteEvery is how often Run writes what it notes of requests; 0 is a minute.
+	// NoteEvery is the interval at which Run writes its notes; 0 is one minute.
 	NoteEvery time.Duration
 
-	once      sync.Once
-	passwords *keeper
-	broken    error // why there is no keeper
-	lanes     lanes // of the accounts whose password is being compared
-	notes     notes // of what is written later; see Run
-	tokens    tokens
-	callers   db.ReadCache[string, caller] // by "user " and an id, or "key " and a digest
+	once       sync.Once
+	passwords  *hasher
+	broken     error      // why there is no hasher
+	semaphores semaphores // limit concurrent password checks by account and address
+	notes      notes      // written later; see Run
+	tokens     tokens
+	callers    db.ReadCache[string, caller] // by "user " and an ID, or "key " and a digest
 }
 
-// SignIn is a successful login.
+// SignIn is the result of a successful login.
 type SignIn struct {
 	Token     string     `json:"token" format:"password" doc:"Send it with every request: Authorization: Bearer <token>."`
 	User      User       `json:"user"`
 	ExpiresAt clock.Time `json:"expires_at" doc:"When the token expires."`
 }
 
-// Filter says which users to list. The zero Filter is all.
+// Filter selects users to list. The zero Filter selects all.
 type Filter struct {
 	Role    actor.Role
 	AgentID string
 	Active  *bool
-	Text    string // in the name or the email, in whatever case
+	Text    string // in the name or the email; case is ignored
 }
 
-// Login checks a password and issues a token. It answers ErrLogin, after the
-// same time, whether the email is unknown, the password wrong or the account
-// deactivated; only our own log tells which. Too many of these, for an email
-// or from an address, and it answers ErrThrottled without a look at the
-// password. The zero address is nobody's and not counted.
+// Login checks a password and issues a token. It returns ErrLogin, after the same
+// time, for an unknown email, a wrong password and a deactivated account; only the
+// log shows the reason. After too many failures for an email or from an address it
+// returns ErrThrottled and does not check the password. Failures from the zero
+// address are not counted.
 func (s *Service) Login(ctx context.Context, email, password string, from netip.Addr) (SignIn, error) {
 	in, err := s.login(ctx, email, password, from)
 	if s.Observe != nil {
@@ -73,7 +73,7 @@ func (s *Service) Login(ctx context.Context, email, password string, from netip.
 	return in, err
 }
 
-// LoginOutcomes are the ways in which a login can end.
+// LoginOutcomes returns all outcomes that Observe can be called with.
 func LoginOutcomes() []string { return []string{"succeeded", "failed", "throttled", "busy", "error"} }
 
 func loginOutcome(err error) string {
@@ -91,14 +91,14 @@ func loginOutcome(err error) string {
 }
 
 func (s *Service) login(ctx context.Context, email, password string, from netip.Addr) (_ SignIn, err error) {
-	k, err := s.keeper()
+	k, err := s.hasher()
 	if err != nil {
 		return SignIn{}, err
 	}
 	try := attempt{account: accountSubject(email), address: addressSubject(from)}
 	leave, err := s.admit(ctx, &try)
 	if err != nil {
-		return SignIn{}, s.unadmitted(ctx, err, "login", from)
+		return SignIn{}, s.recordThrottled(ctx, err, "login", from)
 	}
 	defer func() { leave(err) }()
 	var u row
@@ -123,26 +123,25 @@ func (s *Service) login(ctx context.Context, email, password string, from netip.
 	}
 	in, err := s.signIn(ctx, u, &try)
 	if errors.Is(err, ErrLogin) {
-		return SignIn{}, s.refuse(ctx, "changed meanwhile", u.User, from)
+		return SignIn{}, s.refuse(ctx, "account changed during login", u.User, from)
 	}
 	return in, err
 }
 
-// signIn issues a token to whoever made a good attempt. It answers ErrLogin
-// when the account was deactivated or got another password since it was read.
+// signIn issues a token after a successful attempt. It returns ErrLogin if the
+// account was deactivated or its password changed since it was read.
 func (s *Service) signIn(ctx context.Context, u row, try *attempt) (SignIn, error) {
 	token, expires, err := s.issue(u.User)
 	if err != nil {
 		return SignIn{}, fmt.Errorf("sign a token: %w", err)
 	}
 	at := clock.At(s.Now())
-	// Who logs in again and again is told of once a minute, as all that a flood
-	// could be made of.
-	often := u.LastLoginAt != nil && at.Sub(u.LastLoginAt.Time) < noteTime
+	// Frequent logins of one account are recorded once a minute.
+	often := u.LastLoginAt != nil && at.Sub(u.LastLoginAt.Time) < noteInterval
 	self := actor.Actor{ID: u.ID, Name: u.Name}
 	about := event.Subject{Kind: "user", ID: u.ID, Name: u.Name}
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := try.settle(ctx, tx); err != nil {
+		if err := try.succeed(ctx, tx); err != nil {
 			return err
 		}
 		current, err := touch(ctx, tx, u, at)
@@ -155,36 +154,36 @@ func (s *Service) signIn(ctx context.Context, u row, try *attempt) (SignIn, erro
 		return event.Record(actor.With(ctx, self), tx, at.Time, event.Audit, loginSucceeded, about, nil)
 	})
 	if err != nil {
-		return SignIn{}, fmt.Errorf("note a login: %w", err)
+		return SignIn{}, fmt.Errorf("record a login: %w", err)
 	}
 	if often {
-		s.notes.sight(sight{kind: loginSucceeded, about: about, by: self}, actor.OriginOf(ctx).Address, at.Time)
+		s.notes.note(auditEntry{kind: loginSucceeded, about: about, by: self}, actor.OriginOf(ctx).Address, at.Time)
 	}
 	u.LastLoginAt = &at
 	return SignIn{Token: token, User: u.User, ExpiresAt: expires}, nil
 }
 
-// refuse tells the audit and the operator why a login failed, and the caller
-// that it did. The email is not logged: people type their password into the
+// refuse records why a login failed in the audit and the log, and returns
+// ErrLogin. It does not log the email, because people type their password into the
 // wrong field.
 func (s *Service) refuse(ctx context.Context, reason string, tried User, from netip.Addr) error {
-	s.suspect(loginFailed, reason, tried, from)
+	s.recordFailure(loginFailed, reason, tried, from)
 	if s.Log != nil {
 		s.Log.InfoContext(ctx, "login refused", slog.String("reason", reason), slog.String("user", tried.ID), slog.Any("address", from))
 	}
 	return ErrLogin
 }
 
-// keeper makes the hash for unknown emails on first use, whoever logs in, so
-// that its time tells nothing.
-func (s *Service) keeper() (*keeper, error) {
-	s.once.Do(func() { s.passwords, s.broken = newKeeper(s.Cost) })
+// hasher returns the password hasher. The first call creates it, whether or not
+// the email is known, so that its time reveals nothing.
+func (s *Service) hasher() (*hasher, error) {
+	s.once.Do(func() { s.passwords, s.broken = newHasher(s.Cost) })
 	return s.passwords, s.broken
 }
 
-// Authenticate finds out who a token or an API key belongs to. The token says
-// who they are; what they may do is read from the account, so that a demotion or
-// a deactivation works at once.
+// Authenticate returns the actor of a token or an API key. The token identifies
+// the account; permissions are read from the account, so that a demotion or
+// deactivation takes effect at once.
 func (s *Service) Authenticate(ctx context.Context, token string) (actor.Actor, error) {
 	if strings.HasPrefix(token, keyPrefix) {
 		return s.authenticateKey(ctx, token)
@@ -200,13 +199,13 @@ func (s *Service) Authenticate(ctx context.Context, token string) (actor.Actor, 
 	case err != nil:
 		return actor.Actor{}, fmt.Errorf("look up a token's user: %w", err)
 	case !c.active:
-		return actor.Actor{}, ErrDeactivated.With("Ask an admin or the owner to activate it again.")
+		return actor.Actor{}, ErrDeactivated.With("Ask an admin or the owner to reactivate it.")
 	}
 	c.Expires = expires
 	return c.Actor, nil
 }
 
-// List returns one page of the users that match, by their creation, name or email.
+// List returns one page of the users that match f.
 func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[User], error) {
 	var part page.Part[User]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
@@ -216,7 +215,7 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 	return part, err
 }
 
-// People returns one page of everybody who has an account, or had one, by name.
+// People returns one page of all accounts, including deactivated ones, by name.
 func (s *Service) People(ctx context.Context, want page.Want) (page.Part[Person], error) {
 	var part page.Part[Person]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
@@ -226,14 +225,14 @@ func (s *Service) People(ctx context.Context, want page.Want) (page.Part[Person]
 	return part, err
 }
 
-// Get returns a user by id or email.
+// Get returns a user by ID or email.
 func (s *Service) Get(ctx context.Context, ref string) (User, error) {
 	u, err := find(ctx, s.DB, ref)
 	return u.User, err
 }
 
-// Resolve returns a user by id, by email, or by the agent_id of an active
-// agent user, for features that let their callers name one.
+// Resolve returns a user by ID, by email, or by the agent_id of an active agent
+// user.
 func (s *Service) Resolve(ctx context.Context, q db.Queryer, ref string) (User, error) {
 	u, err := find(ctx, q, ref)
 	if errors.Is(err, ErrNotFound) && agentID.MatchString(ref) {
@@ -242,13 +241,13 @@ func (s *Service) Resolve(ctx context.Context, q db.Queryer, ref string) (User, 
 	return u.User, err
 }
 
-// AgentUsers returns the active agent users, by agent_id.
+// AgentUsers returns the active agent users, sorted by agent_id.
 func (s *Service) AgentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, error) {
 	return agentUsers(ctx, q)
 }
 
-// Create adds an account. Nobody is created as the owner: see Bootstrap. An admin
-// is made with the caller's current password: ErrConfirm.
+// Create adds an account. It cannot create the owner: see Bootstrap. Creating an
+// admin requires the caller's current password, or it returns ErrConfirm.
 func (s *Service) Create(ctx context.Context, n NewUser) (User, error) {
 	u, err := User{}.apply(n.change())
 	if err != nil {
@@ -256,9 +255,9 @@ func (s *Service) Create(ctx context.Context, n NewUser) (User, error) {
 	}
 	u.ID = db.NewID()
 	var made row
-	err = s.confirmed(ctx, n.CurrentPassword, "making of a user", func(p *proof) (err error) {
+	err = s.confirmed(ctx, n.CurrentPassword, "user creation", func(p *proof) (err error) {
 		made, err = s.add(ctx, u, n.Password, "", func(tx *db.Tx) error {
-			if err := tx.Lock(ctx, serial); err != nil {
+			if err := tx.Lock(ctx, usersLock); err != nil {
 				return err
 			}
 			return p.allow(ctx, tx, User{}, u, true)
@@ -268,8 +267,8 @@ func (s *Service) Create(ctx context.Context, n NewUser) (User, error) {
 	return made.User, err
 }
 
-// add stores a new user, unless allowed, which runs first in the transaction,
-// says no. by is told in the audit when it was not somebody with the right to.
+// add stores a new user. allowed, if not nil, runs first in the transaction; its
+// error prevents the insert. by is added to the audit event if it is not empty.
 func (s *Service) add(ctx context.Context, u User, password, by string, allowed func(*db.Tx) error) (row, error) {
 	hash, err := s.hash(ctx, password)
 	if err != nil {
@@ -307,7 +306,7 @@ func (s *Service) addIn(ctx context.Context, tx *db.Tx, u row, by string) error 
 }
 
 func (s *Service) hash(ctx context.Context, password string) (string, error) {
-	k, err := s.keeper()
+	k, err := s.hasher()
 	if err != nil {
 		return "", err
 	}
@@ -318,12 +317,12 @@ func record(ctx context.Context, tx *db.Tx, u User, kind string, data any) error
 	return event.Record(ctx, tx, u.UpdatedAt.Time, event.Audit, kind, event.Subject{Kind: "user", ID: u.ID, Name: u.Name}, data)
 }
 
-// unique runs a transaction that writes u, and turns a broken uniqueness into
-// the failure that names who was there first. The indexes are what decides:
-// asking before would leave a moment for another.
+// unique runs a transaction that writes u. On a duplicate it returns the error that
+// names the holder of the email or the agent. The unique indexes decide: a check
+// before the write would race.
 func (s *Service) unique(ctx context.Context, u *User, fn func(*db.Tx) error) error {
 	var err error
-	for range 3 { // the one who was there first may be gone when we look
+	for range 3 { // the holder may be gone by the time taken reads it
 		if err = s.DB.Tx(ctx, fn); !db.IsDuplicate(err) {
 			return err
 		}
@@ -357,16 +356,15 @@ func (s *Service) taken(ctx context.Context, u User) error {
 	return ErrAgentTaken.With("%s is %s (%s). Deactivate that account first.", *u.AgentID, holder.Name, holder.Email).Fact("holder", holder.ID)
 }
 
-// serial makes changes of accounts run one after the other: who is the owner
-// is a rule over several rows.
-const serial = "users"
+// usersLock is the lock that serializes changes of accounts. The rule of one owner
+// spans several rows.
+const usersLock = "users"
 
-// Change makes a partial change to the user that ref names by id or email.
-// With a version it is refused, as ErrStale, when that is no longer the
-// current one. What concerns somebody who manages accounts needs the caller's
-// current password: ErrConfirm.
+// Change updates the user with the ID or email ref. It returns ErrStale if version
+// is given and is not the current one. A change of an account that can manage others
+// requires the caller's current password, or it returns ErrConfirm.
 func (s *Service) Change(ctx context.Context, ref string, c Change, version *int64) (u User, err error) {
-	err = s.confirmed(ctx, c.CurrentPassword, "change of a user", func(p *proof) (err error) {
+	err = s.confirmed(ctx, c.CurrentPassword, "user change", func(p *proof) (err error) {
 		u, err = s.change(ctx, ref, c, version, func(tx *db.Tx, was, is User) error {
 			return p.allow(ctx, tx, was, is, c.Password != nil)
 		})
@@ -375,11 +373,12 @@ func (s *Service) Change(ctx context.Context, ref string, c Change, version *int
 	return u, err
 }
 
-// change is Change, if may says nothing against it.
+// change is Change without the check of the caller's password. may runs in the
+// transaction; its error prevents the change.
 func (s *Service) change(ctx context.Context, ref string, c Change, version *int64, may func(tx *db.Tx, was, is User) error) (User, error) {
 	var hash string
 	if c.Password != nil && checkPassword(*c.Password) == "" {
-		// Before the transaction: nobody should wait for it to be computed.
+		// Hash before the transaction, so that others do not wait for it.
 		var err error
 		if hash, err = s.hash(ctx, *c.Password); err != nil {
 			return User{}, err
@@ -387,7 +386,7 @@ func (s *Service) change(ctx context.Context, ref string, c Change, version *int
 	}
 	var u User
 	err := s.unique(ctx, &u, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, serial); err != nil {
+		if err := tx.Lock(ctx, usersLock); err != nil {
 			return err
 		}
 		was, err := find(ctx, tx, ref)
@@ -398,11 +397,11 @@ func (s *Service) change(ctx context.Context, ref string, c Change, version *int
 			return ErrOwnerOnly
 		}
 		if c.Password != nil && actor.From(ctx).ID == was.ID {
-			// Whoever has only found somebody's token must not lock them out with it.
-			return ErrOwnPassword.With("POST /auth/password asks for it.")
+			// A stolen token must not be enough to lock its owner out.
+			return ErrOwnPassword.With("Use POST /auth/password.")
 		}
 		if version != nil && *version != was.Version {
-			return ErrStale.With("Read it again and repeat the change.").Fact("current_version", was.Version)
+			return ErrStale.With("Read it again and retry the change.").Fact("current_version", was.Version)
 		}
 		if u, err = was.apply(c); err != nil {
 			return err
@@ -418,8 +417,8 @@ func (s *Service) change(ctx context.Context, ref string, c Change, version *int
 	return u, nil
 }
 
-// save writes what was became, if that is anything new, with its event. An
-// empty hash keeps the password.
+// save writes u and records the event, if u differs from was. An empty hash keeps
+// the password.
 func (s *Service) save(ctx context.Context, tx *db.Tx, was row, u *User, hash string) error {
 	changed := differences(was.User, *u)
 	if hash != "" {
@@ -432,8 +431,8 @@ func (s *Service) save(ctx context.Context, tx *db.Tx, was row, u *User, hash st
 	}
 	u.Version, u.UpdatedAt = was.Version+1, clock.At(s.Now())
 	if hash != was.hash {
-		// A new password is the way back in for whom others keep out with theirs.
-		if err := forgive(ctx, tx, accountSubject(u.Email)); err != nil {
+		// A new password lets users back in who are blocked by the failed logins of others.
+		if err := clearFailures(ctx, tx, accountSubject(u.Email)); err != nil {
 			return err
 		}
 	}
@@ -443,13 +442,13 @@ func (s *Service) save(ctx context.Context, tx *db.Tx, was row, u *User, hash st
 	return record(ctx, tx, *u, "user.changed", changed)
 }
 
-// SetPassword gives a user, also the owner, another password. It is for the
-// command on the service's machine and asks for no permission.
+// SetPassword changes the password of any user, including the owner. It checks no
+// permission: only the command on the server calls it.
 func (s *Service) SetPassword(ctx context.Context, ref, password string) error {
-	_, err := s.Change(machine(ctx), ref, Change{Password: &password}, nil)
+	_, err := s.Change(asSystem(ctx), ref, Change{Password: &password}, nil)
 	return err
 }
 
-// machine is ctx with the service itself as the actor: whoever can run its
-// commands or set its environment needs no account.
-func machine(ctx context.Context) context.Context { return actor.With(ctx, actor.System) }
+// asSystem returns ctx with Wardroom itself as the actor, for commands and settings
+// of the server, which need no account.
+func asSystem(ctx context.Context) context.Context { return actor.With(ctx, actor.System) }

@@ -29,10 +29,10 @@ func newService(d *db.DB) *Service {
 	}
 }
 
-// system is a context of the service itself.
+// system returns a context with Wardroom itself as the actor.
 func system(t testing.TB) context.Context { return actor.With(t.Context(), actor.System) }
 
-// as is a context of a user.
+// as returns a context with a user as the actor.
 func as(t testing.TB, u User) context.Context {
 	a := actor.Actor{ID: u.ID, Name: u.Name, Role: u.Role}
 	if u.AgentID != nil {
@@ -41,7 +41,7 @@ func as(t testing.TB, u User) context.Context {
 	return actor.With(t.Context(), a)
 }
 
-// makeUser adds an account whose email is name@example.com. An agent's id is its name.
+// makeUser adds an account with the email name@example.com. The agent ID of an agent is its name.
 func makeUser(t testing.TB, s *Service, name string, role actor.Role) User {
 	t.Helper()
 	n := NewUser{Email: name + "@example.com", Name: name, Password: goodPassword, Role: role}
@@ -66,7 +66,7 @@ func makeUser(t testing.TB, s *Service, name string, role actor.Role) User {
 	return u
 }
 
-// told returns the audit of a user, the newest first, as "kind data".
+// told returns the audit events of a user, newest first, as "kind data".
 func told(t testing.TB, s *Service, id string) []string {
 	t.Helper()
 	part, err := event.Read(t.Context(), s.DB, event.Filter{Class: event.Audit, SubjectKind: "user", SubjectID: id}, page.Want{})
@@ -88,7 +88,7 @@ func told(t testing.TB, s *Service, id string) []string {
 	return lines
 }
 
-// race runs fn n times at once and counts the outcomes by their fault's code.
+// race runs fn n times concurrently and counts the results by error code.
 func race(n int, fn func(i int) error) map[string]int {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -167,7 +167,7 @@ func TestCreate(t *testing.T) {
 	})
 }
 
-// counted is how many users match.
+// counted returns how many users match.
 func counted(t testing.TB, s *Service, f Filter) int64 {
 	t.Helper()
 	part, err := s.List(t.Context(), f, page.Want{Total: true})
@@ -237,8 +237,8 @@ func TestChange(t *testing.T) {
 	})
 }
 
-// An agent has one voice: who comes second, comes back or comes over is told
-// who has it.
+// TestOneActiveAgentUser checks that an agent has at most one active account, and that the error
+// names its holder.
 func TestOneActiveAgentUser(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -286,7 +286,8 @@ func TestOneActiveAgentUser(t *testing.T) {
 	})
 }
 
-// Two people at once: one gets it and the others hear why not, never a 500.
+// TestRaces checks that of concurrent requests one succeeds and the others fail with the right
+// error.
 func TestRaces(t *testing.T) {
 	t.Parallel()
 	const n = 8
@@ -356,7 +357,8 @@ func TestRaces(t *testing.T) {
 	})
 }
 
-// Pages neither repeat nor miss anybody, also when all came at the same moment.
+// TestList checks that pages neither repeat nor omit users, even if all have the same creation
+// time.
 func TestList(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -426,7 +428,7 @@ func TestList(t *testing.T) {
 	})
 }
 
-// A list of people is sorted as people read it: a capital is no other letter.
+// TestListSorts checks that sorting ignores case.
 func TestListSorts(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

@@ -15,7 +15,7 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// offer makes a set-up token.
+// offer creates a setup token.
 func offer(t testing.TB, s *Service) string {
 	t.Helper()
 	token, until, err := s.OfferSetup(t.Context())
@@ -25,7 +25,7 @@ func offer(t testing.TB, s *Service) string {
 	return token
 }
 
-// Without it nobody can begin, and with a slip in it anybody can own the service.
+// TestSetup checks that only a valid setup token creates the owner.
 func TestSetup(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -70,13 +70,13 @@ func TestSetup(t *testing.T) {
 		if all := s.said.String() + s.log.String(); strings.Contains(all, token) || strings.Contains(all, goodPassword) {
 			t.Errorf("an answer or the log shows the token or the password:\n%s", all)
 		}
-		if !strings.Contains(s.log.String(), "set-up refused") {
+		if !strings.Contains(s.log.String(), "setup refused") {
 			t.Error("the log does not say that somebody tried")
 		}
 	})
 }
 
-// A token in an old terminal opens nothing, and what is stored is of no use.
+// TestSetupTokens checks that tokens expire and that the stored digests are not usable as tokens.
 func TestSetupTokens(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -120,7 +120,7 @@ func TestSetupTokens(t *testing.T) {
 	})
 }
 
-// Two who set up at once must not both own the service.
+// TestSetupRace checks that concurrent setups create one owner.
 func TestSetupRace(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -138,13 +138,13 @@ func TestSetupRace(t *testing.T) {
 	})
 }
 
-// While a password is hashed somebody may become the owner on the machine.
+// TestSetupMeetsHandOver checks a setup during which the command on the server creates the owner.
 func TestSetupMeetsHandOver(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada := makeUser(t, s, "ada", actor.Admin)
-		k, err := s.keeper()
+		k, err := s.hasher()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,12 +163,13 @@ func TestSetupMeetsHandOver(t *testing.T) {
 	})
 }
 
-// Guesses are counted like failed logins, and do not even hash a password.
+// TestSetupThrottled checks that wrong tokens count as failed logins and do not cause password
+// hashing.
 func TestSetupThrottled(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
-		k, err := s.keeper()
+		k, err := s.hasher()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +196,7 @@ func TestSetupThrottled(t *testing.T) {
 	})
 }
 
-// An account that is there already is no owner yet, and its email stays its own.
+// TestSetupBesideAccounts checks that setup works with existing accounts and rejects their emails.
 func TestSetupBesideAccounts(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -213,7 +214,7 @@ func TestSetupBesideAccounts(t *testing.T) {
 	})
 }
 
-// What no longer works does not stay, and what works is not taken away.
+// TestPurgeSetupTokens checks that only expired tokens are deleted.
 func TestPurgeSetupTokens(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

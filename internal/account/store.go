@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/list"
 )
 
-// row is a user with what only this package may see of them.
+// row is a user with the password hash, which does not leave this package.
 type row struct {
 	User
 	hash string
@@ -32,7 +32,7 @@ func scanUser(r db.Row) (User, error) {
 	return u.User, err
 }
 
-// where reads the one user that condition is true of, or ErrNotFound.
+// where returns the user that matches condition, or ErrNotFound.
 func where(ctx context.Context, q db.Queryer, condition string, arg any) (row, error) {
 	u, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM users WHERE `+condition, arg))
 	if db.IsNotFound(err) {
@@ -41,7 +41,7 @@ func where(ctx context.Context, q db.Queryer, condition string, arg any) (row, e
 	return u, err
 }
 
-// find reads a user by id or email.
+// find returns a user by ID or email.
 func find(ctx context.Context, q db.Queryer, ref string) (row, error) {
 	if strings.Contains(ref, "@") {
 		key, ok := emailKey(ref)
@@ -51,12 +51,12 @@ func find(ctx context.Context, q db.Queryer, ref string) (row, error) {
 		return where(ctx, q, `email_key = ?`, key)
 	}
 	if !utf8.ValidString(ref) || strings.ContainsRune(ref, 0) {
-		return row{}, ErrNotFound // PostgreSQL would fail on it
+		return row{}, ErrNotFound // PostgreSQL rejects it as a parameter
 	}
 	return where(ctx, q, `id = ?`, ref)
 }
 
-// findAgent reads the active user of an agent.
+// findAgent returns the active user of an agent.
 func findAgent(ctx context.Context, q db.Queryer, id string) (row, error) {
 	return where(ctx, q, `active AND agent_id = ?`, id)
 }
@@ -65,7 +65,7 @@ func findOwner(ctx context.Context, q db.Queryer) (row, error) {
 	return where(ctx, q, `role = ?`, actor.Owner)
 }
 
-// users is how accounts are listed.
+// users defines the list of accounts.
 var users = list.List[User]{
 	Table: `users`, Columns: columns, Scan: scanUser, Usual: "created",
 	Sorts: map[string]list.Sort[User]{
@@ -75,7 +75,7 @@ var users = list.List[User]{
 	},
 }
 
-// people are the same accounts with their names alone.
+// people defines the list of accounts with their names only.
 var people = list.List[Person]{
 	Table: `users`, Columns: `id, name, active`, Usual: "name",
 	Scan: func(r db.Row) (p Person, err error) { return p, r.Scan(&p.ID, &p.Name, &p.Active) },
@@ -84,7 +84,7 @@ var people = list.List[Person]{
 	},
 }
 
-// where is the filter in SQL.
+// where returns the filter as an SQL condition.
 func (f Filter) where() list.Where {
 	var w list.Where
 	list.Is(&w, `role`, f.Role)
@@ -105,9 +105,9 @@ func agentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, error) {
 	})
 }
 
-// isCalled reports whether an account other than that of the id has a name, in
-// capitals or not. One that is deactivated has it, too: what it did stands under it.
-func isCalled(ctx context.Context, q db.Queryer, name, id string) (bool, error) {
+// nameTaken reports whether an account other than id has a name, ignoring case.
+// Deactivated accounts count, because their past work shows their name.
+func nameTaken(ctx context.Context, q db.Queryer, name, id string) (bool, error) {
 	var n int
 	err := q.QueryRow(ctx, `SELECT COUNT(*) FROM users WHERE name_key = ? AND id <> ?`, strings.ToLower(name), id).Scan(&n)
 	return n > 0, err
@@ -122,8 +122,7 @@ func insert(ctx context.Context, tx *db.Tx, u row) error {
 	return err
 }
 
-// update writes everything that a change can change. The lock of the caller
-// makes sure that nobody else does.
+// update writes all columns that a change can affect. The caller holds usersLock.
 func update(ctx context.Context, tx *db.Tx, u row) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE users SET email = ?, email_key = ?, name = ?, name_key = ?, role = ?, agent_id = ?, active = ?, avatar_url = ?,
@@ -134,14 +133,14 @@ func update(ctx context.Context, tx *db.Tx, u row) error {
 	return err
 }
 
-// touch notes a login, unless the account was deactivated or got another
-// password while the password was compared.
+// touch stores the time of a login. It reports false if the account was deactivated
+// or its password changed since u was read.
 func touch(ctx context.Context, tx *db.Tx, u row, at clock.Time) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE users SET last_login_at = ? WHERE id = ? AND active AND password_hash = ?`, at.Time, u.ID, u.hash)
 	return n == 1, err
 }
 
-// findTally reads the failed logins of a subject; none is the zero tally.
+// findTally returns the failed logins of a subject, or the zero tally.
 func findTally(ctx context.Context, q db.Queryer, subject string) (tally, error) {
 	var t tally
 	var until *clock.Time
@@ -179,8 +178,7 @@ func purgeTallies(ctx context.Context, tx *db.Tx, before time.Time) error {
 	return err
 }
 
-// findSetupTokens reads the digests of the set-up tokens that work now; there
-// are few.
+// findSetupTokens returns the digests of all valid setup tokens.
 func findSetupTokens(ctx context.Context, q db.Queryer, now time.Time) ([]string, error) {
 	rows, err := q.Query(ctx, `SELECT digest FROM setup_tokens WHERE expires_at > ?`, now)
 	return db.All(rows, err, func(r db.Row) (string, error) {
@@ -213,7 +211,7 @@ func scanKey(r db.Row) (Key, error) {
 	return k, err
 }
 
-// keys is how the keys of one user are listed.
+// keys defines the list of a user's keys.
 var keys = list.List[Key]{
 	Table: `api_keys`, Columns: keyColumns, Scan: scanKey, Usual: "created",
 	Sorts: map[string]list.Sort[Key]{
@@ -221,10 +219,10 @@ var keys = list.List[Key]{
 	},
 }
 
-// findKey reads a key of a user, or ErrKeyNotFound.
+// findKey returns a key of a user, or ErrKeyNotFound.
 func findKey(ctx context.Context, q db.Queryer, userID, id string) (Key, error) {
 	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
-		return Key{}, ErrKeyNotFound // PostgreSQL would fail on it
+		return Key{}, ErrKeyNotFound // PostgreSQL rejects it as a parameter
 	}
 	k, err := scanKey(q.QueryRow(ctx, `SELECT `+keyColumns+` FROM api_keys WHERE id = ? AND user_id = ?`, id, userID))
 	if db.IsNotFound(err) {
@@ -236,25 +234,25 @@ func findKey(ctx context.Context, q db.Queryer, userID, id string) (Key, error) 
 func insertKey(ctx context.Context, tx *db.Tx, userID string, k Key, digest string) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO api_keys (id, user_id, name, digest, hint, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		k.ID, userID, k.Name, digest, k.Hint, k.CreatedAt.Time, moment(k.ExpiresAt))
+		k.ID, userID, k.Name, digest, k.Hint, k.CreatedAt.Time, timePtr(k.ExpiresAt))
 	return err
 }
 
-// moment is a time that may be null as the database takes it.
-func moment(t *clock.Time) *time.Time {
+// timePtr converts an optional time to a query parameter.
+func timePtr(t *clock.Time) *time.Time {
 	if t == nil {
 		return nil
 	}
 	return &t.Time
 }
 
-// revokeKey reports whether the key was not revoked already.
+// revokeKey revokes a key. It reports false if the key is already revoked.
 func revokeKey(ctx context.Context, tx *db.Tx, id string, at time.Time) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`, at, id)
 	return n == 1, err
 }
 
-// touchKey notes the use of a key, unless another replica noted a later one.
+// touchKey stores the last use of a key, unless another replica has stored a later one.
 func touchKey(ctx context.Context, tx *db.Tx, id string, at time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)`, at, id, at)
 	return err

@@ -16,28 +16,27 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// How failed logins are slowed down. With these, one account can be tried
-// about a hundred times a day, and whoever is kept out by somebody else's
-// attempts waits a quarter of an hour at most.
+// Limits of failed logins. They allow about 100 guesses per account and day, and
+// block a user because of the attempts of others for at most 15 minutes.
 const (
 	freeOfAccount = 5  // failures without a pause
-	freeOfAddress = 20 // many people may share one
+	freeOfAddress = 20 // many people can share an address
 	firstPause    = 30 * time.Second
 	longestPause  = 15 * time.Minute
 	forgetAfter   = time.Hour // without a failure
-	addressWidth  = 4         // attempts at once; far below freeOfAddress, as they count until they are good
+	addressWidth  = 4         // concurrent attempts; far below freeOfAddress, because each counts as failed until it succeeds
 )
 
-// tally is what is known of one account's or one address's failures.
+// tally counts the failed logins of one account or address.
 type tally struct {
 	failures     int
 	lastAt       time.Time
-	blockedUntil time.Time // zero when it is not
+	blockedUntil time.Time // zero if not blocked
 }
 
-// charge counts an attempt as failed before it is known whether it is:
-// otherwise any number of them could be on their way at once. With what is
-// free used up, it is the last one until the pause has passed.
+// charge counts an attempt as failed before it is checked, so that concurrent
+// attempts cannot exceed the limit. After free failures, each attempt blocks the next
+// ones for a pause.
 func (t tally) charge(now time.Time, free int) tally {
 	if now.Sub(t.lastAt) >= forgetAfter {
 		t.failures = 0
@@ -49,11 +48,11 @@ func (t tally) charge(now time.Time, free int) tally {
 	return t
 }
 
-// refund takes back a charge that made mine out of before. What others were
-// charged in the meantime stays.
+// refund reverts a charge that turned before into mine. Charges of other attempts
+// since then remain.
 func (t tally) refund(before, mine tally, free int) tally {
 	if t.failures == mine.failures && t.lastAt.Equal(mine.lastAt) {
-		t.lastAt = before.lastAt // else somebody failed since
+		t.lastAt = before.lastAt // no other attempt since
 	}
 	t.failures--
 	if t.failures < free || t.blockedUntil.Equal(mine.blockedUntil) {
@@ -62,7 +61,7 @@ func (t tally) refund(before, mine tally, free int) tally {
 	return t
 }
 
-// pause is how long to wait after that many failures beyond the free ones.
+// pause returns how long to block after over failures beyond the free ones.
 func pause(over int) time.Duration {
 	d := firstPause
 	for ; over > 0 && d < longestPause; over-- {
@@ -71,19 +70,20 @@ func pause(over int) time.Duration {
 	return min(d, longestPause)
 }
 
-// attempt is a password that somebody wants to have compared.
+// attempt is one check of a password or setup token, with the subjects whose
+// failures it counts for.
 type attempt struct {
-	account string // a subject; empty when only the address counts
-	address string // a subject; empty when it is unknown
+	account string // a subject; empty if only the address counts
+	address string // a subject; empty if unknown
 
 	charged map[string]charged // by subject
 }
 
-// charged is what a tally was before an attempt was counted, and what that made of it.
+// charged has a tally before and after an attempt was charged to it.
 type charged struct{ before, mine tally }
 
-// subjects are what an attempt is counted for. Always in this order, so that
-// no two attempts wait for each other.
+// subjects returns the subjects of an attempt, always in the same order, so that
+// attempts cannot deadlock.
 func (a *attempt) subjects() []string {
 	var list []string
 	for _, s := range []string{a.account, a.address} {
@@ -101,13 +101,13 @@ func (a *attempt) free(subject string) int {
 	return freeOfAddress
 }
 
-// accountSubject names an account, or what somebody took for one.
+// accountSubject returns the subject of an email, whether or not it has an account.
 func accountSubject(email string) string {
 	return digest("account", strings.ToLower(strings.TrimSpace(email)))
 }
 
-// addressSubject names where an attempt comes from. In IPv6 that is the
-// network: everybody has as many addresses in theirs as they like.
+// addressSubject returns the subject of a client address. For IPv6 it is the
+// network, because one client can use all addresses of its network.
 func addressSubject(from netip.Addr) string {
 	if !from.IsValid() {
 		return ""
@@ -120,29 +120,27 @@ func digest(kind, text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// admit lets an attempt through to the comparison, already counted as failed,
-// or refuses it as ErrThrottled. Call leave with how the attempt ended, and
-// settle when it was a good one. One that ended with ErrBusy is not counted in
-// the end: nothing was learned by it, and whoever waits and tries again as they
-// were told is nobody who guesses.
+// admit counts an attempt as failed and admits it to the check, or returns
+// ErrThrottled. Call leave with the result of the attempt, and succeed before if it
+// was correct. An attempt that ended with ErrBusy is not counted, because it revealed
+// nothing about the password.
 //
-// In one process the attempts on an account come one after the other, and few
-// of an address at once: else a program that logs in ten times at once, or an
-// office in the morning, would be taken for somebody who guesses. Between
-// replicas only the count decides.
+// Within a process it admits one attempt per account and a few per address at a time.
+// Otherwise ten correct logins at once would look like guessing. Between replicas only
+// the count limits them.
 func (s *Service) admit(ctx context.Context, a *attempt) (leave func(error), err error) {
-	account, err := s.lanes.enter(ctx, a.account, 1)
+	account, err := s.semaphores.enter(ctx, a.account, 1)
 	if err != nil {
 		return nil, err
 	}
-	address, err := s.lanes.enter(ctx, a.address, addressWidth)
+	address, err := s.semaphores.enter(ctx, a.address, addressWidth)
 	if err != nil {
 		account()
 		return nil, err
 	}
 	leave = func(ended error) {
 		if errors.Is(ended, ErrBusy) {
-			s.giveBack(context.WithoutCancel(ctx), a)
+			s.refundAttempt(context.WithoutCancel(ctx), a)
 		}
 		address()
 		account()
@@ -156,7 +154,7 @@ func (s *Service) admit(ctx context.Context, a *attempt) (leave func(error), err
 
 func (s *Service) charge(ctx context.Context, a *attempt) error {
 	now := clock.At(s.Now()).Time
-	// Outside of a transaction first: who is refused is to cost nothing.
+	// Check outside of a transaction first, which makes rejected attempts cheap.
 	if _, err := s.tallies(ctx, s.DB, a, now); err != nil {
 		return err
 	}
@@ -186,9 +184,8 @@ func (s *Service) charge(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// tallies reads what is known of an attempt's subjects, or refuses it when one
-// of them is blocked. The answer is the same for both, and for accounts that
-// do not exist.
+// tallies returns the tallies of an attempt's subjects, or ErrThrottled if one of
+// them is blocked. The error is the same for both, and for unknown accounts.
 func (s *Service) tallies(ctx context.Context, q db.Queryer, a *attempt, now time.Time) ([]tally, error) {
 	var list []tally
 	var until time.Time
@@ -208,13 +205,13 @@ func (s *Service) tallies(ctx context.Context, q db.Queryer, a *attempt, now tim
 	return list, nil
 }
 
-// settle is the first thing in the transaction of a good attempt, before it
-// touches the user, so that all take their locks in one order. The account's
-// failures are forgotten, and the address is as if there had been no attempt:
-// if it were forgotten, an account of one's own would make guesses free.
-func (a *attempt) settle(ctx context.Context, tx *db.Tx) error {
+// succeed clears the account's failures and reverts the charge of the address after
+// a correct attempt. It does not clear the address: otherwise an attacker could reset
+// the count with an account of their own. Call it first in the transaction, so that
+// all transactions take their locks in the same order.
+func (a *attempt) succeed(ctx context.Context, tx *db.Tx) error {
 	if a.account != "" {
-		if err := forgive(ctx, tx, a.account); err != nil {
+		if err := clearFailures(ctx, tx, a.account); err != nil {
 			return err
 		}
 	}
@@ -224,7 +221,7 @@ func (a *attempt) settle(ctx context.Context, tx *db.Tx) error {
 	return a.uncharge(ctx, tx, a.address)
 }
 
-// uncharge makes a subject as if there had been no attempt.
+// uncharge reverts the charge of an attempt to a subject.
 func (a *attempt) uncharge(ctx context.Context, tx *db.Tx, subject string) error {
 	if err := tx.Lock(ctx, "login/"+subject); err != nil {
 		return err
@@ -240,8 +237,8 @@ func (a *attempt) uncharge(ctx context.Context, tx *db.Tx, subject string) error
 	return putTally(ctx, tx, subject, t)
 }
 
-// giveBack takes an attempt back by which nothing was learned.
-func (s *Service) giveBack(ctx context.Context, a *attempt) {
+// refundAttempt reverts all charges of an attempt.
+func (s *Service) refundAttempt(ctx context.Context, a *attempt) {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		for _, subject := range a.subjects() {
 			if err := a.uncharge(ctx, tx, subject); err != nil {
@@ -251,23 +248,23 @@ func (s *Service) giveBack(ctx context.Context, a *attempt) {
 		return nil
 	})
 	if err != nil && s.Log != nil {
-		s.Log.WarnContext(ctx, "a login that nobody looked at is counted as failed", "err", err)
+		s.Log.WarnContext(ctx, "could not refund a login attempt; it counts as failed", "err", err)
 	}
 }
 
-// forgive forgets the failures of an account. It locks as settle does.
-func forgive(ctx context.Context, tx *db.Tx, subject string) error {
+// clearFailures deletes the failures of an account. It takes the same lock as succeed.
+func clearFailures(ctx context.Context, tx *db.Tx, subject string) error {
 	if err := tx.Lock(ctx, "login/"+subject); err != nil {
 		return err
 	}
 	return dropTally(ctx, tx, subject)
 }
 
-// unadmitted tells the audit and the operator of an attempt that was refused without a look
-// at the password, and returns err.
-func (s *Service) unadmitted(ctx context.Context, err error, what string, from netip.Addr) error {
+// recordThrottled records an attempt in the audit and the log if err is ErrThrottled.
+// It returns err.
+func (s *Service) recordThrottled(ctx context.Context, err error, what string, from netip.Addr) error {
 	if errors.Is(err, ErrThrottled) {
-		s.suspect(loginThrottled, what, User{}, from)
+		s.recordFailure(loginThrottled, what, User{}, from)
 		if s.Log != nil {
 			s.Log.InfoContext(ctx, "throttled", slog.String("what", what), slog.Any("address", from))
 		}
@@ -275,7 +272,7 @@ func (s *Service) unadmitted(ctx context.Context, err error, what string, from n
 	return err
 }
 
-// PurgeLoginFailures drops the failures that are forgotten anyhow.
+// PurgeLoginFailures deletes failures that are too old to count.
 func (s *Service) PurgeLoginFailures(ctx context.Context) error {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error { return purgeTallies(ctx, tx, s.Now().Add(-forgetAfter)) })
 	if err != nil {
@@ -284,33 +281,33 @@ func (s *Service) PurgeLoginFailures(ctx context.Context) error {
 	return nil
 }
 
-// lanes let a few at a time through for each key. The zero lanes are ready.
-type lanes struct {
+// semaphores limits concurrency per key. The zero value is ready to use.
+type semaphores struct {
 	mu   sync.Mutex
-	open map[string]*lane
+	open map[string]*semaphore
 }
 
-type lane struct {
-	in    chan struct{} // as many as are in it
-	users int           // those in it and those who wait
+type semaphore struct {
+	in    chan struct{} // holds one value for each holder
+	users int           // holders and waiters
 }
 
-// enter waits for a place in the lane of key, which has that many, or says
-// ErrBusy when too many wait; an empty key has no lane.
-func (l *lanes) enter(ctx context.Context, key string, width int) (leave func(), err error) {
+// enter acquires the semaphore of key, which has width places. It returns ErrBusy if
+// too many callers wait already. It does not limit the empty key.
+func (l *semaphores) enter(ctx context.Context, key string, width int) (leave func(), err error) {
 	if key == "" {
 		return func() {}, nil
 	}
 	l.mu.Lock()
 	if l.open == nil {
-		l.open = map[string]*lane{}
+		l.open = map[string]*semaphore{}
 	}
 	one := l.open[key]
 	if one == nil {
-		one = &lane{in: make(chan struct{}, width)}
+		one = &semaphore{in: make(chan struct{}, width)}
 		l.open[key] = one
 	}
-	if one.users >= width+longestQueue {
+	if one.users >= width+maxQueue {
 		l.mu.Unlock()
 		return nil, busy()
 	}
@@ -325,8 +322,8 @@ func (l *lanes) enter(ctx context.Context, key string, width int) (leave func(),
 	}
 }
 
-// drop forgets the lane that nobody uses any more.
-func (l *lanes) drop(key string, one *lane) {
+// drop removes a user of a semaphore, and the semaphore after its last user.
+func (l *semaphores) drop(key string, one *semaphore) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if one.users--; one.users == 0 {

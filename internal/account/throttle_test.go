@@ -18,7 +18,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// The pauses are a promise of the documentation.
+// TestPauses checks the documented pauses.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	now := monday
@@ -57,7 +57,8 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// A good attempt leaves an address as it was, whatever happened meanwhile.
+// TestRefund checks that a successful attempt restores the count of its address, whatever happened
+// in between.
 func TestRefund(t *testing.T) {
 	t.Parallel()
 	later := monday.Add(time.Second)
@@ -104,7 +105,7 @@ func TestAddressSubject(t *testing.T) {
 	}
 }
 
-// counting lets bcrypt be counted.
+// counting counts the calls of bcrypt.
 func counting(s *Service) *atomic.Int64 {
 	n := &atomic.Int64{}
 	inner := s.passwords.compare
@@ -128,19 +129,18 @@ func wantThrottled(t *testing.T, what string, a answer, after string) {
 	}
 }
 
-// Who is turned away because too many wait, and tries again as they were told,
-// guesses nothing: a flood must not lock out those whom it never named.
+// TestBusyIsNoFailure checks that attempts rejected with ErrBusy do not count as failed logins.
 func TestBusyIsNoFailure(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		ada := makeUser(t, s.Service, "ada", actor.User)
 		s.try(t, ada.Email, "wrong").want(t, "a guess", http.StatusUnauthorized, "login_failed")
-		s.passwords.waiting.Add(longestQueue)
+		s.passwords.waiting.Add(maxQueue)
 		for range freeOfAddress + 2 {
 			s.try(t, ada.Email, goodPassword).want(t, "too many wait", http.StatusTooManyRequests, "passwords_busy")
 		}
-		s.passwords.waiting.Add(-longestQueue)
+		s.passwords.waiting.Add(-maxQueue)
 		rows, err := d.Query(t.Context(), `SELECT failures FROM login_failures`)
 		failures, err := db.All(rows, err, func(row db.Row) (n int, err error) { return n, row.Scan(&n) })
 		if err != nil || !slices.Equal(failures, []int{1, 1}) {
@@ -189,7 +189,7 @@ func TestThrottledAccount(t *testing.T) {
 		if err := s.SetPassword(t.Context(), ada.ID, goodPassword); err != nil {
 			t.Fatal(err)
 		}
-		s.login(t, ada) // a new password lets its owner in at once
+		s.login(t, ada) // a new password unblocks its owner at once
 		log := s.log.String()
 		if !strings.Contains(log, "msg=throttled what=login address=127.0.0.1") || strings.Contains(log, ada.Email) {
 			t.Errorf("the log says %s", log)
@@ -207,7 +207,7 @@ func TestThrottledAddress(t *testing.T) {
 		for i := range 20 {
 			s.try(t, fmt.Sprintf("nobody%d@example.com", i), "wrong").want(t, "failed", http.StatusUnauthorized, "login_failed")
 			if i < 19 {
-				s.login(t, ada) // an account of one's own makes guesses not free
+				s.login(t, ada) // a successful login with another account does not reset the address
 			}
 		}
 		wantThrottled(t, "the 21st", s.try(t, ada.Email, goodPassword), "30")
@@ -216,13 +216,13 @@ func TestThrottledAddress(t *testing.T) {
 		}
 		now = now.Add(30 * time.Second)
 		s.login(t, ada)
-		s.login(t, ada) // who knows the password is not paused again
+		s.login(t, ada) // a successful login is not delayed again
 		s.try(t, "nobody@example.com", "wrong").want(t, "failed again", http.StatusUnauthorized, "login_failed")
 		wantThrottled(t, "the 22nd", s.try(t, ada.Email, goodPassword), "60")
 	})
 }
 
-// Replicas share the count, and no number of attempts at once gets around it.
+// TestThrottleRaces checks that concurrent attempts on several replicas cannot exceed the limit.
 func TestThrottleRaces(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -245,21 +245,20 @@ func TestThrottleRaces(t *testing.T) {
 		for i := range 25 {
 			makeUser(t, replicas[0], fmt.Sprintf("early%d", i), actor.User)
 		}
-		office := netip.MustParseAddr("192.0.2.7") // where everybody logs in at nine
+		office := netip.MustParseAddr("192.0.2.7") // where many people log in at the same time
 		wantCounts(t, race(25, func(i int) error {
 			_, err := replicas[0].Login(t.Context(), fmt.Sprintf("early%d@example.com", i), goodPassword, office)
 			return err
 		}), map[string]int{"won": 25})
-		if n := len(replicas[0].lanes.open); n != 0 {
-			t.Errorf("%d lanes are left", n)
+		if n := len(replicas[0].semaphores.open); n != 0 {
+			t.Errorf("%d semaphores are left", n)
 		}
 	})
 }
 
-// Who leaves while others are before them waits no longer, and counts nothing.
+// TestLanes checks that canceled callers leave the queue and release their place.
 func TestLanes(t *testing.T) {
-	t.Parallel()
-	var l lanes
+	var l semaphores
 	leave, err := l.enter(t.Context(), "a", 1)
 	if err != nil {
 		t.Fatal(err)
@@ -272,11 +271,11 @@ func TestLanes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := l.enter(ctx, "a", 1); err == nil {
-		t.Error("two in one lane")
+		t.Error("two in one semaphore")
 	}
 	leave()
 	if len(l.open) != 0 {
-		t.Errorf("lanes are left: %v", l.open)
+		t.Errorf("semaphores are left: %v", l.open)
 	}
 }
 
@@ -315,7 +314,7 @@ func TestPurgeLoginFailures(t *testing.T) {
 	})
 }
 
-// A caller who left is not our fault, and no login.
+// TestLoginOfACallerWhoLeft checks that a canceled login is neither an error nor a failed login.
 func TestLoginOfACallerWhoLeft(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)

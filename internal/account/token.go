@@ -12,12 +12,12 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// issuer is who our tokens say they are from.
+// issuer is the iss claim of Wardroom's tokens.
 const issuer = "wardroom"
 
-// claims is what a token says. Only its subject and times are ever believed:
-// what the account may do is asked of the account. The rest is for whoever
-// holds the token.
+// claims are the claims of a token. Only the subject and the times are trusted;
+// permissions are read from the account. The other claims are information for the
+// client.
 type claims struct {
 	jwt.RegisteredClaims
 	Role    actor.Role `json:"role"`
@@ -25,10 +25,10 @@ type claims struct {
 	Name    string     `json:"name"`
 }
 
-var errNoSecret = errors.New("account: there is no secret to sign tokens with")
+var errNoSecret = errors.New("account: no secret for signing tokens")
 
-// issue makes a token for u and tells when it expires. A token counts in whole
-// seconds; it never lives longer than it was meant to.
+// issue returns a token for u and its expiry. Tokens have whole seconds, so the
+// expiry is rounded down.
 func (s *Service) issue(u User) (token string, expires clock.Time, err error) {
 	if len(s.Secret) == 0 {
 		return "", clock.Time{}, errNoSecret
@@ -45,9 +45,9 @@ func (s *Service) issue(u User) (token string, expires clock.Time, err error) {
 	return token, clock.At(end), err
 }
 
-// subject returns the id of the user that a token was issued to and when it
-// expires, or ErrToken. Why a token was refused is not told: it would help
-// nobody but a forger, except that it expired, which everyone can read in it.
+// subject returns the user ID and the expiry of a token, or ErrToken. The error does
+// not say why a token is invalid, which would help a forger, except if it has expired,
+// which its holder can read in it.
 func (s *Service) subject(token string) (id string, expires time.Time, err error) {
 	if len(s.Secret) == 0 {
 		return "", time.Time{}, errNoSecret
@@ -69,6 +69,6 @@ func (s *Service) subject(token string) (id string, expires time.Time, err error
 	case err != nil || uuid.Validate(c.Subject) != nil:
 		return "", time.Time{}, ErrToken.With("Log in again.")
 	}
-	s.tokens.keep(token, signed{c.Subject, c.ExpiresAt.UTC()})
+	s.tokens.keep(token, cachedToken{c.Subject, c.ExpiresAt.UTC()})
 	return c.Subject, c.ExpiresAt.UTC(), nil
 }

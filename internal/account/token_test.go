@@ -25,12 +25,12 @@ var (
 	secret = []byte("not-a-secret-but-long-enough-for-a-test-of-tokens")
 )
 
-// signer is a service that can do no more than make and read tokens.
+// signer returns a Service that can only issue and verify tokens.
 func signer(now time.Time) *Service {
 	return &Service{Now: func() time.Time { return now }, Secret: secret, TokenLife: time.Hour}
 }
 
-// Other programs read our tokens, so they say what they always said.
+// TestTokenClaims checks the claims of tokens, which other programs read.
 func TestTokenClaims(t *testing.T) {
 	t.Parallel()
 	s := signer(monday.Add(250 * time.Millisecond))
@@ -68,7 +68,7 @@ func TestTokenClaims(t *testing.T) {
 	}
 }
 
-// Everything that is not exactly a token of ours is somebody trying.
+// TestTokenRefused checks that altered and foreign tokens are rejected.
 func TestTokenRefused(t *testing.T) {
 	t.Parallel()
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -142,7 +142,7 @@ func TestTokenRefused(t *testing.T) {
 	}
 }
 
-// A service without a secret would accept what anybody signs with nothing.
+// TestNoSecret checks that a service without a secret accepts no tokens.
 func TestNoSecret(t *testing.T) {
 	t.Parallel()
 	s := signer(monday)
@@ -161,7 +161,7 @@ func TestNoSecret(t *testing.T) {
 	}
 }
 
-// Whatever is accepted carries a signature that we can make ourselves.
+// FuzzToken checks that every accepted token has a valid signature.
 func FuzzToken(f *testing.F) {
 	s := signer(monday)
 	good, _, err := s.issue(User{ID: "019abf00-0000-7000-8000-000000000001", Role: actor.User})

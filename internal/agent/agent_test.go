@@ -19,8 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// An agent without an account would silently take no part in the standup, and
-// one that the runtime has lost would be asked for ever: both must show.
+// TestJoin checks the list of agents with only an account or only a runtime agent.
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	yes, no, emoji, model := true, false, "🧭", "stub/stub-1"
@@ -55,8 +54,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// "Offline" for an agent that works, or "idle" for one that nobody can see, is
-// what people stop believing a dashboard for.
+// TestPresence checks that the presence is never wrong: unknown is not reported as offline or
+// idle.
 func TestPresence(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
@@ -70,21 +69,21 @@ func TestPresence(t *testing.T) {
 		inRuntime *bool
 		want      *Presence
 	}{
-		"a run is going": {seen(Activity{Active: 1, Session: "agent:cto:main", Since: since}), &yes, &Presence{Active, "A run is going in agent:cto:main.", &since, &age, now, false, nil}},
-		"several are":    {seen(Activity{Active: 3, Session: "agent:cto:main", Since: since}), &yes, &Presence{Active, "Runs are going in 3 sessions, the first in agent:cto:main.", &since, &age, now, false, nil}},
-		"one says nothing any more": {
+		"one run":      {seen(Activity{Active: 1, Session: "agent:cto:main", Since: since}), &yes, &Presence{Active, "A run is in progress in agent:cto:main.", &since, &age, now, false, nil}},
+		"several runs": {seen(Activity{Active: 3, Session: "agent:cto:main", Since: since}), &yes, &Presence{Active, "Runs are in progress in 3 sessions, the first in agent:cto:main.", &since, &age, now, false, nil}},
+		"one run, stalled": {
 			seen(Activity{Active: 1, Session: "agent:cto:main", Since: since, Stalled: 1, Silent: now}), &yes,
-			&Presence{Active, "A run is going in agent:cto:main. It has told nothing since 08:00:00 UTC.", &since, &age, now, true, &now},
+			&Presence{Active, "A run is in progress in agent:cto:main, without activity since 08:00:00 UTC.", &since, &age, now, true, &now},
 		},
-		"one of several does": {
+		"one of several stalled": {
 			seen(Activity{Active: 3, Session: "agent:cto:main", Since: since, Stalled: 1, Silent: now}), &yes,
-			&Presence{Active, "Runs are going in 3 sessions, the first in agent:cto:main. Of them 1 have stopped telling of themselves, the first at 08:00:00 UTC.", &since, &age, now, true, &now},
+			&Presence{Active, "Runs are in progress in 3 sessions, the first in agent:cto:main. Stalled: 1, the first at 08:00:00 UTC.", &since, &age, now, true, &now},
 		},
-		"nobody says since when":  {seen(Activity{Active: 1, Session: "agent:cto:main", Since: clock.Time{}}), &yes, &Presence{Active, "A run is going in agent:cto:main.", nil, nil, now, false, nil}},
-		"nothing is going":        {seen(Activity{Since: since}), &yes, &Presence{Idle, "The runtime is connected, and no run is going.", &since, &age, now, false, nil}},
-		"nothing ever was":        {evidence{asOf: now}, &yes, &Presence{Idle, "The runtime is connected, and the agent has not run yet.", nil, nil, now, false, nil}},
-		"unknown to the runtime":  {seen(Activity{Active: 1, Session: "agent:cto:main", Since: since}), &no, &Presence{Offline, "The runtime does not know this agent.", nil, nil, now, false, nil}},
-		"unknown, and no session": {evidence{err: gateway.ErrMissingScope}, &no, &Presence{Offline, "The runtime does not know this agent.", nil, nil, now, false, nil}},
+		"unknown start":           {seen(Activity{Active: 1, Session: "agent:cto:main", Since: clock.Time{}}), &yes, &Presence{Active, "A run is in progress in agent:cto:main.", nil, nil, now, false, nil}},
+		"no run":                  {seen(Activity{Since: since}), &yes, &Presence{Idle, "No run is in progress.", &since, &age, now, false, nil}},
+		"never ran":               {evidence{asOf: now}, &yes, &Presence{Idle, "The agent has not run yet.", nil, nil, now, false, nil}},
+		"unknown to the runtime":  {seen(Activity{Active: 1, Session: "agent:cto:main", Since: since}), &no, &Presence{Offline, "The runtime does not have this agent.", nil, nil, now, false, nil}},
+		"unknown, and no session": {evidence{err: gateway.ErrMissingScope}, &no, &Presence{Offline, "The runtime does not have this agent.", nil, nil, now, false, nil}},
 		"the gateway is away": {
 			evidence{err: gateway.ErrUnreachable.With("Nothing listens."), status: away},
 			nil,
@@ -113,7 +112,7 @@ func TestPresence(t *testing.T) {
 	}
 }
 
-// team is a runtime that answers what the test says.
+// team is a fake runtime.
 type team struct {
 	roster []gateway.Agent
 	err    error
@@ -129,8 +128,8 @@ func (r team) Status() gateway.Status { return gateway.Status{} }
 
 func (r team) Agents(context.Context) ([]gateway.Agent, error) { return r.roster, r.err }
 
-// The roster and the presences are of one moment, and one that fails must not
-// make the other up.
+// TestService checks that the roster and the activities are read together, and that a failure of one
+// is not hidden by the other.
 func TestService(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
@@ -185,10 +184,9 @@ func TestService(t *testing.T) {
 	}
 }
 
-// One failed run of a timed job, a task or a standup is one failure, although two
-// have noted it; and another failure of the same session is not lost by that.
-func TestUntold(t *testing.T) {
-	t.Parallel()
+// TestUnrecorded checks that a failed run that is recorded and in a session is listed once, and
+// that other failures of the session are listed.
+func TestUnrecorded(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int) *clock.Time { return clock.Ptr(noon.Add(time.Duration(minutes) * time.Minute)) }
 	failed, done := "failed", "done"
@@ -199,17 +197,17 @@ func TestUntold(t *testing.T) {
 		{Kind: "standup", What: "2026-11-20", At: *at(-200), Session: "agent:cto:standup:2026-11-20"},
 	}
 	sessions := []Session{
-		{Key: "agent:cto:cron:b1:run:y", Status: &failed, UpdatedAt: at(150)}, // a second run, by hand
+		{Key: "agent:cto:cron:b1:run:y", Status: &failed, UpdatedAt: at(150)}, // a second run, started manually
 		{Key: "agent:cto:cron:b1:run:x", Status: &failed, UpdatedAt: at(90)},
 		{Key: "agent:cto:cron:b1:run:w", Status: &failed, UpdatedAt: at(-30)}, // before the slot
 		{Key: "agent:cto:cron:b12:run:x", Status: &failed, UpdatedAt: at(3)},
 		{Key: "agent:cto:task:TASK-1", Status: &failed, UpdatedAt: at(1)},
 		{Key: "agent:cto:task:task-12", Status: &failed, UpdatedAt: at(1)},
-		{Key: "agent:cto:standup:2026-11-20", Status: &failed, UpdatedAt: at(-20)}, // asked again by somebody, hours later
+		{Key: "agent:cto:standup:2026-11-20", Status: &failed, UpdatedAt: at(-20)}, // a manual retry hours later
 		{Key: "agent:cto:main", Status: &done, UpdatedAt: at(5)},
 	}
 	var got []string
-	for _, f := range untold(records, sessions, noon.Add(-failuresFor)) {
+	for _, f := range unrecorded(records, sessions, noon.Add(-failureWindow)) {
 		got = append(got, f.What)
 	}
 	want := []string{
@@ -220,8 +218,8 @@ func TestUntold(t *testing.T) {
 	}
 }
 
-// A team must not vanish with the line to it: while the runtime is away it is the
-// one that it last had, also for a process that never saw it.
+// TestLastKnownRoster checks that the stored roster is used while the runtime is unreachable, also by a new
+// process.
 func TestLastKnownRoster(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -254,21 +252,21 @@ func TestLastKnownRoster(t *testing.T) {
 		s := start()
 		want(s, "")
 		runtime.err = nil
-		s.keep(t.Context())
+		s.storeRoster(t.Context())
 		want(s, "cto 08:00:00, coo 08:00:00")
-		now = now.Add(30 * time.Second) // nobody who looks writes anything
+		now = now.Add(30 * time.Second) // requests store nothing
 		want(s, "cto 08:00:30, coo 08:00:30")
 		now = now.Add(time.Hour)
 		runtime.err = gateway.ErrUnreachable
 		want(s, "cto 08:00:00, coo 08:00:00")
 		want(start(), "cto 08:00:00, coo 08:00:00")
 		runtime.err, runtime.roster = nil, runtime.roster[1:]
-		s.keep(t.Context())
+		s.storeRoster(t.Context())
 		want(s, "coo 09:00:30")
 		runtime.err, now = gateway.ErrUnreachable, now.Add(time.Second)
 		want(start(), "coo 09:00:30")
-		runtime.err, runtime.roster = nil, nil // a runtime without agents is no runtime that is away
-		s.keep(t.Context())
+		runtime.err, runtime.roster = nil, nil // an empty roster is not an unreachable runtime
+		s.storeRoster(t.Context())
 		want(s, "")
 		runtime.err = gateway.ErrUnreachable
 		want(start(), "")

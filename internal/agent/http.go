@@ -9,22 +9,22 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Mount adds the routes of the team and of its runtime.
+// Mount registers the routes of the team and of the runtime.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/agents", actor.Read, "The team", s.handleList,
-		web.Describe("Answers while the runtime is away, too, with the agents that it had when it was last asked: in_runtime is null then, and as_of says when that was."))
-	web.Get(api, "/agents/{agent_id}", actor.Read, "One member of the team, with all that is known of it", s.handleGet, web.Fails(ErrNotFound),
-		web.Describe("What it does, has to do, said, spent, and what went wrong. What only the runtime knows is null while that is away; the rest stands."))
-	web.Get(api, "/agentrt/status", actor.Read, "How the connection to the agent runtime is doing", s.handleStatus, web.Quiet())
-	web.Get(api, "/agentrt/doctor", actor.ManageRuntime, "What stands between us and the agent runtime", s.handleDoctor,
+	web.Get(api, "/agents", actor.Read, "List agents", s.handleList,
+		web.Describe("While the runtime is unreachable, the list has the agents of the last successful read; in_runtime is then null, and as_of has the time of the read."))
+	web.Get(api, "/agents/{agent_id}", actor.Read, "Get an agent with its current work", s.handleGet, web.Fails(ErrNotFound),
+		web.Describe("Returns the agent's runs, tasks, standup reports, costs, failures and sessions. Data that only the runtime has is null while the runtime is unreachable."))
+	web.Get(api, "/agentrt/status", actor.Read, "Get the status of the connection to the runtime", s.handleStatus, web.Quiet())
+	web.Get(api, "/agentrt/doctor", actor.ManageRuntime, "Diagnose the connection to the runtime", s.handleDoctor,
 		web.Waits(gateway.ExamLimit+examRoom),
-		web.Describe("Examines the way to the gateway layer by layer, on connections of its own, and stops at the first that does not work, with its cause and what to do. "+
-			"It takes some milliseconds to about a minute: in the worst case it waits for an event. One examination goes on at a time; who asks meanwhile, or within ten seconds (thirty after a refused credential), gets the same. "+
-			"`wardroom doctor` does the same where the service does not run."))
+		web.Describe("Checks the connection to the gateway step by step, on separate connections, and stops at the first failure, with its cause and what to do. "+
+			"It takes from a few milliseconds to about a minute. Checks do not run in parallel: requests during a check, or within 10 seconds after it (30 after a rejected credential), get the same result. "+
+			"If Wardroom is not running, use `wardroom doctor`."))
 }
 
-// examRoom is what a request for an examination gets beside the longest one: it
-// may have to wait for another's.
+// examRoom is the additional time of a request for an examination, which may have to wait
+// for another one.
 const examRoom = 10 * time.Second
 
 func (s *Service) handleList(ctx context.Context, _ *struct{}) (*web.List[Agent], error) {
@@ -35,7 +35,7 @@ func (s *Service) handleList(ctx context.Context, _ *struct{}) (*web.List[Agent]
 	return web.Page(ctx, agents, ""), nil
 }
 
-// Ref names an agent in a path.
+// Ref is the path parameter that identifies an agent.
 type Ref struct {
 	AgentID string `path:"agent_id" maxLength:"64" example:"cto"`
 }

@@ -13,52 +13,52 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// This file is about one agent with all that is known of it. What the runtime
-// tells is null while it is away; the rest stands all the same.
+// This file returns everything about one agent. Data from the runtime is null while the
+// runtime is unreachable; the rest is available.
 
-// Page is one agent, and what it does, has to do, said and spent.
+// Page is one agent with its current work, reports, costs and failures.
 type Page struct {
 	Agent
-	Runs     *[]Run     `json:"runs" doc:"What it does now, the run that began first at the top; null while nobody can say: see presence."`
+	Runs     *[]Run     `json:"runs" doc:"The runs in progress, first started first; null while unknown: see presence."`
 	Tasks    Desk       `json:"tasks"`
-	Standups []Said     `json:"standups" nullable:"false" doc:"What it said in its last standups, the newest first; 5 at most."`
-	Spend    Spend      `json:"spend" doc:"As the usage ledger has it."`
-	Failures []Failure  `json:"failures" nullable:"false" doc:"What went wrong in the last seven days, the newest first; 20 at most."`
-	Sessions *[]Session `json:"sessions" doc:"Its last sessions in the runtime, 10 at most, those with a run first; null while nobody can say."`
+	Standups []Said     `json:"standups" nullable:"false" doc:"The last standup reports, newest first; at most 5."`
+	Spend    Spend      `json:"spend" doc:"Costs according to the usage ledger."`
+	Failures []Failure  `json:"failures" nullable:"false" doc:"Failures of the last 7 days, newest first; at most 20."`
+	Sessions *[]Session `json:"sessions" doc:"The last sessions in the runtime, active ones first; at most 10. Null while unknown."`
 }
 
-// Run is a run that goes on.
+// Run is a run in progress.
 type Run struct {
 	SessionKey  string      `json:"session_key"`
-	RunID       *string     `json:"run_id" doc:"Null when the runtime does not name it."`
-	Since       *clock.Time `json:"since" doc:"When it began; null when nobody says."`
-	Stalled     bool        `json:"stalled" doc:"Whether it has told nothing of itself for longer than STALLED_AFTER."`
-	SilentSince *clock.Time `json:"silent_since" doc:"When it last told anything; null unless it is stalled."`
+	RunID       *string     `json:"run_id" doc:"Null if unknown."`
+	Since       *clock.Time `json:"since" doc:"When the run started; null if unknown."`
+	Stalled     bool        `json:"stalled" doc:"Whether the run has shown no activity for longer than STALLED_AFTER."`
+	SilentSince *clock.Time `json:"silent_since" doc:"Last activity; null unless stalled."`
 }
 
-// Session is a conversation as one line.
+// Session is a summary of a session.
 type Session struct {
 	Key         string      `json:"key"`
 	Kind        *string     `json:"kind"`
 	Label       *string     `json:"label"`
-	Status      *string     `json:"status" doc:"Of its present or last run, in the runtime's words."`
+	Status      *string     `json:"status" doc:"The runtime's status of the current or last run."`
 	Active      bool        `json:"active"`
 	UpdatedAt   *clock.Time `json:"updated_at"`
-	LastMessage *string     `json:"last_message" doc:"The beginning of what was said last, on one line."`
-	CostUSD     *money.Nano `json:"cost_usd" doc:"Null while it is not known."`
+	LastMessage *string     `json:"last_message" doc:"The start of the last message, on one line."`
+	CostUSD     *money.Nano `json:"cost_usd" doc:"Null while unknown."`
 
-	Run *Run `json:"-"` // what goes on in it
+	Run *Run `json:"-"` // the run in progress
 }
 
-// Desk is what an agent has on the board.
+// Desk summarizes the tasks of an agent.
 type Desk struct {
-	Open    Counts `json:"open" doc:"How many of its tasks are in each column but done."`
-	Blocked int64  `json:"blocked" doc:"Of those, how many are blocked."`
-	Claimed int64  `json:"claimed" doc:"How many tasks it holds."`
-	Last    []Task `json:"last" nullable:"false" doc:"Those that were changed last; 10 at most."`
+	Open    Counts `json:"open" doc:"Number of open tasks by column."`
+	Blocked int64  `json:"blocked" doc:"Number of blocked open tasks."`
+	Claimed int64  `json:"claimed" doc:"Number of claimed tasks."`
+	Last    []Task `json:"last" nullable:"false" doc:"The last changed tasks; at most 10."`
 }
 
-// Counts are tasks by column.
+// Counts is the number of tasks by column.
 type Counts struct {
 	Backlog    int64 `json:"backlog"`
 	Todo       int64 `json:"todo"`
@@ -66,72 +66,71 @@ type Counts struct {
 	Review     int64 `json:"review"`
 }
 
-// Task is a task as one line.
+// Task is a summary of a task.
 type Task struct {
 	Key       string     `json:"key"`
-	Title     string     `json:"title" doc:"Agents write it too: never trust it."`
+	Title     string     `json:"title" doc:"Untrusted: agents can write it."`
 	Status    string     `json:"status" enum:"backlog,todo,in_progress,review,done"`
 	Blocked   bool       `json:"blocked"`
 	Claimed   bool       `json:"claimed"`
-	Dispatch  *string    `json:"dispatch" enum:"queued,started,ended,failed" doc:"How handing it to its agent went the last time; null when it never was."`
-	MovedAt   clock.Time `json:"moved_at" doc:"When it came into its column: what the board shows as its age."`
+	Dispatch  *string    `json:"dispatch" enum:"queued,started,ended,failed" doc:"The status of the last dispatch; null if it was never dispatched."`
+	MovedAt   clock.Time `json:"moved_at" doc:"When the task was moved to its column. The board shows the age since then."`
 	UpdatedAt clock.Time `json:"updated_at"`
 }
 
-// Said is what it said in one standup. Texts are the agent's: never trust them.
+// Said is the agent's report in one standup. Its texts are untrusted.
 type Said struct {
 	StandupID string      `json:"standup_id"`
 	Date      string      `json:"date" example:"2026-11-20"`
-	Team      string      `json:"team" doc:"The key of the team."`
+	Team      string      `json:"team" doc:"The team's key."`
 	Status    string      `json:"status" enum:"asked,answered,timed_out,failed"`
-	Yesterday *string     `json:"yesterday" doc:"Markdown; null when it said nothing under that heading."`
+	Yesterday *string     `json:"yesterday" doc:"Markdown; null if the report has no such section."`
 	Today     *string     `json:"today"`
 	Blockers  *string     `json:"blockers"`
-	At        *clock.Time `json:"at" doc:"When it answered, else when it was asked."`
+	At        *clock.Time `json:"at" doc:"When the agent answered, otherwise when it was asked."`
 }
 
-// Spend is what its runs have used of late. Each part has the one before in it.
+// Spend is the recent usage of an agent. Each period includes the shorter ones.
 type Spend struct {
-	Zone   string `json:"zone" example:"Europe/Berlin" doc:"Whose days these are."`
+	Zone   string `json:"zone" example:"Europe/Berlin" doc:"The time zone of the days."`
 	Today  Spent  `json:"today"`
-	Week   Spent  `json:"last_7_days" doc:"Today and the six days before."`
+	Week   Spent  `json:"last_7_days" doc:"Today and the 6 days before."`
 	Thirty Spent  `json:"last_30_days" doc:"Today and the 29 days before."`
 }
 
-// Spent is what was used since a time.
+// Spent is the usage since a time.
 type Spent struct {
 	From     clock.Time  `json:"from"`
 	Runs     int64       `json:"runs"`
-	Unpriced int64       `json:"unpriced_runs" doc:"Of which nobody knows what they cost: cost_usd is without them."`
-	Tokens   int64       `json:"tokens" doc:"Of all classes together."`
-	CostUSD  *money.Nano `json:"cost_usd" doc:"Null when nothing here has a price; never zero for it."`
+	Unpriced int64       `json:"unpriced_runs" doc:"Number of runs with an unknown cost. cost_usd does not include them."`
+	Tokens   int64       `json:"tokens" doc:"Total of all classes."`
+	CostUSD  *money.Nano `json:"cost_usd" doc:"Null if nothing here has a price; zero only if the cost is zero."`
 }
 
-// Failure is something that went wrong.
+// Failure is a failed activity of an agent.
 type Failure struct {
-	Kind   string     `json:"kind" enum:"dispatch,standup,job_missed,job_failed,session" doc:"dispatch: a task could not be handed over, or its run failed. standup: it did not answer. job_missed, job_failed: a timed job of the runtime. session: the last run of a session failed."`
+	Kind   string     `json:"kind" enum:"dispatch,standup,job_missed,job_failed,session" doc:"dispatch: a task could not be dispatched, or its run failed. standup: the agent did not answer. job_missed, job_failed: a scheduled job. session: the last run of a session failed."`
 	What   string     `json:"what" example:"TASK-12" doc:"The key of the task, the day of the standup, the name of the job, or the key of the session."`
-	Detail string     `json:"detail" doc:"In words; it may hold words of the runtime or of an agent: never trust it."`
+	Detail string     `json:"detail" doc:"Untrusted: can quote the runtime or an agent."`
 	At     clock.Time `json:"at"`
 
-	// Session is the key of the session in which it happened, or what the key
-	// begins with; empty when it was in none.
+	// Session is the key of the failure's session, or a prefix of it; empty without one.
 	Session string `json:"-"`
 }
 
 // Limits of a page.
 const (
-	mostSessions = 10
-	mostTasks    = 10
-	mostSaid     = 5
-	mostFailures = 20
-	failuresFor  = 7 * 24 * time.Hour
-	// oneMatter is how far apart a failure may be noted by whoever asked for the
-	// run and by its session, without being two.
-	oneMatter = time.Hour
+	maxSessions   = 10
+	maxTasks      = 10
+	maxReports    = 5
+	maxFailures   = 20
+	failureWindow = 7 * 24 * time.Hour
+	// sameFailureWithin is the largest time between the record of a failure and the failure
+	// of its session for both to count as one.
+	sameFailureWithin = time.Hour
 )
 
-// Records are what the service has written down of an agent.
+// Records reads Wardroom's own data about an agent.
 type Records struct {
 	Desk     func(ctx context.Context, agentID string, most int) (Desk, error)
 	Said     func(ctx context.Context, agentID string, most int) ([]Said, error)
@@ -139,32 +138,32 @@ type Records struct {
 	Failures func(ctx context.Context, agentID string, since time.Time, most int) ([]Failure, error)
 }
 
-// Page returns one member of the team with all that is known of it.
+// Page returns everything about one agent.
 func (s *Service) Page(ctx context.Context, agentID string) (Page, error) {
 	a, err := s.Get(ctx, agentID)
 	if err != nil {
 		return Page{}, err
 	}
 	p, now := Page{Agent: a}, s.Now()
-	if p.Tasks, err = s.Records.Desk(ctx, agentID, mostTasks); err != nil {
+	if p.Tasks, err = s.Records.Desk(ctx, agentID, maxTasks); err != nil {
 		return Page{}, err
 	}
-	if p.Standups, err = s.Records.Said(ctx, agentID, mostSaid); err != nil {
+	if p.Standups, err = s.Records.Said(ctx, agentID, maxReports); err != nil {
 		return Page{}, err
 	}
 	if p.Spend, err = s.Records.Spend(ctx, agentID, now); err != nil {
 		return Page{}, err
 	}
-	since := now.Add(-failuresFor)
-	if p.Failures, err = s.Records.Failures(ctx, agentID, since, mostFailures); err != nil {
+	since := now.Add(-failureWindow)
+	if p.Failures, err = s.Records.Failures(ctx, agentID, since, maxFailures); err != nil {
 		return Page{}, err
 	}
 	return p, s.addSessions(ctx, &p, since)
 }
 
-// addSessions fills in what the runtime tells, if it is there.
+// addSessions adds the data from the runtime, if it is reachable.
 func (s *Service) addSessions(ctx context.Context, p *Page, since time.Time) error {
-	all, err := s.Sessions(ctx, p.AgentID, mostSessions)
+	all, err := s.Sessions(ctx, p.AgentID, maxSessions)
 	if ctx.Err() != nil {
 		return fmt.Errorf("read the sessions of %s: %w", p.AgentID, context.Cause(ctx))
 	}
@@ -178,27 +177,27 @@ func (s *Service) addSessions(ctx context.Context, p *Page, since time.Time) err
 				runs = append(runs, *one.Run)
 			}
 		}
-		p.Failures = append(p.Failures, untold(p.Failures, all, since)...)
+		p.Failures = append(p.Failures, unrecorded(p.Failures, all, since)...)
 		slices.SortStableFunc(runs, func(a, b Run) int { return cmp.Compare(a.began(), b.began()) })
 		sessions := append([]Session{}, all...)
 		p.Runs, p.Sessions = &runs, &sessions
 	}
 	slices.SortStableFunc(p.Failures, func(a, b Failure) int { return b.At.Compare(a.At.Time) })
-	p.Failures = append([]Failure{}, p.Failures[:min(len(p.Failures), mostFailures)]...)
+	p.Failures = append([]Failure{}, p.Failures[:min(len(p.Failures), maxFailures)]...)
 	p.Standups = append([]Said{}, p.Standups...)
 	return nil
 }
 
-// untold are the failures of sessions that no record tells of already: a timed
-// job, a task or a standup whose run failed is one failure and not two.
-func untold(records []Failure, all []Session, since time.Time) []Failure {
+// unrecorded returns the failures of sessions that are not among the records, so that a
+// failed run of a job, task or standup is listed once.
+func unrecorded(records []Failure, all []Session, since time.Time) []Failure {
 	var found []Failure
 	for _, one := range all {
 		if f, ok := one.failure(since); ok {
 			found = append(found, f)
 		}
 	}
-	// The earliest first: each slot of a job has the first run that ended after it.
+	// Earliest first, because each slot of a job matches the first run that ended after it.
 	slices.SortStableFunc(found, func(a, b Failure) int { return a.At.Compare(b.At.Time) })
 	taken := make([]bool, len(records))
 	return slices.DeleteFunc(found, func(f Failure) bool {
@@ -212,20 +211,20 @@ func untold(records []Failure, all []Session, since time.Time) []Failure {
 	})
 }
 
-// sameAs says whether what is recorded is what a session tells.
+// sameAs reports whether a record is about the failure of a session.
 func (f Failure) sameAs(session Failure) bool {
 	key := strings.ToLower(session.What)
 	if f.Session == "" || key != f.Session && !strings.HasPrefix(key, f.Session+":") {
 		return false
 	}
 	apart := session.At.Sub(f.At.Time)
-	if f.Kind == "job_failed" { // recorded by when it was due, however long it went
+	if f.Kind == "job_failed" { // recorded with the due time, which can be long before
 		return apart >= 0
 	}
-	return apart.Abs() <= oneMatter
+	return apart.Abs() <= sameFailureWithin
 }
 
-// began sorts runs; those of which nobody says when they began are the last.
+// began returns the sort key of a run by start; unknown starts are last.
 func (r Run) began() int64 {
 	if r.Since == nil {
 		return 1<<63 - 1
@@ -233,14 +232,14 @@ func (r Run) began() int64 {
 	return r.Since.UnixMicro()
 }
 
-// failure is what went wrong at the end of a session's last run.
+// failure returns the failure of a session's last run, if it failed since a time.
 func (s Session) failure(since time.Time) (Failure, bool) {
 	if s.Active || s.Status == nil || s.UpdatedAt == nil || s.UpdatedAt.Before(since) || *s.Status != "failed" && *s.Status != "timeout" {
 		return Failure{}, false
 	}
-	why := "Its last run failed."
+	why := "The last run failed."
 	if *s.Status == "timeout" {
-		why = "Its last run ran out of time."
+		why = "The last run timed out."
 	}
 	return Failure{Kind: "session", What: s.Key, Detail: why, At: *s.UpdatedAt}, true
 }

@@ -9,8 +9,8 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// brittle is a runtime whose connection breaks whenever somebody asks for its
-// agents, and which is there again at once.
+// brittle is a runtime whose connection breaks with each request for its agents and recovers at
+// once.
 type brittle struct {
 	team
 	state gateway.State
@@ -41,15 +41,15 @@ func (b *brittle) Agents(ctx context.Context) ([]gateway.Agent, error) {
 	return nil, gateway.ErrUnreachable
 }
 
-// Who asks again with each new connection what breaks connections leaves none to
-// the others.
+// TestRunLeavesTheRuntimeAlone checks that a request that breaks connections is not repeated on
+// each new connection.
 func TestRunLeavesTheRuntimeAlone(t *testing.T) {
 	for state, want := range map[gateway.State]int{gateway.Connected: 10, gateway.MissingScopes: 10, gateway.Unpaired: 0} {
 		t.Run(string(state), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := &brittle{state: state, back: make(chan struct{})}
 				s := &Service{Runtime: b, Now: time.Now}
-				ctx, cancel := context.WithTimeout(t.Context(), 10*keepPause-time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*rosterRetry-time.Second)
 				defer cancel()
 				if err := s.Run(ctx); err != nil {
 					t.Fatal(err)

@@ -13,57 +13,55 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Runtime is the part of the gateway that the roster needs.
+// Runtime is the part of the gateway client that the team uses.
 type Runtime interface {
 	Status() gateway.Status
 	Agents(ctx context.Context) ([]gateway.Agent, error)
 	Examine(ctx context.Context, tell func(gateway.Step)) (gateway.Examination, error)
-	// Watch tells of each change of the status until ctx ends.
+	// Watch calls tell after each change of the status until ctx ends.
 	Watch(ctx context.Context, tell func(gateway.Status))
 }
 
-// Service shows the team.
+// Service serves the team.
 type Service struct {
 	DB      *db.DB
 	Log     *slog.Logger
 	Runtime Runtime
 	// Members lists the agents that have an active account.
 	Members func(ctx context.Context) ([]Member, error)
-	// Activities is what the runtime's sessions tell of each agent that has any,
-	// and of when that is. It fails while nobody can say.
+	// Activities returns the activity of each agent that has sessions, and its time. It
+	// fails while the runtime is unreachable.
 	Activities func(ctx context.Context) (asOf clock.Time, byAgent map[string]Activity, err error)
-	// Sessions are the last sessions of an agent in the runtime, those with a run
-	// first. It fails while nobody can say.
+	// Sessions returns the last sessions of an agent in the runtime, active ones first. It
+	// fails while the runtime is unreachable.
 	Sessions func(ctx context.Context, agentID string, most int) ([]Session, error)
 	Records  Records
 	Now      func() time.Time
 }
 
-// keepAgain is after how long the roster is kept again, and keepPause for how long
-// the runtime is left alone when it has not told it.
+// rosterInterval is how often the roster is stored, and rosterRetry is the delay after a
+// failure.
 const (
-	keepAgain = 5 * time.Minute
-	keepPause = time.Minute
+	rosterInterval = 5 * time.Minute
+	rosterRetry    = time.Minute
 )
 
-// Status is how the connection to the runtime is doing.
+// Status returns the status of the connection to the runtime.
 func (s *Service) Status() gateway.Status { return s.Runtime.Status() }
 
-// Examine finds out what stands between us and the runtime. Who asks while
-// somebody else does gets the same examination.
+// Examine diagnoses the connection to the runtime. Concurrent calls share one examination.
 func (s *Service) Examine(ctx context.Context) (gateway.Examination, error) {
 	return s.Runtime.Examine(ctx, nil)
 }
 
-// List returns the team. While the runtime is away it is those whom it had when
-// it was last there, and the accounts: that must not fail with the runtime, and
-// nobody is gone because nobody can be asked.
+// List returns the team. While the runtime is unreachable it uses the stored roster, so
+// that agents do not disappear.
 func (s *Service) List(ctx context.Context) ([]Agent, error) {
 	members, err := s.Members(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r, e := s.look(ctx)
+	r, e := s.fetch(ctx)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -79,10 +77,9 @@ func (s *Service) List(ctx context.Context) ([]Agent, error) {
 	return agents, nil
 }
 
-// look asks for the roster and for what is going on, both at once, because each
-// may take as long as one request to the gateway. Without an answer the roster
-// is not live.
-func (s *Service) look(ctx context.Context) (roster, evidence) {
+// fetch reads the roster and the activities concurrently, because each can take as long as
+// a request to the gateway. If the roster cannot be read, it is not live.
+func (s *Service) fetch(ctx context.Context) (roster, evidence) {
 	type answer struct {
 		agents []gateway.Agent
 		err    error
@@ -103,8 +100,8 @@ func (s *Service) look(ctx context.Context) (roster, evidence) {
 	return roster{agents: a.agents, asOf: clock.At(began), live: true}, e
 }
 
-// Run keeps what the runtime says of its agents, whenever it comes and every few
-// minutes, until ctx ends. Those who look write nothing.
+// Run stores the roster after each connection and every rosterInterval until ctx ends.
+// Requests store nothing.
 func (s *Service) Run(ctx context.Context) error {
 	come := make(chan struct{}, 1)
 	var watch sync.WaitGroup
@@ -117,7 +114,7 @@ func (s *Service) Run(ctx context.Context) error {
 			}
 		})
 	})
-	again := time.NewTicker(keepAgain)
+	again := time.NewTicker(rosterInterval)
 	defer again.Stop()
 	for {
 		select {
@@ -127,30 +124,30 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-again.C:
 		}
 		state := s.Runtime.Status().State
-		there := state == gateway.Connected || state == gateway.MissingScopes // of which the roster may need none
-		if !there || s.keep(ctx) {
+		there := state == gateway.Connected || state == gateway.MissingScopes // the roster may not need the missing ones
+		if !there || s.storeRoster(ctx) {
 			continue
 		}
-		// Where the question itself breaks the connection, to ask again with each new one would break them all.
+		// If the request itself breaks the connection, retrying at once would break every new connection.
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(keepPause):
+		case <-time.After(rosterRetry):
 		}
 	}
 }
 
-// keep writes down what the runtime says of its agents, and reports whether it
-// said anything.
-func (s *Service) keep(ctx context.Context) bool {
+// storeRoster reads the roster from the runtime and stores it. It reports whether the read
+// succeeded.
+func (s *Service) storeRoster(ctx context.Context) bool {
 	began := s.Now()
 	agents, err := s.Runtime.Agents(ctx)
 	if err != nil {
-		return false // the connection tells why, and it is tried again
+		return false // Run retries; the status of the connection has the reason
 	}
 	r := roster{agents: agents, asOf: clock.At(began)}
 	if err := s.DB.Tx(ctx, func(tx *db.Tx) error { return putRoster(ctx, tx, r) }); err != nil && ctx.Err() == nil {
-		s.Log.WarnContext(ctx, "the roster could not be kept", "err", fmt.Errorf("keep the roster: %w", err))
+		s.Log.WarnContext(ctx, "could not store the roster", "err", fmt.Errorf("store the roster: %w", err))
 	}
 	return true
 }
@@ -166,5 +163,5 @@ func (s *Service) Get(ctx context.Context, agentID string) (Agent, error) {
 			return a, nil
 		}
 	}
-	return Agent{}, ErrNotFound.With("GET /agents lists those there are; while the runtime is away, those that were known before.")
+	return Agent{}, ErrNotFound.With("GET /agents lists the available agents.")
 }

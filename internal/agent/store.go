@@ -10,15 +10,15 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// roster is what the runtime says of its agents, and when it did.
+// roster is the runtime's list of agents.
 type roster struct {
 	agents []gateway.Agent
-	asOf   clock.Time // zero: it never said anything
-	live   bool       // it says so now; else this is what it said when it was last there
+	asOf   clock.Time // time of the read; zero if never read
+	live   bool       // false if this is the stored roster of an earlier read
 }
 
-// keptAgent is an agent as it is kept.
-type keptAgent struct {
+// storedAgent is the stored form of an agent.
+type storedAgent struct {
 	ID           string `json:"id"`
 	Name         string `json:"name,omitempty"`
 	IdentityName string `json:"identity_name,omitempty"`
@@ -27,7 +27,7 @@ type keptAgent struct {
 	Default      bool   `json:"default,omitempty"`
 }
 
-// findRoster is the last one that was kept; the zero roster when there is none.
+// findRoster returns the stored roster, or the zero roster.
 func findRoster(ctx context.Context, q db.Queryer) (roster, error) {
 	var text string
 	var r roster
@@ -35,7 +35,7 @@ func findRoster(ctx context.Context, q db.Queryer) (roster, error) {
 	if db.IsNotFound(err) {
 		return roster{}, nil
 	}
-	var kept []keptAgent
+	var kept []storedAgent
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &kept)
 	}
@@ -48,12 +48,11 @@ func findRoster(ctx context.Context, q db.Queryer) (roster, error) {
 	return r, nil
 }
 
-// putRoster keeps a roster, unless a newer one is kept already: replicas ask the
-// runtime each for itself.
+// putRoster stores a roster, unless another replica has stored a newer one.
 func putRoster(ctx context.Context, tx *db.Tx, r roster) error {
-	kept := make([]keptAgent, len(r.agents))
+	kept := make([]storedAgent, len(r.agents))
 	for i, a := range r.agents {
-		kept[i] = keptAgent(a)
+		kept[i] = storedAgent(a)
 	}
 	text, err := json.Marshal(kept)
 	if err != nil {

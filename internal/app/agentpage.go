@@ -17,7 +17,7 @@ func (a *App) wireSessions() {
 	a.Sessions = &session.Service{
 		Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Patience: a.cfg.GatewayTimeout, Changed: a.tellSessions,
 		Controls: a.Gateway, DB: a.DB, Followed: a.Events.Followed, Tell: a.tellMessage, Noted: a.notedUsage,
-		StalledAfter: a.cfg.StalledAfter, Raise: a.raiseOfSession, Settle: a.Inbox.ResolveCause,
+		StalledAfter: a.cfg.StalledAfter, Raise: a.raiseOfSession, Resolve: a.Inbox.ResolveCause,
 		Away: func(err error) bool { return a.outage.notice("stalled runs", err) },
 	}
 }
@@ -109,7 +109,7 @@ func (a *App) agentFailures(ctx context.Context, agentID string, since time.Time
 			out = append(out, agent.Failure{Kind: "standup", What: s.Date, Detail: why, At: *s.At, Session: sessionOf("standup", s.Date)})
 		}
 	}
-	slots, err := a.Schedules.TroublesOf(ctx, agentID, since, most)
+	slots, err := a.Schedules.FailedSlots(ctx, agentID, since, most)
 	for _, t := range slots {
 		f := agent.Failure{Kind: "job_" + t.State, What: t.Name, Detail: t.Reason, At: t.DueAt}
 		if t.State == "failed" { // what was missed had no run

@@ -273,7 +273,7 @@ func (a *App) wireSchedules() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Schedules = &schedule.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
-		Raise: a.raiseOfSchedule, Settle: a.Inbox.ResolveCause, Changed: a.tellJobs,
+		Raise: a.raiseOfSchedule, Resolve: a.Inbox.ResolveCause, Changed: a.tellJobs,
 	}
 }
 

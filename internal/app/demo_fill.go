@@ -166,7 +166,7 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 		steps = append(steps, demoStep{now.Sub(at), d.hold})
 	}
 	for _, at := range d.watchTimes() {
-		steps = append(steps, demoStep{now.Sub(at), d.past.Schedules.Look})
+		steps = append(steps, demoStep{now.Sub(at), d.past.Schedules.ReadOnce})
 	}
 	slices.SortStableFunc(steps, func(a, b demoStep) int { return cmp.Compare(b.age, a.age) })
 	return steps, nil

@@ -315,12 +315,12 @@ func (a *App) raiseOfTask(ctx context.Context, tx *db.Tx, m task.InboxItem) erro
 }
 
 // raiseOfSchedule makes a job that did not run as it should an item of the inbox.
-func (a *App) raiseOfSchedule(ctx context.Context, tx *db.Tx, m schedule.Matter) error {
+func (a *App) raiseOfSchedule(ctx context.Context, tx *db.Tx, m schedule.InboxItem) error {
 	return a.Inbox.Raise(ctx, tx, inbox.NewItem(m))
 }
 
 // raiseOfSession makes a run that has stalled an item of the inbox.
-func (a *App) raiseOfSession(ctx context.Context, tx *db.Tx, m session.Matter) error {
+func (a *App) raiseOfSession(ctx context.Context, tx *db.Tx, m session.InboxItem) error {
 	return a.Inbox.Raise(ctx, tx, inbox.NewItem{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
 }
 
@@ -386,7 +386,7 @@ func (a *App) policies() []retention.Policy {
 			Name: "tasks", Setting: "ARCHIVE_AFTER_DAYS", Days: a.cfg.ArchiveAfterDays,
 			Does:  "Tasks that were done so many days ago are archived. Nothing of them is lost; restoring one begins its days anew.",
 			Count: a.Tasks.CountArchivable,
-			Go:    a.Tasks.ArchiveDone,
+			Apply: a.Tasks.ArchiveDone,
 		},
 		{
 			Name: "activity", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: a.cfg.ActivityLogRetentionDays,
@@ -394,25 +394,25 @@ func (a *App) policies() []retention.Policy {
 			Count: func(ctx context.Context, before time.Time) (int64, time.Time, error) {
 				return event.CountPurgeable(ctx, a.DB, before)
 			},
-			Go: event.Purge,
+			Apply: event.Purge,
 		},
 		{
 			Name: "subagent_sessions", Setting: "SUBAGENT_RETENTION_DAYS", Days: a.cfg.SubagentRetentionDays,
 			Does:  "Archived sessions of sub-agents in which nothing has happened for so many days are deleted, with what was said in them. What they used stays in the ledger.",
 			Count: a.Archive.CountOld,
-			Go:    a.Archive.PurgeOld,
+			Apply: a.Archive.PurgeOld,
 		},
 		{
 			Name: "inbox", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: a.cfg.ActivityLogRetentionDays,
 			Does:  "Items of the inbox that were resolved so many days ago are deleted. What is not resolved stays.",
 			Count: a.Inbox.CountResolved,
-			Go:    a.Inbox.PurgeResolved,
+			Apply: a.Inbox.PurgeResolved,
 		},
 		{
 			Name: "slots", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: a.cfg.ActivityLogRetentionDays,
 			Does:  "What became of each time of the runtime's jobs so many days ago is deleted, and the runs that ended before that. What nobody can say yet stays.",
 			Count: a.Schedules.CountOld,
-			Go:    a.Schedules.PurgeOld,
+			Apply: a.Schedules.PurgeOld,
 		},
 	}
 }

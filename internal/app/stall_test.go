@@ -45,7 +45,7 @@ func TestStalledRun(t *testing.T) {
 				t.Fatalf("stalled: %+v", got)
 			}
 			silent = append(silent, got.SilentSince.UTC().Format("15:04:05"))
-			if p := c.presence("cto"); p.State != agent.Active || !p.Stalled || p.Silent == nil || !strings.Contains(p.Reason, "has told nothing since") {
+			if p := c.presence("cto"); p.State != agent.Active || !p.Stalled || p.Silent == nil || !strings.Contains(p.Reason, "without activity since") {
 				t.Errorf("the agent: %+v", p)
 			}
 		}

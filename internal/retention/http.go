@@ -9,15 +9,15 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// longestWait is how long a request may ask to wait for the end of a run.
+// longestWait is the longest time that a request can wait for the end of a run.
 const longestWait = 10 * time.Minute
 
-// Mount adds the routes of retention.
+// Mount registers the routes of retention.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/retention", actor.ManageRetention, "What goes when it is old, and what would go now", s.handleOverview)
-	web.Post(api, "/retention/run", actor.ManageRetention, "Let go now what is due, instead of in the night", s.handleRun,
+	web.Get(api, "/retention", actor.ManageRetention, "Get the retention policies", s.handleOverview)
+	web.Post(api, "/retention/run", actor.ManageRetention, "Run retention now", s.handleRun,
 		web.Status(http.StatusAccepted), web.Also(http.StatusOK), web.Waits(longestWait+time.Minute), web.Fails(ErrRunning),
-		web.Describe("Answers 202 while it goes on. With `Prefer: wait=60` it waits up to so many seconds, 600 at most, and answers 200 when the run has ended by then. What went does not come back; GET /retention shows before what would go."))
+		web.Describe("Starts a run and returns 202. With `Prefer: wait=60` the request waits up to that many seconds (at most 600) and returns 200 if the run has ended by then. Deleted data cannot be restored: use GET /retention to preview a run."))
 }
 
 func (s *Service) handleOverview(ctx context.Context, _ *struct{}) (*struct{ Body Overview }, error) {
@@ -29,7 +29,7 @@ type runInput struct{ web.Prefer }
 
 type runOutput struct {
 	Status   int
-	Location string `header:"Location" doc:"Where the run can be followed."`
+	Location string `header:"Location" doc:"The URL with the progress of the run."`
 	Body     Run
 }
 

@@ -1,8 +1,8 @@
-// Package retention lets old data go: every night, what has passed the days
-// that the settings give it is archived or deleted, a little at a time.
+// Package retention archives or deletes old data in small batches, every night and on
+// request.
 //
-// What goes, and how, is a Policy, which the feature that owns the data fills
-// in. This package decides when, in what portions, and tells of it.
+// Each feature provides a Policy for its data. This package decides when to apply it, sets
+// the batch size, and records the results.
 package retention
 
 import (
@@ -16,35 +16,35 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// ErrRunning refuses a second run beside one that is under way.
-var ErrRunning = fault.New(fault.Conflict, "retention_running", "Retention is running already.")
+// ErrRunning means that a run is already in progress.
+var ErrRunning = fault.New(fault.Conflict, "retention_running", "Retention is already running.")
 
-// Policy is what happens to one kind of data when it is old.
+// Policy is the retention of one kind of data.
 type Policy struct {
-	Name    string // such as activity; it names the last run, so that it never changes
-	Setting string // the variable that gives the days
-	Days    int    // 0 keeps for ever
-	Does    string // a sentence that says what goes and what stays
-	// NotYet says why there is nothing that could go; then Count and Go are nil.
+	Name    string // such as activity; stored with the last run, so it must never change
+	Setting string // environment variable with the number of days
+	Days    int    // 0 keeps the data forever
+	Does    string // a description of what is deleted and what is kept
+	// NotYet is why there is no such data; then Count and Apply are nil.
 	NotYet string
 
-	// Count tells how much Go would take in all, and how old the oldest is: the
-	// zero time when there is nothing.
+	// Count returns how many rows Apply would process in total, and the time of the oldest
+	// one, or the zero time.
 	Count func(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error)
-	// Go lets at most limit of what is older than before go, in a transaction
-	// that is committed right afterwards, and says how much that was: less than
-	// limit when nothing is left. It may be called again for what went already.
-	Go func(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error)
+	// Apply archives or deletes up to limit rows older than before and returns the count,
+	// which is less than limit if none are left. The transaction is committed right
+	// afterwards. Calls can be repeated.
+	Apply func(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error)
 }
 
-// State says whether a policy does anything.
+// State is whether a policy is enabled.
 type State string
 
-// The states.
+// States of a policy.
 const (
 	On     State = "on"
-	Off    State = "off"     // 0 days: it is kept for ever
-	NotYet State = "not_yet" // there is nothing of the kind
+	Off    State = "off"     // 0 days: the data is kept forever
+	NotYet State = "not_yet" // there is no such data
 )
 
 func (p Policy) state() State {
@@ -57,70 +57,70 @@ func (p Policy) state() State {
 	return On
 }
 
-// Status is how a policy stands.
+// Status is the current state of a policy.
 type Status struct {
 	Name      string      `json:"name"`
-	Does      string      `json:"description" doc:"What goes and what stays."`
-	Setting   string      `json:"setting" doc:"The variable of the environment that gives the days."`
-	Days      int         `json:"days" doc:"Whole days of the time zone; 0 keeps for ever."`
-	State     State       `json:"state" enum:"on,off,not_yet" doc:"off: 0 days. not_yet: nothing of the kind is kept by this version; note says more."`
-	Note      *string     `json:"note" doc:"Why nothing can go, where state is not_yet."`
+	Does      string      `json:"description" doc:"What is deleted and what is kept."`
+	Setting   string      `json:"setting" doc:"The environment variable with the number of days."`
+	Days      int         `json:"days" doc:"Whole days in the time zone; 0 keeps the data forever."`
+	State     State       `json:"state" enum:"on,off,not_yet" doc:"off: 0 days. not_yet: this version has no such data; see note."`
+	Note      *string     `json:"note" doc:"Why there is no such data; null unless state is not_yet."`
 	NextRunAt *clock.Time `json:"next_run_at" doc:"Null unless state is on."`
 	Preview   *Preview    `json:"preview" doc:"What a run would do now; null unless state is on."`
-	LastRun   *Outcome    `json:"last_run" doc:"Null when there was none."`
+	LastRun   *Outcome    `json:"last_run" doc:"Null if there was none."`
 }
 
-// Preview is what would go now.
+// Preview is what a run would do now.
 type Preview struct {
-	Before   clock.Time  `json:"before" doc:"What is older than this goes: the beginning of a day in the time zone."`
+	Before   clock.Time  `json:"before" doc:"Older data would be processed. The start of a day in the time zone."`
 	Count    int64       `json:"count"`
-	OldestAt *clock.Time `json:"oldest_at" doc:"Null when nothing would go."`
+	OldestAt *clock.Time `json:"oldest_at" doc:"Null if there is nothing to process."`
 }
 
-// Overview is how all policies stand.
+// Overview is the current state of all policies.
 type Overview struct {
-	Timezone string   `json:"timezone" doc:"In which days begin and end."`
-	Running  *Run     `json:"running" doc:"The run that is under way; null when there is none."`
+	Timezone string   `json:"timezone" doc:"The time zone of the days."`
+	Running  *Run     `json:"running" doc:"The run in progress; null without one."`
 	Policies []Status `json:"policies"`
 }
 
-// Phase is how far a run is.
+// Phase is the progress of a run.
 type Phase string
 
-// The phases.
+// Phases of a run.
 const (
-	Running Phase = "running" // or about to
+	Running Phase = "running" // queued or in progress
 	Done    Phase = "done"    // policies may have failed; see their errors
-	Failed  Phase = "failed"  // it was given up
+	Failed  Phase = "failed"  // given up after several attempts
 )
 
 // Run is one run of all policies.
 type Run struct {
 	ID         string      `json:"id"`
-	Status     Phase       `json:"status" enum:"running,done,failed" doc:"done also when a policy failed; its error says so."`
+	Status     Phase       `json:"status" enum:"running,done,failed" doc:"done does not mean that all policies succeeded; see their errors."`
 	AskedAt    clock.Time  `json:"asked_at"`
 	FinishedAt *clock.Time `json:"finished_at"`
-	Policies   []Outcome   `json:"policies" doc:"What each did so far."`
+	Policies   []Outcome   `json:"policies" doc:"The results so far."`
 }
 
-// Outcome is what a run did by one policy.
+// Outcome is the result of one policy in a run.
 type Outcome struct {
 	Policy     string      `json:"policy"`
 	RunID      string      `json:"run_id"`
-	Before     clock.Time  `json:"before" doc:"What was older than this was to go."`
+	Before     clock.Time  `json:"before" doc:"Only older data is processed."`
 	StartedAt  clock.Time  `json:"started_at"`
-	FinishedAt *clock.Time `json:"finished_at" doc:"Null while it goes on."`
-	Count      int64       `json:"count" doc:"How much has gone."`
-	Error      *string     `json:"error" doc:"Why it ended early; null when it did not. What is left goes with the next run."`
+	FinishedAt *clock.Time `json:"finished_at" doc:"Null while in progress."`
+	Count      int64       `json:"count" doc:"The number of rows archived or deleted."`
+	Error      *string     `json:"error" doc:"Why the policy failed; null if it succeeded. The next run processes the rest."`
 }
 
-// daysAgo is when the day began that was so many days before today, by the
-// clocks of the zone: where they skip midnight, it is the first moment of that
-// day, and where they show it twice, the first time.
+// daysAgo returns the start of the day that was days before today in the zone. If clocks
+// skip midnight that is the first moment after it; if midnight occurs twice it is the
+// first one.
 func daysAgo(now time.Time, zone *time.Location, days int) (time.Time, error) {
 	midnight, err := cron.Parse("0 0 * * *", zone.String())
 	if err != nil {
-		return time.Time{}, fmt.Errorf("find the beginning of a day: %w", err)
+		return time.Time{}, fmt.Errorf("find the start of a day: %w", err)
 	}
 	y, m, d := now.In(zone).Date()
 	return midnight.Next(time.Date(y, m, d-days-1, 12, 0, 0, 0, zone)), nil

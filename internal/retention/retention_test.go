@@ -7,7 +7,7 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// A day too many or an hour too much is data that somebody still wanted.
+// TestDaysAgo checks the start of days, including days with clock changes.
 func TestDaysAgo(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -49,8 +49,7 @@ func TestDaysAgo(t *testing.T) {
 	}
 }
 
-// Batches that grow too boldly keep everybody waiting, and those that never
-// grow take all night.
+// TestNextSize checks that the batch size adapts to the speed of the database.
 func TestNextSize(t *testing.T) {
 	t.Parallel()
 	run := func(perRow time.Duration) (size int, longest time.Duration) {
@@ -63,17 +62,17 @@ func TestNextSize(t *testing.T) {
 		return size, longest
 	}
 	for perRow, want := range map[time.Duration][2]int{
-		time.Microsecond:       {mostBatch, mostBatch},
+		time.Microsecond:       {maxBatch, maxBatch},
 		20 * time.Microsecond:  {150, 500},
 		200 * time.Microsecond: {20, 50},
 		time.Millisecond:       {5, 12},
-		time.Second:            {leastBatch, leastBatch},
+		time.Second:            {minBatch, minBatch},
 	} {
 		size, longest := run(perRow)
 		if size < want[0] || size > want[1] {
 			t.Errorf("at %s a row a batch ends up with %d rows, want %v", perRow, size, want)
 		}
-		if perRow <= 200*time.Microsecond && longest > tooLong {
+		if perRow <= 200*time.Microsecond && longest > halveAbove {
 			t.Errorf("at %s a row a batch took %s", perRow, longest)
 		}
 	}

@@ -14,45 +14,44 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// nightly is when a run is due, by the clocks of the zone: at a quiet hour, after
-// the changes of the clocks of most zones.
+// nightly is the schedule of runs: a quiet hour, after the clock changes of most zones.
 const nightly = "15 3 * * *"
 
-// There is one run at a time, in all processes together.
+// The queue allows one run at a time across all processes.
 const (
 	jobKind = "retention"
 	jobKey  = "all"
 )
 
-// Service runs the policies.
+// Service applies the policies.
 type Service struct {
 	DB       *db.DB
 	Jobs     *job.Queue
 	Log      *slog.Logger
 	Now      func() time.Time
-	Zone     *time.Location // in which days begin and end
-	Policies []Policy       // in the order in which they run
+	Zone     *time.Location // the time zone of days
+	Policies []Policy       // in the order of application
 
-	observe func(n int64, took time.Duration) // told of each batch, for measuring; nil is nobody
+	observe func(n int64, took time.Duration) // called after each batch in tests; can be nil
 }
 
-// Kind is how the queue does a run.
+// Kind returns the job kind for the queue.
 func (s *Service) Kind() job.Kind { return job.Kind{Do: s.work, GaveUp: s.gaveUp, Attempts: 5} }
 
-// Timer makes a run due every night. It fails when the zone has no IANA name.
+// Timer returns the timer that starts a run every night. It fails if the zone has no IANA
+// name.
 func (s *Service) Timer() (job.Timer, error) {
 	at, err := cron.Parse(nightly, s.Zone.String())
 	return job.Timer{Name: "retention", At: at, Do: func(ctx context.Context) error {
 		_, err := s.enqueue(ctx, nil)
 		if errors.Is(err, ErrRunning) {
-			return nil // somebody asked for it a moment ago
+			return nil // a manual run is in progress
 		}
 		return err
 	}}, err
 }
 
-// Overview tells how each policy stands, what would go now, and what the last
-// run did.
+// Overview returns the state of each policy, with a preview and the last result.
 func (s *Service) Overview(ctx context.Context) (Overview, error) {
 	now := s.Now()
 	timer, err := s.Timer()
@@ -62,7 +61,7 @@ func (s *Service) Overview(ctx context.Context) (Overview, error) {
 	out := Overview{Timezone: s.Zone.String(), Policies: []Status{}}
 	last := map[string]Outcome{}
 	err = s.DB.View(ctx, func(q db.Queryer) error {
-		run, err := findAlive(ctx, q)
+		run, err := findActive(ctx, q)
 		if err == nil {
 			run.Policies, err = outcomes(ctx, q, run.ID)
 			out.Running = &run
@@ -77,7 +76,7 @@ func (s *Service) Overview(ctx context.Context) (Overview, error) {
 		return err
 	})
 	if err != nil {
-		return Overview{}, fmt.Errorf("read the runs of retention: %w", err)
+		return Overview{}, fmt.Errorf("read the retention runs: %w", err)
 	}
 	for _, p := range s.Policies {
 		st := Status{Name: p.Name, Does: p.Does, Setting: p.Setting, Days: p.Days, State: p.state()}
@@ -105,7 +104,7 @@ func (s *Service) preview(ctx context.Context, p Policy, now time.Time) (*Previe
 	}
 	n, oldest, err := p.Count(ctx, before)
 	if err != nil {
-		return nil, fmt.Errorf("count what would go by %s: %w", p.Name, err)
+		return nil, fmt.Errorf("preview %s: %w", p.Name, err)
 	}
 	v := &Preview{Before: clock.At(before), Count: n}
 	if n > 0 {
@@ -114,8 +113,8 @@ func (s *Service) preview(ctx context.Context, p Policy, now time.Time) (*Previe
 	return v, nil
 }
 
-// Run has a run done now, which is noted in the audit. It is refused with
-// ErrRunning while one is under way.
+// Run starts a run now and records it in the audit. It returns ErrRunning while a run is
+// in progress.
 func (s *Service) Run(ctx context.Context) (Run, error) {
 	return s.enqueue(ctx, func(tx *db.Tx, r Run) error {
 		about := event.Subject{Kind: subjectKind, ID: r.ID, Name: "run"}
@@ -123,7 +122,7 @@ func (s *Service) Run(ctx context.Context) (Run, error) {
 	})
 }
 
-// enqueue adds a run; also is done in its transaction.
+// enqueue queues a run. also, if not nil, runs in the same transaction.
 func (s *Service) enqueue(ctx context.Context, also func(*db.Tx, Run) error) (Run, error) {
 	var made Run
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -131,9 +130,9 @@ func (s *Service) enqueue(ctx context.Context, also func(*db.Tx, Run) error) (Ru
 		if err != nil {
 			return err
 		}
-		if made, err = findAlive(ctx, tx); err != nil {
+		if made, err = findActive(ctx, tx); err != nil {
 			if !added && db.IsNotFound(err) { // it ended between the two
-				return ErrRunning.With("It is about to end. Send this again.")
+				return ErrRunning.With("The run is about to end. Try again.")
 			}
 			return err
 		}
@@ -141,7 +140,7 @@ func (s *Service) enqueue(ctx context.Context, also func(*db.Tx, Run) error) (Ru
 			return err
 		}
 		if !added {
-			return ErrRunning.With("Follow it with GET /api/v1/retention.").Fact("run", made)
+			return ErrRunning.With("GET /api/v1/retention shows its progress.").Fact("run", made)
 		}
 		if also == nil {
 			return nil
@@ -154,8 +153,8 @@ func (s *Service) enqueue(ctx context.Context, also func(*db.Tx, Run) error) (Ru
 	return made, nil
 }
 
-// AwaitEnd waits up to limit for a run to end, whichever replica does it, or for
-// stop to be closed, and returns it as it is then.
+// AwaitEnd waits until a run ends on any replica, limit has passed or stop is closed, and
+// returns its state.
 func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, stop <-chan struct{}) (Run, error) {
 	const poll = 150 * time.Millisecond
 	tick := time.NewTicker(poll)

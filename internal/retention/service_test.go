@@ -27,14 +27,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// noon is on the day after summer time has ended in Berlin.
+// noon is on the day after the end of summer time in Berlin.
 var noon = time.Date(2026, 10, 26, 11, 0, 0, 0, time.UTC)
 
-// border is when the day before began there: that day has 25 hours.
+// border is the start of the previous day in Berlin, which has 25 hours.
 var border = time.Date(2026, 10, 24, 22, 0, 0, 0, time.UTC)
 
-// newService has the policy for activity, after a day of Berlin. Its queue is
-// not run.
+// newService returns a service with the policy for activity, after one day in Berlin. Its queue
+// does not run.
 func newService(t testing.TB, d *db.DB) *Service {
 	t.Helper()
 	zone, err := clock.Zone("Europe/Berlin")
@@ -49,12 +49,12 @@ func newService(t testing.TB, d *db.DB) *Service {
 		Count: func(ctx context.Context, before time.Time) (int64, time.Time, error) {
 			return event.CountPurgeable(ctx, d, before)
 		},
-		Go: event.Purge,
+		Apply: event.Purge,
 	}}
 	return s
 }
 
-// run lets the queue work until the test ends.
+// run runs the queue until the test ends.
 func (s *Service) run(t testing.TB) {
 	t.Helper()
 	s.Jobs.Kinds[jobKind] = s.Kind()
@@ -68,16 +68,16 @@ func (s *Service) run(t testing.TB) {
 	t.Cleanup(func() { cancel(); working.Wait() })
 }
 
-// byAda is a context of somebody who may ask for a run.
+// byAda returns a context of an admin.
 func byAda(t testing.TB) context.Context {
 	return actor.With(t.Context(), actor.Actor{ID: "ada", Name: "Ada", Role: actor.Admin})
 }
 
-// once has a run done, and waits for its end.
+// once starts a run and waits for its end.
 func (s *Service) once(t testing.TB) Run {
 	t.Helper()
 	r, err := s.Run(byAda(t))
-	for errors.Is(err, ErrRunning) { // the job of the last one is about to be closed
+	for errors.Is(err, ErrRunning) { // the job of the last run is about to end
 		r, err = s.Run(byAda(t))
 	}
 	if err == nil {
@@ -89,8 +89,7 @@ func (s *Service) once(t testing.TB) Run {
 	return r
 }
 
-// seed fills the log with n events about standups, a second apart, of which the
-// last happened at that time.
+// seed adds n events about standups, one second apart; the last one is at the given time.
 func seed(t testing.TB, d *db.DB, n int, last time.Time) {
 	t.Helper()
 	const portion = 100
@@ -120,8 +119,7 @@ func seed(t testing.TB, d *db.DB, n int, last time.Time) {
 	}
 }
 
-// told are the events of the audit about retention, oldest first, but that
-// somebody asked for it.
+// told returns the audit events about retention, oldest first, except for requests.
 func told(t testing.TB, d *db.DB) []event.Event {
 	t.Helper()
 	rows, err := d.Query(t.Context(), `
@@ -156,8 +154,8 @@ func (s *Service) overview(t testing.TB) Overview {
 	return o
 }
 
-// What the preview says is what goes: not a second more, also when a day had 25
-// hours. And nothing goes without a word in the audit.
+// TestRun checks that a run deletes exactly what the preview shows, also with a day of 25 hours,
+// and records it in the audit.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
@@ -205,7 +203,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// "0 keeps for ever" is a promise, and so is that there is nothing to lose yet.
+// TestOffAndNotYet checks that 0 days keep the data forever, and the state of policies without data.
 func TestOffAndNotYet(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -227,8 +225,8 @@ func TestOffAndNotYet(t *testing.T) {
 	})
 }
 
-// A policy that fails must be told of, keep nobody else from running, be tried
-// again the next time, and give nothing of its cause away.
+// TestRunFails checks that a failed policy is recorded without its cause, does not stop the others,
+// and is retried by the next run.
 func TestRunFails(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -238,7 +236,7 @@ func TestRunFails(t *testing.T) {
 		broken := s.Policies[0]
 		broken.Name = "broken"
 		calls := 0
-		broken.Go = func(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
+		broken.Apply = func(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 			if calls++; calls == 2 {
 				return 0, errors.New("cause-4711")
 			}
@@ -266,14 +264,14 @@ func TestRunFails(t *testing.T) {
 	})
 }
 
-// A run that its process does not survive goes on elsewhere: with the days that
-// it had, from where it was, and what went is told of once and all of it.
+// TestRunGoesOn checks that another process continues an interrupted run with the same days, and
+// records the total once.
 func TestRunGoesOn(t *testing.T) {
 	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(t, d)
 		done, calls := s.Policies[0], 0
-		done.Name, done.Go = "done", func(context.Context, *db.Tx, time.Time, int) (int64, error) { calls++; return 0, nil }
+		done.Name, done.Apply = "done", func(context.Context, *db.Tx, time.Time, int) (int64, error) { calls++; return 0, nil }
 		s.Policies = slices.Insert(s.Policies, 0, done)
 		seed(t, d, 30, border.AddDate(0, 0, -1))
 		seed(t, d, 10, border.Add(-time.Second))
@@ -281,8 +279,8 @@ func TestRunGoesOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// So it is left by a process that died on the day before, after two policies
-		// were begun, one was through, and 70 events had gone.
+		// The state after a process died on the previous day: two policies had started, one was
+		// finished, and 70 events were deleted.
 		err = d.Tx(t.Context(), func(tx *db.Tx) error {
 			_, err := tx.Exec(t.Context(), `UPDATE jobs SET state = 'running', attempt = 1, owner = 'dead', lease_until = ? WHERE id = ?`, time.Now().Add(-time.Minute), r.ID)
 			if err != nil {
@@ -317,7 +315,7 @@ func TestRunGoesOn(t *testing.T) {
 	})
 }
 
-// A run that brings every process down must not go on for ever, nor end in silence.
+// TestRunIsGivenUp checks that a run that crashes every process is given up and recorded.
 func TestRunIsGivenUp(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -352,8 +350,8 @@ func TestRunIsGivenUp(t *testing.T) {
 	})
 }
 
-// Replicas have the same timer, and the night's run is one. On SQLite there is
-// one process: a second one takes what runs for a dead one's.
+// TestOneRun checks that replicas start one run per night. On SQLite there is one process, and a
+// second one takes over its jobs.
 func TestOneRun(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -395,7 +393,7 @@ func TestOneRun(t *testing.T) {
 
 func (o *Outcome) open() bool { return o == nil || o.FinishedAt == nil }
 
-// Who presses the button twice must be told, and see how far it is.
+// TestRunOverHTTP checks that a second request fails and returns the progress of the run.
 func TestRunOverHTTP(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

@@ -14,8 +14,8 @@ func scanOutcome(row db.Row) (o Outcome, err error) {
 	return o, row.Scan(&o.Policy, &o.RunID, &o.Before, &o.StartedAt, &o.FinishedAt, &o.Count, &o.Error)
 }
 
-// begin notes that a run has come to a policy, unless it has done so before, and
-// returns how far it is.
+// begin stores that a run has started a policy, unless it had started before, and returns
+// the progress.
 func begin(ctx context.Context, tx *db.Tx, o Outcome) (Outcome, error) {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO retention_runs (policy, job_id, cutoff, started_at, gone) VALUES (?, ?, ?, ?, 0)
@@ -28,19 +28,19 @@ func begin(ctx context.Context, tx *db.Tx, o Outcome) (Outcome, error) {
 	return scanOutcome(tx.QueryRow(ctx, `SELECT `+outcomeColumns+` FROM retention_runs WHERE policy = ?`, o.Policy))
 }
 
-// add notes that n more have gone.
+// add adds n to the number of processed rows.
 func add(ctx context.Context, tx *db.Tx, policy string, n int64) error {
 	_, err := tx.Exec(ctx, `UPDATE retention_runs SET gone = gone + ? WHERE policy = ?`, n, policy)
 	return err
 }
 
-// end notes that a run is through with a policy, and returns what it did.
+// end stores that a run has finished a policy, and returns the result.
 func end(ctx context.Context, tx *db.Tx, policy string, now time.Time, failure *string) (Outcome, error) {
 	return scanOutcome(tx.QueryRow(ctx, `
 		UPDATE retention_runs SET finished_at = ?, failure = ? WHERE policy = ? RETURNING `+outcomeColumns, clock.At(now), failure, policy))
 }
 
-// outcomes are those of all policies, or of one run.
+// outcomes returns the results of all policies, or only those of one run.
 func outcomes(ctx context.Context, q db.Queryer, run string) ([]Outcome, error) {
 	rows, err := q.Query(ctx, `SELECT `+outcomeColumns+` FROM retention_runs WHERE ? IN ('', job_id) ORDER BY policy`, run)
 	return db.All(rows, err, scanOutcome)
@@ -52,8 +52,8 @@ func scanRun(row db.Row) (r Run, err error) {
 	return r, row.Scan(&r.ID, &r.Status, &r.AskedAt, &r.FinishedAt)
 }
 
-// findAlive finds the run that is under way.
-func findAlive(ctx context.Context, q db.Queryer) (Run, error) {
+// findActive returns the run in progress.
+func findActive(ctx context.Context, q db.Queryer) (Run, error) {
 	return scanRun(q.QueryRow(ctx, `
 		SELECT `+runColumns+` FROM jobs WHERE kind = ? AND key = ? AND state IN ('ready', 'running')`, jobKind, jobKey))
 }

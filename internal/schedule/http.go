@@ -17,55 +17,55 @@ import (
 )
 
 const (
-	listText = `In the runtime's own words, by their ids. The runtime is not asked for it: the list is what it said last, and X-As-Of says when. While it is away the list is what was last seen, live is false, and X-Away says why; only before the runtime was ever seen it fails with that reason.
+	listText = `Jobs have the runtime's field names and are sorted by ID. The list is the last one read from the runtime; X-As-Of says when. While the runtime is unreachable, live is false and X-Away says why. Before the first read the request fails with that reason.
 
-What the runtime adds to its jobs and this service does not know is not shown, and not touched by changes.`
-	patchText = `Send configRevision as you read it: the change is then refused when the job is another one by now. The problem has both versions: expected_revision, and current_revision with the job as it is in current. The same happens to one that is changed meanwhile.
+Fields that Wardroom does not support are not shown, and changes keep them.`
+	patchText = `Send the configRevision that you have read: the change then fails if the job has changed since. The error has expected_revision, current_revision and the current job in current. It is the same for a concurrent change.
 
-A job may be sent as GET answers it: what is as it was changes nothing. Send only a part, such as schedule.tz, and only that is changed. What cannot be changed here is refused when it differs.
+You can send a whole job as returned by GET, or only the fields to change, such as schedule.tz. Read-only fields are rejected if they differ.
 
-Of jobs that are not of the kind cron only enabled is changed.`
-	slotsText = `A slot is one time at which a job is to run. Those that have come are in the ledger, with what became of them; those that are to come are reckoned, and pending. Where only the runtime can reckon, there is the next one, and what follows it at an interval.
+For jobs that are not cron jobs, only enabled can be changed.`
+	slotsText = `A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute them, there is the next one and, for intervals, those after it.
 
-Nothing is said of times at which a job was disabled, was another one, or was not there.`
+There are no slots for times at which the job was disabled, had another definition or did not exist.`
 )
 
-// Mount adds the routes of the runtime's timed jobs.
+// Mount registers the routes of the runtime's scheduled jobs.
 func (s *Service) Mount(api *web.API) {
 	away := web.Fails(
 		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
 		gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
 	)
 	none := web.Fails(gateway.ErrNoJob)
-	web.Get(api, "/agentrt/jobs", actor.Read, "The runtime's timed jobs", s.handleList, away, web.Asks(1, s.Patience), web.Fails(page.ErrCursor), web.Quiet(), web.Describe(listText))
-	web.Post(api, "/agentrt/jobs", actor.ManageSchedules, "Have the runtime make a timed job", s.handleMake, away, web.Asks(3, s.Patience), web.Status(http.StatusCreated), web.Once(),
-		web.Fails(fault.ErrInvalid), web.Describe("Of the kind cron. Its answers are sent to nobody, unless delivery asks for it. What cannot be is refused before anything is sent."))
-	web.Get(api, "/agentrt/jobs/{id}", actor.Read, "One of the runtime's timed jobs", s.handleGet, away, none, web.Asks(1, s.Patience), web.Quiet())
-	web.Patch(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Have the runtime change a job", s.handleChange, away, none, web.Asks(4, s.Patience),
+	web.Get(api, "/agentrt/jobs", actor.Read, "List scheduled jobs", s.handleList, away, web.Asks(1, s.Patience), web.Fails(page.ErrCursor), web.Quiet(), web.Describe(listText))
+	web.Post(api, "/agentrt/jobs", actor.ManageSchedules, "Create a scheduled job", s.handleMake, away, web.Asks(3, s.Patience), web.Status(http.StatusCreated), web.Once(),
+		web.Fails(fault.ErrInvalid), web.Describe("Creates a cron job in the runtime. The agent's answers are not sent anywhere unless delivery is set."))
+	web.Get(api, "/agentrt/jobs/{id}", actor.Read, "Get a scheduled job", s.handleGet, away, none, web.Asks(1, s.Patience), web.Quiet())
+	web.Patch(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Change a scheduled job", s.handleChange, away, none, web.Asks(4, s.Patience),
 		web.Fails(gateway.ErrJobChanged, ErrKind, fault.ErrInvalid), web.Describe(patchText))
-	web.Delete(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Have the runtime remove a job", s.handleRemove, away, none, web.Asks(3, s.Patience), web.Fails(gateway.ErrJobChanged),
-		web.Describe("A run that is going goes on. What is known of its runs and slots stays for a while."))
-	web.Post(api, "/agentrt/jobs/{id}/run", actor.ManageSchedules, "Have the runtime run a job now", s.handleRun, away, none, web.Asks(2, s.Patience), web.Fails(ErrGoing),
-		web.Status(http.StatusAccepted), web.Describe("Also a disabled one. It does not wait for the end; each time is another run."))
-	web.Get(api, "/agentrt/jobs/{id}/runs", actor.Read, "The runs of a job, the newest first", s.handleRuns, none, web.Fails(page.ErrCursor), web.Quiet(),
-		web.Describe("Those that have ended, as the runtime told them; also of a job that it has no more."))
-	web.Get(api, "/agentrt/jobs/{id}/slots", actor.Read, "The slots of a job, by their times", s.handleJobSlots, none, web.Fails(page.ErrCursor, ErrSpan), web.Quiet(),
+	web.Delete(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Delete a scheduled job", s.handleRemove, away, none, web.Asks(3, s.Patience), web.Fails(gateway.ErrJobChanged),
+		web.Describe("A run in progress continues. The runs and slots of the job are kept for the retention period."))
+	web.Post(api, "/agentrt/jobs/{id}/run", actor.ManageSchedules, "Run a job now", s.handleRun, away, none, web.Asks(2, s.Patience), web.Fails(ErrGoing),
+		web.Status(http.StatusAccepted), web.Describe("Also runs disabled jobs. The request does not wait for the end of the run, and each request starts a new run."))
+	web.Get(api, "/agentrt/jobs/{id}/runs", actor.Read, "List the runs of a job", s.handleRuns, none, web.Fails(page.ErrCursor), web.Quiet(),
+		web.Describe("Lists ended runs, newest first. Also works for deleted jobs."))
+	web.Get(api, "/agentrt/jobs/{id}/slots", actor.Read, "List the slots of a job", s.handleJobSlots, none, web.Fails(page.ErrCursor, ErrSpan), web.Quiet(),
 		web.Describe(slotsText))
-	web.Get(api, "/agentrt/slots", actor.Read, "The slots of all jobs, by their times", s.handleSlots, web.Fails(page.ErrCursor, ErrSpan), web.Quiet(),
+	web.Get(api, "/agentrt/slots", actor.Read, "List the slots of all jobs", s.handleSlots, web.Fails(page.ErrCursor, ErrSpan), web.Quiet(),
 		web.Describe(slotsText))
 }
 
 type listInput struct {
-	AgentID string `query:"agent_id" maxLength:"64" doc:"Only of this agent."`
-	Kind    string `query:"schedule" enum:"cron,every,at" doc:"Only with a schedule of this kind."`
-	Enabled string `query:"enabled" enum:"true,false" doc:"Only those that are, or are not, enabled."`
+	AgentID string `query:"agent_id" maxLength:"64" doc:"Only jobs of this agent."`
+	Kind    string `query:"schedule" enum:"cron,every,at" doc:"Only jobs with this kind of schedule."`
+	Enabled string `query:"enabled" enum:"true,false" doc:"Only enabled or only disabled jobs."`
 	page.Query
 }
 
 type listOutput struct {
 	web.List[Job]
-	AsOf string `header:"X-As-Of" doc:"When the runtime said so, in RFC 3339."`
-	Away string `header:"X-Away" doc:"Why the runtime is not there; absent when it is."`
+	AsOf string `header:"X-As-Of" doc:"When the list was read from the runtime, in RFC 3339."`
+	Away string `header:"X-Away" doc:"Why the runtime is unreachable; absent if it is reachable."`
 }
 
 func (s *Service) handleList(ctx context.Context, in *listInput) (*listOutput, error) {
@@ -74,7 +74,7 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*listOutput, e
 		on := in.Enabled == "true"
 		f.Enabled = &on
 	}
-	bound := bind(in.AgentID, in.Kind, in.Enabled)
+	bound := filterDigest(in.AgentID, in.Kind, in.Enabled)
 	parts, err := decode(in.Cursor, bound, 2)
 	if err != nil {
 		return nil, err
@@ -91,15 +91,15 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*listOutput, e
 	return &listOutput{List: *web.Page(ctx, jobs, next), AsOf: known.AsOf.Format(clock.Layout), Away: known.Away}, nil
 }
 
-// bind is a short digest of the filters of a list, for its cursors. It keeps
-// people from errors; it is no secret and guards nothing.
-func bind(filters ...string) string {
+// filterDigest returns a short digest of the filters of a list, which ties a cursor to
+// its filters. It prevents mistakes and is not a security measure.
+func filterDigest(filters ...string) string {
 	sum := sha256.Sum256([]byte(page.Encode(filters...)))
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// decode reads a cursor of n parts that belongs to these filters; nil is the
-// beginning. The parts are those behind the filters.
+// decode parses a cursor of n parts and rejects one with other filters. It returns the
+// parts after the filter digest, or nil for an empty cursor.
 func decode(cursor, bound string, n int) ([]string, error) {
 	parts, err := page.Decode(cursor, n)
 	if err != nil || parts == nil {
@@ -113,9 +113,9 @@ func decode(cursor, bound string, n int) ([]string, error) {
 
 type makeInput struct{ Body Draft }
 
-// jobOutput is a job, and where it is.
+// jobOutput is the response with a new job.
 type jobOutput struct {
-	Location string `header:"Location" doc:"Where the job is; only of one that was made."`
+	Location string `header:"Location" doc:"The URL of the new job."`
 	Body     Job
 }
 
@@ -124,9 +124,9 @@ func (s *Service) handleMake(ctx context.Context, in *makeInput) (*jobOutput, er
 	return &jobOutput{Location: web.Prefix + "/agentrt/jobs/" + j.ID, Body: j}, err
 }
 
-// Ref names a job in a path.
+// Ref is the path parameter that identifies a job.
 type Ref struct {
-	ID string `path:"id" maxLength:"512" doc:"The runtime's id of the job."`
+	ID string `path:"id" maxLength:"512" doc:"The job's ID in the runtime."`
 }
 
 type getOutput struct{ Body Job }
@@ -148,7 +148,7 @@ func (s *Service) handleChange(ctx context.Context, in *changeInput) (*getOutput
 
 type removeInput struct {
 	Ref
-	Revision string `query:"configRevision" maxLength:"128" doc:"The job's configRevision as you read it: then nothing is removed when the job is another one by now."`
+	Revision string `query:"configRevision" maxLength:"128" doc:"The configRevision that you have read. The request fails if the job has another one."`
 }
 
 func (s *Service) handleRemove(ctx context.Context, in *removeInput) (*struct{}, error) {
@@ -172,24 +172,24 @@ func (s *Service) handleRuns(ctx context.Context, in *runsInput) (*web.List[Run]
 	return web.Part(ctx, part), err
 }
 
-// Span is the part of the ledger that is wanted.
+// Span has the query parameters for a time range of the ledger.
 type Span struct {
-	From time.Time `query:"from" doc:"Only what is due at this time or later. Default: two days before to, or a day before now."`
-	To   time.Time `query:"to" doc:"Only what is due before this time, 31 days after from at most. Default: two days after from, or a day after now."`
+	From time.Time `query:"from" doc:"Only slots due at this time or later. Defaults to 2 days before to, or to 1 day ago."`
+	To   time.Time `query:"to" doc:"Only slots due before this time, at most 31 days after from. Defaults to 2 days after from, or to 1 day from now."`
 }
 
-// usualSpan is how much of the ledger is read when nobody says.
-const usualSpan = 48 * time.Hour
+// defaultSpan is the default length of a time range.
+const defaultSpan = 48 * time.Hour
 
 func (in Span) filter(id string, now time.Time) SlotFilter {
 	f := SlotFilter{JobID: id, From: in.From, To: in.To}
 	switch {
 	case f.From.IsZero() && f.To.IsZero():
-		f.From, f.To = now.Add(-usualSpan/2), now.Add(usualSpan/2)
+		f.From, f.To = now.Add(-defaultSpan/2), now.Add(defaultSpan/2)
 	case f.From.IsZero():
-		f.From = f.To.Add(-usualSpan)
+		f.From = f.To.Add(-defaultSpan)
 	case f.To.IsZero():
-		f.To = f.From.Add(usualSpan)
+		f.To = f.From.Add(defaultSpan)
 	}
 	return f
 }
@@ -213,24 +213,24 @@ func (s *Service) handleJobSlots(ctx context.Context, in *jobSlotsInput) (*web.L
 	return s.slots(ctx, in.ID, in.Span, in.Query)
 }
 
-// slots reads one page of the ledger. Where the caller did not say from when to
-// when, the cursor does: on the next page now is later.
+// slots returns one page of the ledger. The cursor has the time range, so that all pages
+// use the same default.
 func (s *Service) slots(ctx context.Context, id string, in Span, q page.Query) (*web.List[Slot], error) {
-	bound := bind(id, in.From.String(), in.To.String())
+	bound := filterDigest(id, in.From.String(), in.To.String())
 	parts, err := decode(q.Cursor, bound, 5)
 	if err != nil {
 		return nil, err
 	}
 	f := in.filter(id, s.Now())
-	var after *place
+	var after *slotKey
 	if parts != nil {
 		var at [3]time.Time
 		for i := range at {
-			if at[i], err = moment(parts[i]); err != nil {
+			if at[i], err = parseMicros(parts[i]); err != nil {
 				return nil, err
 			}
 		}
-		f.From, f.To, after = at[0], at[1], &place{clock.At(at[2]), parts[3]}
+		f.From, f.To, after = at[0], at[1], &slotKey{clock.At(at[2]), parts[3]}
 	}
 	slots, err := s.Slots(ctx, f, after, q.Limit+1)
 	if err != nil {
@@ -244,8 +244,8 @@ func (s *Service) slots(ctx context.Context, id string, in Span, q page.Query) (
 
 func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
-// moment reads what micros wrote, and nothing else.
-func moment(text string) (time.Time, error) {
+// parseMicros parses a time formatted by micros.
+func parseMicros(text string) (time.Time, error) {
 	const first, last = -62_135_596_800_000_000, 253_402_300_799_999_999 // the years 1 to 9999
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < first || n > last || strconv.FormatInt(n, 10) != text {

@@ -12,20 +12,20 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// world is a runtime with one job over some days, and what truly happened.
+// world is a runtime with one job over some days, and the actual results.
 type world struct {
 	from, to time.Time
 	job      gateway.Job
 	truth    map[time.Time]State
 	runs     []Run
-	down     [][2]time.Time // when the runtime is not there
+	down     [][2]time.Time // when the runtime is unreachable
 }
 
 func (w world) up(t time.Time) bool {
 	return !slices.ContainsFunc(w.down, func(d [2]time.Time) bool { return !t.Before(d[0]) && t.Before(d[1]) })
 }
 
-// drawWorld draws days around one of the two changes of the clocks.
+// drawWorld draws days around a clock change.
 func drawWorld(t *rapid.T) world {
 	zone := rapid.SampledFrom([]string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "UTC", "Pacific/Apia"}).Draw(t, "zone")
 	expr := rapid.SampledFrom([]string{"30 2 * * *", "0 9 * * *", "15 * * * *", "*/20 * * * *", "0,30 1-3 * * *", "59 23 * * *", "0 0 * * *"}).Draw(t, "expression")
@@ -46,7 +46,7 @@ func drawWorld(t *rapid.T) world {
 		began := due.Add(time.Duration(rapid.IntRange(0, 180).Draw(t, "delay")) * time.Second)
 		fate := rapid.SampledFrom([]string{"ok", "ok", "ok", "error", "never", "skipped"}).Draw(t, "fate")
 		if failed && fate == "never" {
-			fate = "ok" // the runtime may wait after a failure, which is another matter
+			fate = "ok" // failures cause a backoff, which is not tested here
 		}
 		if fate == "never" || !w.up(began) {
 			w.truth[due], failed = Missed, false
@@ -62,7 +62,7 @@ func drawWorld(t *rapid.T) world {
 			w.truth[due] = Skipped
 		case fate == "error":
 			w.truth[due] = Failed
-		case began.Sub(due) > punctual:
+		case began.Sub(due) > lateAfter:
 			w.truth[due] = Late
 		default:
 			w.truth[due] = OnTime
@@ -71,15 +71,15 @@ func drawWorld(t *rapid.T) world {
 	return w
 }
 
-// ledger is what a service makes of a world.
+// ledger is the ledger that a service makes of a world.
 type ledger struct {
-	w     watched
+	w     mirroredJob
 	slots []Slot
 	known time.Time
 	facts facts
 }
 
-// poll is one look at the world, when it can be seen, and the judging after it.
+// poll reads the world, if it is reachable, and updates the ledger.
 func (l *ledger) poll(t *rapid.T, w world, now time.Time) {
 	const grace = 5 * time.Minute
 	if w.up(now) {
@@ -103,23 +103,22 @@ func (l *ledger) poll(t *rapid.T, w world, now time.Time) {
 		if s.State == Missed && was.State != Missed && l.known.Before(s.Deadline.Time) {
 			t.Fatalf("at %s, with all known up to %s, %s is missed", now, l.known, s.DueAt)
 		}
-		if was.settled && s.differs(was) {
+		if was.final && s.differs(was) {
 			t.Fatalf("at %s %s became %s, after it was settled as %s", now, s.DueAt, s.State, was.State)
 		}
 	}
 }
 
-// Whatever the schedule, the changes of the clocks, the fates of the runs, the
-// absences of the runtime and the moments at which we look: in the end each time
-// is in the ledger once, and says what truly happened.
+// TestLedgerTellsTheTruth checks that in the end each slot is in the ledger once with the actual
+// result, for random schedules, clock changes, results, absences and reads.
 func TestLedgerTellsTheTruth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		text, _ := textOf(w.job)
-		first, _, _ := sighting{job: w.job, text: text, present: true, at: w.from}.see(nil, 5*time.Minute)
+		first, _, _ := observation{job: w.job, text: text, present: true, at: w.from}.apply(nil, 5*time.Minute)
 		l := ledger{w: first}
-		end := w.to.Add(15 * time.Hour) // the runtime is back by then
+		end := w.to.Add(15 * time.Hour) // the runtime is reachable by then
 		for now := w.from; now.Before(end); {
 			step := rapid.SampledFrom([]int{5, 40, 300, 3000, 20000}).Draw(t, "seconds to the next look")
 			now = now.Add(time.Duration(step) * time.Second)
@@ -130,7 +129,7 @@ func TestLedgerTellsTheTruth(t *testing.T) {
 			}
 		}
 		l.poll(t, w, w.to.Add(-time.Nanosecond))
-		l.w.nextDue = nil // what comes later is not in this world
+		l.w.nextDue = nil // later slots are not in this world
 		l.poll(t, w, end)
 		got := map[time.Time]State{}
 		for _, s := range l.slots {
@@ -150,8 +149,8 @@ func TestLedgerTellsTheTruth(t *testing.T) {
 	})
 }
 
-// A daily job has one slot on each day that there is, on those with 23 and 25
-// hours, too, wherever the night is cut.
+// TestOneSlotADay checks that a daily job has one slot per day, including days with 23 and 25
+// hours.
 func TestOneSlotADay(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo"} {
@@ -160,7 +159,7 @@ func TestOneSlotADay(t *testing.T) {
 			t.Fatal(err)
 		}
 		for hour := range 4 {
-			w := watched{present: true, job: gateway.Job{ID: "j", Enabled: true, Schedule: gateway.JobSchedule{Kind: "cron", Expr: fmt.Sprintf("30 %d * * *", hour), Zone: zone}}}
+			w := mirroredJob{present: true, job: gateway.Job{ID: "j", Enabled: true, Schedule: gateway.JobSchedule{Kind: "cron", Expr: fmt.Sprintf("30 %d * * *", hour), Zone: zone}}}
 			w.since = clock.At(time.Date(2026, 1, 1, 12, 0, 0, 0, loc))
 			w.nextDue = w.upcoming()
 			days := map[string]int{}

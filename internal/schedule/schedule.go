@@ -1,11 +1,11 @@
-// Package schedule is the runtime's own timed jobs, and the ledger of their
-// slots: what was to run when, and what became of it. A run that did not happen
-// leaves no trace in the runtime; here it does, and a human is told.
+// Package schedule manages the runtime's scheduled jobs and keeps a ledger of their
+// slots: when each job was due and what happened. The runtime keeps no record of a run
+// that did not start; the ledger does, and raises an inbox item for it.
 //
-// One reader (reader.go) mirrors the jobs and their runs into the database; the
-// gateway is asked the same whether one person looks or five hundred. Readers
-// are answered from the database, also while the gateway is away. The ledger
-// (ledger.go) goes by the mirror alone, so that any replica may keep it.
+// A reader (mirror_reader.go) mirrors the jobs and their runs into the database.
+// Requests are answered from the database, also while the gateway is unreachable, so the
+// gateway's load does not depend on the number of clients. The slot ledger
+// (slot_ledger.go) uses only the mirror, so any replica can keep it.
 package schedule
 
 import (
@@ -19,17 +19,17 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// The failures that a caller may see, beside those of the gateway.
+// Errors of the schedule operations, in addition to those of the gateway.
 var (
-	// ErrKind means that the change asks for what is only done to jobs of the kind cron.
-	ErrKind = fault.New(fault.Conflict, "job_not_editable", "Only the definitions of jobs of the kind cron are changed here.")
-	// ErrGoing means that the runtime did not start a job, mostly because it is running.
+	// ErrKind means that a change is only possible for cron jobs.
+	ErrKind = fault.New(fault.Conflict, "job_not_editable", "Only cron jobs can be edited.")
+	// ErrGoing means that the runtime did not start a job, usually because it is running.
 	ErrGoing = fault.New(fault.Conflict, "job_not_started", "The agent runtime did not start the job.")
-	// ErrSpan means that the ledger was asked for no time at all, or for too much of it.
-	ErrSpan = fault.New(fault.Invalid, "slots_span_invalid", "The ledger cannot be read for that time.")
+	// ErrSpan means that the requested time range is empty or too long.
+	ErrSpan = fault.New(fault.Invalid, "slots_span_invalid", "The time range is invalid.")
 )
 
-// Runtime is the part of the gateway that schedules need.
+// Runtime is the part of the gateway client that schedules use.
 type Runtime interface {
 	Connection() (id any, err error)
 	Events(buffer int) (events <-chan gateway.Event, stop func())
@@ -43,113 +43,111 @@ type Runtime interface {
 	RunJob(ctx context.Context, id string) (runID, why string, err error)
 }
 
-// Job is one of the runtime's timed jobs, with what this service knows of it.
+// Job is a scheduled job of the runtime, with Wardroom's information about it.
 type Job struct {
 	gateway.Job
 
-	NextRuns  []Time     `json:"next_runs" nullable:"false" doc:"Its next times, ten at most; none while it is disabled, and only the next one where nobody but the runtime can reckon."`
-	Watched   bool       `json:"watched" doc:"Whether a run that does not happen is noticed."`
-	Unwatched string     `json:"unwatched_because" doc:"Why not; empty when it is."`
-	Since     clock.Time `json:"watched_from" doc:"Nothing is expected before: since when it has been as it is."`
-	Grace     int64      `json:"grace_seconds" doc:"How late a run may begin before it counts as missed."`
-	AsOf      clock.Time `json:"as_of" doc:"The job is what the runtime said then, and nothing is known to have changed since."`
-	Live      bool       `json:"live" doc:"Whether the runtime is there; else the job is as it was last seen."`
+	NextRuns  []Time     `json:"next_runs" nullable:"false" doc:"The next runs, at most 10. Empty if the job is disabled; at most one if only the runtime can compute them."`
+	Watched   bool       `json:"watched" doc:"Whether missed runs are detected."`
+	Unwatched string     `json:"unwatched_because" doc:"Why missed runs are not detected; empty if they are."`
+	Since     clock.Time `json:"watched_from" doc:"When the current definition took effect. No runs are expected before."`
+	Grace     int64      `json:"grace_seconds" doc:"How late a run can start before it counts as missed."`
+	AsOf      clock.Time `json:"as_of" doc:"When the job was last read from the runtime."`
+	Live      bool       `json:"live" doc:"False if the runtime is unreachable and the job may be outdated."`
 }
 
-// Time is a moment, and what the clocks of the job's zone show then.
+// Time is a time in UTC and in the job's time zone.
 type Time struct {
 	At    clock.Time `json:"at"`
-	Local string     `json:"local" maxLength:"40" example:"2026-11-20T09:00:00+01:00" doc:"The same in the job's zone, or in UTC where it has none."`
+	Local string     `json:"local" maxLength:"40" example:"2026-11-20T09:00:00+01:00" doc:"The same time in the job's time zone, or in UTC without one."`
 }
 
-// Run is a run of a job that has ended. Its texts come from agents and are not
-// to be trusted.
+// Run is an ended run of a job. Its texts come from agents and are untrusted.
 type Run struct {
 	JobID      string     `json:"job_id"`
-	RunID      string     `json:"run_id" doc:"Empty when the runtime does not say."`
-	SessionKey string     `json:"session_key" doc:"Where it can be read; empty when the runtime does not say."`
-	Status     string     `json:"status" doc:"ok, error or skipped, in the runtime's words."`
-	Error      string     `json:"error" doc:"What went wrong, in the runtime's words; empty when nothing did."`
-	Summary    string     `json:"summary" doc:"The beginning of what the agent answered."`
-	Manual     bool       `json:"manual" doc:"Whether somebody had it run, rather than the time."`
+	RunID      string     `json:"run_id" doc:"Empty if unknown."`
+	SessionKey string     `json:"session_key" doc:"The session of the run; empty if unknown."`
+	Status     string     `json:"status" doc:"The runtime's status: ok, error or skipped."`
+	Error      string     `json:"error" doc:"The runtime's error message; empty without an error."`
+	Summary    string     `json:"summary" doc:"The start of the agent's answer."`
+	Manual     bool       `json:"manual" doc:"Whether the run was started manually."`
 	StartedAt  clock.Time `json:"started_at"`
 	EndedAt    clock.Time `json:"ended_at"`
 }
 
-// State says what became of a slot.
+// State is the state of a slot.
 type State string
 
-// The states.
+// States of a slot.
 const (
-	Pending State = "pending" // its time has not come, or its grace is not over
-	Running State = "running" // its run is going
-	Unknown State = "unknown" // the runtime is away, or does not remember: nobody can say
-	OnTime  State = "on_time" // its run went well, and began in time
-	Late    State = "late"    // its run went well, and began late
-	Missed  State = "missed"  // no run began within the grace
-	Failed  State = "failed"  // its run failed
-	Skipped State = "skipped" // the runtime had a reason not to run it
+	Pending State = "pending" // not due yet, or within the grace period
+	Running State = "running" // the run is in progress
+	Unknown State = "unknown" // the runtime is unreachable or has no record
+	OnTime  State = "on_time" // the run succeeded and started on time
+	Late    State = "late"    // the run succeeded and started late
+	Missed  State = "missed"  // no run started within the grace period
+	Failed  State = "failed"  // the run failed
+	Skipped State = "skipped" // the runtime skipped the run for a known reason
 )
 
-// States lists every state.
+// States returns all states.
 func States() []State {
 	return []State{Pending, Running, Unknown, OnTime, Late, Missed, Failed, Skipped}
 }
 
-// Slot is one time at which a job is to run, and what became of it.
+// Slot is one time at which a job is due, with its state.
 type Slot struct {
 	JobID     string      `json:"job_id"`
-	AgentID   string      `json:"agent_id" doc:"Who was to run it then."`
-	Name      string      `json:"name" doc:"What the job was called then."`
+	AgentID   string      `json:"agent_id" doc:"The job's agent at that time."`
+	Name      string      `json:"name" doc:"The job's name at that time."`
 	DueAt     clock.Time  `json:"due_at"`
-	Deadline  clock.Time  `json:"deadline_at" doc:"When it counts as missed unless a run has begun."`
-	State     State       `json:"state" enum:"pending,running,unknown,on_time,late,missed,failed,skipped" doc:"unknown: the runtime is away, or does not remember."`
-	Reason    string      `json:"reason" doc:"Why it is missed, failed, skipped or unknown, in words; else empty."`
-	StartedAt *clock.Time `json:"started_at" doc:"When its run began; null without one."`
-	JudgedAt  *clock.Time `json:"judged_at" doc:"When its state became what it is; null while it is pending."`
+	Deadline  clock.Time  `json:"deadline_at" doc:"When the slot counts as missed if no run has started."`
+	State     State       `json:"state" enum:"pending,running,unknown,on_time,late,missed,failed,skipped" doc:"unknown: the runtime is unreachable or has no record."`
+	Reason    string      `json:"reason" doc:"Why the slot is missed, failed, skipped or unknown; otherwise empty."`
+	StartedAt *clock.Time `json:"started_at" doc:"When the run started; null without one."`
+	JudgedAt  *clock.Time `json:"judged_at" doc:"When the state was determined; null while pending."`
 
-	spread  time.Duration // by which the runtime may move it by itself
-	settled bool          // nothing changes any more
-	lookAt  *clock.Time   // when to look again although nothing was heard; nil for never
+	spread    time.Duration // by how much the runtime can delay it
+	final     bool          // the state cannot change anymore
+	recheckAt *clock.Time   // when to check it again without new data; nil for never
 }
 
-// Matter is something that needs a human, as the inbox takes it.
-type Matter struct {
+// InboxItem is an item to raise in the inbox.
+type InboxItem struct {
 	Cause, Kind, Severity, Title, Detail string
 	Subject                              event.Subject
-	At                                   time.Time // when it happened; the zero time is now
+	At                                   time.Time // when it happened; zero means now
 }
 
-// longestSpread bounds by how much a runtime can move a slot.
-const longestSpread = 24 * time.Hour
+// maxSpread is the largest delay of a slot by the runtime.
+const maxSpread = 24 * time.Hour
 
-// plan is how the times of a job are found.
+// plan computes the times of a job.
 type plan struct {
-	times cron.Schedule // zero where only the runtime knows the next one
+	times cron.Schedule // zero if only the runtime knows the next time
 }
 
-// planOf is how the times of a job are found, or why nothing can be expected of
-// it, in words.
+// planOf returns the plan of a job, or why its runs cannot be predicted.
 func planOf(j gateway.Job) (p plan, why string) {
 	switch {
 	case !j.Enabled:
 		return p, "The job is disabled."
 	case j.Conditional:
-		return p, "The runtime runs it under a condition, or at a pace of its own: nobody can tell when."
+		return p, "The job runs on a condition or at a variable interval, so its runs cannot be predicted."
 	}
 	switch j.Schedule.Kind {
 	case "cron":
 		if times, err := cron.Parse(j.Schedule.Expr, j.Schedule.Zone); err == nil {
-			p.times = times.Once() // as the runtime reckons in autumn (OpenClaw 2026.9.6, computeNextRunAtMs)
+			p.times = times.Once() // like the runtime when clocks go back (OpenClaw 2026.9.6, computeNextRunAtMs)
 		}
 		return p, ""
 	case "every", "at":
 		return p, ""
 	}
-	return p, "Jobs of the kind " + j.Schedule.Kind + " run when something happens, and not at a time."
+	return p, "Jobs of the kind " + j.Schedule.Kind + " run on events, not at fixed times."
 }
 
-// next is when j is to run after t; zero when nobody can tell.
+// next returns the first run of j after t, or zero if unknown.
 func (p plan) next(j gateway.Job, t time.Time) time.Time {
 	if !p.times.IsZero() {
 		return p.times.Next(t)
@@ -160,11 +158,11 @@ func (p plan) next(j gateway.Job, t time.Time) time.Time {
 	return time.Time{}
 }
 
-// shown is how many next times are answered.
-const shown = 10
+// maxNextRuns is the maximum of next runs in a response.
+const maxNextRuns = 10
 
-// upcoming are the next times of j after t, n at most. Where only the runtime
-// knows they are the next one, and those that follow it at an interval.
+// upcoming returns at most n next runs of j after t. If only the runtime knows the next
+// run, the others follow it at the job's interval, if any.
 func (p plan) upcoming(j gateway.Job, t time.Time, n int) (due []time.Time) {
 	at := p.next(j, t)
 	for ; len(due) < n && !at.IsZero(); at = p.following(j, at) {
@@ -173,29 +171,29 @@ func (p plan) upcoming(j gateway.Job, t time.Time, n int) (due []time.Time) {
 	return due
 }
 
-// following is the time after one of the coming times; zero when nobody can tell.
+// following returns the run after an upcoming one, or zero if unknown.
 func (p plan) following(j gateway.Job, at time.Time) time.Time {
 	if !p.times.IsZero() {
 		return p.times.Next(at)
 	}
 	if every := j.Schedule.EveryMS; j.Schedule.Kind == "every" && every > 0 && at.Year() < 9999 {
-		return at.Add(time.Duration(min(every, longestInterval.Milliseconds())) * time.Millisecond)
+		return at.Add(time.Duration(min(every, maxInterval.Milliseconds())) * time.Millisecond)
 	}
 	return time.Time{}
 }
 
-// longestInterval keeps an interval in what a duration can be.
-const longestInterval = 100 * 365 * 24 * time.Hour
+// maxInterval keeps an interval within the range of time.Duration.
+const maxInterval = 100 * 365 * 24 * time.Hour
 
-// spreadOf is by how much the runtime may move the times of j.
+// spreadOf returns by how much the runtime can delay the runs of j.
 func spreadOf(j gateway.Job) time.Duration {
-	return time.Duration(min(j.Schedule.StaggerMS, longestSpread.Milliseconds())) * time.Millisecond
+	return time.Duration(min(j.Schedule.StaggerMS, maxSpread.Milliseconds())) * time.Millisecond
 }
 
-// slotOf is a time of j that has just come.
+// slotOf returns a new pending slot of j.
 func slotOf(j gateway.Job, due time.Time, grace time.Duration) Slot {
 	s := Slot{JobID: j.ID, AgentID: j.AgentID, Name: j.Name, DueAt: clock.At(due), State: Pending, spread: spreadOf(j)}
 	s.Deadline = clock.At(due.Add(s.spread).Add(grace))
-	s.lookAt = clock.Ptr(s.Deadline.Time)
+	s.recheckAt = clock.Ptr(s.Deadline.Time)
 	return s
 }

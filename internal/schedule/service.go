@@ -17,48 +17,48 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Service shows and changes the runtime's timed jobs, and keeps the ledger of
-// their slots. Nothing is learned until Run, and nothing judged without Judge;
-// its exported fields are not changed after.
+// Service serves and changes the runtime's scheduled jobs, and keeps the slot ledger. It
+// needs Run to read the runtime and Judge to update the ledger. Its exported fields must
+// not change afterwards.
 type Service struct {
 	DB       *db.DB
 	Runtime  Runtime
 	Log      *slog.Logger
 	Now      func() time.Time
-	Zone     *time.Location // of a new job that names none
-	Grace    time.Duration  // how late a run may begin before it is missed
-	Patience time.Duration  // how long who comes first waits for the first reading
-	// Raise brings something to the inbox, and Settle takes it back, both as the
-	// last thing of a transaction but for events.
-	Raise  func(ctx context.Context, tx *db.Tx, m Matter) error
-	Settle func(ctx context.Context, tx *db.Tx, cause, why string) error
-	// Changed, when not nil, is told the ids of the jobs that are other than before,
-	// and of those that are gone. It is called by one goroutine, and must be quick.
+	Zone     *time.Location // the default time zone of new jobs
+	Grace    time.Duration  // how late a run can start before it is missed
+	Patience time.Duration  // how long requests wait for the first read
+	// Raise raises an inbox item, and Resolve resolves it. Only events follow them in a
+	// transaction.
+	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
+	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
+	// Changed, if not nil, is called with the IDs of changed and of removed jobs. Calls do
+	// not overlap, and it must return quickly.
 	Changed func(changed, gone []string)
 
 	mirror mirror
 	judged judged
 }
 
-// Filter says which jobs to list. The zero Filter lists all.
+// Filter selects jobs to list. The zero Filter selects all.
 type Filter struct {
 	AgentID, Kind string
 	Enabled       *bool
 }
 
-func (f Filter) takes(j gateway.Job) bool {
+func (f Filter) matches(j gateway.Job) bool {
 	return (f.AgentID == "" || f.AgentID == j.AgentID) && (f.Kind == "" || f.Kind == j.Schedule.Kind) && (f.Enabled == nil || *f.Enabled == j.Enabled)
 }
 
-// Known says how old an answer is.
+// Known is the freshness of a result.
 type Known struct {
 	AsOf clock.Time
-	Away string // why the runtime is not there; empty when it is
+	Away string // why the runtime is unreachable; empty if it is reachable
 }
 
-// List is the jobs that the filter takes, by their ids, behind one of them, at
-// most limit. While the runtime is away it is the jobs as they were last seen;
-// it fails with the reason only when none ever were.
+// List returns at most limit jobs that match the filter, sorted by ID, after a given ID.
+// While the runtime is unreachable it returns the last known jobs. It fails only if the
+// jobs have never been read.
 func (s *Service) List(ctx context.Context, f Filter, after string, limit int) ([]Job, Known, error) {
 	known, err := s.known(ctx)
 	if err != nil {
@@ -70,14 +70,14 @@ func (s *Service) List(ctx context.Context, f Filter, after string, limit int) (
 	}
 	var jobs []Job
 	for _, w := range all {
-		if len(jobs) < limit && w.job.ID > after && f.takes(w.job) {
-			jobs = append(jobs, s.show(w, known))
+		if len(jobs) < limit && w.job.ID > after && f.matches(w.job) {
+			jobs = append(jobs, s.api(w, known))
 		}
 	}
 	return jobs, known, nil
 }
 
-// Get is one job.
+// Get returns one job.
 func (s *Service) Get(ctx context.Context, id string) (Job, error) {
 	known, err := s.known(ctx)
 	if err != nil {
@@ -88,32 +88,32 @@ func (s *Service) Get(ctx context.Context, id string) (Job, error) {
 		return Job{}, fmt.Errorf("read job: %w", err)
 	}
 	if w == nil || !w.present {
-		return Job{}, gateway.ErrNoJob.With("GET /agentrt/jobs lists those that it has.")
+		return Job{}, gateway.ErrNoJob.With("GET /agentrt/jobs lists the available jobs.")
 	}
-	return s.show(*w, known), nil
+	return s.api(*w, known), nil
 }
 
-// known says how old the mirror is. Before the first reading ever it waits for
-// it, or fails with the reason why there is none.
+// known returns the freshness of the mirror. Before the first read it waits for it, or
+// fails with the reason why it is not possible.
 func (s *Service) known(ctx context.Context) (Known, error) {
 	late := time.NewTimer(s.Patience)
 	defer late.Stop()
 	for {
 		on, err := s.Runtime.Connection()
-		changed, read, failed := s.mirror.look(on)
+		changed, read, failed := s.mirror.status(on)
 		if err == nil {
 			err = failed
 		}
 		r, found := findReading(ctx, s.DB)
 		switch {
 		case found != nil:
-			return Known{}, fmt.Errorf("read what is known of the jobs: %w", found)
+			return Known{}, fmt.Errorf("read the state of the job mirror: %w", found)
 		case !r.to.IsZero():
 			k := Known{AsOf: clock.At(r.to)}
 			if f := fault.Of(err); f != nil {
 				k.Away = or(f.Detail, f.Title)
 			} else if !read {
-				k.Away = "The jobs are being read."
+				k.Away = "Reading the jobs."
 			}
 			return k, nil
 		case err != nil:
@@ -122,15 +122,15 @@ func (s *Service) known(ctx context.Context) (Known, error) {
 		select {
 		case <-changed:
 		case <-late.C:
-			return Known{}, gateway.ErrTimeout.With("The jobs could not be read within %s.", s.Patience)
+			return Known{}, gateway.ErrTimeout.With("Reading the jobs took longer than %s.", s.Patience)
 		case <-ctx.Done():
 			return Known{}, context.Cause(ctx)
 		}
 	}
 }
 
-// show is a job as the API answers it.
-func (s *Service) show(w watched, k Known) Job {
+// api returns a job as it is in API responses.
+func (s *Service) api(w mirroredJob, k Known) Job {
 	now := s.Now()
 	j := Job{Job: w.job, NextRuns: []Time{}, Since: w.since, Grace: int64(s.Grace / time.Second), AsOf: k.AsOf, Live: k.Away == ""}
 	p, why := planOf(w.job)
@@ -142,14 +142,14 @@ func (s *Service) show(w watched, k Known) Job {
 	if err != nil {
 		zone = time.UTC
 	}
-	for _, at := range p.upcoming(w.job, now, shown) {
+	for _, at := range p.upcoming(w.job, now, maxNextRuns) {
 		j.NextRuns = append(j.NextRuns, Time{At: clock.At(at), Local: at.In(zone).Format(time.RFC3339)})
 	}
 	return j
 }
 
-// Runs are the runs of a job that have ended, the newest first, as the runtime
-// told them, also when it has forgotten them since.
+// Runs returns one page of the ended runs of a job, newest first, including those that
+// the runtime has deleted since.
 func (s *Service) Runs(ctx context.Context, id string, want page.Want) (part page.Part[Run], err error) {
 	if err := s.exists(ctx, id); err != nil {
 		return part, err
@@ -163,20 +163,20 @@ func (s *Service) Runs(ctx context.Context, id string, want page.Want) (part pag
 	return part, err
 }
 
-// exists fails with gateway.ErrNoJob unless there is, or was, a job of that id.
+// exists returns gateway.ErrNoJob unless there is, or was, a job with the ID.
 func (s *Service) exists(ctx context.Context, id string) error {
 	w, err := findJob(ctx, s.DB, id)
 	if err != nil {
 		return fmt.Errorf("read job: %w", err)
 	}
 	if w == nil {
-		return gateway.ErrNoJob.With("GET /agentrt/jobs lists those that it has.")
+		return gateway.ErrNoJob.With("GET /agentrt/jobs lists the available jobs.")
 	}
 	return nil
 }
 
-// CountOld tells how much PurgeOld would remove of the ledger and of the runs in
-// all, and when the first slot was due or run ended: the zero time when there is nothing.
+// CountOld returns how many slots and runs PurgeOld would delete in total, and the time of
+// the oldest one, or the zero time.
 func (s *Service) CountOld(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var at *clock.Time
 	if err := s.DB.QueryRow(ctx, countOld, before, before).Scan(&n, &at); err != nil {
@@ -188,36 +188,35 @@ func (s *Service) CountOld(ctx context.Context, before time.Time) (n int64, olde
 	return n, oldest, nil
 }
 
-// PurgeOld removes what was before then of the ledger and of the runs, at most
-// limit of each, in a transaction of its caller's, and says how much went.
+// PurgeOld deletes up to limit slots and runs from before a time, in the caller's
+// transaction, and returns the count.
 func (s *Service) PurgeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	if err := tx.Lock(ctx, lock); err != nil {
 		return 0, err
 	}
 	n, err := purge(ctx, tx, before, limit)
 	if err != nil {
-		return 0, fmt.Errorf("remove old slots: %w", err)
+		return 0, fmt.Errorf("purge old slots: %w", err)
 	}
 	return n, nil
 }
 
-// subject is what events and items of the inbox tell of.
+// subject returns the subject of events and inbox items about a job.
 func subject(id, name string) event.Subject {
 	return event.Subject{Kind: event.TopicSchedule, ID: id, Name: name}
 }
 
-// mirror is what this process knows of its own reading. The zero value is ready
-// to use.
+// mirror is the state of this process's reads. The zero value is ready to use.
 type mirror struct {
 	mu      sync.Mutex
-	on      any   // the connection of the last reading; nil before the first
-	err     error // why it failed
+	on      any   // connection of the last read; nil before the first
+	err     error // error of the last read
 	changed chan struct{}
 }
 
-// look tells whether there was a reading on a connection, how it ended, and what
-// is closed after the next.
-func (m *mirror) look(on any) (changed <-chan struct{}, read bool, failed error) {
+// status returns whether a read on a connection succeeded, its error, and a channel that
+// is closed after the next read.
+func (m *mirror) status(on any) (changed <-chan struct{}, read bool, failed error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.changed == nil {
@@ -229,7 +228,7 @@ func (m *mirror) look(on any) (changed <-chan struct{}, read bool, failed error)
 	return m.changed, m.err == nil, m.err
 }
 
-// ended notes how a reading ended.
+// ended stores the result of a read.
 func (m *mirror) ended(on any, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,12 +20,11 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Two people change a job at once: one of them is told, and shown what the other
-// one made of it.
+// TestChangeRace checks that of two concurrent changes one fails and gets the current job.
 func TestChangeRace(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, hourly(nil))
+		h := newFixture(t, d, hourly(nil))
 		h.at("08:30:00")
 		h.r.race = func() {
 			h.r.change(func() {
@@ -44,9 +43,8 @@ func TestChangeRace(t *testing.T) {
 	})
 }
 
-// deeds are what people have the runtime do to the job j, by the kinds of their
-// events.
-func (h *house) deeds() map[string]func(context.Context) error {
+// deeds returns actions on the job j by the kind of their events.
+func (h *fixture) deeds() map[string]func(context.Context) error {
 	name := "Another"
 	return map[string]func(context.Context) error{
 		"job.made": func(ctx context.Context) error {
@@ -59,9 +57,9 @@ func (h *house) deeds() map[string]func(context.Context) error {
 	}
 }
 
-// audited is what the audit says since the last time, the newest first, and of
-// what is not confirmed, that.
-func (h *house) audited() (kinds []string) {
+// audited returns the audit events since the last call, newest first, and whether they are
+// unconfirmed.
+func (h *fixture) audited() (kinds []string) {
 	h.t.Helper()
 	list, err := event.Read(h.ctx(), h.DB, event.Filter{Class: event.Audit}, page.Want{})
 	if err != nil {
@@ -77,17 +75,16 @@ func (h *house) audited() (kinds []string) {
 	return kinds
 }
 
-// "It failed", after a change that was made all the same, has people make it twice.
+// TestChangesWithoutAnAnswer checks that a change without a response is reported as possibly made.
 func TestChangesWithoutAnAnswer(t *testing.T) {
-	t.Parallel()
-	const maybe = "may have been done"
-	h := newHouse(t, dbtest.New(t), hourly(nil))
+	const maybe = "may have been made"
+	h := newFixture(t, dbtest.New(t), hourly(nil))
 	h.at("08:30:00")
 	for kind, ask := range h.deeds() {
 		h.r.change(func() {
 			h.r.lost = errors.Join(gateway.ErrTimeout.With("It had no answer within 15s."), gateway.ErrUnsure)
 		})
-		if f := fault.Of(ask(h.ctx())); f == nil || f.Code != "gateway_timeout" || !strings.Contains(f.Detail, "15s. It "+maybe) {
+		if f := fault.Of(ask(h.ctx())); f == nil || f.Code != "gateway_timeout" || !strings.Contains(f.Detail, "15s. The change "+maybe) {
 			t.Errorf("%s, not answered: %+v", kind, f)
 		}
 		if got := h.audited(); len(got) != 1 || got[0] != kind+"?" {
@@ -111,12 +108,11 @@ func TestChangesWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// An agent that works, and spends, because somebody asked and left is theirs all
-// the same.
+// TestChangesOfWhoLeft checks that a change is recorded even if the client has disconnected.
 func TestChangesOfWhoLeft(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, hourly(nil))
+		h := newFixture(t, d, hourly(nil))
 		h.at("08:30:00")
 		for _, lost := range []error{nil, errors.Join(context.Canceled, gateway.ErrUnsure)} {
 			for kind, ask := range h.deeds() {
@@ -137,11 +133,9 @@ func TestChangesOfWhoLeft(t *testing.T) {
 	})
 }
 
-// What cannot be is refused before the runtime hears of it, and what changes
-// nothing is not sent.
+// TestChangeAsks checks that invalid changes and changes without differences are not sent.
 func TestChangeAsks(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t, dbtest.New(t), hourly(nil), hourly(func(j *gateway.Job) { j.ID, j.Schedule = "e", gateway.JobSchedule{Kind: "every", EveryMS: 1000} }))
+	h := newFixture(t, dbtest.New(t), hourly(nil), hourly(func(j *gateway.Job) { j.ID, j.Schedule = "e", gateway.JobSchedule{Kind: "every", EveryMS: 1000} }))
 	h.at("08:30:00")
 	text, off := "Another", false
 	t.Run("the definition of another kind is not touched", func(t *testing.T) {
@@ -173,18 +167,18 @@ func TestChangeAsks(t *testing.T) {
 	})
 }
 
-// busy is a runtime whose jobs are all running.
+// busy is a runtime in which all jobs are running.
 type busy struct{ *runtime }
 
 func (busy) RunJob(context.Context, string) (string, string, error) {
 	return "", "already-running", nil
 }
 
-// A request that is repeated makes one job, in the runtime, too.
+// TestMakeOnce checks that a repeated request creates one job.
 func TestMakeOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d)
+		h := newFixture(t, d)
 		h.at("08:30:00")
 		draft := Draft{Name: "Once", AgentID: "cto", Schedule: Times{Expr: "0 9 * * *", Zone: "Europe/Berlin"}, Payload: Payload{Message: "Go"}}
 		var wg sync.WaitGroup
@@ -211,8 +205,7 @@ func TestMakeOnce(t *testing.T) {
 	})
 }
 
-// Whoever turns the pages of the ledger sees each slot once, from the past into
-// the future.
+// TestSlotsPages checks that pages have each slot once, from past to future.
 func TestSlotsPages(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -221,12 +214,12 @@ func TestSlotsPages(t *testing.T) {
 			jobs = append(jobs, hourly(func(j *gateway.Job) { j.ID = fmt.Sprint("j", n) }))
 		}
 		jobs = append(jobs, hourly(func(j *gateway.Job) { j.ID, j.Enabled = "off", false }))
-		h := newHouse(t, d, jobs...)
+		h := newFixture(t, d, jobs...)
 		h.at("08:30:00")
 		h.at("10:30:00")
 		f := SlotFilter{From: at("09:30:00"), To: at("13:00:00")}
 		var got []string
-		var after *place
+		var after *slotKey
 		for {
 			page, err := h.Slots(h.ctx(), f, after, 2)
 			if err != nil {
@@ -238,7 +231,7 @@ func TestSlotsPages(t *testing.T) {
 			if len(page) < 2 {
 				break
 			}
-			last := page[len(page)-1].place()
+			last := page[len(page)-1].key()
 			after = &last
 		}
 		want := strings.Fields("10j0m 10j1m 10j2m 11j0p 11j1p 11j2p 12j0p 12j1p 12j2p")
@@ -253,11 +246,9 @@ func TestSlotsPages(t *testing.T) {
 	})
 }
 
-// Whoever looks far ahead sees slots of then, and none of the past: what is between
-// may be more than a duration can be.
+// TestSlotsFarAhead checks slots in the far future, beyond the range of time.Duration.
 func TestSlotsFarAhead(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t, dbtest.New(t), hourly(func(j *gateway.Job) {
+	h := newFixture(t, dbtest.New(t), hourly(func(j *gateway.Job) {
 		j.Schedule, j.State.NextRunAt = gateway.JobSchedule{Kind: "every", EveryMS: time.Hour.Milliseconds()}, clock.Ptr(at("09:20:00"))
 	}))
 	h.at("08:30:00")
@@ -270,11 +261,10 @@ func TestSlotsFarAhead(t *testing.T) {
 	}
 }
 
-// The gateway sees the same calls whether nobody looks or five hundred do, and
-// one reading for many events.
+// TestCallsDoNotGrow checks that the number of requests to the gateway does not depend on the
+// number of clients, and that several events cause one read.
 func TestCallsDoNotGrow(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t, dbtest.New(t), hourly(nil))
+	h := newFixture(t, dbtest.New(t), hourly(nil))
 	ctx, stop := context.WithCancel(h.ctx())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
@@ -284,7 +274,7 @@ func TestCallsDoNotGrow(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if jobs, _, err := h.List(ctx, Filter{}, "", 10); err != nil || len(jobs) != 1 { // it waits for the first reading
+	if jobs, _, err := h.List(ctx, Filter{}, "", 10); err != nil || len(jobs) != 1 { // waits for the first read
 		t.Fatalf("%+v, %v", jobs, err)
 	}
 	before := h.r.count()
@@ -322,11 +312,10 @@ func TestCallsDoNotGrow(t *testing.T) {
 	}
 }
 
-// A deadline that has passed is a reason to ask, once for all replicas: silence
-// may be a broken stream of events.
+// TestReaderAsksAtDeadlines checks that one replica reads the runtime after a deadline, even
+// without an event.
 func TestReaderAsksAtDeadlines(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t, dbtest.New(t), hourly(nil))
+	h := newFixture(t, dbtest.New(t), hourly(nil))
 	h.at("08:59:30")
 	r := reader{s: h.Service, last: at("09:04:00"), tried: at("09:04:00")}
 	h.r.change(func() { h.r.now = at("09:04:30") })

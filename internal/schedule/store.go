@@ -12,12 +12,12 @@ import (
 	"wardroom/internal/platform/list"
 )
 
-// lock is held by whoever changes the mirror or the ledger.
+// lock is the database lock for changes of the mirror and the ledger.
 const lock = "schedule"
 
 const jobColumns = `id, definition, present, watched_from, next_due, last_due, alarmed, changed_at`
 
-func scanJob(row db.Row) (w watched, err error) {
+func scanJob(row db.Row) (w mirroredJob, err error) {
 	var id string
 	if err := row.Scan(&id, &w.text, &w.present, &w.since, &w.nextDue, &w.lastDue, &w.alarmed, &w.changedAt); err != nil {
 		return w, err
@@ -25,40 +25,40 @@ func scanJob(row db.Row) (w watched, err error) {
 	return w, json.Unmarshal([]byte(w.text), &w.job)
 }
 
-// presentJobs are the jobs that the runtime has.
-func presentJobs(ctx context.Context, q db.Queryer) ([]watched, error) {
+// presentJobs returns the jobs that the runtime has.
+func presentJobs(ctx context.Context, q db.Queryer) ([]mirroredJob, error) {
 	rows, err := q.Query(ctx, `SELECT `+jobColumns+` FROM schedule_jobs WHERE present ORDER BY id`)
 	return db.All(rows, err, scanJob)
 }
 
-// allJobs are those, too, that it has no more.
-func allJobs(ctx context.Context, q db.Queryer) (map[string]*watched, error) {
+// allJobs returns all jobs by ID, including removed ones.
+func allJobs(ctx context.Context, q db.Queryer) (map[string]*mirroredJob, error) {
 	rows, err := q.Query(ctx, `SELECT `+jobColumns+` FROM schedule_jobs`)
 	return byID(db.All(rows, err, scanJob))
 }
 
-// dueJobs are those with a time that has come and is not in the ledger.
-func dueJobs(ctx context.Context, q db.Queryer, now time.Time) ([]watched, error) {
+// dueJobs returns the jobs with a due slot that is not in the ledger.
+func dueJobs(ctx context.Context, q db.Queryer, now time.Time) ([]mirroredJob, error) {
 	rows, err := q.Query(ctx, `SELECT `+jobColumns+` FROM schedule_jobs WHERE next_due <= ? ORDER BY id`, now)
 	return db.All(rows, err, scanJob)
 }
 
-// openJobs are those with slots that are not settled.
-func openJobs(ctx context.Context, q db.Queryer) (map[string]*watched, error) {
+// openJobs returns the jobs with slots that are not final.
+func openJobs(ctx context.Context, q db.Queryer) (map[string]*mirroredJob, error) {
 	rows, err := q.Query(ctx, `SELECT `+jobColumns+` FROM schedule_jobs WHERE id IN (SELECT job_id FROM schedule_slots WHERE NOT settled)`)
 	return byID(db.All(rows, err, scanJob))
 }
 
-func byID(all []watched, err error) (map[string]*watched, error) {
-	out := make(map[string]*watched, len(all))
+func byID(all []mirroredJob, err error) (map[string]*mirroredJob, error) {
+	out := make(map[string]*mirroredJob, len(all))
 	for i := range all {
 		out[all[i].job.ID] = &all[i]
 	}
 	return out, err
 }
 
-// findJob reads one; nil when there is none, or the runtime has it no more.
-func findJob(ctx context.Context, q db.Queryer, id string) (*watched, error) {
+// findJob returns a job, which can be a removed one, or nil if there is none.
+func findJob(ctx context.Context, q db.Queryer, id string) (*mirroredJob, error) {
 	w, err := scanJob(q.QueryRow(ctx, `SELECT `+jobColumns+` FROM schedule_jobs WHERE id = ?`, id))
 	if db.IsNotFound(err) {
 		return nil, nil
@@ -66,8 +66,8 @@ func findJob(ctx context.Context, q db.Queryer, id string) (*watched, error) {
 	return &w, err
 }
 
-// putJobs writes rows whole.
-func putJobs(ctx context.Context, tx *db.Tx, jobs ...watched) error {
+// putJobs inserts or replaces jobs.
+func putJobs(ctx context.Context, tx *db.Tx, jobs ...mirroredJob) error {
 	rows := make([][]any, len(jobs))
 	for i, w := range jobs {
 		rows[i] = []any{w.job.ID, w.text, w.present, w.since, w.nextDue, w.lastDue, w.alarmed, w.changedAt}
@@ -76,16 +76,16 @@ func putJobs(ctx context.Context, tx *db.Tx, jobs ...watched) error {
 		watched_from = excluded.watched_from, next_due = excluded.next_due, last_due = excluded.last_due, alarmed = excluded.alarmed, changed_at = excluded.changed_at`, rows)
 }
 
-// together is how many rows are written in one statement: a thousand jobs may be
-// due at the same moment.
-const together = 50
+// batchSize is how many rows one statement writes. A thousand jobs can be due at the same
+// time.
+const batchSize = 50
 
-// insert writes rows, with what to do with those that are there.
+// insert inserts rows. conflict is the clause for existing rows.
 func insert(ctx context.Context, tx *db.Tx, into, conflict string, rows [][]any) error {
 	for len(rows) > 0 {
 		n := 1
-		if len(rows) >= together {
-			n = together // one of two texts, so that the database knows both
+		if len(rows) >= batchSize {
+			n = batchSize // only two sizes, so that both statements stay prepared
 		}
 		one := `(?` + strings.Repeat(`, ?`, len(rows[0])-1) + `)`
 		var args []any
@@ -100,13 +100,13 @@ func insert(ctx context.Context, tx *db.Tx, into, conflict string, rows [][]any)
 	return nil
 }
 
-// calm notes that nothing about a job waits in the inbox any more.
-func calm(ctx context.Context, tx *db.Tx, id string) error {
+// clearAlarm stores that the job has no items in the inbox.
+func clearAlarm(ctx context.Context, tx *db.Tx, id string) error {
 	_, err := tx.Exec(ctx, `UPDATE schedule_jobs SET alarmed = FALSE WHERE id = ?`, id)
 	return err
 }
 
-// textOf is a job as it is kept.
+// textOf returns a job as stored JSON.
 func textOf(j gateway.Job) (string, error) {
 	text, err := json.Marshal(j)
 	return string(text), err
@@ -118,7 +118,7 @@ func scanRun(row db.Row) (r Run, err error) {
 	return r, row.Scan(&r.JobID, &r.StartedAt, &r.EndedAt, &r.RunID, &r.SessionKey, &r.Status, &r.Error, &r.Summary, &r.Manual)
 }
 
-// runs is how the runs of a job are listed.
+// runs defines the list of a job's runs.
 var runs = list.List[Run]{
 	Table: `schedule_runs`, Columns: runColumns, Scan: scanRun, Usual: "-started",
 	Sorts: map[string]list.Sort[Run]{
@@ -126,17 +126,17 @@ var runs = list.List[Run]{
 	},
 }
 
-// addRun keeps a run, and reports whether it is new.
+// addRun inserts a run and reports whether it is new.
 func addRun(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	n, err := tx.Exec(ctx, `INSERT INTO schedule_runs (`+runColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (job_id, started_at) DO NOTHING`,
 		r.JobID, r.StartedAt, r.EndedAt, r.RunID, r.SessionKey, r.Status, r.Error, r.Summary, r.Manual)
 	return n > 0, err
 }
 
-// verdictColumns is what of a run is needed to judge.
+// verdictColumns are the columns of a run that determine the state of a slot.
 const verdictColumns = `job_id, started_at, ended_at, status, error, manual`
 
-// runsSince are the runs that ended since then, by their jobs and beginnings.
+// runsSince returns the runs that ended since a time, by job and in the order of start.
 func runsSince(ctx context.Context, q db.Queryer, since time.Time) (map[string][]Run, error) {
 	rows, err := q.Query(ctx, `SELECT `+verdictColumns+` FROM schedule_runs WHERE ended_at >= ? ORDER BY job_id, started_at`, since)
 	all, err := db.All(rows, err, func(row db.Row) (r Run, err error) {
@@ -153,30 +153,29 @@ const slotColumns = `job_id, due_at, agent_id, name, spread, deadline_at, state,
 
 func scanSlot(row db.Row) (s Slot, err error) {
 	var spread int64
-	err = row.Scan(&s.JobID, &s.DueAt, &s.AgentID, &s.Name, &spread, &s.Deadline, &s.State, &s.Reason, &s.StartedAt, &s.JudgedAt, &s.settled, &s.lookAt)
+	err = row.Scan(&s.JobID, &s.DueAt, &s.AgentID, &s.Name, &spread, &s.Deadline, &s.State, &s.Reason, &s.StartedAt, &s.JudgedAt, &s.final, &s.recheckAt)
 	s.spread = time.Duration(spread) * time.Millisecond
 	return s, err
 }
 
-// putSlots takes slots into the ledger, or notes what became of them there.
+// putSlots inserts slots or updates their state.
 func putSlots(ctx context.Context, tx *db.Tx, slots ...Slot) error {
 	rows := make([][]any, len(slots))
 	for i, s := range slots {
-		rows[i] = []any{s.JobID, s.DueAt, s.AgentID, s.Name, s.spread.Milliseconds(), s.Deadline, string(s.State), s.Reason, s.StartedAt, s.JudgedAt, s.settled, s.lookAt}
+		rows[i] = []any{s.JobID, s.DueAt, s.AgentID, s.Name, s.spread.Milliseconds(), s.Deadline, string(s.State), s.Reason, s.StartedAt, s.JudgedAt, s.final, s.recheckAt}
 	}
 	return insert(ctx, tx, `INSERT INTO schedule_slots (`+slotColumns+`) VALUES `, ` ON CONFLICT (job_id, due_at) DO UPDATE SET state = excluded.state, reason = excluded.reason,
 		started_at = excluded.started_at, judged_at = excluded.judged_at, settled = excluded.settled, look_at = excluded.look_at`, rows)
 }
 
-// openSlots are the slots that are not settled, by their jobs and times.
+// openSlots returns the slots that are not final, sorted by job and time.
 func openSlots(ctx context.Context, q db.Queryer) ([]Slot, error) {
 	rows, err := q.Query(ctx, `SELECT `+slotColumns+` FROM schedule_slots WHERE NOT settled ORDER BY job_id, due_at`)
 	return db.All(rows, err, scanSlot)
 }
 
-// slotsBetween are the slots of a job, or of all, from one time on and before
-// another, behind a position, limit at most.
-func slotsBetween(ctx context.Context, q db.Queryer, f SlotFilter, after *place, limit int) ([]Slot, error) {
+// slotsBetween returns at most limit slots that match a filter, after a position.
+func slotsBetween(ctx context.Context, q db.Queryer, f SlotFilter, after *slotKey, limit int) ([]Slot, error) {
 	query, args := `SELECT `+slotColumns+` FROM schedule_slots WHERE due_at >= ? AND due_at < ?`, []any{f.From, f.To}
 	if f.JobID != "" {
 		query, args = query+` AND job_id = ?`, append(args, f.JobID)
@@ -188,7 +187,7 @@ func slotsBetween(ctx context.Context, q db.Queryer, f SlotFilter, after *place,
 	return db.All(rows, err, scanSlot)
 }
 
-// reading is how much is known of the runs; zero when nothing is.
+// reading is the time range in which all runs are known; zero if none are.
 type reading struct{ from, to time.Time }
 
 func findReading(ctx context.Context, q db.Queryer) (r reading, err error) {
@@ -207,13 +206,13 @@ func putReading(ctx context.Context, tx *db.Tx, r reading) error {
 	return err
 }
 
-// anything reports whether a query finds a row.
-func anything(ctx context.Context, q db.Queryer, query string, args ...any) (found bool, err error) {
+// rowExists reports whether a query returns a row.
+func rowExists(ctx context.Context, q db.Queryer, query string, args ...any) (found bool, err error) {
 	err = q.QueryRow(ctx, `SELECT EXISTS (`+query+`)`, args...).Scan(&found)
 	return found, err
 }
 
-// oldSlots and oldRuns are what purge removes, and countOld counts.
+// oldSlots and oldRuns select what purge deletes, and countOld counts both.
 const (
 	countOld = `SELECT COUNT(*), MIN(at) FROM (
 		SELECT due_at AS at FROM schedule_slots WHERE due_at < ? AND settled
@@ -222,9 +221,9 @@ const (
 	oldRuns  = `SELECT job_id, started_at FROM schedule_runs WHERE ended_at < ? ORDER BY ended_at, job_id, started_at LIMIT ?`
 )
 
-// purge removes slots that are settled, runs, and jobs that are gone, of before
-// then, at most limit of all, and says how many slots and runs went. It does so
-// one by one: for a list of keys PostgreSQL would read all of a table.
+// purge deletes up to limit final slots and runs from before a time and returns their
+// number. If there are none, it deletes removed jobs. It deletes rows one by one, because
+// for a list of keys PostgreSQL scans the whole table.
 func purge(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	type key struct {
 		job string

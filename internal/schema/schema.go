@@ -1,4 +1,5 @@
-// Package schema holds every table, as numbered SQL files that serve both engines.
+// Package schema has the database migrations: numbered SQL files for SQLite and
+// PostgreSQL.
 package schema
 
 import (
@@ -9,5 +10,5 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// FS returns the migrations, to be given to db.Migrate.
+// FS returns the migrations for db.Migrate.
 func FS() fs.FS { return files }

@@ -10,8 +10,8 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// Costs that nobody knows are unknown: not zero, not those of before, and not a
-// reason to show nothing.
+// TestCostsAreKnownOrNull checks that unknown costs are null, neither zero nor outdated, and do
+// not prevent the list.
 func TestCostsAreKnownOrNull(t *testing.T) {
 	unknown := func(t *testing.T, s Session) {
 		t.Helper()
@@ -64,7 +64,7 @@ func TestCostsAreKnownOrNull(t *testing.T) {
 			if d := time.Since(now); d > usageGrace {
 				t.Errorf("the list came after %s", d)
 			}
-			r.change("sessions.changed", func() {}) // nothing has changed in the session
+			r.change("sessions.changed", func() {}) // without a change of the session
 			synctest.Wait()
 			now = time.Now()
 			unknown(t, list(t, s)[0])
@@ -85,13 +85,13 @@ func TestCostsAreKnownOrNull(t *testing.T) {
 			r.change("sessions.changed", func() { r.rows[0].UpdatedAt = clock.At(began.Add(time.Hour)) })
 			time.Sleep(4 * time.Second)
 			unknown(t, list(t, s)[0])
-			time.Sleep(500 * time.Millisecond) // the old ones are here
+			time.Sleep(500 * time.Millisecond) // the old totals arrive
 			unknown(t, list(t, s)[0])
-			time.Sleep(10 * time.Second) // and so are the new ones
+			time.Sleep(10 * time.Second) // the new totals arrive
 			known(t, list(t, s)[0], 28_314_000)
 		})
 	})
-	// The real gateway does this for half a minute after each counting.
+	// The real gateway returns cached totals for 30 seconds.
 	t.Run("those that the runtime repeats do not pass for what has happened since", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 			later := clock.At(began.Add(time.Hour))
@@ -108,14 +108,14 @@ func TestCostsAreKnownOrNull(t *testing.T) {
 				got := list(t, s)
 				unknown(t, got[0])
 				unknown(t, got[1])
-				known(t, got[2], 5) // has not changed
+				known(t, got[2], 5) // unchanged
 				time.Sleep(time.Second)
 			}
 			r.change("", func() {
 				r.usage = priced(7, "main", "other", "new")
 				r.usage.At = clock.At(later.Add(time.Second))
 			})
-			time.Sleep(staleLast + pause)
+			time.Sleep(staleInterval + pause)
 			for _, got := range list(t, s) {
 				known(t, got, 7)
 			}

@@ -16,40 +16,40 @@ import (
 	"wardroom/internal/transcript"
 )
 
-// errOtherTranscript refuses a cursor of a conversation that was begun anew.
-var errOtherTranscript = page.ErrCursor.With("The conversation has been begun anew since. Start again without a cursor.")
+// errOtherTranscript is the error for a cursor of a conversation that was reset.
+var errOtherTranscript = page.ErrCursor.With("The conversation was reset. Start again without a cursor.")
 
-// Mount adds the routes of the runtime's sessions.
+// Mount registers the routes of the runtime's sessions.
 func (s *Service) Mount(api *web.API) {
 	away := web.Fails(
 		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
 		gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
 	)
 	asks := web.Asks(3, s.Patience)
-	web.Get(api, "/agentrt/sessions", actor.Read, "The runtime's sessions, active ones first", s.handleList, away, asks, web.Fails(page.ErrCursor),
-		web.Describe("Running or ended, the last changed first within each. While the runtime is away there is no list, only the reason: nothing old is shown as if it were live."), web.Quiet())
-	web.Get(api, "/agentrt/sessions/{key}", actor.Read, "One session", s.handleGet, away, asks, web.Fails(ErrNotFound, ErrReads), web.Quiet())
-	web.Get(api, "/agentrt/sessions/{key}/messages", actor.Read, "What was said in a session, the newest last", s.handleMessages, away, asks,
+	web.Get(api, "/agentrt/sessions", actor.Read, "List the runtime's sessions", s.handleList, away, asks, web.Fails(page.ErrCursor),
+		web.Describe("Active sessions first, then by last change, newest first. While the runtime is unreachable the request fails with the reason, so that outdated data never looks live."), web.Quiet())
+	web.Get(api, "/agentrt/sessions/{key}", actor.Read, "Get a session", s.handleGet, away, asks, web.Fails(ErrNotFound, ErrReads), web.Quiet())
+	web.Get(api, "/agentrt/sessions/{key}/messages", actor.Read, "List the messages of a session", s.handleMessages, away, asks,
 		web.Fails(ErrNotFound, ErrReads, page.ErrCursor), web.Quiet(),
-		web.Describe("The first page is the newest; the Link header leads to the older ones. The result of a tool is with its call. What is too long is cut, and says by how much. To hear of further ones as they come, follow the session with GET /events?session=."))
+		web.Describe("The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, with the number of omitted characters. To receive new messages live, use GET /events?session=."))
 	web.Post(api, "/agentrt/sessions/{key}/messages", actor.ControlSessions, "Send a message to a session", s.handleSend, away, asks, web.Fails(ErrNotFound, ErrReads),
 		web.Status(http.StatusAccepted), web.Once(),
-		web.Describe("Answers when the runtime has taken it; what the agent says to it is in the session's messages. A failure whose maybe_sent is true leaves open whether it was: send it again with the same Idempotency-Key."))
-	web.Post(api, "/agentrt/sessions/{key}/stop", actor.ControlSessions, "End the runs of a session", s.handleStop, away, web.Asks(8, s.Patience), web.Fails(ErrNotFound, ErrReads, gateway.ErrForeignRun),
-		web.Describe("Ends what is going and what waits there, or the one run that is named. When nothing is going, nothing is stopped and nothing is wrong."))
+		web.Describe("Responds when the runtime has accepted the message. The agent's answer appears in the session's messages. If an error has maybe_sent true, retry with the same Idempotency-Key, which sends the message at most once."))
+	web.Post(api, "/agentrt/sessions/{key}/stop", actor.ControlSessions, "Stop the runs of a session", s.handleStop, away, web.Asks(8, s.Patience), web.Fails(ErrNotFound, ErrReads, gateway.ErrForeignRun),
+		web.Describe("Stops all active and queued runs, or the one with run_id. If there is nothing to stop, the request succeeds with stopped false."))
 }
 
 type listInput struct {
-	AgentID string `query:"agent_id" maxLength:"64" doc:"Only of this agent."`
-	Kind    string `query:"kind" maxLength:"64" doc:"Only of this kind."`
-	Status  string `query:"status" maxLength:"64" doc:"Only with this status."`
-	Active  string `query:"active" enum:"true,false" doc:"Only those with a run that is going, or only those without."`
+	AgentID string `query:"agent_id" maxLength:"64" doc:"Only sessions of this agent."`
+	Kind    string `query:"kind" maxLength:"64" doc:"Only sessions of this kind."`
+	Status  string `query:"status" maxLength:"64" doc:"Only sessions with this status."`
+	Active  string `query:"active" enum:"true,false" doc:"Only sessions with a run in progress, or only sessions without."`
 	page.Query
 }
 
 type listOutput struct {
 	web.List[Session]
-	LeftOut int64 `header:"X-Left-Out" doc:"How many sessions the runtime has that are in no page, because there are too many; absent when there are none."`
+	LeftOut int64 `header:"X-Left-Out" doc:"Number of the oldest sessions that are not listed because there are too many; absent if all are listed."`
 }
 
 func (s *Service) handleList(ctx context.Context, in *listInput) (*listOutput, error) {
@@ -70,9 +70,9 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*listOutput, e
 	return &listOutput{List: *web.Page(ctx, sessions, next), LeftOut: int64(left)}, nil
 }
 
-// bound is a short digest of the filters, for the cursors of their list. It keeps
-// people from errors; it is no secret and guards nothing.
-func (f Filter) bound() string {
+// digest returns a short digest of the filter, which ties a cursor to its filter. It
+// prevents mistakes and is not a security measure.
+func (f Filter) digest() string {
 	active := ""
 	if f.Active != nil {
 		active = strconv.FormatBool(*f.Active)
@@ -81,23 +81,23 @@ func (f Filter) bound() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// cursor is what the cursor behind a session says.
-func (f Filter) cursor(s Session) []string { return append([]string{f.bound()}, positionOf(s)...) }
+// cursor returns the parts of the cursor after a session.
+func (f Filter) cursor(s Session) []string { return append([]string{f.digest()}, positionOf(s)...) }
 
-// after reads a cursor of the list with these filters, and refuses any other;
-// nil is the beginning.
+// after parses a cursor of a list with this filter and rejects other cursors. It returns
+// nil for an empty cursor.
 func (f Filter) after(cursor string) (*position, error) {
 	parts, err := page.Decode(cursor, 4)
 	if err != nil || parts == nil {
 		return nil, err
 	}
-	if parts[0] != f.bound() {
+	if parts[0] != f.digest() {
 		return nil, page.Refused()
 	}
 	return readPosition(parts[1:])
 }
 
-// positionOf is where a session stands in lists, for a cursor.
+// positionOf returns the position of a session as parts of a cursor.
 func positionOf(s Session) []string {
 	updated := int64(0)
 	if s.UpdatedAt != nil {
@@ -106,21 +106,21 @@ func positionOf(s Session) []string {
 	return []string{strconv.FormatBool(s.Active), strconv.FormatInt(updated, 10), s.Key}
 }
 
-// readPosition reads what positionOf wrote, and nothing else.
+// readPosition parses the parts that positionOf returns.
 func readPosition(parts []string) (*position, error) {
 	active := parts[0] == "true"
 	if !active && parts[0] != "false" {
 		return nil, page.Refused()
 	}
-	numbers, err := naturals(parts[1:2])
+	numbers, err := parseNumbers(parts[1:2])
 	if err != nil {
 		return nil, err
 	}
 	return &position{active: active, updated: numbers[0], key: parts[2]}, nil
 }
 
-// naturals reads the numbers of a cursor.
-func naturals(parts []string) ([]int64, error) {
+// parseNumbers parses the non-negative numbers of a cursor.
+func parseNumbers(parts []string) ([]int64, error) {
 	numbers := make([]int64, len(parts))
 	for i, p := range parts {
 		n, err := strconv.ParseInt(p, 10, 64)
@@ -132,9 +132,9 @@ func naturals(parts []string) ([]int64, error) {
 	return numbers, nil
 }
 
-// Ref names a session in a path.
+// Ref is the path parameter that identifies a session.
 type Ref struct {
-	Key string `path:"key" maxLength:"512" doc:"The session's key. A slash in it is written %2F; colons may stay." example:"agent:cto:main"`
+	Key string `path:"key" maxLength:"512" doc:"The session's key. Encode slashes as %2F; colons need no encoding." example:"agent:cto:main"`
 }
 
 type getOutput struct{ Body Session }
@@ -147,12 +147,12 @@ func (s *Service) handleGet(ctx context.Context, in *Ref) (*getOutput, error) {
 type sendInput struct {
 	Ref
 	Body struct {
-		Text string `json:"text" minLength:"1" maxLength:"20000" doc:"What to say to the agent: Markdown. It must not begin with a slash, which the runtime takes for a command, nor be one of the words by which it stops, such as stop. Everybody who may read sees it: no credentials."`
+		Text string `json:"text" minLength:"1" maxLength:"20000" doc:"The message to the agent, in Markdown. It must not start with a slash or be a stop word such as stop, which the runtime treats as commands. All users with read access can see it, so do not include credentials."`
 	}
 }
 
 type sendOutput struct {
-	Location string `header:"Location" doc:"Where the session's messages are."`
+	Location string `header:"Location" doc:"The URL of the session's messages."`
 	Body     Sent
 }
 
@@ -164,7 +164,7 @@ func (s *Service) handleSend(ctx context.Context, in *sendInput) (*sendOutput, e
 type stopInput struct {
 	Ref
 	Body *struct {
-		RunID string `json:"run_id,omitempty" maxLength:"512" doc:"Only this run. Default: all that are going or wait in the session."`
+		RunID string `json:"run_id,omitempty" maxLength:"512" doc:"The run to stop. Defaults to all active and queued runs of the session."`
 	}
 }
 
@@ -191,7 +191,7 @@ func (s *Service) handleMessages(ctx context.Context, in *messagesInput) (*web.L
 	}
 	var before *older
 	if parts != nil {
-		n, err := naturals(parts[1:])
+		n, err := parseNumbers(parts[1:])
 		if err != nil {
 			return nil, err
 		}

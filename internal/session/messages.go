@@ -8,21 +8,21 @@ import (
 	"wardroom/internal/transcript"
 )
 
-// Messages is a part of a conversation.
+// Messages is one page of a conversation.
 type Messages struct {
-	List  []transcript.Message // the newest last
-	older *older               // nil when there is nothing older
+	List  []transcript.Message // newest last
+	older *older               // nil on the oldest page
 }
 
-// older is where the messages before a page are, in terms of the moment when it
-// was read.
+// older is the position of the messages before a page, at the time when the page was
+// read.
 type older struct {
 	transcript         string
 	total, offset, seq int64
 }
 
-// Messages reads the newest part of a conversation, or what is older than the
-// page that before came with. At most limit rows of the transcript go into it.
+// Messages returns the newest page of a conversation, or the page before a position. A
+// page has at most limit rows of the transcript.
 func (s *Service) Messages(ctx context.Context, key string, limit int, before *older) (Messages, error) {
 	if _, err := s.Get(ctx, key); err != nil {
 		return Messages{}, err
@@ -31,7 +31,7 @@ func (s *Service) Messages(ctx context.Context, key string, limit int, before *o
 	if before != nil {
 		of.before = *before
 	}
-	answered, err := s.reads.ask(ctx, time.Now())
+	answered, err := s.reads.acquire(ctx, time.Now())
 	if err != nil {
 		return Messages{}, err
 	}

@@ -9,63 +9,63 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// most is how many sessions are kept, the last changed ones.
-const most = 5000
+// maxSessions is how many sessions the mirror has, the last changed ones.
+const maxSessions = 5000
 
-// mirror is what is known of the runtime's sessions: the list as it was read, and
-// on it what events have told since. The zero value is ready to use.
+// mirror is the current state of the runtime's sessions: the last list with the events
+// since. The zero value is ready to use.
 //
-// Rows are put in order by when they came to us: the gateway makes a row when it
-// sends the event, and the events of one connection come in their order. Only a
-// list takes its time, so that what events tell while it is read is newer than
-// what it says, unless the gateway's own stamps say otherwise.
+// Rows are ordered by the time they were received: the gateway creates a row when it
+// sends the event, and the events of a connection arrive in order. A list takes longer,
+// so events received while it is read are newer than the list, unless the gateway's
+// timestamps say otherwise.
 type mirror struct {
-	mu      sync.Mutex
-	marked  uint64               // counts the reasons to read anew before anybody is shown anything
-	read    uint64               // the reasons that the last reading came after
-	on      any                  // the connection of the last reading
-	err     error                // why it failed
-	changed chan struct{}        // closed and replaced when any of these changes
-	wake    chan struct{}        // says that there is something to do for the reader
-	poke    chan struct{}        // the same for who tells
-	rows    map[string]*known    // by key
-	left    int                  // sessions that were not read, because there are too many
-	epoch   uint64               // counts the times at which events may have been missed, from 1
-	asOf    clock.Time           // of the last thing that we heard of any of them
-	parted  map[string]time.Time // sessions that events say are gone, and when we heard; until the next reading
-	subbed  any                  // the connection that tells of changed sessions; nil when it does not
+	mu         sync.Mutex
+	marked     uint64               // number of invalidations, after which requests wait for a new read
+	read       uint64               // marked before the last read
+	on         any                  // connection of the last read
+	err        error                // error of the last read
+	changed    chan struct{}        // closed and replaced when any of the above changes
+	wake       chan struct{}        // wakes the reader
+	notifyWake chan struct{}        // wakes the notifier
+	rows       map[string]*entry    // by key
+	left       int                  // number of sessions that were not read because there are too many
+	epoch      uint64               // number of times that events may have been missed, from 1
+	asOf       clock.Time           // time of the last event or list
+	removed    map[string]time.Time // sessions that events reported as removed, and when; until the next read
+	subscribed any                  // connection with a subscription to session changes; nil without one
 
-	runs    map[string]gateway.RunChange // runs that events say are going, by session key
+	runs    map[string]gateway.RunChange // runs in progress according to events, by session key
 	totals  map[string]counted           // by session key
-	counted int                          // the last reading of totals that has ended
+	counted int                          // number of the last finished read of totals
 
-	owed   map[string]time.Time // sessions of which something was told without their row, and since when
-	verify time.Time            // when the list is to be looked at, though nobody need wait for it; zero is never
-	grown  bool                 // rows have changed since they were last given to Read
-	doubts map[string]time.Time // sessions of which a reading knew what no event had told, and since when
-	bare   bool                 // a session at rest has changed, so that its totals are not known
-	noted  bool                 // the usage ledger may have totals that are not shown
+	awaitingRow  map[string]time.Time // sessions with an event but without its row yet, and since when
+	verify       time.Time            // when to read the list without a waiting request; zero is never
+	grown        bool                 // rows have changed since the last call of Read
+	unexplained  map[string]time.Time // sessions for which a list had a change without an event, and since when
+	totalsWanted bool                 // an idle session has changed, so its totals are unknown
+	noted        bool                 // the usage ledger may have new totals
 
-	passing []gateway.Session // that have gone since Read was last given all, as they were
+	removedRows []gateway.Session // last rows of sessions removed since the last call of Read
 
-	shown *snapshot              // what was composed last; nil when it is not right any more
-	order []string               // the keys of what was composed last, in the order of lists
-	dirty map[string]struct{}    // sessions that may be other than what Changed was told
-	told  map[string]toldSession // what Changed was told last, by key
-	stats Counts
+	shown    *snapshot                  // the last snapshot; nil if outdated
+	order    []string                   // the keys of the last snapshot in the order of lists
+	dirty    map[string]struct{}        // sessions that may differ from the last call of Changed
+	notified map[string]notifiedSession // state in the last call of Changed, by key
+	stats    Counts
 }
 
-// known is the last row of a session. It is replaced, never changed.
-type known struct {
+// entry is the last row of a session. Entries are replaced, never changed.
+type entry struct {
 	gateway.Session
-	stamp int64      // when the gateway made it; 0 when it does not say
-	asOf  clock.Time // never before that of the row before it
-	came  time.Time  // when it came, or the reading began that brought it
-	epoch uint64     // of the events that brought it; 0 when a list did
-	said  time.Time  // when an event told what was said last; zero when a list did
+	stamp int64      // the gateway's timestamp; 0 if unknown
+	asOf  clock.Time // never decreases
+	came  time.Time  // when the event was received, or when the read of the list started
+	epoch uint64     // epoch of the event; 0 for a row of a list
+	said  time.Time  // when an event brought the last message; zero if a list did
 }
 
-// snapshot is the list at one moment. It does not change.
+// snapshot is the list at one time. It is immutable.
 type snapshot struct {
 	asOf   clock.Time
 	rows   []row // in the order of lists
@@ -74,74 +74,74 @@ type snapshot struct {
 	left   int
 }
 
-// Counts are what the mirror has done since the start of the process.
+// Counts are statistics of the mirror since the start of the process.
 type Counts struct {
-	Readings  uint64 // of the whole list
-	Rows      uint64 // that events brought
-	Late      uint64 // of them, those that were older than what we had
-	Corrected uint64 // rows that a reading found other than events had made them, or that no event told of
+	Readings  uint64 // reads of the list
+	Rows      uint64 // rows received with events
+	Late      uint64 // of those, outdated ones
+	Corrected uint64 // rows in which a list differed from the events
 }
 
-// Counts says what the mirror has done so far. Corrections are a fault of ours,
-// or of the gateway's.
+// Counts returns the statistics of the mirror. Corrected rows indicate an error of
+// Wardroom or of the gateway.
 func (s *Service) Counts() Counts {
 	s.mirror.mu.Lock()
 	defer s.mirror.mu.Unlock()
 	return s.mirror.stats
 }
 
-// init makes what the zero value lacks; the caller holds the lock.
+// init initializes the maps and channels. The caller holds the lock.
 func (m *mirror) init() {
 	if m.wake != nil {
 		return
 	}
-	m.wake, m.poke, m.changed = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
+	m.wake, m.notifyWake, m.changed = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})
 	m.epoch = 1
-	m.rows, m.parted, m.totals = map[string]*known{}, map[string]time.Time{}, map[string]counted{}
-	m.runs, m.owed = map[string]gateway.RunChange{}, map[string]time.Time{}
-	m.doubts = map[string]time.Time{}
-	m.dirty, m.told = map[string]struct{}{}, map[string]toldSession{}
+	m.rows, m.removed, m.totals = map[string]*entry{}, map[string]time.Time{}, map[string]counted{}
+	m.runs, m.awaitingRow = map[string]gateway.RunChange{}, map[string]time.Time{}
+	m.unexplained = map[string]time.Time{}
+	m.dirty, m.notified = map[string]struct{}{}, map[string]notifiedSession{}
 }
 
-// lock is mu.Lock for whoever uses what init makes.
+// lock locks mu and initializes the mirror.
 func (m *mirror) lock() {
 	m.mu.Lock()
 	m.init()
 }
 
-// tell wakes whoever waits in current; the caller holds the lock.
-func (m *mirror) tell() {
+// broadcast wakes all requests that wait in current. The caller holds the lock.
+func (m *mirror) broadcast() {
 	close(m.changed)
 	m.changed = make(chan struct{})
 }
 
-// nudge wakes somebody who works by a channel of one place.
+// nudge wakes the receiver of a channel with a buffer of one.
 func nudge(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // it has been told already
+	default: // a wake-up is pending
 	}
 }
 
-// mark notes a reason to read anew; the caller holds the lock.
-func (m *mirror) mark() {
+// invalidate makes requests wait for a new read of the list. The caller holds the lock.
+func (m *mirror) invalidate() {
 	m.marked++
 	nudge(m.wake)
 }
 
-// touch notes that a session may look other than before; the caller holds the lock.
-func (m *mirror) touch(key string) {
+// markChanged notes that a session may have changed. The caller holds the lock.
+func (m *mirror) markChanged(key string) {
 	m.dirty[key] = struct{}{}
 	m.shown = nil
-	nudge(m.poke)
-	if !m.grown { // there is something to give to Read
+	nudge(m.notifyWake)
+	if !m.grown { // Read has to be called
 		m.grown = true
 		nudge(m.wake)
 	}
 }
 
-// current is the list as it is now: of the present connection, and read after
-// everything that was known to have changed, and not how, when it was asked for.
+// current returns the current snapshot. It waits for a list that was read on the current
+// connection and after all invalidations before the call.
 func (s *Service) current(ctx context.Context) (*snapshot, error) {
 	m := &s.mirror
 	m.lock()
@@ -169,20 +169,20 @@ func (s *Service) current(ctx context.Context) (*snapshot, error) {
 		select {
 		case <-changed:
 		case <-late.C:
-			return nil, gateway.ErrTimeout.With("The sessions could not be read within %s.", s.Patience)
+			return nil, gateway.ErrTimeout.With("Reading the sessions took longer than %s.", s.Patience)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// compose puts together what is known; the caller holds the lock.
+// compose returns the current snapshot. The caller holds the lock.
 func (m *mirror) compose() *snapshot {
 	if m.shown != nil {
 		return m.shown
 	}
 	shown := &snapshot{asOf: m.asOf, rows: make([]row, 0, len(m.rows)), place: make(map[string]int, len(m.rows)), left: m.left}
-	for _, key := range m.order { // which is nearly the order that it has now
+	for _, key := range m.order { // nearly sorted already
 		if k, ok := m.rows[key]; ok {
 			shown.place[key] = len(shown.rows)
 			shown.rows = append(shown.rows, m.row(k))
@@ -193,7 +193,7 @@ func (m *mirror) compose() *snapshot {
 			shown.rows = append(shown.rows, m.row(k))
 		}
 	}
-	order(shown.rows)
+	sortRows(shown.rows)
 	m.order = m.order[:0]
 	for i := range shown.rows {
 		shown.place[shown.rows[i].Key] = i
@@ -204,24 +204,24 @@ func (m *mirror) compose() *snapshot {
 	return shown
 }
 
-// row is a session with all that is known of it; the caller holds the lock.
-func (m *mirror) row(k *known) row {
+// row returns the row of an entry, with its run and totals. The caller holds the lock.
+func (m *mirror) row(k *entry) row {
 	r := row{Session: k.Session, asOf: k.asOf}
 	if run, ok := m.runs[k.Key]; ok && k.Active && (k.RunID == "" || k.RunID == run.RunID) {
 		r.RunID, r.began = run.RunID, run.At
 	}
-	// While a run is going its session grows without a new version.
+	// During a run the usage grows without a new version.
 	if t, ok := m.totals[k.Key]; ok && t.of == versionOf(&k.Session) && (!k.Active || t.reading == m.counted) {
 		r.totals, r.counted = t.Totals, true
 	}
 	return r
 }
 
-// merge puts a list that was asked for at a moment under what events have told
-// since. sure says that events should have told all that is in it; the return
-// value is of which sessions they never did. The caller holds the lock.
+// merge applies a list, requested at asOf, below the events since then. If sure, the
+// events should have covered all its changes, and merge returns the sessions for which
+// they did not. The caller holds the lock.
 func (m *mirror) merge(list gateway.Sessions, asOf clock.Time, sure bool) (corrected []string) {
-	asked := asOf.Time // in whole milliseconds, like the moments of events: in the same one the event is the newer
+	asked := asOf.Time // in whole milliseconds, like the times of events; in the same one the event is newer
 	var news []string
 	there := make(map[string]bool, len(list.Rows))
 	for i := range list.Rows {
@@ -230,11 +230,11 @@ func (m *mirror) merge(list gateway.Sessions, asOf clock.Time, sure bool) (corre
 			stamp = list.Stamps[i]
 		}
 		there[g.Key] = true
-		if at, ok := m.parted[g.Key]; ok && !at.Before(asked) {
+		if at, ok := m.removed[g.Key]; ok && !at.Before(asked) {
 			there[g.Key] = false
 			continue
 		}
-		if m.place(g, stamp, asOf) && sure {
+		if m.mergeRow(g, stamp, asOf) && sure {
 			news = append(news, g.Key)
 		}
 	}
@@ -242,15 +242,15 @@ func (m *mirror) merge(list gateway.Sessions, asOf clock.Time, sure bool) (corre
 		if there[key] || m.newer(k, asked) {
 			continue
 		}
-		if _, known := m.parted[key]; sure && !known {
+		if _, known := m.removed[key]; sure && !known {
 			news = append(news, key)
 		}
 		delete(m.rows, key)
-		m.touch(key)
+		m.markChanged(key)
 	}
-	for key, at := range m.parted {
+	for key, at := range m.removed {
 		if at.Before(asked) {
-			delete(m.parted, key)
+			delete(m.removed, key)
 		}
 	}
 	for key := range m.totals {
@@ -263,20 +263,19 @@ func (m *mirror) merge(list gateway.Sessions, asOf clock.Time, sure bool) (corre
 		m.asOf = asOf
 	}
 	m.shown = nil
-	return m.doubt(news)
+	return m.trackUnexplained(news)
 }
 
-// place takes one row of a list, and says whether it is other than what events
-// had made of it. The caller holds the lock.
-func (m *mirror) place(g *gateway.Session, stamp int64, asOf clock.Time) (other bool) {
+// mergeRow applies one row of a list and reports whether it differs from the state
+// according to events. The caller holds the lock.
+func (m *mirror) mergeRow(g *gateway.Session, stamp int64, asOf clock.Time) (other bool) {
 	asked := asOf.Time
 	was := m.rows[g.Key]
-	k := &known{Session: *g, stamp: stamp, asOf: asOf, came: asked}
+	k := &entry{Session: *g, stamp: stamp, asOf: asOf, came: asked}
 	if was != nil {
 		k.asOf = latest(asOf, was.asOf)
 		if m.newer(was, asked) && (stamp == 0 || was.stamp == 0 || stamp <= was.stamp) {
-			// An event has told of it meanwhile, and only the list knows for certain what
-			// was said last.
+			// An event is newer than the list, but its last message is less reliable.
 			kept := *was
 			if was.said.Before(asked) {
 				kept.LastMessage, kept.said = g.LastMessage, time.Time{}
@@ -285,50 +284,50 @@ func (m *mirror) place(g *gateway.Session, stamp int64, asOf clock.Time) (other 
 		}
 	}
 	m.rows[g.Key] = k
-	m.price(was, k)
+	m.wantTotals(was, k)
 	if was == nil || was.Session != k.Session {
-		m.touch(g.Key)
+		m.markChanged(g.Key)
 	}
 	if was == nil {
 		return true
 	}
 	before := was.Session
-	before.LastMessage = k.LastMessage // events may have an older one
+	before.LastMessage = k.LastMessage // can be older in events
 	return before != k.Session
 }
 
-// price has the totals asked for of a session at rest that has changed; the
-// caller holds the lock.
-func (m *mirror) price(was, k *known) {
+// wantTotals requests new totals if an idle session has changed. The caller holds the
+// lock.
+func (m *mirror) wantTotals(was, k *entry) {
 	v := versionOf(&k.Session)
-	if k.Active || m.bare || was != nil && versionOf(&was.Session) == v || m.totals[k.Key].of == v {
+	if k.Active || m.totalsWanted || was != nil && versionOf(&was.Session) == v || m.totals[k.Key].of == v {
 		return
 	}
-	m.bare = true
+	m.totalsWanted = true
 	nudge(m.wake)
 }
 
-// newer says whether an event told of a session after a list was asked for, and
-// none was missed since; the caller holds the lock.
-func (m *mirror) newer(k *known, asked time.Time) bool {
+// newer reports whether an entry is from an event after the time asked, with no events
+// missed since. The caller holds the lock.
+func (m *mirror) newer(k *entry, asked time.Time) bool {
 	return k.epoch == m.epoch && !k.came.Before(asked)
 }
 
-// doubt notes sessions of which a list knew what no event had told by then, and
-// returns those of before of which none has told since: the state of a session
-// changes a moment before its event is made. The caller holds the lock.
-func (m *mirror) doubt(keys []string) (corrected []string) {
+// trackUnexplained notes sessions with a change in a list that no event has reported, and
+// returns earlier ones that still have no event. The delay is needed because a session
+// changes shortly before its event is sent. The caller holds the lock.
+func (m *mirror) trackUnexplained(keys []string) (corrected []string) {
 	const moment = 3 * time.Second
 	now := time.Now()
-	for key, since := range m.doubts {
+	for key, since := range m.unexplained {
 		if now.Sub(since) > moment {
 			corrected = append(corrected, key)
-			delete(m.doubts, key)
+			delete(m.unexplained, key)
 		}
 	}
 	for _, key := range keys {
-		if _, ok := m.doubts[key]; !ok {
-			m.doubts[key] = now
+		if _, ok := m.unexplained[key]; !ok {
+			m.unexplained[key] = now
 		}
 	}
 	m.stats.Corrected += uint64(len(corrected))

@@ -20,7 +20,8 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// A reader who is shown the state of before would act on what is no more so.
+// TestReadersSeeWhatIsKnownToHaveChanged checks that requests after a change never see the old
+// state.
 func TestReadersSeeWhatIsKnownToHaveChanged(t *testing.T) {
 	t.Run("the first waits for the first reading", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, _ *runtime) {
@@ -90,8 +91,8 @@ func TestReadersSeeWhatIsKnownToHaveChanged(t *testing.T) {
 	})
 }
 
-// What the gateway is asked must not grow with those who look, nor with how
-// much happens.
+// TestCallsDoNotGrow checks that the number of requests to the gateway does not depend on the
+// number of clients or changes.
 func TestCallsDoNotGrow(t *testing.T) {
 	t.Run("five hundred readers are one reading", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
@@ -162,7 +163,7 @@ func TestCallsDoNotGrow(t *testing.T) {
 	})
 	t.Run("totals that never become those of now: ever less", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
-			r.usage.At = clock.At(began.Add(-time.Hour)) // its clock was set back
+			r.usage.At = clock.At(began.Add(-time.Hour)) // the clock was set back
 			list(t, s)
 			for _, want := range []struct{ least, most int }{{17, 25}, {3, 5}, {3, 5}} {
 				before := r.count("usage")
@@ -179,7 +180,7 @@ func TestCallsDoNotGrow(t *testing.T) {
 			before := r.count("list")
 			r.change("tick", func() {})
 			r.change("session.tool", func() {})
-			s.mirror.wake <- struct{}{} // for an event that the last reading began after
+			s.mirror.wake <- struct{}{} // for an event before the last read
 			time.Sleep(time.Second)
 			if n := r.count("list"); n != before {
 				t.Errorf("%d readings for nothing", n-before)
@@ -188,8 +189,8 @@ func TestCallsDoNotGrow(t *testing.T) {
 	})
 }
 
-// While the gateway is away there is nothing to show but the reason, and
-// nothing of before; then it heals by itself.
+// TestDisconnected checks that requests fail with the reason while the gateway is unreachable, and
+// recover by themselves.
 func TestDisconnected(t *testing.T) {
 	t.Run("the reason at once, also for those who wait", func(t *testing.T) {
 		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
@@ -257,8 +258,7 @@ func TestDisconnected(t *testing.T) {
 	})
 }
 
-// A gateway that fails, and then does not, is asked again by itself, and not
-// all the time.
+// TestListFails checks that a failed read is retried with a backoff.
 func TestListFails(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		list(t, s)
@@ -287,7 +287,7 @@ func TestListFails(t *testing.T) {
 	})
 }
 
-// A gateway that refuses to tell of changes is looked at all the same.
+// TestSubscriptionRefused checks that sessions are read regularly without a subscription.
 func TestSubscriptionRefused(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		r.noEvents = gateway.ErrRefused
@@ -300,7 +300,7 @@ func TestSubscriptionRefused(t *testing.T) {
 	})
 }
 
-// The runs that events tell of name themselves where the list does not.
+// TestRunsOfEvents checks that run IDs come from events if the list has none.
 func TestRunsOfEvents(t *testing.T) {
 	lifecycle := func(phase, run string) gateway.Event {
 		payload, err := json.Marshal(map[string]any{"runId": run, "sessionKey": "agent:cto:main", "stream": "lifecycle", "data": map[string]any{
@@ -333,7 +333,7 @@ func TestRunsOfEvents(t *testing.T) {
 		if got := list(t, s)[0]; got.ActiveRunID == nil {
 			t.Error("another run's end ended this one")
 		}
-		r.events <- gateway.Event{Name: gateway.EventGap, Resync: true} // its end may be among what was lost
+		r.events <- gateway.Event{Name: gateway.EventGap, Resync: true} // the end of the run may have been lost
 		synctest.Wait()
 		if got := list(t, s)[0]; got.ActiveRunID != nil {
 			t.Errorf("after a gap it is still %s", *got.ActiveRunID)
@@ -348,8 +348,8 @@ func TestRunsOfEvents(t *testing.T) {
 	})
 }
 
-// One reading that met a busy gateway does not put off the next by the time that
-// a list which always takes so long would.
+// TestOneSlowReading checks that one slow read does not delay the next one as much as regularly
+// slow reads.
 func TestOneSlowReading(t *testing.T) {
 	t.Parallel()
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
@@ -357,7 +357,7 @@ func TestOneSlowReading(t *testing.T) {
 			r.change("", func() { r.slow = slow })
 			before, asked := r.count("list"), time.Now()
 			s.mirror.lock()
-			s.mirror.look(verifyAfter)
+			s.mirror.scheduleVerify(verifyAfter)
 			s.mirror.mu.Unlock()
 			for r.count("list") == before {
 				time.Sleep(100 * time.Millisecond)
@@ -370,16 +370,16 @@ func TestOneSlowReading(t *testing.T) {
 		verified(10 * time.Millisecond)
 		const slow = 2 * time.Second
 		verified(slow)
-		if got := verified(slow); got > verifyEvery {
+		if got := verified(slow); got > verifyInterval {
 			t.Errorf("after one slow reading the next came only after %s", got)
 		}
-		if got := verified(slow); got < (verifyShare-2)*slow {
+		if got := verified(slow); got < (verifyFactor-2)*slow {
 			t.Errorf("a list that takes %s is read again after %s already", slow, got)
 		}
 	})
 }
 
-// Who follows the changes must be told of every one, and once.
+// TestChanged checks that each change is reported exactly once.
 func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("a", 1), sessionAt("b", 2)}, events: make(chan gateway.Event, 10)}
@@ -415,7 +415,8 @@ func TestChanged(t *testing.T) {
 	})
 }
 
-// Events that we are too slow for end the subscription; the next one begins anew.
+// TestDroppedSubscription checks that everything is read again after the event buffer has
+// overflowed.
 func TestDroppedSubscription(t *testing.T) {
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		list(t, s)
@@ -430,12 +431,11 @@ func TestDroppedSubscription(t *testing.T) {
 	})
 }
 
-// What an event changes is given to those who keep something of it within a
-// second or so, also where nothing else happens for which the list is read.
+// TestEventsAreGivenOn checks that Read is called soon after an event.
 func TestEventsAreGivenOn(t *testing.T) {
 	tests := map[string]struct {
-		event gateway.SessionChange
-		given func(rows []gateway.Session) bool
+		event     gateway.SessionChange
+		published func(rows []gateway.Session) bool
 	}{
 		"gone": {
 			gateway.SessionChange{Key: "agent:cto:main", Gone: true},
@@ -453,15 +453,15 @@ func TestEventsAreGivenOn(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			mirrored(t, func(t *testing.T, s *Service, r *runtime) {
-				var given atomic.Pointer[[]gateway.Session]
-				s.Read = func(rows []gateway.Session, _ *gateway.SessionUsage) { given.Store(&rows) }
+				var published atomic.Pointer[[]gateway.Session]
+				s.Read = func(rows []gateway.Session, _ *gateway.SessionUsage) { published.Store(&rows) }
 				list(t, s)
-				time.Sleep(20 * time.Second) // nothing is due any more
+				time.Sleep(20 * time.Second) // nothing is due anymore
 				lists := r.count("list")
 				r.push(tt.event)
-				time.Sleep(readEvery + 100*time.Millisecond)
+				time.Sleep(publishInterval + 100*time.Millisecond)
 				synctest.Wait()
-				if rows := *given.Load(); !tt.given(rows) {
+				if rows := *published.Load(); !tt.published(rows) {
 					t.Errorf("a second later those were given: %+v", rows)
 				}
 				if n := r.count("list") - lists; n != 0 {

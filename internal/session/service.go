@@ -11,10 +11,10 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Runtime is the part of the gateway that the sessions need.
+// Runtime is the part of the gateway client that sessions use.
 type Runtime interface {
 	Connection() (id any, err error)
-	Events(buffer int) (events <-chan gateway.Event, stop func()) // begins with EventConnected while there is a connection
+	Events(buffer int) (events <-chan gateway.Event, stop func()) // starts with EventConnected if there is a connection
 	SessionOf(e gateway.Event) (gateway.SessionChange, bool)
 	SubscribeSessions(ctx context.Context) error
 	ListSessions(ctx context.Context, most int) (gateway.Sessions, error)
@@ -25,55 +25,54 @@ type Runtime interface {
 	MessageEvent(e gateway.Event) (gateway.MessageEvent, bool)
 }
 
-// Service shows the sessions. Nothing is read until Run; its exported fields
-// are not changed after.
+// Service serves the sessions. It reads nothing before Run, and its exported fields
+// must not change afterwards.
 type Service struct {
 	Runtime  Runtime
 	Log      *slog.Logger
 	Now      func() time.Time
-	Patience time.Duration // how long a reader waits for the list; the gateway's own limit for one request
-	// Changed, when not nil, is told which sessions are new or other than before,
-	// and the keys of those that are gone: at once, and of each at most once every
-	// 250 ms, as it is by then. It is called by one goroutine, one after another, and
-	// may take its time. A gateway that goes away is no change.
+	Patience time.Duration // how long a request waits for the list, like one request to the gateway
+	// Changed, if not nil, is called with new and changed sessions and the keys of
+	// removed ones: immediately, but for each session at most once every 250 ms, with its
+	// latest state. Calls do not overlap and may block. A lost connection is not a change.
 	Changed func(changed []Session, gone []string)
-	// Read, when not nil, is given all sessions after each reading of the list, and at
-	// most twice a second as events have changed them; and the sessions for which
-	// totals have come, if these are fresh: counted is nil else. What it gets it must
-	// not change, and it must be quick: the next reading waits for it.
+	// Read, if not nil, is called with all sessions and nil after each read of the list
+	// and, at most twice a second, after events; and with sessions and their totals when
+	// fresh totals arrive. It must not change its arguments and must return quickly,
+	// because the next read waits for it.
 	Read func(rows []gateway.Session, counted *gateway.SessionUsage)
 
-	// Noted, when not nil, answers what the usage ledger has of transcripts, by their
-	// ids. It is asked after LedgerGrown.
+	// Noted, if not nil, returns the usage ledger's totals of transcripts by ID. It is
+	// called after LedgerGrown.
 	Noted func(ctx context.Context, transcripts []string) (map[string]Noted, error)
 
-	// What follows is for sending and stopping (control.go).
+	// Controls and DB are for sending and stopping (send_stop.go).
 	Controls Controls
 	DB       *db.DB
 
-	// What follows is for the live tail (tail.go). Followed are the sessions of
-	// which somebody wants to hear what is said, and Tell tells them. Neither waits.
+	// Followed returns the sessions whose messages clients follow, and Tell sends a
+	// message to those clients (live_messages.go). Neither blocks.
 	Followed func() []string
 	Tell     func(sessionKey string, n News)
 
-	// StalledAfter is how long a run may tell nothing of itself before it counts as
-	// stalled; zero is for ever. Raise and Settle bring such runs to whoever sees to
-	// them; without a DB nobody hears of them. Away, when given, tells whether an
-	// error says that the database cannot be used at the moment.
+	// StalledAfter is how long a run can be without activity before it is stalled; zero
+	// disables the check. Raise and Resolve add stalled runs to the inbox and remove them,
+	// which requires a DB. Away, if not nil, reports whether an error means that the
+	// database is unavailable.
 	StalledAfter time.Duration
-	Raise        func(ctx context.Context, tx *db.Tx, m Matter) error
-	Settle       func(ctx context.Context, tx *db.Tx, cause, why string) error
+	Raise        func(ctx context.Context, tx *db.Tx, m InboxItem) error
+	Resolve      func(ctx context.Context, tx *db.Tx, cause, why string) error
 	Away         func(error) bool
 
-	mirror mirror
-	signs  signs
-	pages  shared[pageOf, gateway.TurnPage]
-	sought shared[string, sought]
-	reads  allowance
+	mirror   mirror
+	activity activityLog
+	pages    sharedReads[pageOf, gateway.TurnPage]
+	lookups  sharedReads[string, foundSession]
+	reads    rateLimiter
 }
 
-// List is the sessions that the filter takes, from behind a position on, at
-// most limit of them. left says how many the runtime has that are not looked at.
+// List returns at most limit sessions that match the filter, after a position. left is
+// the number of sessions that the mirror does not have because there are too many.
 func (s *Service) List(ctx context.Context, f Filter, after *position, limit int) (page []Session, left int, err error) {
 	shown, err := s.current(ctx)
 	if err != nil {
@@ -82,71 +81,69 @@ func (s *Service) List(ctx context.Context, f Filter, after *position, limit int
 	from := 0
 	if after != nil {
 		from, _ = slices.BinarySearchFunc(shown.rows, *after, func(r row, p position) int {
-			if r.position().before(p) <= 0 {
+			if r.position().compare(p) <= 0 {
 				return -1
 			}
 			return 1
 		})
 	}
 	for i := from; i < len(shown.rows) && len(page) < limit; i++ {
-		if r := &shown.rows[i]; f.takes(r) {
-			page = append(page, s.present(r))
+		if r := &shown.rows[i]; f.matches(r) {
+			page = append(page, s.apiSession(r))
 		}
 	}
 	return page, shown.left, nil
 }
 
-// Get is one session.
+// Get returns one session.
 func (s *Service) Get(ctx context.Context, key string) (Session, error) {
 	shown, err := s.current(ctx)
 	if err != nil {
 		return Session{}, err
 	}
 	if i, ok := shown.find(key); ok {
-		return s.present(&shown.rows[i]), nil
+		return s.apiSession(&shown.rows[i]), nil
 	}
-	// Only the gateway knows those that the list leaves out: archived ones, and
-	// the oldest of very many.
-	answered, err := s.reads.ask(ctx, time.Now())
+	// The list omits archived sessions, and the oldest ones if there are too many.
+	answered, err := s.reads.acquire(ctx, time.Now())
 	if err != nil {
 		return Session{}, err
 	}
 	defer answered()
 	asOf := clock.At(s.Now())
-	g, err := s.sought.read(ctx, key, func() (sought, error) {
+	g, err := s.lookups.read(ctx, key, func() (foundSession, error) {
 		g, ok, err := s.Runtime.Session(ctx, key)
-		return sought{g, ok}, err
+		return foundSession{g, ok}, err
 	})
 	if err != nil {
 		return Session{}, err
 	}
 	if !g.there {
-		return Session{}, ErrNotFound.With("The runtime has no session %q. GET /agentrt/sessions lists those it has.", key)
+		return Session{}, ErrNotFound.With("The runtime has no session %q. GET /agentrt/sessions lists the available ones.", key)
 	}
-	return s.present(&row{Session: g.Session, asOf: asOf}), nil
+	return s.apiSession(&row{Session: g.Session, asOf: asOf}), nil
 }
 
-// sought is what the gateway says of a session that is in no list.
-type sought struct {
+// foundSession is the gateway's response about a session that is not in the list.
+type foundSession struct {
 	gateway.Session
 	there bool
 }
 
-// Doubt says that the gateway may have changed what was read without telling, as
-// one does that has stopped answering: readers get nothing until it has been
-// read anew.
+// Doubt marks the mirror as possibly outdated, for example when the gateway has stopped
+// responding. Requests wait until the list has been read again.
 func (s *Service) Doubt() {
 	s.mirror.lock()
 	defer s.mirror.mu.Unlock()
-	s.mirror.mark()
+	s.mirror.invalidate()
 }
 
-// Activities is what the sessions tell of each agent that has any, and of when
-// that is. It fails while the sessions cannot be read.
+// Activities returns the activity of each agent that has sessions, and its time. It fails
+// while the sessions cannot be read.
 func (s *Service) Activities(ctx context.Context) (asOf clock.Time, byAgent map[string]Activity, err error) {
 	shown, err := s.current(ctx)
 	if err != nil {
 		return clock.Time{}, nil, err
 	}
-	return shown.asOf, s.stalled(shown), nil
+	return shown.asOf, s.withStalled(shown), nil
 }

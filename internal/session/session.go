@@ -1,12 +1,11 @@
-// Package session shows what the agents are doing: the sessions of the agent
-// runtime with their tokens and costs, and what was said in them.
+// Package session serves the sessions of the agent runtime, with their tokens, costs
+// and messages.
 //
-// The service keeps one mirror of the runtime's sessions (mirror.go), made of the
-// rows that its events carry (heard.go) and of lists (read.go), so that the gateway
-// is asked the same whether one person looks or five hundred. What it shows is
-// true: a reader that comes after something has changed, and nobody said how,
-// waits until the list has been read anew, and while the gateway is away there is
-// nothing to see.
+// Service keeps a mirror of the runtime's sessions (mirror.go). It applies the rows in
+// the gateway's events (gateway_events.go) and regularly reads the list
+// (mirror_reader.go), so the load of the gateway does not depend on the number of
+// clients. Requests never see stale data: after a change without details they wait until
+// the list has been read again, and while the gateway is unreachable they fail.
 package session
 
 import (
@@ -20,35 +19,35 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// ErrNotFound means that the runtime has no session of that key.
-var ErrNotFound = fault.New(fault.NotFound, "session_not_found", "There is no such session.")
+// ErrNotFound means that the runtime has no session with the key.
+var ErrNotFound = fault.New(fault.NotFound, "session_not_found", "Session not found.")
 
-// Session is a conversation of one agent in the runtime. What the runtime does
-// not say is null, and never zero.
+// Session is a conversation of an agent in the runtime. Unknown values are null, never
+// zero.
 type Session struct {
-	Key          string      `json:"key" example:"agent:cto:main" doc:"Names the session in the runtime."`
-	AgentID      string      `json:"agent_id" example:"cto" doc:"Empty for a session of no agent."`
-	Kind         *string     `json:"kind" doc:"In the runtime's words: main, custom, subagent, cron, dashboard and others."`
+	Key          string      `json:"key" example:"agent:cto:main" doc:"The session's key in the runtime."`
+	AgentID      string      `json:"agent_id" example:"cto" doc:"Empty for a session without an agent."`
+	Kind         *string     `json:"kind" doc:"The runtime's kind of session, such as main, custom, subagent, cron or dashboard."`
 	Label        *string     `json:"label"`
-	Status       *string     `json:"status" doc:"Of its present or last run, in the runtime's words: running, done, failed, killed, timeout and others."`
-	Active       bool        `json:"active" doc:"Whether a run is going or waits for its turn."`
-	Stalled      bool        `json:"stalled" doc:"Whether its run goes on and has told nothing of itself for longer than STALLED_AFTER."`
-	SilentSince  *clock.Time `json:"silent_since" doc:"When that run last told anything; null unless it is stalled."`
-	ActiveRunID  *string     `json:"active_run_id" doc:"Of the run that is going; null when there is none, or the runtime does not name it."`
+	Status       *string     `json:"status" doc:"The runtime's status of the current or last run, such as running, done, failed, killed or timeout."`
+	Active       bool        `json:"active" doc:"Whether a run is in progress or queued."`
+	Stalled      bool        `json:"stalled" doc:"Whether a run is in progress and has shown no activity for longer than STALLED_AFTER."`
+	SilentSince  *clock.Time `json:"silent_since" doc:"Last activity of the stalled run; null unless stalled."`
+	ActiveRunID  *string     `json:"active_run_id" doc:"The ID of the run in progress; null without one or if unknown."`
 	Model        *string     `json:"model" doc:"Provider and model."`
 	Context      *int64      `json:"context_tokens" doc:"Tokens of the last prompt."`
-	ContextLimit *int64      `json:"context_limit" doc:"Tokens that the model can take."`
-	Tokens       *Tokens     `json:"tokens" doc:"All that the session has used; null while nobody knows, for about a second after a run. While one is going its last steps may be missing."`
-	CostUSD      *money.Nano `json:"cost_usd" doc:"What that cost; null while nobody knows, and when the models have no price."`
-	CostComplete *bool       `json:"cost_complete" doc:"Whether everything in it has a price. False: cost_usd is too small, or null. Null while nobody knows."`
-	StartedAt    *clock.Time `json:"started_at" doc:"When its present or last run began."`
+	ContextLimit *int64      `json:"context_limit" doc:"The context window of the model in tokens."`
+	Tokens       *Tokens     `json:"tokens" doc:"Total usage of the session. Null while unknown, usually for about a second after a run. During a run the last steps may be missing."`
+	CostUSD      *money.Nano `json:"cost_usd" doc:"Total cost; null while unknown or if the models have no price."`
+	CostComplete *bool       `json:"cost_complete" doc:"False if some usage has no price and is not in cost_usd. Null while unknown."`
+	StartedAt    *clock.Time `json:"started_at" doc:"When the current or last run started."`
 	UpdatedAt    *clock.Time `json:"updated_at"`
-	LastMessage  *string     `json:"last_message" doc:"The beginning of what was said last, on one line."`
-	ParentKey    *string     `json:"parent_key" doc:"Of the session that made this one."`
-	AsOf         clock.Time  `json:"as_of" doc:"When the runtime last said all of this, in an event or a list. It never goes back."`
+	LastMessage  *string     `json:"last_message" doc:"The start of the last message, on one line."`
+	ParentKey    *string     `json:"parent_key" doc:"The session that started this one."`
+	AsOf         clock.Time  `json:"as_of" doc:"When the runtime last reported this state. Never decreases."`
 }
 
-// Tokens are what a session or a message has used.
+// Tokens are the tokens that a session has used.
 type Tokens struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
@@ -56,23 +55,23 @@ type Tokens struct {
 	CacheWrite int64 `json:"cache_write"`
 }
 
-// row is a session as the mirror keeps it. Two rows can be compared.
+// row is a session in a snapshot. Rows are comparable.
 type row struct {
 	gateway.Session
 	totals  gateway.Totals
 	counted bool       // totals are known
-	began   clock.Time // of the run that is going; zero when nobody says
+	began   clock.Time // start of the run in progress; zero if unknown
 	asOf    clock.Time
 }
 
-// same says whether two rows tell the same, whenever that was so.
+// same reports whether two rows are equal except for asOf.
 func (r row) same(other *row) bool {
 	r.asOf = other.asOf
 	return r == *other
 }
 
-// before is the order of lists: what is active first, then what changed last.
-func (p position) before(q position) int {
+// compare orders positions: active sessions first, then the last changed ones first.
+func (p position) compare(q position) int {
 	if p.active != q.active {
 		if p.active {
 			return -1
@@ -82,7 +81,7 @@ func (p position) before(q position) int {
 	return cmp.Or(cmp.Compare(q.updated, p.updated), strings.Compare(p.key, q.key))
 }
 
-// position is where a session stands in lists.
+// position is the sort key of a session in lists.
 type position struct {
 	active  bool
 	updated int64 // milliseconds since 1970; 0 when unknown
@@ -97,12 +96,12 @@ func (r *row) position() position {
 	return p
 }
 
-// show is a row as the API answers it.
-func (r *row) show() Session {
+// api returns the row as it is in API responses.
+func (r *row) api() Session {
 	s := Session{
 		Key: r.Key, AgentID: r.AgentID, Kind: text(r.Kind), Label: text(r.Label), Status: text(r.Status), Active: r.Active,
 		Model: text(r.Model), Context: count(r.Context), ContextLimit: count(r.ContextLimit),
-		StartedAt: moment(r.started()), UpdatedAt: moment(r.UpdatedAt),
+		StartedAt: timePtr(r.started()), UpdatedAt: timePtr(r.UpdatedAt),
 		LastMessage: text(r.LastMessage), ParentKey: text(r.ParentKey), AsOf: r.asOf,
 	}
 	if r.Active {
@@ -121,8 +120,8 @@ func (r *row) show() Session {
 	return s
 }
 
-// started is when the present or last run began. Before a run has really begun,
-// its row still has the times of the run before.
+// started returns when the current or last run started. Until a queued run starts, the
+// row has the times of the previous run.
 func (r *row) started() clock.Time {
 	switch {
 	case !r.Active:
@@ -136,7 +135,7 @@ func (r *row) started() clock.Time {
 	}
 }
 
-// ended is when anything last ended or was said here.
+// ended returns when the last run ended or, if unknown, the last activity.
 func (r *row) ended() clock.Time {
 	if !r.EndedAt.IsZero() {
 		return r.EndedAt
@@ -158,35 +157,35 @@ func count(n int64) *int64 {
 	return &n
 }
 
-func moment(t clock.Time) *clock.Time {
+func timePtr(t clock.Time) *clock.Time {
 	if t.IsZero() {
 		return nil
 	}
 	return &t
 }
 
-// Filter says which sessions to list. The zero Filter lists all.
+// Filter selects sessions to list. The zero Filter selects all.
 type Filter struct {
 	AgentID, Kind, Status string
 	Active                *bool
 }
 
-func (f Filter) takes(r *row) bool {
+func (f Filter) matches(r *row) bool {
 	return (f.AgentID == "" || r.AgentID == f.AgentID) && (f.Kind == "" || r.Kind == f.Kind) &&
 		(f.Status == "" || r.Status == f.Status) && (f.Active == nil || r.Active == *f.Active)
 }
 
-// Activity is what the sessions tell of one agent.
+// Activity summarizes the sessions of one agent.
 type Activity struct {
-	Active int        // sessions with a run that is going
-	Key    string     // of the one whose run began first
-	Since  clock.Time // when that run began; without one, when the last ended or anything was said; zero when nobody says
+	Active int        // sessions with a run in progress
+	Key    string     // the active session whose run started first
+	Since  clock.Time // when that run started; without one, the last activity; zero if unknown
 
-	Stalled int        // of the active ones, those whose run has stopped telling of itself
-	Silent  clock.Time // since when the first of those has
+	Stalled int        // active sessions with a stalled run
+	Silent  clock.Time // the earliest last activity of those
 }
 
-// activities sums the rows up by agent.
+// activities summarizes rows by agent.
 func activities(rows []row) map[string]Activity {
 	all := map[string]Activity{}
 	for i := range rows {
@@ -208,7 +207,7 @@ func activities(rows []row) map[string]Activity {
 	return all
 }
 
-// order sorts rows for lists.
-func order(rows []row) {
-	slices.SortFunc(rows, func(a, b row) int { return a.position().before(b.position()) })
+// sortRows sorts rows in the order of lists.
+func sortRows(rows []row) {
+	slices.SortFunc(rows, func(a, b row) int { return a.position().compare(b.position()) })
 }

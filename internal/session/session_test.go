@@ -22,8 +22,8 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Pages that repeat or hide a session, or an order that jumps about, make the
-// monitor useless exactly when there is much to see.
+// TestListOrderAndPages checks that pages neither repeat nor omit sessions and have a stable
+// order.
 func TestListOrderAndPages(t *testing.T) {
 	t.Parallel()
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
@@ -83,7 +83,7 @@ func TestListOrderAndPages(t *testing.T) {
 	})
 }
 
-// A cursor comes from outside.
+// TestPositionRefused checks that invalid cursors are rejected.
 func TestPositionRefused(t *testing.T) {
 	t.Parallel()
 	for _, parts := range [][]string{{"maybe", "1", "k"}, {"true", "-1", "k"}, {"true", "x", "k"}, {"true", "9223372036854775807", "k"}, {"1", "1", "k"}, {"true", "01", "k"}} {
@@ -93,8 +93,7 @@ func TestPositionRefused(t *testing.T) {
 	}
 }
 
-// A cursor that is taken to other filters would begin somewhere in the middle of
-// them, and hide what comes before without a word.
+// TestCursorBelongsToItsFilters checks that a cursor with other filters is rejected.
 func TestCursorBelongsToItsFilters(t *testing.T) {
 	t.Parallel()
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
@@ -148,7 +147,8 @@ func TestCursorBelongsToItsFilters(t *testing.T) {
 	})
 }
 
-// Archived sessions are not in the list; whoever has their key may still look.
+// TestGet checks that sessions that are not in the list, such as archived ones, can be read by
+// key.
 func TestGet(t *testing.T) {
 	t.Parallel()
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
@@ -168,7 +168,7 @@ func TestGet(t *testing.T) {
 	})
 }
 
-// A conversation that was begun anew has no older part of the one before.
+// TestMessagesOfAnotherTranscript checks that a cursor of a reset conversation is rejected.
 func TestMessagesOfAnotherTranscript(t *testing.T) {
 	t.Parallel()
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
@@ -184,8 +184,8 @@ func TestMessagesOfAnotherTranscript(t *testing.T) {
 	})
 }
 
-// Presence is read from this: an agent whose run is going must never pass for
-// idle because another of its sessions has ended.
+// TestActivities checks that an agent with a run in progress is active, whatever its other
+// sessions are.
 func TestActivities(t *testing.T) {
 	t.Parallel()
 	at := func(s int) clock.Time { return clock.At(began.Add(time.Duration(s) * time.Second)) }
@@ -204,7 +204,7 @@ func TestActivities(t *testing.T) {
 		"the end that was last":               {[]row{ended("a", 3), ended("b", 9), ended("c", 5)}, Activity{Since: at(9)}},
 		"what was said last, without an end":  {[]row{{Session: gateway.Session{AgentID: "cto", ActiveAt: at(4)}}}, Activity{Since: at(4)}},
 		"never":                               {[]row{{Session: gateway.Session{AgentID: "cto"}}}, Activity{}},
-		// The row has the times of the run before until the run has really begun.
+		// Until the run starts, the row has the times of the previous run.
 		"a run that waits for its turn": {[]row{{Session: gateway.Session{Key: "a", AgentID: "cto", Active: true, StartedAt: at(1), EndedAt: at(2)}}}, Activity{Active: 1, Key: "a"}},
 	} {
 		for range 2 {
@@ -216,7 +216,7 @@ func TestActivities(t *testing.T) {
 	}
 }
 
-// A session is linked to by the key that we gave it; the gateway writes it small.
+// TestKeysAreFoundEitherWay checks that session keys are found in any case.
 func TestKeysAreFoundEitherWay(t *testing.T) {
 	t.Parallel()
 	shown := &snapshot{place: map[string]int{"agent:cto:task:task-1": 3, "agent:cto:Main": 4}}

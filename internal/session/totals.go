@@ -9,21 +9,21 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// The pace of the totals.
+// Intervals of reads of the totals.
 const (
-	// usageGrace is how much longer than the list its costs may take for both to
-	// be shown at once; after it the list is shown without.
+	// usageGrace is how long a list waits for its totals before it is published without
+	// them.
 	usageGrace = time.Second
-	// usagePause is the least time from one asking that had an answer with numbers to
-	// the next on one connection: it may have megabytes.
+	// usagePause is the minimum time between two successful reads on one connection,
+	// because a response can have megabytes.
 	usagePause = 4 * time.Second
-	// The gateway repeats totals for half a minute and then counts anew, which takes
-	// it three questions. Until those of the last change are there, it is asked every
-	// staleLast; after staleTries as seldom as after any failure.
-	staleLast, staleTries = 4 * time.Second, 20
+	// The gateway caches totals for 30 seconds and needs three requests to compute new
+	// ones. Until the totals include the last change they are read every staleInterval, and
+	// after staleTries with the usual backoff.
+	staleInterval, staleTries = 4 * time.Second, 20
 )
 
-// version tells whether a session has changed between two readings.
+// version identifies the state of a session, to detect changes.
 type version struct {
 	id      string
 	updated clock.Time
@@ -32,19 +32,19 @@ type version struct {
 
 func versionOf(r *gateway.Session) version { return version{r.ID, r.UpdatedAt, r.Active} }
 
-// counted are the totals of a session, and of what.
+// counted has the totals of a session.
 type counted struct {
 	gateway.Totals
 	of      version
-	reading int  // in which they were read
-	noted   bool // they are the usage ledger's, and the runtime has not counted so far yet
+	reading int  // number of the read of totals
+	noted   bool // the totals are from the usage ledger and newer than the runtime's
 }
 
-// usageReading is one asking for the totals.
+// usageReading is one read of the totals.
 type usageReading struct {
 	reading  int
-	versions map[string]version // of the sessions when it was asked; nil while they are not known
-	rows     []gateway.Session  // the same
+	versions map[string]version // of the sessions at the time of the request; nil if not known yet
+	rows     []gateway.Session  // the sessions of versions
 	answer   chan usageAnswer
 }
 
@@ -53,16 +53,16 @@ type usageAnswer struct {
 	err   error
 }
 
-// of says which sessions are meant.
-func (u *usageReading) of(rows []gateway.Session) {
+// setSessions sets the sessions at the time of the request.
+func (u *usageReading) setSessions(rows []gateway.Session) {
 	u.rows, u.versions = rows, make(map[string]version, len(rows))
 	for i := range rows {
 		u.versions[rows[i].Key] = versionOf(&rows[i])
 	}
 }
 
-// ask begins to read the totals.
-func (r *reader) ask(ctx context.Context) {
+// startTotals starts a read of the totals.
+func (r *reader) startTotals(ctx context.Context) {
 	r.readings++
 	r.asked = time.Now()
 	u := &usageReading{reading: r.readings, answer: make(chan usageAnswer, 1)}
@@ -73,58 +73,58 @@ func (r *reader) ask(ctx context.Context) {
 	})
 }
 
-// usageNext is when to ask for the totals.
+// usageNext returns when to read the totals.
 func (r *reader) usageNext() time.Time {
 	m := &r.s.mirror
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.bare {
-		m.bare = false
+	if m.totalsWanted {
+		m.totalsWanted = false
 		r.usageDue = first(r.usageDue, time.Now().Add(retryFirst))
 	}
 	return last(r.usageDue, r.usageFree)
 }
 
-// pending is where the totals arrive that nobody waits for.
-func (r *reader) pending() <-chan usageAnswer {
+// totalsAnswer returns the channel of the current read of totals, or nil.
+func (r *reader) totalsAnswer() <-chan usageAnswer {
 	if r.usage == nil {
 		return nil
 	}
 	return r.usage.answer
 }
 
-// await waits a moment for the totals that were asked for with a list.
-func (r *reader) await(ctx context.Context, rows []gateway.Session) {
+// awaitTotals waits up to usageGrace for totals that were requested along with a list.
+func (r *reader) awaitTotals(ctx context.Context, rows []gateway.Session) {
 	if r.usage == nil || r.usage.versions != nil {
-		return // they are slow, and come when they come
+		return // requested before the list
 	}
-	r.usage.of(rows)
+	r.usage.setSessions(rows)
 	limit := time.NewTimer(usageGrace)
 	defer limit.Stop()
 	select {
 	case u := <-r.usage.answer:
-		r.take(u)
+		r.handleTotals(u)
 	case <-limit.C:
 	case <-ctx.Done():
 	}
 }
 
-// take keeps totals that have come, and notes when to ask again. Numbers of
-// before stay good for a session that has not changed since.
-func (r *reader) take(u usageAnswer) {
+// handleTotals stores new totals and schedules the next read. Earlier totals remain valid
+// for sessions that have not changed since.
+func (r *reader) handleTotals(u usageAnswer) {
 	read, m := r.usage, &r.s.mirror
 	r.usage = nil
 	m.mu.Lock()
-	m.counted, m.noted = read.reading, true // the ledger may have what these lack
+	m.counted, m.noted = read.reading, true // the ledger may be ahead of these
 	for key := range m.totals {
 		if k := m.rows[key]; k != nil && k.Active {
-			m.touch(key) // what it had was of the reading before
+			m.markChanged(key) // its totals are from an earlier read
 		}
 	}
 	m.mu.Unlock()
 	if u.err != nil || !u.usage.Fresh || read.versions == nil {
 		if u.err != nil && r.tries["usage"] == 0 && fault.Of(u.err) == nil {
-			r.s.Log.Warn("the costs of the sessions could not be read", "err", u.err)
+			r.s.Log.Warn("could not read the costs of the sessions", "err", u.err)
 		}
 		r.usageDue = time.Now().Add(r.retry("usage"))
 		return
@@ -134,14 +134,15 @@ func (r *reader) take(u usageAnswer) {
 	if r.s.Read != nil {
 		r.s.Read(read.rows, &u.usage)
 	}
-	r.usageDue = time.Now().Add(reconcile)
-	if uncounted := r.keep(read, u.usage); !uncounted.IsZero() {
-		r.usageDue = time.Now().Add(r.stale(uncounted))
+	r.usageDue = time.Now().Add(reconcileInterval)
+	if uncounted := r.storeTotals(read, u.usage); !uncounted.IsZero() {
+		r.usageDue = time.Now().Add(r.staleRetry(uncounted))
 	}
 }
 
-// keep keeps what was counted, and says when the last session changed that was not.
-func (r *reader) keep(read *usageReading, usage gateway.SessionUsage) (uncounted clock.Time) {
+// storeTotals stores totals and returns the time of the last session change that they do
+// not include.
+func (r *reader) storeTotals(read *usageReading, usage gateway.SessionUsage) (uncounted clock.Time) {
 	m := &r.s.mirror
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -149,7 +150,7 @@ func (r *reader) keep(read *usageReading, usage gateway.SessionUsage) (uncounted
 		t, ok := usage.Totals[key]
 		switch {
 		case !usage.At.IsZero() && v.updated.After(usage.At.Time):
-			if !m.totals[key].tell(v) && v.updated.After(uncounted.Time) {
+			if !m.totals[key].includes(v) && v.updated.After(uncounted.Time) {
 				uncounted = v.updated
 			}
 			continue
@@ -161,25 +162,26 @@ func (r *reader) keep(read *usageReading, usage gateway.SessionUsage) (uncounted
 		default:
 			delete(m.totals, key)
 		}
-		m.touch(key)
+		m.markChanged(key)
 	}
-	for key, k := range m.rows { // what has changed since it was asked
-		if v := versionOf(&k.Session); v != read.versions[key] && !k.Active && !m.totals[key].tell(v) && v.updated.After(uncounted.Time) {
+	for key, k := range m.rows { // changes since the request
+		if v := versionOf(&k.Session); v != read.versions[key] && !k.Active && !m.totals[key].includes(v) && v.updated.After(uncounted.Time) {
 			uncounted = v.updated
 		}
 	}
 	return uncounted
 }
 
-// stale is how long to wait for totals that have the last change in them.
-func (r *reader) stale(uncounted clock.Time) time.Duration {
+// staleRetry returns the delay before the next read, until the totals include the last
+// change.
+func (r *reader) staleRetry(uncounted clock.Time) time.Duration {
 	if uncounted != r.uncounted {
 		r.uncounted = uncounted
 		delete(r.tries, "stale")
 	}
 	wait := r.retry("stale")
 	if r.tries["stale"] <= staleTries {
-		wait = min(wait, staleLast)
+		wait = min(wait, staleInterval)
 	}
 	return wait
 }

@@ -1,6 +1,5 @@
-// Package transcript is what was said in a session of the runtime, as people
-// read it: messages in typed blocks. It is the same whether the runtime has the
-// session still or only the archive does.
+// Package transcript defines the messages of a session in API responses. The format is
+// the same for sessions in the runtime and in the archive.
 package transcript
 
 import (
@@ -11,54 +10,54 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// Message is one part of a conversation: what was said, with the tools that
-// were called along the way. Texts come from agents and are not to be trusted.
+// Message is one message of a conversation, with its tool calls. Its texts come from
+// agents and are untrusted.
 type Message struct {
 	ID         *string     `json:"id"`
-	Seq        *int64      `json:"seq" doc:"Its place in the transcript, counted from 1; some numbers have no message of their own. Null when the runtime does not say."`
-	Role       string      `json:"role" doc:"user for what was said to the agent, assistant for what it said, tool for a result whose call is in an earlier message or gone, or another of the runtime's."`
+	Seq        *int64      `json:"seq" doc:"The position in the transcript, from 1. Some numbers have no message. Null if unknown."`
+	Role       string      `json:"role" doc:"user for messages to the agent, assistant for its answers, tool for a result without its call in the same message, or another role of the runtime."`
 	At         *clock.Time `json:"at"`
-	Blocks     []Block     `json:"blocks" nullable:"false" doc:"What it consists of, in order."`
-	BlocksCut  int         `json:"blocks_cut" doc:"How many further blocks it had; 0 is none."`
-	Error      *string     `json:"error" doc:"Why the run went wrong here."`
+	Blocks     []Block     `json:"blocks" nullable:"false" doc:"The content, in order."`
+	BlocksCut  int         `json:"blocks_cut" doc:"The number of omitted blocks."`
+	Error      *string     `json:"error" doc:"The error if the run failed here."`
 	RunID      *string     `json:"run_id"`
 	Model      *string     `json:"model"`
-	StopReason *string     `json:"stop_reason" doc:"Why the model stopped, in the runtime's words: stop, toolUse, error, aborted and others."`
-	Tokens     *Tokens     `json:"tokens" doc:"Of this one model call; null when nobody counted."`
-	CostUSD    *money.Nano `json:"cost_usd" doc:"Null when unknown or without a price."`
-	Origin     *string     `json:"origin" doc:"From where it came when nobody outside the runtime said it, such as cron or sessions_send."`
+	StopReason *string     `json:"stop_reason" doc:"The runtime's reason why the model stopped, such as stop, toolUse, error or aborted."`
+	Tokens     *Tokens     `json:"tokens" doc:"The usage of this model call; null if unknown."`
+	CostUSD    *money.Nano `json:"cost_usd" doc:"Null if unknown or without a price."`
+	Origin     *string     `json:"origin" doc:"The source of a message from inside the runtime, such as cron or sessions_send."`
 }
 
-// Tokens are what a model call used, by class.
+// Tokens is the usage of a model call by class.
 type Tokens struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
 	CacheRead  int64 `json:"cache_read"`
 	CacheWrite int64 `json:"cache_write"`
-	Other      int64 `json:"other" doc:"In the runtime's total and in none of the other four."`
+	Other      int64 `json:"other" doc:"Tokens in the runtime's total that are in none of the other classes."`
 }
 
-// Block is a piece of a message.
+// Block is a part of a message.
 type Block struct {
-	Type string    `json:"type" enum:"text,thinking,tool_call,other" doc:"text was said; thinking came before it, where the runtime tells; tool_call is a call of a tool with its result; other is anything else, such as an image, which is not shown."`
-	Text *string   `json:"text" doc:"Of text and thinking: Markdown. Of other: its kind, such as image. Null for tool_call."`
-	Cut  int64     `json:"cut" doc:"How many characters of the text were left out at its end; 0 is none. The runtime gives us 40,000 of one text, so there may have been more."`
-	Tool *ToolCall `json:"tool" doc:"Null but for tool_call."`
+	Type string    `json:"type" enum:"text,thinking,tool_call,other" doc:"text: the message. thinking: the model's reasoning, if available. tool_call: a tool call with its result. other: content that is not shown, such as an image."`
+	Text *string   `json:"text" doc:"For text and thinking: Markdown. For other: the kind, such as image. Null for tool_call."`
+	Cut  int64     `json:"cut" doc:"The number of characters omitted at the end. The runtime returns at most 40,000 characters, so more may be missing."`
+	Tool *ToolCall `json:"tool" doc:"Null unless type is tool_call."`
 }
 
-// ToolCall is a call of a tool.
+// ToolCall is a tool call with its result.
 type ToolCall struct {
-	ID           *string `json:"id" doc:"Names the call in its session."`
+	ID           *string `json:"id" doc:"The ID of the call in its session."`
 	Name         string  `json:"name"`
-	Status       string  `json:"status" enum:"done,failed,pending" doc:"Pending while there is no result."`
-	IsError      bool    `json:"is_error" doc:"Whether the tool says that it failed."`
-	Arguments    *string `json:"arguments" doc:"A document of JSON, unless some of it was left out."`
-	ArgumentsCut int64   `json:"arguments_cut" doc:"How many characters of the arguments were left out at their end."`
-	Result       *string `json:"result" doc:"What the tool answered, as text."`
-	ResultCut    int64   `json:"result_cut" doc:"How many characters of the result were left out at its end; see cut."`
+	Status       string  `json:"status" enum:"done,failed,pending" doc:"pending while there is no result."`
+	IsError      bool    `json:"is_error" doc:"Whether the tool reported an error."`
+	Arguments    *string `json:"arguments" doc:"A JSON document, unless truncated."`
+	ArgumentsCut int64   `json:"arguments_cut" doc:"The number of characters omitted at the end of the arguments."`
+	Result       *string `json:"result" doc:"The result as text."`
+	ResultCut    int64   `json:"result_cut" doc:"The number of characters omitted at the end of the result; see cut."`
 }
 
-// Of is a turn of the runtime as a message.
+// Of converts a turn of the runtime to a message.
 func Of(t gateway.Turn) Message {
 	m := Message{
 		ID: some(t.ID), Role: t.Role, Blocks: make([]Block, len(t.Blocks)), BlocksCut: t.Left, Error: some(t.Error), RunID: some(t.RunID),
@@ -107,9 +106,8 @@ func some(s string) *string {
 	return &s
 }
 
-// Each calls fn with every text of the message that came from outside, which may
-// change it. cut says that its end is not there; json that it is a document of
-// JSON.
+// Each calls fn with every text of the message that came from the runtime. fn can change
+// the text. cut means that the text is truncated, and json that it is a JSON document.
 func (m *Message) Each(fn func(text *string, cut, json bool)) {
 	do := func(text *string, cut, json bool) {
 		if text != nil {
@@ -127,8 +125,8 @@ func (m *Message) Each(fn func(text *string, cut, json bool)) {
 	}
 }
 
-// Brief is the message with less of its texts where they are more than that many
-// bytes together; what is left out is counted as cut.
+// Brief returns the message with its texts truncated if they have more than most bytes in
+// total. The truncation is added to the counts of omitted characters and blocks.
 func (m Message) Brief(most int) Message {
 	const each, blocks = 500, 16
 	size := 0

@@ -13,7 +13,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// fork copies the first n rows of a conversation into one of another key.
+// fork copies the first n rows of a conversation into one with another key.
 func (r *runtime) fork(of *conversation, key string, n int) *conversation {
 	c := r.open(key)
 	c.turns = slices.Clone(of.turns[:n])
@@ -21,21 +21,20 @@ func (r *runtime) fork(of *conversation, key string, n int) *conversation {
 	return c
 }
 
-// rewind goes back to the first n rows of a conversation, which a copy of those
-// takes the place of.
+// rewind replaces a conversation by a copy of its first n rows.
 func (r *runtime) rewind(of *conversation, n int) *conversation {
 	return r.fork(of, of.Key, n)
 }
 
-// nameless plays a run whose row names none.
+// nameless adds a run without an ID.
 func (r *runtime) nameless(c *conversation, id string, u *gateway.Usage) {
 	r.say(c, false, gateway.Turn{Role: "user"})
 	r.say(c, false, gateway.Turn{ID: id, Role: "assistant", Usage: u})
 }
 
-// wantTotal holds what the ledger has in all against input tokens, dollars in
-// nano, runs and corrections.
-func (p *played) wantTotal(t *testing.T, when string, in, cost, runs, corrections int64) {
+// wantTotal compares the sums of the ledger: input tokens, cost in nano-dollars, runs and
+// adjustments.
+func (p *scenario) wantTotal(t *testing.T, when string, in, cost, runs, corrections int64) {
 	t.Helper()
 	sum := p.total(t)
 	if sum.Tokens.Input != in || int64(*sum.CostUSD) != cost || sum.Runs != runs || sum.Corrections != corrections {
@@ -44,97 +43,96 @@ func (p *played) wantTotal(t *testing.T, when string, in, cost, runs, correction
 	}
 }
 
-// Who forks a conversation has it on the screen twice, and has paid for it once.
+// TestFork checks that a fork of a conversation is not counted twice.
 func TestFork(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5), used("n", 1, 1, 1))
 		p.nameless(c, "m1", used("m", 100, 1, 50))
 		p.ask(c, "b", used("m", 1000, 1, 500))
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "before", 1111, 556, 4, 0) // a used two models
 
 		f := p.fork(c, "agent:cto:dashboard:1", len(c.turns)-2)
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "forked", 1111, 556, 4, 0)
 		p.ask(f, "c", used("m", 10000, 1, 5000))
 		p.ask(c, "d", used("n", 2, 1, 2))
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "gone on in both", 11113, 5558, 6, 0)
 
-		// A fork of the fork, seen by a process that knows nothing, and only then.
+		// A fork of the fork, read only by a new process.
 		g := p.fork(f, "agent:cto:dashboard:2", len(f.turns))
 		p.ask(g, "e", used("m", 100000, 1, 50000))
 		p.restart()
-		p.look(t, true)
-		p.look(t, true)
+		p.sync(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "forked again", 111113, 55558, 7, 0)
 
-		// What the totals have beyond the runs is theirs all the same.
+		// Usage in the totals beyond the runs is added.
 		g.lost = append(g.lost, gateway.Turn{Usage: used("m", 7, 1, 7)})
 		p.ask(g, "f", used("m", 1, 1, 1))
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "and a lost run", 111121, 55566, 8, 1)
 	})
 }
 
-// Who goes back and asks otherwise has paid for both.
+// TestRewind checks that both branches of a rewound conversation are counted.
 func TestRewind(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5))
 		p.ask(c, "b", used("m", 100, 1, 50))
 		p.ask(c, "c", used("n", 1000, 1, 500))
-		p.look(t, true)
+		p.sync(t, true)
 
-		// To the second question.
+		// Back to the second message.
 		back := p.rewind(c, 2)
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "gone back", 1110, 555, 3, 0)
 		p.ask(back, "d", used("m", 10000, 1, 5000))
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "gone on", 11110, 5555, 4, 0)
 
-		// To the first: nothing is left of it.
+		// Back to the first message, so that nothing is left.
 		again := p.rewind(back, 0)
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "gone back to the beginning", 11110, 5555, 4, 0)
 		p.ask(again, "e", used("n", 100000, 1, 50000))
 		p.restart()
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "begun again", 111110, 55555, 5, 0)
 	})
 }
 
-// A fork that is gone before anybody has read it leaves its totals behind.
+// TestCopyThatNobodyRead checks the totals of a fork that was deleted before it was read.
 func TestCopyThatNobodyRead(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5))
 		p.ask(c, "b", used("m", 100, 1, 50))
 		p.ask(c, "c", used("m", 1000, 1, 500))
-		p.look(t, true)
+		p.sync(t, true)
 		p.tick(time.Hour)
 		f := p.fork(c, "agent:cto:dashboard:1", 4)
 		back := p.rewind(f, 2)
-		f.UpdatedAt, back.UpdatedAt = f.turns[3].At, back.turns[1].At // the last that was said in them
+		f.UpdatedAt, back.UpdatedAt = f.turns[3].At, back.turns[1].At // the times of their last rows
 		leave := func() {
 			t.Helper()
-			p.look(t, true)
-			p.tick(2 * quiet)
-			p.look(t, true)
+			p.sync(t, true)
+			p.tick(2 * settleTime)
+			p.sync(t, true)
 		}
 		leave()
 		p.wantTotal(t, "forked, and gone back at once", 1110, 555, 3, 0)
 
-		// One that has said something of its own is no mere copy, and what is not as
-		// much as the original has cannot be one.
+		// A transcript with rows of its own, or with less usage than the original, is not a copy.
 		g := p.fork(c, "agent:cto:dashboard:2", 4)
 		p.ask(g, "d", used("m", 10000, 1, 5000))
 		g.UpdatedAt, g.deleted = g.turns[5].At, true
@@ -146,20 +144,20 @@ func TestCopyThatNobodyRead(t *testing.T) {
 	})
 }
 
-// A sub-agent that begins with what was said to the one that starts it has a part
-// of a run that goes on.
+// TestForkOfWhatIsGoing checks a sub-agent that starts with a copy of a conversation with a run in
+// progress.
 func TestForkOfWhatIsGoing(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{"the original is read first", "the copy is read first", "the original was never read"} {
 		t.Run(order, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, d *db.DB) {
-				p := play(d)
+				p := newScenario(d)
 				c := p.open("agent:coo:task:TASK-7")
 				p.say(c, false, gateway.Turn{Role: "user"})
-				p.step(c, "b", used("m", 100, 1, 50))
+				p.addTurn(c, "b", used("m", 100, 1, 50))
 				c.RunID = "b"
 				if order != "the original was never read" {
-					p.look(t, false)
+					p.sync(t, false)
 				}
 				f := p.spawn(c, "agent:coo:subagent:1")
 				f.turns = slices.Clone(c.turns)
@@ -168,19 +166,19 @@ func TestForkOfWhatIsGoing(t *testing.T) {
 				if order != "the original is read first" {
 					slices.Reverse(p.sessions)
 				}
-				p.look(t, false)
+				p.sync(t, false)
 				p.wantGoing(t, "forked", 1, 100, 50, 1100)
 				f.Active = true
 				p.say(f, false, gateway.Turn{Role: "user"})
-				p.step(c, "b", used("m", 10000, 1, 5000))
+				p.addTurn(c, "b", used("m", 10000, 1, 5000))
 				p.tick(time.Minute)
-				p.look(t, false)
+				p.sync(t, false)
 				p.wantGoing(t, "both go on", 1, 10100, 5050, 11100)
 				f.Active, f.UpdatedAt = false, clock.At(p.tick(time.Second))
 				c.Active, c.UpdatedAt = false, clock.At(p.tick(time.Second))
 				for range 3 {
-					p.look(t, true)
-					p.tick(2 * quiet)
+					p.sync(t, true)
+					p.tick(2 * settleTime)
 				}
 				p.wantTotal(t, "ended", 11100, 5550, 2, 0)
 				if got := p.sources(t); got[Task] != 1 || got[SubAgent] != 1 {
@@ -191,22 +189,22 @@ func TestForkOfWhatIsGoing(t *testing.T) {
 	}
 }
 
-// What the rows of a busy copy name is not going because they name no run.
+// TestCopyOfNamelessRuns checks that rows without a run ID in a copy are not counted as in
+// progress.
 func TestCopyOfNamelessRuns(t *testing.T) {
-	t.Parallel()
-	p := play(dbtest.New(t))
+	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.nameless(c, "m1", used("m", 100, 1, 50))
-	p.look(t, true)
+	p.sync(t, true)
 	f := p.fork(c, "agent:cto:dashboard:1", len(c.turns))
 	p.say(f, false, gateway.Turn{Role: "user"})
 	f.Active = true
 	p.tick(time.Minute)
-	p.look(t, true)
+	p.sync(t, true)
 	p.wantGoing(t, "a busy copy", 0, 0, 0, 100)
 }
 
-// reluctant is a runtime whose answer comes when the test lets it.
+// reluctant is a runtime that delays its response until the test allows it.
 type reluctant struct {
 	*runtime
 	asked, answer chan struct{}
@@ -221,14 +219,14 @@ func (s *reluctant) Turns(ctx context.Context, key string, limit int, offset int
 	return s.runtime.Turns(ctx, key, limit, offset)
 }
 
-// Whoever asked a run notes it while its copy is read.
+// TestForkWhileItIsNoted checks a run that is noted while its copy is read.
 func TestForkWhileItIsNoted(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		if d.Engine() == db.SQLite {
-			return // where one writes at a time
+			return // SQLite allows one writer at a time
 		}
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5))
 		f := p.fork(c, "agent:cto:dashboard:1", len(c.turns))
@@ -243,7 +241,7 @@ func TestForkWhileItIsNoted(t *testing.T) {
 				RunID: "a", AgentID: "cto", SessionKey: c.Key, SessionID: c.ID, EndedAt: c.turns[1].At.Time, Parts: []Part{{"p", "m", Tokens{10, 1, 3, 2, 1}, costOf(5)}},
 			})
 			close(rt.answer)
-			time.Sleep(500 * time.Millisecond) // in which the mirror comes to the copy
+			time.Sleep(500 * time.Millisecond) // the mirror reads the copy
 			return err
 		})
 		if err != nil {
@@ -253,28 +251,28 @@ func TestForkWhileItIsNoted(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			p.look(t, true)
-			p.tick(2 * quiet)
+			p.sync(t, true)
+			p.tick(2 * settleTime)
 		}
 		p.wantTotal(t, "both", 110, 55, 2, 0)
 	})
 }
 
-// A session that is begun anew is no copy, and a run that goes on in it none either.
+// TestBegunAnew checks that a reset session, and a run that continues in it, are not copies.
 func TestBegunAnew(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", used("m", 10, 1, 5))
-		p.look(t, true)
+		p.sync(t, true)
 		next := p.open("agent:cto:main")
 		p.ask(next, "b", used("m", 100, 1, 50))
-		next.lost = append(next.lost, gateway.Turn{Usage: used("m", 9, 1, 5)}) // nearly what the one before had
-		p.look(t, true)
+		next.lost = append(next.lost, gateway.Turn{Usage: used("m", 9, 1, 5)}) // nearly the usage of the previous one
+		p.sync(t, true)
 		p.wantTotal(t, "begun anew", 119, 60, 2, 1)
 		p.ask(next, "a", used("m", 1000, 1, 500))
-		p.look(t, true)
+		p.sync(t, true)
 		p.wantTotal(t, "the run of before goes on", 1119, 560, 2, 2)
 	})
 }

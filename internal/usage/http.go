@@ -10,40 +10,40 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Mount adds the routes of the ledger.
+// Mount registers the routes of the ledger.
 func (s *Service) Mount(api *web.API) {
-	web.Get(api, "/usage", actor.Read, "What the agents' runs used and cost", s.handleReport, web.Fails(ErrPeriod), web.Describe(reportText))
-	web.CSV(api, "/usage.csv", actor.Read, "The same as a table", s.handleTable, web.Fails(ErrPeriod),
-		web.Describe("A line for each group of GET /usage with the same parameters; the amounts of all lines add up to its total."))
-	web.Get(api, "/usage/going", actor.Read, "What the runs that are going have used so far", s.handleGoing,
-		web.Describe("A run is counted by GET /usage when it has ended. Until then it is here, as it was last read: no amount is in both."))
-	web.Get(api, "/prices", actor.Read, "The prices that costs are estimated with", s.handlePrices,
-		web.Describe("They count only for runs of which the runtime does not say what they cost."))
-	web.Put(api, "/prices", actor.ManagePrices, "Set the prices that costs are estimated with", s.handleSetPrices, web.Fails(ErrStale),
-		web.Describe("The whole table. It counts for what is noted from now on, and for what is in the ledger without a price; what was estimated with an earlier version stays as it is. Send the ETag of GET /prices as If-Match, so that nobody's change is lost."))
-	web.Get(api, "/agentrt/models", actor.Read, "The models that the runtime can use", s.handleModels, web.Asks(1, s.Patience), web.Quiet(),
+	web.Get(api, "/usage", actor.Read, "Get a usage report", s.handleReport, web.Fails(ErrPeriod), web.Describe(reportText))
+	web.CSV(api, "/usage.csv", actor.Read, "Get a usage report as CSV", s.handleTable, web.Fails(ErrPeriod),
+		web.Describe("One line for each group of GET /usage with the same parameters. The lines add up to its total."))
+	web.Get(api, "/usage/going", actor.Read, "Get the usage of runs in progress", s.handleGoing,
+		web.Describe("GET /usage includes a run when it has ended. Until then it is listed here, as last read. No amount is in both."))
+	web.Get(api, "/prices", actor.Read, "Get the prices for cost estimates", s.handlePrices,
+		web.Describe("They apply only to runs whose cost the runtime does not report."))
+	web.Put(api, "/prices", actor.ManagePrices, "Set the prices for cost estimates", s.handleSetPrices, web.Fails(ErrStale),
+		web.Describe("Replaces the whole table. The prices apply to new usage and to usage without a price; earlier estimates do not change. Send the ETag of GET /prices as If-Match to avoid overwriting a concurrent change."))
+	web.Get(api, "/agentrt/models", actor.Read, "List the models of the runtime", s.handleModels, web.Asks(1, s.Patience), web.Quiet(),
 		web.Fails(gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
 			gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused))
 }
 
-const reportText = `Counted from the service's own ledger, which has each run of the runtime once and keeps it when the runtime forgets. A run counts when it ended.
+const reportText = `The report is computed from Wardroom's own ledger, which has each run of the runtime once and is kept after the runtime deletes its data. A run counts at the time it ended.
 
-The total is the sum of the series and the sum of the groups, to the last digit. Without a price from the runtime a cost is estimated with the prices of /prices; without either it is unknown: unpriced_runs says of how many, and cost_usd is without them. A sum of 0 before ledger_begins_at does not say that nothing was used: of then nothing is known; and what was before followed_since may have been more. The series has days, or hours where the period has at most 48 of them or the group is hour. At most 500 groups are told apart; the others are one, the last.`
+The series and the groups each add up exactly to the total. If the runtime reports no cost, it is estimated with the prices of /prices. Without a price the cost is unknown: unpriced_runs counts such runs, and cost_usd does not include them. Usage before ledger_begins_at is unknown, even if a sum is 0; usage before followed_since may be incomplete. The series has hours if the period has at most 48 of them or the group is hour, and days otherwise. Groups after the first 500 are combined into one.`
 
-// ReportInput says of which period a report is, and by what it adds up.
+// ReportInput has the query parameters of a report.
 type ReportInput struct {
-	From  string `query:"from" maxLength:"40" example:"2026-11-01" doc:"Where it begins: a day of the zone, or a moment. Without it thirty days that end with to."`
-	To    string `query:"to" maxLength:"40" example:"2026-12-01" doc:"The first day, or moment, that is not in it. Without it until now. At most 800 days, and 62 by hour."`
-	Zone  string `query:"zone" maxLength:"64" example:"Europe/Berlin" doc:"Whose days and hours these are, an IANA name. Without it the service's own."`
-	Group Group  `query:"group" enum:"agent,model,source,session,job,task,standup,day,hour" default:"day" doc:"By what it is added up."`
+	From  string `query:"from" maxLength:"40" example:"2026-11-01" doc:"Start of the period: a day in the time zone, or a time. Defaults to 30 days before the end."`
+	To    string `query:"to" maxLength:"40" example:"2026-12-01" doc:"End of the period (exclusive): a day in the time zone, or a time. Defaults to now. At most 800 days after the start, or 62 days by hour."`
+	Zone  string `query:"zone" maxLength:"64" example:"Europe/Berlin" doc:"Time zone of the days and hours, an IANA name. Defaults to Wardroom's time zone."`
+	Group Group  `query:"group" enum:"agent,model,source,session,job,task,standup,day,hour" default:"day" doc:"How to group the usage."`
 }
 
 type barsInput struct {
 	ReportInput
-	Bars bool `query:"bars" doc:"Also what each part of the period is made of: hours, days, weeks or months, at most 48 of them."`
+	Bars bool `query:"bars" doc:"Also return the groups of each part of the period: at most 48 hours, days, weeks or months."`
 }
 
-func (s *Service) asked(ctx context.Context, in *ReportInput, bars bool) (Report, error) {
+func (s *Service) readReport(ctx context.Context, in *ReportInput, bars bool) (Report, error) {
 	p, err := readPeriod(in.From, in.To, cmp.Or(in.Zone, s.Zone.String()), s.Now())
 	if err != nil {
 		return Report{}, err
@@ -52,7 +52,7 @@ func (s *Service) asked(ctx context.Context, in *ReportInput, bars bool) (Report
 }
 
 func (s *Service) handleReport(ctx context.Context, in *barsInput) (*struct{ Body Report }, error) {
-	r, err := s.asked(ctx, &in.ReportInput, in.Bars)
+	r, err := s.readReport(ctx, &in.ReportInput, in.Bars)
 	return &struct{ Body Report }{r}, err
 }
 
@@ -62,7 +62,7 @@ func (s *Service) handleGoing(ctx context.Context, _ *struct{}) (*struct{ Body G
 }
 
 func (s *Service) handleTable(ctx context.Context, in *ReportInput) (*web.Table, error) {
-	r, err := s.asked(ctx, in, false)
+	r, err := s.readReport(ctx, in, false)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s *Service) handleTable(ctx context.Context, in *ReportInput) (*web.Table,
 	}, nil
 }
 
-// cells are a group as a line of the table. A cost that is not known is empty.
+// cells returns a group as a line of the CSV. An unknown cost is empty.
 func (g Share) cells() []string {
 	name, cost := "", ""
 	switch {
@@ -110,7 +110,7 @@ func (s *Service) handlePrices(ctx context.Context, _ *struct{}) (*web.Tagged[Pr
 type pricesInput struct {
 	web.IfMatch
 	Body struct {
-		Prices []Price `json:"prices" maxItems:"300" nullable:"false" doc:"Of one model from one day there is one price."`
+		Prices []Price `json:"prices" maxItems:"300" nullable:"false" doc:"At most one price per model and start day."`
 	}
 }
 

@@ -14,12 +14,12 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// Standups and transcripts tell of the same runs, and replicas of all of them:
-// whoever comes second must find the row.
+// TestNoteOnce checks that a run is counted once, whether it is noted by features, read from
+// transcripts or both, on several replicas.
 func TestNoteOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		r := Run{RunID: "a", AgentID: "cto", EndedAt: noon, Parts: []Part{
 			{Provider: "p", Model: "m", Tokens: Tokens{Input: 1}, Cost: costOf(1)},
 			{Provider: "p", Model: "n", Tokens: Tokens{Input: 1}, Cost: costOf(1)},
@@ -56,15 +56,16 @@ func TestNoteOnce(t *testing.T) {
 	})
 }
 
-// A day before the ledger began must not look like one that cost nothing.
+// TestLedgerBegins checks that days before the start of the ledger are reported as unknown, not as
+// free.
 func TestLedgerBegins(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		p.Now, p.Zone = func() time.Time { return noon }, time.UTC
 		asked := func(from, to string) Report {
 			t.Helper()
-			r, err := p.asked(t.Context(), &ReportInput{From: from, To: to, Group: ByDay}, false)
+			r, err := p.readReport(t.Context(), &ReportInput{From: from, To: to, Group: ByDay}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,16 +87,15 @@ func TestLedgerBegins(t *testing.T) {
 	})
 }
 
-// Of the months before the service was there the ledger has what the runtime had
-// not forgotten yet: sums of that are no more than a part. And a quiet day after
-// that is a day of nothing, though the first run came later.
+// TestFollowedSince checks that reports say since when the usage is complete. Earlier usage may be
+// partial, and later days without runs are complete.
 func TestFollowedSince(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		since := func() (begins, since *clock.Time) {
 			t.Helper()
-			r, err := p.asked(t.Context(), &ReportInput{Group: ByDay}, false)
+			r, err := p.readReport(t.Context(), &ReportInput{Group: ByDay}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,28 +122,27 @@ func TestFollowedSince(t *testing.T) {
 		}
 	})
 	t.Run("from the beginning", func(t *testing.T) {
-		p := play(dbtest.New(t))
+		p := newScenario(dbtest.New(t))
 		p.Read(nil, nil)
 		p.reader.pass(t.Context())
 		first := p.now
 		p.tick(24 * time.Hour)
 		p.ask(p.open("agent:cto:main"), "a", used("m", 1, 1, 1))
-		p.look(t, false)
-		if r, err := p.asked(t.Context(), &ReportInput{Group: ByDay}, false); err != nil || !r.Begins.Equal(first) || !r.Since.Equal(first) {
+		p.sync(t, false)
+		if r, err := p.readReport(t.Context(), &ReportInput{Group: ByDay}, false); err != nil || !r.Begins.Equal(first) || !r.Since.Equal(first) {
 			t.Errorf("known since %v, followed since %v, want %v, %v", r.Begins, r.Since, first, err)
 		}
 	})
 }
 
-// A gateway that lies, or counts wrong, must not be able to break every report by
-// a few rows whose sum no column holds.
+// TestAbsurdNumbers checks that implausible numbers of a gateway cannot overflow the sums.
 func TestAbsurdNumbers(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		if !p.note(t, Run{RunID: "good", AgentID: "cto", EndedAt: noon, Parts: []Part{
 			{Provider: "p", Model: "m", Tokens: Tokens{Input: 5}, Cost: costOf(5)},
-			{Provider: "p", Model: "n", Tokens: Tokens{Input: mostTokens + 1}, Cost: costOf(5)},
+			{Provider: "p", Model: "n", Tokens: Tokens{Input: maxTokens + 1}, Cost: costOf(5)},
 		}}) {
 			t.Error("what can be is not noted beside what cannot")
 		}
@@ -173,11 +172,11 @@ func TestAbsurdNumbers(t *testing.T) {
 		if s := p.total(t); s.Runs != 1 || s.Corrections != 0 || *s.CostUSD != 5 || s.Tokens != (Tokens{Input: 5}) {
 			t.Errorf("%+v", s)
 		}
-		// An estimate can leave the bounds, too.
-		if _, err := p.SetPrices(actor.With(t.Context(), actor.System), []Price{price("p", "dear", "2026-01-01", dearest/100)}, nil); err != nil {
+		// An estimate can be implausible, too.
+		if _, err := p.SetPrices(actor.With(t.Context(), actor.System), []Price{price("p", "dear", "2026-01-01", maxPrice/100)}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if !p.note(t, Run{RunID: "dear", AgentID: "cto", EndedAt: noon, Parts: []Part{{Provider: "p", Model: "dear", Tokens: Tokens{Input: mostTokens}}}}) {
+		if !p.note(t, Run{RunID: "dear", AgentID: "cto", EndedAt: noon, Parts: []Part{{Provider: "p", Model: "dear", Tokens: Tokens{Input: maxTokens}}}}) {
 			t.Error("a run with many tokens is not noted")
 		}
 		if err := p.reprice(t.Context()); err != nil {
@@ -189,28 +188,28 @@ func TestAbsurdNumbers(t *testing.T) {
 	})
 }
 
-// Two processes that read the same transcripts cost the gateway twice.
+// TestClaim checks that only one process reads the transcripts.
 func TestClaim(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		a, b := play(d), play(d)
+		a, b := newScenario(d), newScenario(d)
 		b.runtime = a.runtime
 		b.Runtime = a.runtime
 		p := a.open("agent:cto:main")
 		a.ask(p, "a", used("m", 1, 1, 1))
-		a.look(t, true)
+		a.sync(t, true)
 		a.ask(p, "b", used("m", 1, 1, 1))
 		if err := b.reader.work(t.Context(), a.list(), nil); !errors.Is(err, errClaimed) {
 			t.Errorf("the second one got %v", err)
 		}
 		a.reader.release(t.Context())
-		b.look(t, true)
+		b.sync(t, true)
 		if s := a.total(t); s.Runs != 2 {
 			t.Errorf("%+v", s)
 		}
-		if d.Engine() == db.SQLite { // whoever opens the file has it alone
-			c := play(d)
-			c.reader.took = false
+		if d.Engine() == db.SQLite { // a new process takes over the claim on an SQLite file
+			c := newScenario(d)
+			c.reader.claimed = false
 			if err := c.reader.claim(t.Context()); err != nil {
 				t.Errorf("a new owner of the file: %v", err)
 			}
@@ -218,8 +217,8 @@ func TestClaim(t *testing.T) {
 	})
 }
 
-// priced lets the runtime say what each turn of a conversation cost, and us hear it.
-func (p *played) priced(t *testing.T, c *conversation, nano int64) {
+// priced sets the cost of each turn of a conversation in the runtime's totals, and reads them.
+func (p *scenario) priced(t *testing.T, c *conversation, nano int64) {
 	t.Helper()
 	for i := range c.turns {
 		if u := c.turns[i].Usage; u != nil {
@@ -227,19 +226,19 @@ func (p *played) priced(t *testing.T, c *conversation, nano int64) {
 		}
 	}
 	c.UpdatedAt = clock.At(p.tick(time.Second))
-	p.look(t, true)
-	p.look(t, true)
+	p.sync(t, true)
+	p.sync(t, true)
 }
 
-// What the runtime has priced meanwhile is not estimated once more when somebody
-// sets a price.
+// TestPricesAfterTheRuntimes checks that usage priced by the runtime is not estimated again with
+// new prices.
 func TestPricesAfterTheRuntimes(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", free("m", 1_000_000, 0))
-		p.look(t, true)
+		p.sync(t, true)
 		p.priced(t, c, 7_000)
 		if s := p.total(t); s.Unpriced != 0 || s.Runs != 1 || *s.CostUSD != 7_000 {
 			t.Errorf("priced by the runtime: %+v", s)
@@ -247,36 +246,35 @@ func TestPricesAfterTheRuntimes(t *testing.T) {
 		if _, err := p.SetPrices(actor.With(t.Context(), actor.System), []Price{price("p", "m", "2026-01-01", 2_000_000_000)}, nil); err != nil {
 			t.Fatal(err)
 		}
-		p.look(t, true)
+		p.sync(t, true)
 		if s := p.total(t); s.Unpriced != 0 || s.Runs != 1 || *s.CostUSD != 7_000 || s.Estimated != 0 {
 			t.Errorf("a price of ours afterwards: %+v", s)
 		}
 	})
 }
 
-// A price that comes later must not be counted beside the estimate, nor leave the
-// run among those without a price.
+// TestPrices checks that a later price from the runtime replaces the estimate.
 func TestPrices(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		p := play(d)
+		p := newScenario(d)
 		c := p.open("agent:cto:main")
 		p.ask(c, "a", free("m", 1_000_000, 0))
-		p.look(t, true)
+		p.sync(t, true)
 		if s := p.total(t); s.Unpriced != 1 || s.CostUSD != nil || s.Corrections != 0 {
 			t.Errorf("without a price: %+v", s)
 		}
 		if _, err := p.SetPrices(actor.With(t.Context(), actor.System), []Price{price("p", "m", "2026-01-01", 2_000_000_000)}, nil); err != nil {
 			t.Fatal(err)
 		}
-		p.look(t, true)
+		p.sync(t, true)
 		p.restart()
-		p.look(t, true)
+		p.sync(t, true)
 		if s := p.total(t); s.Unpriced != 0 || s.Runs != 1 || *s.CostUSD != 2_000_000_000 || s.Estimated != 2_000_000_000 || s.Tokens.Input != 1_000_000 {
 			t.Errorf("estimated afterwards: %+v", s)
 		}
 		p.ask(c, "b", free("m", 500_000, 0))
-		p.look(t, true)
+		p.sync(t, true)
 		if s := p.total(t); s.Unpriced != 0 || s.Runs != 2 || s.Estimated != 3_000_000_000 {
 			t.Errorf("estimated at once: %+v", s)
 		}

@@ -13,40 +13,40 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// The pace of the mirror.
+// Intervals and sizes of the mirror.
 const (
-	// lease is for how long a process that reads transcripts keeps the others from
-	// it. Two at once would cost the gateway twice, and the ledger nothing.
+	// lease is how long a process has the claim to read transcripts. Two readers at
+	// once would be correct but double the load of the gateway.
 	lease = 15 * time.Second
-	// retry is how soon is tried again what failed, or what another process does.
+	// retry is the delay after a failure, or after another process had the claim.
 	retry = 5 * time.Second
-	// between is how long nothing may happen before it is looked all the same.
-	between = time.Minute
-	// busyEvery is how often a transcript is read while a run goes on in it, and
-	// busyShare how many times as long as that takes it is left alone at least: a
-	// long run is read from its beginning each time.
-	busyEvery, busyShare = 20 * time.Second, 20
-	// quiet is how long a transcript that is in no list any more has said nothing
-	// before its totals are final.
-	quiet = 2 * time.Minute
-	// told is how often those who show the ledger hear that it has grown.
-	tellEvery = time.Second
+	// idleInterval is the longest time between two passes.
+	idleInterval = time.Minute
+	// busyInterval is how often a transcript with an active run is read. The delay is
+	// at least busyFactor times the duration of the last read, because a long run is
+	// read from its beginning each time.
+	busyInterval, busyFactor = 20 * time.Second, 20
+	// settleTime is how long a transcript must be unchanged, or missing from the
+	// list, before its totals are final.
+	settleTime = 2 * time.Minute
+	// notifyInterval is the minimum time between two calls of Grown.
+	notifyInterval = time.Second
 
-	turnPage   = 500 // rows of a transcript that are read at once
-	turnPages  = 40  // at most; what is older is in the runtime's totals
-	runsAtOnce = 100 // that one transaction notes
+	pageSize  = 500 // rows of a transcript per request
+	maxPages  = 40  // per read; older usage is covered by the runtime's totals
+	runsPerTx = 100 // noted in one transaction
 )
 
-// mirror is what the gateway was last heard to have. The zero value is ready to use.
+// mirror has the last state received from the gateway. The zero value is ready to use.
 type mirror struct {
 	mu      sync.Mutex
 	rows    []gateway.Session     // of the last list
-	listed  bool                  // there has been one
-	counted *gateway.SessionUsage // the last totals that were fresh
+	listed  bool                  // a list was received
+	counted *gateway.SessionUsage // the last fresh totals
 	wake    chan struct{}
 }
 
-// signal is the channel that says that there is something to do.
+// signal returns the channel that wakes Run.
 func (m *mirror) signal() chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,15 +56,15 @@ func (m *mirror) signal() chan struct{} {
 	return m.wake
 }
 
-func (m *mirror) nudge() {
+func (m *mirror) notify() {
 	select {
 	case m.signal() <- struct{}{}:
-	default: // it has been told already
+	default: // a wake-up is pending
 	}
 }
 
-// Read takes a reading of the runtime's sessions, and of their totals when they
-// are fresh; nil before they have come. It does not wait, and keeps both.
+// Read stores a new list of the runtime's sessions or, if counted is not nil, new
+// totals, and wakes Run. It does not block. The caller must not change either later.
 func (s *Service) Read(rows []gateway.Session, counted *gateway.SessionUsage) {
 	m := &s.mirror
 	m.mu.Lock()
@@ -74,22 +74,22 @@ func (s *Service) Read(rows []gateway.Session, counted *gateway.SessionUsage) {
 		m.counted = counted
 	}
 	m.mu.Unlock()
-	m.nudge()
+	m.notify()
 }
 
-// Follow notes that the runtime is followed from now on, the first time that it is
-// called: of what was before then the ledger has only what the runtime still has.
+// Follow stores the time of its first call as the time since when the runtime is
+// followed. Of earlier usage the ledger has only what the runtime still had then.
 func (s *Service) Follow(ctx context.Context) error {
-	err := s.DB.Tx(ctx, func(tx *db.Tx) error { return follow(ctx, tx, clock.At(s.Now())) })
+	err := s.DB.Tx(ctx, func(tx *db.Tx) error { return setFollowedSince(ctx, tx, clock.At(s.Now())) })
 	if err != nil {
-		return fmt.Errorf("note that the runtime is followed: %w", err)
+		return fmt.Errorf("store since when the runtime is followed: %w", err)
 	}
 	return nil
 }
 
-// Run writes what the transcripts tell until ctx ends, in one process at a time,
-// and tells in all of them that the ledger has grown. It returns nil, after
-// everything that it started has ended.
+// Run writes the usage in the transcripts to the ledger until ctx ends, in one process
+// at a time, and calls Changed and Grown in all of them. It returns nil after its
+// goroutines have ended.
 func (s *Service) Run(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -104,10 +104,10 @@ func (s *Service) Run(ctx context.Context) error {
 			default:
 			}
 		}, func(err error) {
-			s.Log.WarnContext(ctx, "the usage is shown late: the database cannot be watched", "err", err)
+			s.Log.WarnContext(ctx, "cannot watch the database; usage updates are delayed", "err", err)
 		})
 	})
-	work.Go(func() { s.tell(ctx, changed) })
+	work.Go(func() { s.notifyGrown(ctx, changed) })
 	r := newReader(s)
 	defer r.release(ctx)
 	again := time.NewTimer(0)
@@ -123,9 +123,9 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// tell tells Grown what is new, not more often than tellEvery, and wakes the
-// mirror, for whom there may be new prices.
-func (s *Service) tell(ctx context.Context, changed <-chan struct{}) {
+// notifyGrown calls Grown after the ledger changed, at most once per notifyInterval,
+// and wakes the mirror after the prices changed.
+func (s *Service) notifyGrown(ctx context.Context, changed <-chan struct{}) {
 	last := int64(-1)
 	var version int64
 	for {
@@ -134,7 +134,7 @@ func (s *Service) tell(ctx context.Context, changed <-chan struct{}) {
 			return
 		case <-changed:
 		}
-		n, err := grown(ctx, s.DB)
+		n, err := changeCount(ctx, s.DB)
 		if err == nil && n != last && last >= 0 && s.Grown != nil {
 			s.Grown(clock.At(s.Now()))
 		}
@@ -143,9 +143,9 @@ func (s *Service) tell(ctx context.Context, changed <-chan struct{}) {
 		}
 		if v, err := pricesVersion(ctx, s.DB); err == nil && v != version {
 			version = v
-			s.mirror.nudge()
+			s.mirror.notify()
 		}
-		rest := time.NewTimer(tellEvery)
+		rest := time.NewTimer(notifyInterval)
 		select {
 		case <-ctx.Done():
 		case <-rest.C:
@@ -154,49 +154,49 @@ func (s *Service) tell(ctx context.Context, changed <-chan struct{}) {
 	}
 }
 
-// reader is the mirror's work; it belongs to the goroutine of Run.
+// reader reads transcripts for the mirror. Only the goroutine of Run uses it.
 type reader struct {
-	s       *Service
-	owner   string
-	family  family               // of the sessions of the list
-	runs    map[string]string    // in which transcript a run is going, as far as the list says
-	blind   bool                 // there was no list yet
-	going   map[string]bool      // transcripts of which something is kept that is going; nil until we know
-	learned time.Time            // when that was found
-	follows bool                 // it is noted that the runtime is followed
-	took    bool                 // this process has had the claim
-	seen    map[string]int64     // by transcript: the version of its session up to which all is in the ledger
-	next    map[string]time.Time // by transcript of a busy session: when it is read again
-	settled map[string]string    // by transcript: the totals that the ledger equals
-	absent  map[string]time.Time // by transcript with totals that is in no list: since when
-	priced  int64                // the version of the prices that has been applied; -1 is none
-	broken  bool                 // the log has been told that the ledger cannot be kept
-	bad     map[string]time.Time // by transcript that cannot be read: no need to try again until then
-	stuck   map[string]time.Time // by the same: since when
-	fails   int                  // how many could not be read in a row, for the first time
-	tries   int                  // how many of the others could not be read again in this pass
+	s            *Service
+	owner        string
+	parents      parents              // of the sessions in the list
+	runs         map[string]string    // run ID to the transcript in which the list has it as active
+	unlisted     bool                 // no list was received yet
+	going        map[string]bool      // transcripts with stored usage of a run in progress; nil if not loaded
+	learned      time.Time            // when going was loaded
+	follows      bool                 // Follow has succeeded
+	claimed      bool                 // this process has had the claim before
+	seen         map[string]int64     // by transcript: the session version up to which the ledger is complete
+	next         map[string]time.Time // by transcript with an active run: when to read it again
+	reconciled   map[string]string    // by transcript: the totals that the ledger was reconciled with
+	absent       map[string]time.Time // by transcript with totals: since when it is missing from the list
+	priced       int64                // the version of the prices that has been applied; -1 if none
+	warned       bool                 // a failure to write the ledger has been logged
+	retryAt      map[string]time.Time // by unreadable transcript: when to retry
+	failingSince map[string]time.Time // by unreadable transcript: since when
+	fails        int                  // first failures of transcripts in a row
+	tries        int                  // failed retries in this pass
 }
 
 func newReader(s *Service) *reader {
 	return &reader{
 		s: s, owner: db.NewID(), priced: -1,
-		seen: map[string]int64{}, next: map[string]time.Time{}, settled: map[string]string{}, absent: map[string]time.Time{},
+		seen: map[string]int64{}, next: map[string]time.Time{}, reconciled: map[string]string{}, absent: map[string]time.Time{},
 	}
 }
 
-// pass does what is due, and says when to look again although nothing happens.
+// pass does the work that is due and returns the time until the next pass.
 func (r *reader) pass(ctx context.Context) time.Duration {
 	m := &r.s.mirror
 	m.mu.Lock()
 	rows, counted, listed := m.rows, m.counted, m.listed
 	if !listed {
-		// The totals may come before the first list. Held against them, a ledger that
-		// lacks every run would get a correction for each of them.
+		// The totals can arrive before the first list. Reconciling an empty ledger with
+		// them would create adjustments for runs that are about to be read.
 		counted = nil
 	}
 	m.mu.Unlock()
 	var err error
-	if r.blind = !listed; listed && !r.follows {
+	if r.unlisted = !listed; listed && !r.follows {
 		err = r.s.Follow(ctx)
 		r.follows = err == nil
 	}
@@ -206,22 +206,22 @@ func (r *reader) pass(ctx context.Context) time.Duration {
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
-		r.broken = false
+		r.warned = false
 		return r.pause(rows)
-	case !r.broken && !errors.Is(err, errClaimed) && fault.Of(err) == nil && !r.s.away(err): // that the gateway is away is told elsewhere
-		r.broken = true
-		r.s.Log.WarnContext(ctx, "the usage of the runs cannot be written down; it is tried again", "err", err)
+	case !r.warned && !errors.Is(err, errClaimed) && fault.Of(err) == nil && !r.s.away(err): // an unreachable gateway is logged elsewhere
+		r.warned = true
+		r.s.Log.WarnContext(ctx, "could not write usage to the ledger; retrying", "err", err)
 	}
 	return retry
 }
 
-// pause is how long there is nothing to do, unless something happens.
+// pause returns the time until the next pass after a successful one.
 func (r *reader) pause(rows []gateway.Session) time.Duration {
-	wait := between
+	wait := idleInterval
 	for i := range rows {
 		if next, ok := r.next[rows[i].ID]; ok && rows[i].Active {
-			if bad := r.bad[rows[i].ID]; bad.After(next) {
-				next = bad
+			if retryAt := r.retryAt[rows[i].ID]; retryAt.After(next) {
+				next = retryAt
 			}
 			wait = min(wait, next.Sub(r.s.Now()))
 		}
@@ -229,27 +229,27 @@ func (r *reader) pause(rows []gateway.Session) time.Duration {
 	return max(wait, time.Second)
 }
 
-// errClaimed says that another process does the work.
+// errClaimed means that another process has the claim.
 var errClaimed = errors.New("another process reads the transcripts")
 
 func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gateway.SessionUsage) error {
 	r.tries = 0
-	r.forget(rows, counted)
+	r.prune(rows, counted)
 	prices, err := pricesVersion(ctx, r.s.DB)
 	if err != nil {
 		return err
 	}
-	by, due := r.look(rows)
-	if err := r.learnGoing(ctx); err != nil {
+	by, due := r.dueTranscripts(rows)
+	if err := r.loadInProgress(ctx); err != nil {
 		return err
 	}
-	if len(due) == 0 && len(r.unsettled(by, counted)) == 0 && prices == r.priced && len(r.stopped(by)) == 0 {
+	if len(due) == 0 && len(r.unreconciled(by, counted)) == 0 && prices == r.priced && len(r.stopped(by)) == 0 {
 		return nil
 	}
 	if err := r.claim(ctx); err != nil {
 		return err
 	}
-	if prices != r.priced { // for which no gateway is needed
+	if prices != r.priced { // works without a gateway
 		if err := r.s.reprice(ctx); err != nil {
 			return err
 		}
@@ -261,20 +261,20 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 				return err
 			}
 		}
-		if _, err := r.tryFollow(ctx, row); err != nil {
+		if _, err := r.trySync(ctx, row); err != nil {
 			return err
 		}
 	}
-	if err := r.forgetStopped(ctx, by); err != nil {
+	if err := r.deleteStopped(ctx, by); err != nil {
 		return err
 	}
-	for _, u := range r.unsettled(by, counted) {
+	for _, u := range r.unreconciled(by, counted) {
 		if row := by[u.SessionID]; row != nil && u.LastAt.After(row.UpdatedAt.Time) && !r.givenUp(u.SessionID) {
-			// The list never tells that a job's run has said something: its row keeps the
-			// time at which the run began (observed in OpenClaw 2026.9.6).
+			// In the list, the session of a job's run keeps the time at which the run
+			// started (observed in OpenClaw 2026.9.6).
 			late := *row
 			late.UpdatedAt = u.LastAt
-			if done, err := r.tryFollow(ctx, &late); err != nil {
+			if done, err := r.trySync(ctx, &late); err != nil {
 				return err
 			} else if !done {
 				continue
@@ -285,16 +285,16 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 			return err
 		}
 		if done {
-			r.settled[u.SessionID] = fingerprint(u)
+			r.reconciled[u.SessionID] = fingerprint(u)
 		}
 	}
 	return nil
 }
 
-// look goes through a list: which transcripts there are, and which are to be read.
-func (r *reader) look(rows []gateway.Session) (by map[string]*gateway.Session, due []*gateway.Session) {
+// dueTranscripts indexes a list of sessions and returns those to read.
+func (r *reader) dueTranscripts(rows []gateway.Session) (by map[string]*gateway.Session, due []*gateway.Session) {
 	by = make(map[string]*gateway.Session, len(rows))
-	r.runs, r.family = map[string]string{}, familyOf(rows)
+	r.runs, r.parents = map[string]string{}, parentsOf(rows)
 	for i := range rows {
 		row := &rows[i]
 		by[row.ID] = row
@@ -308,9 +308,9 @@ func (r *reader) look(rows []gateway.Session) (by map[string]*gateway.Session, d
 	return by, due
 }
 
-// forget drops what is known of transcripts that are gone.
-func (r *reader) forget(rows []gateway.Session, counted *gateway.SessionUsage) {
-	if counted == nil || len(r.seen)+len(r.settled) < 2*(len(rows)+len(counted.Transcripts))+100 {
+// prune drops the state of transcripts that no longer exist.
+func (r *reader) prune(rows []gateway.Session, counted *gateway.SessionUsage) {
+	if counted == nil || len(r.seen)+len(r.reconciled) < 2*(len(rows)+len(counted.Transcripts))+100 {
 		return
 	}
 	there := map[string]bool{}
@@ -325,9 +325,9 @@ func (r *reader) forget(rows []gateway.Session, counted *gateway.SessionUsage) {
 			delete(r.seen, id)
 		}
 	}
-	for id := range r.settled {
+	for id := range r.reconciled {
 		if !there[id] {
-			delete(r.settled, id)
+			delete(r.reconciled, id)
 		}
 	}
 	for id := range r.absent {
@@ -340,67 +340,66 @@ func (r *reader) forget(rows []gateway.Session, counted *gateway.SessionUsage) {
 			delete(r.next, id)
 		}
 	}
-	for id := range r.stuck {
+	for id := range r.failingSince {
 		if !there[id] {
-			delete(r.bad, id)
-			delete(r.stuck, id)
+			delete(r.retryAt, id)
+			delete(r.failingSince, id)
 		}
 	}
 }
 
-// How a transcript that cannot be read is left alone.
+// Limits of retries for unreadable transcripts.
 const (
-	refused     = 10 * time.Minute // after the runtime would not show it
-	slow        = time.Minute      // after it took too long
-	failsAtOnce = 3                // in a row: then the fault does not seem to be one transcript's
-	// giveUp is after how long its totals are counted all the same. What is read of
-	// it later is taken from them.
-	giveUp = time.Hour
+	refusedRetry = 10 * time.Minute // delay after the runtime refused to return it
+	slowRetry    = time.Minute      // delay after a timeout
+	maxFailures  = 3                // failures in a row after which the fault is not one transcript's
+	// giveUpAfter is how long to retry before the transcript's totals are used
+	// instead. Runs that are read later are subtracted from them.
+	giveUpAfter = time.Hour
 )
 
-// givenUp says whether a transcript could not be read for so long that its
-// totals have to do.
+// givenUp reports whether a transcript was unreadable for at least giveUpAfter.
 func (r *reader) givenUp(id string) bool {
-	since, ok := r.stuck[id]
-	return ok && r.s.Now().Sub(since) >= giveUp
+	since, ok := r.failingSince[id]
+	return ok && r.s.Now().Sub(since) >= giveUpAfter
 }
 
-// tryFollow is follow, for which one transcript that the runtime cannot show must
-// not keep the others out of the ledger: it is left alone for a while, and done is
-// false. The error is one that concerns them all.
-func (r *reader) tryFollow(ctx context.Context, row *gateway.Session) (done bool, err error) {
+// trySync is sync, except that an unreadable transcript does not stop the others: it
+// is retried later, and done is false. An error means that all transcripts are
+// affected.
+func (r *reader) trySync(ctx context.Context, row *gateway.Session) (done bool, err error) {
 	now := r.s.Now()
-	_, stuck := r.stuck[row.ID]
-	if now.Before(r.bad[row.ID]) || stuck && r.tries >= failsAtOnce {
+	_, failing := r.failingSince[row.ID]
+	if now.Before(r.retryAt[row.ID]) || failing && r.tries >= maxFailures {
 		return false, nil
 	}
-	err = r.follow(ctx, row)
-	again := slow
+	err = r.sync(ctx, row)
+	again := slowRetry
 	switch {
 	case err == nil:
 		r.fails = 0
-		delete(r.bad, row.ID)
-		delete(r.stuck, row.ID)
+		delete(r.retryAt, row.ID)
+		delete(r.failingSince, row.ID)
 		return true, nil
 	case errors.Is(err, gateway.ErrRefused):
-		again = refused
+		again = refusedRetry
 	case ctx.Err() != nil || !errors.Is(err, gateway.ErrBusy) && !errors.Is(err, gateway.ErrTimeout):
 		return false, err
 	}
-	if stuck {
+	if failing {
 		r.tries++
-		r.bad[row.ID] = now.Add(refused)
+		r.retryAt[row.ID] = now.Add(refusedRetry)
 		return false, nil
 	}
-	if r.fails++; r.fails >= failsAtOnce {
+	if r.fails++; r.fails >= maxFailures {
 		r.fails = 0
 		return false, err
 	}
-	if r.bad == nil {
-		r.bad, r.stuck = map[string]time.Time{}, map[string]time.Time{}
+	if r.retryAt == nil {
+		r.retryAt, r.failingSince = map[string]time.Time{}, map[string]time.Time{}
 	}
-	r.bad[row.ID], r.stuck[row.ID] = now.Add(again), now
-	r.s.Log.WarnContext(ctx, "what a session used cannot be read; it is tried again later", "session", row.Key, "err", err)
+	r.retryAt[row.ID], r.failingSince[row.ID] = now.Add(again), now
+	r.s.Log.WarnContext(ctx, "could not read the usage of a session; retrying later", "session", row.Key, "err", err)
 	return false, nil
 }
 
@@ -411,9 +410,9 @@ func versionOf(row *gateway.Session) int64 {
 	return row.UpdatedAt.UnixMilli()
 }
 
-// due says whether a transcript has something that we have not read.
+// due reports whether a transcript has to be read now.
 func (r *reader) due(row *gateway.Session) bool {
-	if row.ID == "" || row.Key == "" || r.s.Now().Before(r.bad[row.ID]) {
+	if row.ID == "" || row.Key == "" || r.s.Now().Before(r.retryAt[row.ID]) {
 		return false
 	}
 	if row.Active {
@@ -423,12 +422,12 @@ func (r *reader) due(row *gateway.Session) bool {
 	return !ok || version != versionOf(row)
 }
 
-// claim makes this process the one that does the work, for a while.
+// claim acquires or renews the claim to read transcripts, or returns errClaimed.
 func (r *reader) claim(ctx context.Context) error {
 	mine := false
 	err := r.s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		// One process owns an SQLite file: who held the claim before us is dead.
-		mine, err = claim(ctx, tx, r.owner, r.s.Now(), lease, !r.took && tx.Engine() == db.SQLite)
+		// Only one process uses an SQLite file, so an earlier owner of the claim has ended.
+		mine, err = claim(ctx, tx, r.owner, r.s.Now(), lease, !r.claimed && tx.Engine() == db.SQLite)
 		return err
 	})
 	switch {
@@ -437,13 +436,13 @@ func (r *reader) claim(ctx context.Context) error {
 	case !mine:
 		return errClaimed
 	}
-	r.took = true
+	r.claimed = true
 	return nil
 }
 
-// release lets another process go on at once.
+// release gives up the claim, so that another process can continue at once.
 func (r *reader) release(ctx context.Context) {
-	if !r.took {
+	if !r.claimed {
 		return
 	}
 	const patience = 2 * time.Second
@@ -451,6 +450,6 @@ func (r *reader) release(ctx context.Context) {
 	defer cancel()
 	err := r.s.DB.Tx(ctx, func(tx *db.Tx) error { return release(ctx, tx, r.owner) })
 	if err != nil && !r.s.away(err) {
-		r.s.Log.WarnContext(ctx, "the claim on the usage ledger was not given back; it ends by itself", "err", err)
+		r.s.Log.WarnContext(ctx, "could not release the claim on the usage ledger; it expires by itself", "err", err)
 	}
 }

@@ -9,30 +9,30 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// Model is a language model that the runtime can use.
+// Model is a language model of the runtime.
 type Model struct {
 	Provider  string     `json:"provider"`
-	Model     string     `json:"model" doc:"Its id at the provider."`
+	Model     string     `json:"model" doc:"The model's ID at the provider."`
 	Name      string     `json:"name"`
-	Window    *int64     `json:"context_limit" doc:"Tokens that it can take; null when the runtime does not say."`
+	Window    *int64     `json:"context_limit" doc:"The context window in tokens; null if unknown."`
 	Default   bool       `json:"default"`
 	Available bool       `json:"available"`
-	Estimate  *Price     `json:"estimate" doc:"What costs are estimated with where the runtime names none; null without."`
+	Estimate  *Price     `json:"estimate" doc:"The price for cost estimates; null without one."`
 	AsOf      clock.Time `json:"as_of"`
 }
 
-// modelsFor is how long a list of the models is shown before it is read anew:
-// they change when somebody configures the runtime.
+// modelsFor is how long the list of models is cached. It changes with the runtime's
+// configuration.
 const modelsFor = time.Minute
 
-// models keeps the list for everybody who asks.
+// models caches the runtime's list of models.
 type models struct {
 	mu   sync.Mutex
 	list []gateway.Model
 	asOf time.Time
 }
 
-// Models lists the runtime's models. However many ask, it is asked once a minute.
+// Models returns the runtime's models, cached for a minute.
 func (s *Service) Models(ctx context.Context) ([]Model, error) {
 	list, asOf, err := s.modelList(ctx)
 	if err != nil {

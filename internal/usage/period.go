@@ -8,10 +8,10 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Group says by what the ledger is added up.
+// Group is the dimension by which a report groups usage.
 type Group string
 
-// The groups.
+// Groups of a report.
 const (
 	ByAgent   Group = "agent"
 	ByModel   Group = "model"
@@ -24,29 +24,29 @@ const (
 	ByHour    Group = "hour"
 )
 
-// Bounds of what one question may ask.
+// Limits of a report.
 const (
-	mostDays  = 800 // two years, to be held against each other
-	mostHours = 62 * 24
-	hourly    = 48 * time.Hour // a period up to here has a series by hour
-	usualDays = 30
+	maxDays     = 800 // enough to compare two years
+	maxHours    = 62 * 24
+	hourly      = 48 * time.Hour // the longest period with a series by hour
+	defaultDays = 30
 )
 
-// Period is a stretch of time, and the zone whose days it is cut into.
+// Period is a time range, with the time zone of its days.
 type Period struct {
-	From, To time.Time // To is the first moment that is not in it
+	From, To time.Time // To is exclusive
 	Zone     *time.Location
 }
 
-// readPeriod reads a period as callers give it. Each end is a moment, or a day,
-// which stands for its first moment in the zone; empty is until now, and the
-// thirty days that end with it.
+// readPeriod parses the period of a request. Each end is a time, or a day, which
+// stands for its start in the zone. An empty to means now, and an empty from means
+// 30 days before to.
 func readPeriod(from, to, zone string, now time.Time) (Period, error) {
 	var p Period
 	var wrong fault.Fields
 	var err error
 	if p.Zone, err = clock.Zone(zone); err != nil {
-		wrong.Add("query.zone", "%s", upper(err.Error()))
+		wrong.Add("query.zone", "%s", capitalize(err.Error()))
 		return p, wrong.Err()
 	}
 	end := func(name, text string, usual func() time.Time) time.Time {
@@ -54,31 +54,30 @@ func readPeriod(from, to, zone string, now time.Time) (Period, error) {
 			return usual()
 		}
 		if at, err := time.Parse(time.DateOnly, text); err == nil {
-			return clock.At(firstOf(at.Year(), at.Month(), at.Day(), p.Zone)).Time
+			return clock.At(startOfDay(at.Year(), at.Month(), at.Day(), p.Zone)).Time
 		}
 		at, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil {
-			wrong.Add(name, "It is a day, such as 2026-11-20, or a moment, such as 2026-11-20T08:00:00Z.")
+			wrong.Add(name, "Must be a day, such as 2026-11-20, or a time, such as 2026-11-20T08:00:00Z.")
 		}
 		return clock.At(at).Time
 	}
 	p.To = end("query.to", to, func() time.Time { return clock.At(now).Add(time.Millisecond) })
 	p.From = end("query.from", from, func() time.Time {
 		last := p.To.Add(-time.Millisecond).In(p.Zone)
-		return clock.At(firstOf(last.Year(), last.Month(), last.Day()-usualDays+1, p.Zone)).Time
+		return clock.At(startOfDay(last.Year(), last.Month(), last.Day()-defaultDays+1, p.Zone)).Time
 	})
 	return p, wrong.Err()
 }
 
-func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// firstOf is the first moment of a day. Where the clocks go forward over midnight
-// that is no midnight, and where they go back over it the day begins at the first
-// of two.
-func firstOf(year int, month time.Month, day int, zone *time.Location) time.Time {
+// startOfDay returns the start of a day. If the clocks skip midnight, that is the
+// first moment after it; if midnight occurs twice, it is the first one.
+func startOfDay(year int, month time.Month, day int, zone *time.Location) time.Time {
 	wall := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	want := wall.Format(time.DateOnly)
-	// No clock is further from UTC than fourteen hours.
+	// No time zone is more than 14 hours from UTC.
 	around := Period{From: wall.Add(-14 * time.Hour), To: wall.Add(14 * time.Hour), Zone: zone}
 	for _, s := range around.stretches() {
 		at := time.UnixMilli(max(s.from, wall.UnixMilli()-s.offset))
@@ -86,25 +85,25 @@ func firstOf(year int, month time.Month, day int, zone *time.Location) time.Time
 			return at
 		}
 	}
-	return firstOf(year, month, day+1, zone) // a day that the zone has left out ends where it begins
+	return startOfDay(year, month, day+1, zone) // the zone skipped this day
 }
 
-// check refuses a period that is none, or too long for its series.
+// check returns ErrPeriod for a period that is empty, out of range or too long.
 func (p Period) check(hours bool) error {
 	switch span := p.To.Sub(p.From); {
 	case !p.From.Before(p.To):
-		return ErrPeriod.With("It begins at %s and ends at %s: let it begin before it ends.", p.From.Format(time.RFC3339), p.To.Format(time.RFC3339))
+		return ErrPeriod.With("It starts at %s and ends at %s; the start must be before the end.", p.From.Format(time.RFC3339), p.To.Format(time.RFC3339))
 	case p.From.Year() < 2000 || p.To.Year() > 9999:
-		return ErrPeriod.With("It lies between the years 2000 and 9999.")
-	case hours && span > (mostHours+1)*time.Hour:
-		return ErrPeriod.With("By hour it has at most %d days. Ask for less, or group by day.", mostHours/24)
-	case span > mostDays*24*time.Hour+time.Hour:
-		return ErrPeriod.With("It has at most %d days. Ask for less.", mostDays)
+		return ErrPeriod.With("It must be between the years 2000 and 9999.")
+	case hours && span > (maxHours+1)*time.Hour:
+		return ErrPeriod.With("By hour it can have at most %d days. Choose a shorter period, or group by day.", maxHours/24)
+	case span > maxDays*24*time.Hour+time.Hour:
+		return ErrPeriod.With("It can have at most %d days. Choose a shorter period.", maxDays)
 	}
 	return nil
 }
 
-// stretch is a part of a period in which the clocks of its zone are not changed.
+// stretch is a part of a period in which the zone's offset from UTC is constant.
 type stretch struct {
 	from, to int64 // milliseconds since 1970
 	offset   int64 // of the zone, in milliseconds
@@ -128,16 +127,16 @@ func (p Period) stretches() []stretch {
 	return all
 }
 
-// Slot is a part of the series.
+// Slot is a day or an hour of the series.
 type Slot struct {
 	Start clock.Time `json:"start"`
-	End   clock.Time `json:"end" doc:"The first moment that is not in it."`
-	Label string     `json:"label" doc:"The day, or the hour with the zone's offset."`
+	End   clock.Time `json:"end" doc:"Exclusive."`
+	Label string     `json:"label" doc:"The day, or the hour with the offset of the time zone."`
 	Sums
 }
 
-// slots cuts a period into days or hours of its zone, those at its ends as far
-// as they are in it.
+// slots splits a period into days or hours of its zone. The first and the last slot
+// are cut off at the bounds of the period.
 func (p Period) slots(hours bool) (list []Slot) {
 	unit, layout := spanDay, time.DateOnly
 	if hours {
@@ -147,7 +146,7 @@ func (p Period) slots(hours bool) (list []Slot) {
 	for _, s := range p.stretches() {
 		for n := (s.from + s.offset) / unit; n*unit-s.offset < s.to; n++ {
 			start, end := max(s.from, n*unit-s.offset), min(s.to, (n+1)*unit-s.offset)
-			if n == last && !hours { // a day in which the clocks change
+			if n == last && !hours { // a day with a clock change
 				list[len(list)-1].End = clock.At(time.UnixMilli(end))
 				continue
 			}
@@ -161,16 +160,16 @@ func (p Period) slots(hours bool) (list []Slot) {
 	return list
 }
 
-// mostBars is how many bars a report has at most: more cannot be told apart on a phone.
-const mostBars = 48
+// maxBars is the maximum of bars in a report, so that they are legible on a phone.
+const maxBars = 48
 
-// barsOf puts the slots of a series together into few bars: as they are, or those
-// of each week, or of each month.
+// barsOf combines the slots of a series into at most maxBars bars: one per slot, week
+// or month.
 func barsOf(series []Slot, unit string) []Bar {
 	const daysOfWeek = 7
 	switch {
-	case len(series) <= mostBars:
-	case len(series) <= (mostBars-1)*daysOfWeek:
+	case len(series) <= maxBars:
+	case len(series) <= (maxBars-1)*daysOfWeek:
 		unit = "week"
 	default:
 		unit = "month"
@@ -194,7 +193,7 @@ func barsOf(series []Slot, unit string) []Bar {
 	return bars
 }
 
-// mondayOf is the Monday of the week of a day.
+// mondayOf returns the Monday of a day's week.
 func mondayOf(day string) string {
 	at, err := time.Parse(time.DateOnly, day)
 	if err != nil {

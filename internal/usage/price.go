@@ -11,54 +11,54 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Price is what a million tokens of a model cost from a day on, until a later
+// Price is the price of a million tokens of a model, from a day on until the next
 // price of the same model.
 type Price struct {
-	Provider   string     `json:"provider" maxLength:"100" doc:"As the runtime names it; empty for this model at any provider." example:"anthropic"`
-	Model      string     `json:"model" minLength:"1" maxLength:"200" doc:"As the runtime names it." example:"claude-sonnet-4"`
-	From       string     `json:"from" format:"date" doc:"The first day, in UTC, that it counts for."`
-	Input      money.Nano `json:"input" doc:"Dollars for a million tokens, like the others."`
+	Provider   string     `json:"provider" maxLength:"100" doc:"The provider's name in the runtime; empty for any provider." example:"anthropic"`
+	Model      string     `json:"model" minLength:"1" maxLength:"200" doc:"The model's name in the runtime." example:"claude-sonnet-4"`
+	From       string     `json:"from" format:"date" doc:"The first day, in UTC, on which the price applies."`
+	Input      money.Nano `json:"input" doc:"In dollars per million tokens, like the other prices."`
 	Output     money.Nano `json:"output"`
 	CacheRead  money.Nano `json:"cache_read"`
 	CacheWrite money.Nano `json:"cache_write"`
 	Other      money.Nano `json:"other"`
 }
 
-// Prices are one version of the table that costs are estimated with.
+// Prices is one version of the price table for cost estimates.
 type Prices struct {
-	Version   int64       `json:"version" doc:"1 before the first prices were set."`
+	Version   int64       `json:"version" doc:"1 until prices are set for the first time."`
 	UpdatedAt *clock.Time `json:"updated_at"`
 	UpdatedBy *string     `json:"updated_by"`
 	Prices    []Price     `json:"prices" nullable:"false"`
 }
 
-// dearest is a million dollars for a million tokens.
-const dearest = money.Nano(1e15)
+// maxPrice is a million dollars per million tokens.
+const maxPrice = money.Nano(1e15)
 
-// checkPrices refuses what cannot be computed with.
+// checkPrices returns a validation error for an invalid price table.
 func checkPrices(list []Price) error {
 	var wrong fault.Fields
 	seen := map[[3]string]int{}
 	for i, p := range list {
 		at := func(name string) string { return fmt.Sprintf("/prices/%d/%s", i, name) }
 		if _, err := time.Parse(time.DateOnly, p.From); err != nil {
-			wrong.Add(at("from"), "It is a day, such as 2026-11-20.")
+			wrong.Add(at("from"), "Must be a day, such as 2026-11-20.")
 		}
 		for name, text := range map[string]string{"provider": p.Provider, "model": p.Model} {
 			if plaintext.Line(text) != text || name == "model" && text == "" {
-				wrong.Add(at(name), "Write it as the runtime does, without spaces around it or characters that cannot be seen. GET /agentrt/models lists the models.")
+				wrong.Add(at(name), "Must be the name in the runtime, without surrounding spaces or invisible characters. GET /agentrt/models lists the models.")
 			}
 		}
 		for name, v := range map[string]money.Nano{
 			"input": p.Input, "output": p.Output, "cache_read": p.CacheRead, "cache_write": p.CacheWrite, "other": p.Other,
 		} {
-			if v < 0 || v > dearest {
-				wrong.Add(at(name), "A price is between 0 and 1000000 dollars for a million tokens.")
+			if v < 0 || v > maxPrice {
+				wrong.Add(at(name), "Must be between 0 and 1000000 dollars per million tokens.")
 			}
 		}
 		key := [3]string{p.Provider, p.Model, p.From}
 		if first, ok := seen[key]; ok {
-			wrong.Add(at("from"), "Price %d is for the same model from the same day. Leave one of them out.", first+1)
+			wrong.Add(at("from"), "Price %d is for the same model and day. Remove one of them.", first+1)
 		} else {
 			seen[key] = i
 		}
@@ -66,8 +66,8 @@ func checkPrices(list []Price) error {
 	return wrong.Err()
 }
 
-// of is the price of a model at a time; nil without one. A price that names the
-// provider goes before one for any, and then the latest that counts.
+// of returns the price of a model at a time, or nil. A price for the provider takes
+// precedence over one for any provider, and then the latest one.
 func (p Prices) of(provider, model string, at time.Time) *Price {
 	day := at.UTC().Format(time.DateOnly)
 	var best *Price
@@ -84,7 +84,7 @@ func (p Prices) of(provider, model string, at time.Time) *Price {
 	return best
 }
 
-// estimate is what tokens of a model cost at a time; false without a price.
+// estimate returns the cost of tokens of a model at a time, or false without a price.
 func (p Prices) estimate(provider, model string, t Tokens, at time.Time) (money.Nano, bool) {
 	best := p.of(provider, model, at)
 	if best == nil {
@@ -93,8 +93,8 @@ func (p Prices) estimate(provider, model string, t Tokens, at time.Time) (money.
 	return best.of(t)
 }
 
-// of is what tokens cost, to the nearest nano-dollar, a half away from zero; false
-// for more than can be written down.
+// of returns the cost of tokens, rounded half away from zero to a nano-dollar, or false
+// if it overflows.
 func (p Price) of(t Tokens) (money.Nano, bool) {
 	sum := new(big.Int)
 	for _, c := range [][2]int64{

@@ -16,15 +16,15 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// zones are ordinary ones, and those whose clocks do what one does not expect.
+// zones returns common time zones and ones with unusual clock changes.
 func zones() []string {
 	return []string{
 		"UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia", "America/Asuncion", "Africa/Casablanca", "Pacific/Chatham",
 	}
 }
 
-// randomLedger is rows of every kind, of two years with all the changes of their
-// clocks; many are at the same moments, and at those where days begin.
+// randomLedger returns rows of every kind over two years with clock changes. Many have equal times
+// or are at the start of days.
 func randomLedger(rnd *rand.Rand, n int) []row {
 	begin := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	rows := make([]row, n)
@@ -84,8 +84,7 @@ func (r row) amounts() amounts {
 	return a
 }
 
-// back reads sums as a part of a whole. Whether anything has a price is all that
-// they do not tell.
+// back converts Sums to amounts. Only whether anything has a price is lost.
 func (s Sums) back() amounts {
 	a := amounts{runs: s.Runs, unpriced: s.Unpriced, corrections: s.Corrections, tokens: s.Tokens, estimated: int64(s.Estimated)}
 	if s.CostUSD != nil {
@@ -94,8 +93,8 @@ func (s Sums) back() amounts {
 	return a
 }
 
-// The number above the chart, the chart, the table and the file that somebody
-// sends to the bookkeeper: one of them that differs, and nobody believes any.
+// TestEverythingAddsUp checks that the total, the series, the groups and the CSV of a report
+// agree.
 func TestEverythingAddsUp(t *testing.T) {
 	t.Parallel()
 	const ledgers, entries = 4, 400
@@ -114,7 +113,7 @@ func TestEverythingAddsUp(t *testing.T) {
 				}
 				from := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(first) * time.Hour)
 				to := from.Add(time.Duration(length) * time.Millisecond)
-				if rapid.Bool().Draw(rt, "ends at a row") { // the first moment is in it, and the last is not
+				if rapid.Bool().Draw(rt, "ends at a row") { // the start is inclusive and the end is exclusive
 					from = time.UnixMilli(rapid.SampledFrom(all).Draw(rt, "row").at).UTC()
 					for _, r := range all {
 						if at := time.UnixMilli(r.at).UTC(); at.After(from) && at.Sub(from) < 60*24*time.Hour {
@@ -134,7 +133,7 @@ func TestEverythingAddsUp(t *testing.T) {
 
 func wantAddsUp(t *rapid.T, s *Service, all []row, from, to time.Time, zone string, group Group) {
 	in := &ReportInput{From: from.Format(clock.Layout), To: to.Format(clock.Layout), Zone: zone, Group: group}
-	r, err := s.asked(t.Context(), in, true)
+	r, err := s.readReport(t.Context(), in, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +171,7 @@ func wantAddsUp(t *rapid.T, s *Service, all []row, from, to time.Time, zone stri
 	for _, g := range r.Groups {
 		groups = groups.plus(g.back())
 	}
-	if len(r.Groups) > mostGroups+1 && group != ByDay && group != ByHour {
+	if len(r.Groups) > maxGroups+1 && group != ByDay && group != ByHour {
 		t.Fatalf("%d groups", len(r.Groups))
 	}
 	wantBars(t, r)
@@ -183,8 +182,8 @@ func wantAddsUp(t *rapid.T, s *Service, all []row, from, to time.Time, zone stri
 	}
 }
 
-// wantBars holds the bars against the rest of a report: together they are the period,
-// each has what its part of the series has, and all of them what each group has.
+// wantBars checks that the bars cover the period, and that their sums agree with the series and
+// the groups.
 func wantBars(t *rapid.T, r Report) {
 	if r.Group == ByDay || r.Group == ByHour {
 		if len(r.Bars) != 0 {
@@ -192,7 +191,7 @@ func wantBars(t *rapid.T, r Report) {
 		}
 		return
 	}
-	if n := len(r.Bars); n == 0 || n > mostBars || !r.Bars[0].Start.Equal(r.From.Time) || !r.Bars[n-1].End.Equal(r.To.Time) {
+	if n := len(r.Bars); n == 0 || n > maxBars || !r.Bars[0].Start.Equal(r.From.Time) || !r.Bars[n-1].End.Equal(r.To.Time) {
 		t.Fatalf("%d bars are not the period", n)
 	}
 	type name struct {
@@ -231,7 +230,7 @@ func wantBars(t *rapid.T, r Report) {
 	}
 }
 
-// tableOf adds the lines of the table up.
+// tableOf returns the sum of the lines of the CSV.
 func tableOf(t *rapid.T, s *Service, in *ReportInput) (sum amounts) {
 	table, err := s.handleTable(t.Context(), in)
 	if err != nil {
@@ -266,7 +265,7 @@ func tableOf(t *rapid.T, s *Service, in *ReportInput) (sum amounts) {
 	return sum
 }
 
-// A month and a year over a ledger of a million rows of a year.
+// BenchmarkReport measures reports of a month and a year with a million rows in a year.
 func BenchmarkReport(b *testing.B) {
 	for _, engine := range dbtest.Engines() {
 		b.Run(engine.String(), func(b *testing.B) {
@@ -281,7 +280,7 @@ func BenchmarkReport(b *testing.B) {
 				} {
 					b.Run(fmt.Sprint(group, " ", ask.From, " ", ask.To, " ", ask.Zone), func(b *testing.B) {
 						for b.Loop() {
-							r, err := s.asked(b.Context(), &ask, group == ByAgent)
+							r, err := s.readReport(b.Context(), &ask, group == ByAgent)
 							if err != nil || r.Total.Runs == 0 {
 								b.Fatal(r.Total, err)
 							}
@@ -293,7 +292,7 @@ func BenchmarkReport(b *testing.B) {
 	}
 }
 
-// fill writes n rows of a year, in the order of time.
+// fill writes n rows over a year, in the order of time.
 func fill(b *testing.B, d *db.DB, n int) {
 	b.Helper()
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()

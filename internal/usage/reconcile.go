@@ -11,30 +11,30 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// same is how far two costs of the same tokens may differ and still be the same,
-// in nano-dollars: the runtime adds up in floating point.
+// same is the difference in nano-dollars up to which two costs are equal. The runtime
+// adds costs in floating point.
 const same = 100
 
 func fingerprint(u *gateway.TranscriptUsage) string { return fmt.Sprint(u.Models) }
 
-// unsettled are the transcripts whose totals are final for now, and are not
-// those that the ledger was last held against: nothing of them goes on, all of
-// them is noted, and the totals were counted after their last change.
-func (r *reader) unsettled(rows map[string]*gateway.Session, counted *gateway.SessionUsage) (list []*gateway.TranscriptUsage) {
+// unreconciled returns the transcripts with new totals that can be reconciled: no run
+// is active, all runs are in the ledger, and the totals were computed after the last
+// change.
+func (r *reader) unreconciled(rows map[string]*gateway.Session, counted *gateway.SessionUsage) (list []*gateway.TranscriptUsage) {
 	if counted == nil || counted.At.IsZero() {
 		return nil
 	}
 	for i := range counted.Transcripts {
 		u := &counted.Transcripts[i]
-		if r.settled[u.SessionID] == fingerprint(u) {
+		if r.reconciled[u.SessionID] == fingerprint(u) {
 			continue
 		}
 		row, ok := rows[u.SessionID]
 		if ok {
 			version, read := r.seen[u.SessionID]
 			ok = read && !row.Active && version == versionOf(row) && !row.UpdatedAt.After(counted.At.Time)
-			// The list may be older than the totals, which then have a run in them that
-			// we are about to read.
+			// If the list is older than the totals, they may include a run that has not been
+			// read yet.
 			ok = ok && (!u.LastAt.After(row.UpdatedAt.Time) || final(u, counted.At))
 			ok = ok || r.givenUp(u.SessionID) && !row.Active && final(u, counted.At)
 			delete(r.absent, u.SessionID)
@@ -48,45 +48,43 @@ func (r *reader) unsettled(rows map[string]*gateway.Session, counted *gateway.Se
 	return list
 }
 
-// gone says whether a transcript is in no list, and has not been for so long that
-// it cannot be one that has just come: the totals of a conversation that was
-// forked, or gone back in, may be here before the list is that has it, and what
-// it was copied with is as old as the original.
+// gone reports whether a transcript was missing from the list for at least settleTime.
+// A shorter absence can mean that it is new: the totals of a fork can arrive before the
+// list does, and its copied rows are as old as the original.
 func (r *reader) gone(id string) bool {
 	since, ok := r.absent[id]
 	if !ok {
 		r.absent[id] = r.s.Now()
 	}
-	return ok && r.s.Now().Sub(since) >= quiet
+	return ok && r.s.Now().Sub(since) >= settleTime
 }
 
-// final says whether a transcript had said nothing for so long, when its totals
-// were counted, that nothing of it can be on its way.
+// final reports whether a transcript was unchanged for at least settleTime when its
+// totals were computed.
 func final(u *gateway.TranscriptUsage, at clock.Time) bool {
-	return !u.LastAt.IsZero() && at.Sub(u.LastAt.Time) >= quiet
+	return !u.LastAt.IsZero() && at.Sub(u.LastAt.Time) >= settleTime
 }
 
-// reconcile makes the ledger equal to the runtime's totals of a transcript, as
-// of a time of the runtime; false when the ledger is ahead of them. What differs
-// is a row of its own: a run that nobody could read any more, a call that the
-// runtime counted otherwise. Totals that have become less are not followed: the
-// runtime forgets, and what was spent was spent.
+// reconcile makes the ledger equal to the runtime's totals of a transcript, computed
+// at asOf. It returns false if the ledger has newer rows. The differences become
+// adjustments, such as for a run that could not be read. Totals that decreased are
+// ignored: the runtime deleted data, but the money was spent.
 func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asOf clock.Time) (done bool, err error) {
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		done = false
 		if err := tx.Lock(ctx, topic); err != nil {
 			return err
 		}
-		has, last, err := holds(ctx, tx, u.SessionID)
+		has, last, err := recordedUsage(ctx, tx, u.SessionID)
 		if err != nil || last > asOf.UnixMilli() {
 			return err
 		}
 		if len(has) == 0 {
-			if done, err = copied(ctx, tx, u); done || err != nil {
+			if done, err = isCopy(ctx, tx, u); done || err != nil {
 				return err
 			}
 		}
-		before, err := readTold(ctx, tx, u.SessionID)
+		before, err := readLastTotals(ctx, tx, u.SessionID)
 		if err != nil {
 			return err
 		}
@@ -99,31 +97,31 @@ func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asO
 			base.at = u.LastAt.UnixMilli()
 		}
 		base.Run = Run{AgentID: u.AgentID, SessionKey: cmp.Or(of.sessionKey, u.SessionKey), SessionID: u.SessionID}
-		base.attribute(said{asked: true, origin: string(Reconciled)})
+		base.attribute(trigger{asked: true, origin: string(Reconciled)})
 		if base.Source == SubAgent {
-			if base.TaskKey, base.JobID, err = servedIn(ctx, tx, u.SessionID); err != nil {
+			if base.TaskKey, base.JobID, err = commonPurpose(ctx, tx, u.SessionID); err != nil {
 				return err
 			}
 		}
 		made := 0
 		for _, m := range u.Models {
 			k := modelKey{m.Provider, m.Model}
-			n, err := s.level(ctx, tx, base, m, has[k], before[k])
+			n, err := s.reconcileModel(ctx, tx, base, m, has[k], before[k])
 			if err != nil {
 				return err
 			}
 			made += n
 		}
 		done = true
-		if made > 0 { // with what the run had used of which nobody could read the end
+		if made > 0 { // they include a run in progress whose end could not be read
 			if _, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ?`, u.SessionID); err != nil {
-				return fmt.Errorf("it is not going any more: %w", err)
+				return fmt.Errorf("delete the usage of a run in progress: %w", err)
 			}
 		}
-		if err := grow(ctx, tx, made); err != nil || made == 0 {
+		if err := recordGrowth(ctx, tx, made); err != nil || made == 0 {
 			return err
 		}
-		return s.announce(ctx, tx, []string{base.TaskKey})
+		return s.recordSpent(ctx, tx, []string{base.TaskKey})
 	})
 	if err != nil {
 		return false, fmt.Errorf("reconcile %s: %w", u.SessionKey, err)
@@ -131,13 +129,13 @@ func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asO
 	return done, nil
 }
 
-// level adds what the ledger lacks of one model, and says how many rows that
-// took.
-func (s *Service) level(ctx context.Context, tx *db.Tx, base row, m gateway.ModelTotals, has held, before told) (made int, err error) {
+// reconcileModel adds the missing usage of one model and returns the number of rows
+// that it wrote.
+func (s *Service) reconcileModel(ctx context.Context, tx *db.Tx, base row, m gateway.ModelTotals, has recorded, before lastTotals) (made int, err error) {
 	k := modelKey{m.Provider, m.Model}
-	is := told{tokens: Tokens{m.Input, m.Output, m.CacheRead, m.CacheWrite, m.Other}, cost: m.CostNanoUSD, rows: before.rows, shrunk: before.shrunk}
-	if !believable(is.tokens, costOf(is.cost)) {
-		s.Log.WarnContext(ctx, "what the runtime says that a transcript used cannot be, and is left out", "session", base.SessionKey, "model", m.Model)
+	is := lastTotals{tokens: Tokens{m.Input, m.Output, m.CacheRead, m.CacheWrite, m.Other}, cost: m.CostNanoUSD, rows: before.rows, shrunk: before.shrunk}
+	if !plausible(is.tokens, costOf(is.cost)) {
+		s.Log.WarnContext(ctx, "ignored implausible usage of a transcript", "session", base.SessionKey, "model", m.Model)
 		return 0, nil
 	}
 	if m.Pricing == gateway.Unpriced {
@@ -145,7 +143,7 @@ func (s *Service) level(ctx context.Context, tx *db.Tx, base row, m gateway.Mode
 	}
 	if !is.tokens.covers(before.tokens) || is.cost < before.cost-same {
 		before.shrunk = true
-		return 0, putTold(ctx, tx, base.SessionID, k, before)
+		return 0, putLastTotals(ctx, tx, base.SessionID, k, before)
 	}
 	base.Provider, base.Model = k.provider, k.model
 	add := func(r row) error {
@@ -171,27 +169,27 @@ func (s *Service) level(ctx context.Context, tx *db.Tx, base row, m gateway.Mode
 			return made, err
 		}
 		if !missing.Tokens.covers(Tokens{}) {
-			missing.unpriced = 0 // that less was used is nothing that lacks a price
+			missing.unpriced = 0 // a reduction needs no price
 		}
 		if err := add(missing); err != nil {
 			return made, err
 		}
 	}
-	// What had no price has one now: the estimate goes, and so does the lack.
+	// The runtime has prices now: revert the estimate and the count of unpriced runs.
 	if m.Pricing == gateway.Priced && (has.estimated != 0 || has.unpriced > 0) {
-		found := base
-		found.Cost, found.price, found.unpriced = costOf(-has.estimated), estimated, -has.unpriced
-		if err := add(found); err != nil {
+		correction := base
+		correction.Cost, correction.price, correction.unpriced = costOf(-has.estimated), estimated, -has.unpriced
+		if err := add(correction); err != nil {
 			return made, err
 		}
 	}
 	if is == before {
 		return made, nil
 	}
-	return made, putTold(ctx, tx, base.SessionID, k, is)
+	return made, putLastTotals(ctx, tx, base.SessionID, k, is)
 }
 
-// reprice estimates what was noted without a price, with the prices of now.
+// reprice estimates the cost of rows without a price, using the current prices.
 func (s *Service) reprice(ctx context.Context) error {
 	prices, err := newestPrices(ctx, s.DB)
 	if err != nil || len(prices.Prices) == 0 {
@@ -202,7 +200,7 @@ func (s *Service) reprice(ctx context.Context) error {
 	for {
 		var some []row
 		err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-			// Not while sums are compared, which count what has no price.
+			// Reconciliation compares sums that include the unpriced rows.
 			if err := tx.Lock(ctx, topic); err != nil {
 				return err
 			}
@@ -213,7 +211,7 @@ func (s *Service) reprice(ctx context.Context) error {
 			var tasks []string
 			for _, r := range some {
 				cost, ok := prices.estimate(r.Provider, r.Model, r.Tokens, time.UnixMilli(r.at))
-				if !ok || !believable(r.Tokens, &cost) {
+				if !ok || !plausible(r.Tokens, &cost) {
 					continue
 				}
 				r.RunID, r.Tokens = "priced:"+r.RunID, Tokens{}
@@ -223,13 +221,13 @@ func (s *Service) reprice(ctx context.Context) error {
 				}
 				tasks = append(tasks, r.TaskKey)
 			}
-			if err := grow(ctx, tx, len(tasks)); err != nil {
+			if err := recordGrowth(ctx, tx, len(tasks)); err != nil {
 				return err
 			}
-			return s.announce(ctx, tx, tasks)
+			return s.recordSpent(ctx, tx, tasks)
 		})
 		if err != nil {
-			return fmt.Errorf("price what had none: %w", err)
+			return fmt.Errorf("estimate unpriced usage: %w", err)
 		}
 		if len(some) < atOnce {
 			return nil

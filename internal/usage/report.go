@@ -8,42 +8,41 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Report is what a period used: the total, the series and the groups. All of it is
-// read from one view of the database, so each adds up to the others.
+// Report is the usage of a period: the total, the series and the groups. All are read
+// from one snapshot of the database, so their sums agree.
 type Report struct {
-	From  clock.Time `json:"from"`
-	To    clock.Time `json:"to" doc:"The first moment that is not in it."`
-	Zone  string     `json:"zone" doc:"Whose days and hours these are."`
-	Group Group      `json:"group" enum:"agent,model,source,session,job,task,standup,day,hour"`
-	Unit  string     `json:"unit" enum:"day,hour" doc:"Of the series."`
-	// What is before it is not nothing.
-	Begins *clock.Time `json:"ledger_begins_at" doc:"From when on the ledger knows anything: of what was before it nothing is known, also where a sum says 0. Null before it knows anything."`
-	Since  *clock.Time `json:"followed_since" doc:"Since when the service follows the runtime. Of what was before it the ledger has only what the runtime still had then: it may have been more. Null before it ever did."`
+	From   clock.Time  `json:"from"`
+	To     clock.Time  `json:"to" doc:"Exclusive."`
+	Zone   string      `json:"zone" doc:"The time zone of the days and hours."`
+	Group  Group       `json:"group" enum:"agent,model,source,session,job,task,standup,day,hour"`
+	Unit   string      `json:"unit" enum:"day,hour" doc:"The unit of the series."`
+	Begins *clock.Time `json:"ledger_begins_at" doc:"When the ledger begins. Earlier usage is unknown, even if a sum is 0. Null while the ledger is empty."`
+	Since  *clock.Time `json:"followed_since" doc:"When Wardroom first connected to the runtime. The ledger has earlier usage only as far as the runtime still had it, so it may be incomplete. Null before the first connection."`
 	Total  Sums        `json:"total"`
-	Series []Slot      `json:"series" nullable:"false" doc:"The earliest first, without a gap."`
-	Groups []Share     `json:"groups" nullable:"false" doc:"What cost most first; days and hours the earliest first."`
-	Bars   []Bar       `json:"bars" nullable:"false" doc:"The period in at most 48 bars, each with its groups. Empty without bars=true, and when the group is day or hour."`
+	Series []Slot      `json:"series" nullable:"false" doc:"Earliest first, without gaps."`
+	Groups []Share     `json:"groups" nullable:"false" doc:"Most expensive first; days and hours earliest first."`
+	Bars   []Bar       `json:"bars" nullable:"false" doc:"The period in at most 48 bars, each with its groups. Empty without bars=true, or if the group is day or hour."`
 }
 
 // Share is one group of a Report.
 type Share struct {
-	Key  *string `json:"key" doc:"Null for what has none, such as runs for no task, and for the rest."`
-	Rest bool    `json:"rest" doc:"All the groups that are not in the list, together."`
+	Key  *string `json:"key" doc:"Null for usage without one, such as runs without a task, and for the rest."`
+	Rest bool    `json:"rest" doc:"True for the combined group of all groups that are not in the list."`
 	Sums
 }
 
 // Bar is a part of a Report's period with its groups.
 type Bar struct {
 	Start  clock.Time `json:"start"`
-	End    clock.Time `json:"end" doc:"The first moment that is not in it."`
-	Unit   string     `json:"unit" enum:"hour,day,week,month" doc:"Weeks begin on Monday. The first and the last bar have what of them is in the period."`
-	Groups []Share    `json:"groups" nullable:"false" doc:"Those groups of the report that have anything in this bar."`
+	End    clock.Time `json:"end" doc:"Exclusive."`
+	Unit   string     `json:"unit" enum:"hour,day,week,month" doc:"Weeks start on Monday. The first and the last bar are cut off at the bounds of the period."`
+	Groups []Share    `json:"groups" nullable:"false" doc:"The groups of the report that have usage in this bar."`
 }
 
-// mostGroups is how many groups are told apart. The others are one.
-const mostGroups = 500
+// maxGroups is the maximum of groups in a report. All others are combined into one.
+const maxGroups = 500
 
-// report adds up what a period used, and what each bar is made of if bars are wanted.
+// report computes a Report, with the groups of each bar if bars is true.
 func report(ctx context.Context, q db.Queryer, engine db.Engine, p Period, g Group, bars bool) (Report, error) {
 	byTime := g == ByDay || g == ByHour
 	hours := g == ByHour || g != ByDay && p.To.Sub(p.From) <= hourly
@@ -57,7 +56,7 @@ func report(ctx context.Context, q db.Queryer, engine db.Engine, p Period, g Gro
 	for i, s := range r.Series {
 		intervals[i] = interval{s.Start.UnixMilli(), s.End.UnixMilli()}
 	}
-	used, err := part{engine: engine}.addUp(ctx, q, intervals)
+	used, err := selection{engine: engine}.addUp(ctx, q, intervals)
 	if err != nil {
 		return r, err
 	}
@@ -73,13 +72,13 @@ func report(ctx context.Context, q db.Queryer, engine db.Engine, p Period, g Gro
 	if r.Begins, r.Since, err = begins(ctx, q); err != nil || byTime {
 		return r, err
 	}
-	of := part{engine: engine, dimension: string(g)}
-	top, err := of.dearest(ctx, q, interval{p.From.UnixMilli(), p.To.UnixMilli()}, mostGroups+1)
+	of := selection{engine: engine, dimension: string(g)}
+	top, err := of.topByCost(ctx, q, interval{p.From.UnixMilli(), p.To.UnixMilli()}, maxGroups+1)
 	if err != nil {
-		return r, fmt.Errorf("add the usage of each %s up: %w", g, err)
+		return r, fmt.Errorf("sum the usage by %s: %w", g, err)
 	}
-	if len(top) > mostGroups {
-		top = top[:mostGroups]
+	if len(top) > maxGroups {
+		top = top[:maxGroups]
 		for _, c := range top {
 			of.only = append(of.only, c.name)
 		}
@@ -91,8 +90,8 @@ func report(ctx context.Context, q db.Queryer, engine db.Engine, p Period, g Gro
 	return r, err
 }
 
-// split fills in the bars, of a series of which each slot used so much.
-func (r *Report) split(ctx context.Context, q db.Queryer, of part, used []amounts) error {
+// split fills in the bars. used has the amounts of each slot of the series.
+func (r *Report) split(ctx context.Context, q db.Queryer, of selection, used []amounts) error {
 	r.Bars = barsOf(r.Series, r.Unit)
 	intervals, totals, bar := make([]interval, len(r.Bars)), make([]amounts, len(r.Bars)), 0
 	for i, s := range r.Series {
@@ -118,8 +117,8 @@ func (r *Report) split(ctx context.Context, q db.Queryer, of part, used []amount
 	return nil
 }
 
-// shares are groups of a total as the report tells them, and what the total has
-// beside them.
+// shares converts groups to shares of a total, and adds a share for the rest if the
+// groups do not add up to the total.
 func shares(groups []cell, total amounts) []Share {
 	list := make([]Share, 0, len(groups)+1)
 	for _, c := range groups {

@@ -10,17 +10,17 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// The roll-up has the sums of the ledger by hour and by day of UTC, so that a
-// report reads as much for a million runs as for a thousand. What lies between a
-// report's own bounds and the nearest hour is read from the ledger, so a report is
-// exact for any moment and any zone.
+// The roll-up has the sums of the ledger by hour and by day in UTC, so that the cost of
+// a report does not grow with the number of runs. The time between a report's bounds
+// and the nearest full hour is read from the ledger, so reports are exact for any time
+// and time zone.
 
-// The spans of the roll-up, in milliseconds.
+// Spans of the roll-up, in milliseconds.
 const (
 	spanHour = int64(time.Hour / time.Millisecond)
 	spanDay  = 24 * spanHour
 	spanAll  = 0
-	inLedger = -1 // a piece whose rows are added up one by one
+	inLedger = -1 // a piece that is summed from the rows of the ledger
 )
 
 // Dimensions of the roll-up that are not groups of a report.
@@ -29,14 +29,14 @@ const (
 	byTranscript = "transcript"
 )
 
-// columnOf is the expression over the ledger that gives a row's name in each dimension.
+// columnOf has the SQL expression for the name of a ledger row in each dimension.
 var columnOf = map[string]string{
 	overall: "''", string(ByAgent): "agent_id", string(BySource): "source", string(BySession): "session_key", string(ByJob): "job_id",
 	string(ByTask): "task_key", string(ByStandup): "standup_id", string(ByModel): "CASE WHEN provider = '' THEN model ELSE provider || '/' || model END",
 }
 
-// sums are the columns of the roll-up, each with the expression over a row of the
-// ledger that it adds up.
+// sums has the columns of the roll-up, each with the SQL expression over a ledger row
+// that it sums.
 var sums = [][2]string{
 	{"runs", "runs"},
 	{"unpriced", "unpriced"},
@@ -51,8 +51,8 @@ var sums = [][2]string{
 	{"estimated", "CASE WHEN price = 'estimated' THEN COALESCE(cost_nano, 0) ELSE 0 END"},
 }
 
-// eachSum joins a text for each column of the sums. In the format, %[1]s is the
-// column and %[2]s the expression over a row of the ledger.
+// eachSum joins the format for each column of sums. In the format, %[1]s is the column
+// and %[2]s the expression over a ledger row.
 func eachSum(format string) string {
 	parts := make([]string, len(sums))
 	for i, s := range sums {
@@ -68,20 +68,20 @@ var (
 	addRollup  = eachSum("%[1]s = usage_rollup.%[1]s + excluded.%[1]s")
 )
 
-// pointers are where the sums of a row are scanned to, in the order of the columns.
+// pointers returns the scan targets for the columns of sums.
 func (a *amounts) pointers() []any {
 	t := &a.tokens
 	return []any{&a.runs, &a.unpriced, &a.corrections, &a.priced, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &a.cost, &a.estimated}
 }
 
-// rollupKey names a row of the roll-up.
+// rollupKey identifies a row of the roll-up.
 type rollupKey struct {
 	dimension   string
 	span, start int64
 	name        string
 }
 
-// rollupKeys are the rows of the roll-up that a row of the ledger is part of.
+// rollupKeys returns the keys of the roll-up rows that include a ledger row.
 func (r row) rollupKeys() []rollupKey {
 	var keys []rollupKey
 	for dimension, name := range map[string]string{
@@ -105,8 +105,8 @@ func ofTranscript(sessionID string) rollupKey {
 	return rollupKey{dimension: byTranscript, span: spanAll, name: sessionID}
 }
 
-// roll adds those rows of the ledger that meet a condition to rows of the roll-up.
-func roll(ctx context.Context, tx *db.Tx, keys []rollupKey, condition string, of ...any) error {
+// addToRollup adds the ledger rows that match a condition to rows of the roll-up.
+func addToRollup(ctx context.Context, tx *db.Tx, keys []rollupKey, condition string, of ...any) error {
 	values := strings.Repeat(", (?, ?, ?, ?)", len(keys)-1)
 	args := make([]any, 0, 4*len(keys)+len(of))
 	for _, k := range keys {
@@ -119,13 +119,13 @@ func roll(ctx context.Context, tx *db.Tx, keys []rollupKey, condition string, of
 		SELECT keys.dimension, keys.span, keys.start, keys.name, `+sumColumns+` FROM keys CROSS JOIN used WHERE TRUE
 		ON CONFLICT (dimension, span, start, name) DO UPDATE SET `+addRollup, append(args, of...)...)
 	if err != nil {
-		return fmt.Errorf("add to the sums of the ledger: %w", err)
+		return fmt.Errorf("update the usage roll-up: %w", err)
 	}
 	return nil
 }
 
-// rolled is one row of the roll-up that is not of a period.
-func rolled(ctx context.Context, q db.Queryer, k rollupKey) (a amounts, err error) {
+// readRollup returns one row of the roll-up, or zero amounts if there is none.
+func readRollup(ctx context.Context, q db.Queryer, k rollupKey) (a amounts, err error) {
 	err = q.QueryRow(ctx, `SELECT `+sumColumns+` FROM usage_rollup WHERE dimension = ? AND span = ? AND start = ? AND name = ?`,
 		k.dimension, k.span, k.start, k.name).Scan(a.pointers()...)
 	if db.IsNotFound(err) {
@@ -134,15 +134,15 @@ func rolled(ctx context.Context, q db.Queryer, k rollupKey) (a amounts, err erro
 	return a, err
 }
 
-// Transcript is what the ledger has of one.
+// Transcript is the usage of one transcript.
 type Transcript struct {
 	Sums
-	Version time.Time // the last change of its session up to which all is in the ledger
-	Copied  bool      // it began as a copy of another one, under which that part is counted
+	Version time.Time // the last change of the session up to which the ledger is complete
+	Copied  bool      // it started as a copy of another transcript, whose sums include the copied part
 }
 
-// OfTranscripts is what runs in some transcripts used, by the ids of those that
-// have been read.
+// OfTranscripts returns the usage of transcripts by ID. Transcripts that were never
+// read are missing.
 func (s *Service) OfTranscripts(ctx context.Context, ids []string) (map[string]Transcript, error) {
 	by := map[string]Transcript{}
 	for some := range slices.Chunk(ids, 500) {
@@ -153,7 +153,7 @@ func (s *Service) OfTranscripts(ctx context.Context, ids []string) (map[string]T
 		rows, err := s.DB.Query(ctx, `SELECT session_id, version, EXISTS (SELECT 1 FROM usage_inherited i WHERE i.session_id = t.session_id), `+
 			eachSum("COALESCE(u.%[1]s, 0)")+` FROM usage_transcripts t
 			LEFT JOIN usage_rollup u ON u.dimension = 'transcript' AND u.span = 0 AND u.start = 0 AND u.name = t.session_id
-			WHERE TRUE`+among("session_id", some), args...)
+			WHERE TRUE`+inCondition("session_id", some), args...)
 		_, err = db.All(rows, err, func(r db.Row) (id string, err error) {
 			var version int64
 			var t Transcript
@@ -164,20 +164,19 @@ func (s *Service) OfTranscripts(ctx context.Context, ids []string) (map[string]T
 			return id, err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("read what transcripts used: %w", err)
+			return nil, fmt.Errorf("read the usage of transcripts: %w", err)
 		}
 	}
 	return by, nil
 }
 
-// interval is a stretch of time in milliseconds since 1970; to is the first moment
-// that is not in it.
+// interval is a time range in milliseconds since 1970; to is exclusive.
 type interval struct{ from, to int64 }
 
-// piece is a part of an interval that is read from one place: the hours or the days
-// of the roll-up, or the ledger.
+// piece is a part of an interval that is read from one source: the hours or the days of
+// the roll-up, or the ledger.
 type piece struct {
-	slot int // the number of the interval
+	slot int // the index of the interval
 	span int64
 	interval
 }
@@ -185,7 +184,7 @@ type piece struct {
 func floor(at, span int64) int64   { return at - at%span }
 func ceiling(at, span int64) int64 { return floor(at+span-1, span) }
 
-// piecesOf cuts intervals into as few and as large pieces as the roll-up has.
+// piecesOf splits intervals into the fewest pieces.
 func piecesOf(intervals []interval) []piece {
 	var all []piece
 	for slot, i := range intervals {
@@ -212,20 +211,20 @@ func piecesOf(intervals []interval) []piece {
 	return all
 }
 
-// part says what of the usage is added up: one dimension, of which only names if
-// there are any.
-type part struct {
+// selection selects usage by one dimension, restricted to the names in only if there
+// are any.
+type selection struct {
 	engine    db.Engine
 	dimension string
 	only      []string
 }
 
-// usedIn is a common table expression, used (slot, name and the sums), of what was
-// used in each of some intervals. Rows of one slot and name are not added up yet.
+// usageQuery returns the common table expression used (slot, name and the sums) with the
+// usage in each interval. It can have several rows per slot and name.
 //
-// It has both engines read the pieces first and look up each of them, whatever
-// they know of the tables: SQLite by CROSS JOIN, PostgreSQL by OFFSET 0.
-func (of part) usedIn(intervals []interval) (query string, args []any) {
+// It makes both engines look up each piece separately, whatever their statistics say:
+// SQLite by CROSS JOIN, PostgreSQL by OFFSET 0.
+func (of selection) usageQuery(intervals []interval) (query string, args []any) {
 	pieces := piecesOf(intervals)
 	for _, p := range pieces {
 		args = append(args, p.slot, p.span, p.from, p.to)
@@ -237,8 +236,8 @@ func (of part) usedIn(intervals []interval) (query string, args []any) {
 		}
 		return ` FROM pieces CROSS JOIN ` + table + ` WHERE ` + condition
 	}
-	inSums := `dimension = ? AND span = place AND start >= since AND start < until` + among(`name`, of.only)
-	inRows := `place = ` + fmt.Sprint(inLedger) + ` AND at >= since AND at < until` + among(column, of.only)
+	inSums := `dimension = ? AND span = place AND start >= since AND start < until` + inCondition(`name`, of.only)
+	inRows := `place = ` + fmt.Sprint(inLedger) + ` AND at >= since AND at < until` + inCondition(column, of.only)
 	args = append(args, of.dimension)
 	for range 2 {
 		for _, name := range of.only {
@@ -254,24 +253,25 @@ func (of part) usedIn(intervals []interval) (query string, args []any) {
 		)`, args
 }
 
-// among is a condition that an expression is one of some texts; empty without any.
-func among(expression string, texts []string) string {
+// inCondition returns an SQL condition that expression is one of texts, or "" without
+// texts.
+func inCondition(expression string, texts []string) string {
 	if len(texts) == 0 {
 		return ""
 	}
 	return ` AND ` + expression + ` IN (?` + strings.Repeat(`, ?`, len(texts)-1) + `)`
 }
 
-// cell is what was used under one name in one interval.
+// cell is the usage of one name in one interval.
 type cell struct {
 	slot int
 	name string
 	amounts
 }
 
-// addUp adds up what was used in each of some intervals, under all names together.
-func (of part) addUp(ctx context.Context, q db.Queryer, intervals []interval) ([]amounts, error) {
-	query, args := of.usedIn(intervals)
+// addUp returns the usage of all names together in each interval.
+func (of selection) addUp(ctx context.Context, q db.Queryer, intervals []interval) ([]amounts, error) {
+	query, args := of.usageQuery(intervals)
 	all := make([]amounts, len(intervals))
 	rows, err := q.Query(ctx, `WITH `+query+` SELECT slot, '' AS name, `+addedUp+` FROM used GROUP BY slot`, args...)
 	cells, err := db.All(rows, err, scanCell)
@@ -279,21 +279,21 @@ func (of part) addUp(ctx context.Context, q db.Queryer, intervals []interval) ([
 		all[c.slot] = c.amounts
 	}
 	if err != nil {
-		return nil, fmt.Errorf("add the usage up: %w", err)
+		return nil, fmt.Errorf("sum the usage: %w", err)
 	}
 	return all, nil
 }
 
-// cells adds up what was used under each name in each of some intervals.
-func (of part) cells(ctx context.Context, q db.Queryer, intervals []interval) ([]cell, error) {
-	query, args := of.usedIn(intervals)
+// cells returns the usage of each name in each interval.
+func (of selection) cells(ctx context.Context, q db.Queryer, intervals []interval) ([]cell, error) {
+	query, args := of.usageQuery(intervals)
 	rows, err := q.Query(ctx, `WITH `+query+` SELECT slot, name, `+addedUp+` FROM used GROUP BY slot, name ORDER BY slot`, args...)
 	return db.All(rows, err, scanCell)
 }
 
-// dearest are the names that cost most in an interval, at most so many.
-func (of part) dearest(ctx context.Context, q db.Queryer, in interval, most int) ([]cell, error) {
-	query, args := of.usedIn([]interval{in})
+// topByCost returns at most most names of an interval, most expensive first.
+func (of selection) topByCost(ctx context.Context, q db.Queryer, in interval, most int) ([]cell, error) {
+	query, args := of.usageQuery([]interval{in})
 	rows, err := q.Query(ctx, `WITH `+query+` SELECT 0 AS slot, name, `+addedUp+` FROM used GROUP BY name
 		ORDER BY SUM(cost) DESC, SUM(input + output) DESC, name LIMIT ?`, append(args, most)...)
 	return db.All(rows, err, scanCell)

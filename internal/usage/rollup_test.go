@@ -16,7 +16,7 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// stored is the roll-up as it is in the database.
+// stored returns the stored roll-up.
 func stored(t testing.TB, d *db.DB) map[rollupKey]amounts {
 	t.Helper()
 	all := map[rollupKey]amounts{}
@@ -33,7 +33,7 @@ func stored(t testing.TB, d *db.DB) map[rollupKey]amounts {
 	return all
 }
 
-// recomputed is what the roll-up should be, by the rows of the ledger.
+// recomputed returns the roll-up computed from the rows of the ledger.
 func recomputed(t testing.TB, d *db.DB) map[rollupKey]amounts {
 	t.Helper()
 	all := map[rollupKey]amounts{}
@@ -77,7 +77,7 @@ func wantRolledUp(t testing.TB, d *db.DB, when string) {
 	}
 }
 
-// refill empties the roll-up and has the migration fill it.
+// refill empties the roll-up and fills it with the migration.
 func refill(t testing.TB, d *db.DB) {
 	t.Helper()
 	err := d.Tx(t.Context(), func(tx *db.Tx) error {
@@ -90,15 +90,15 @@ func refill(t testing.TB, d *db.DB) {
 	dbtest.Refill(t, d, "0041_usage_rollup_fill.sql")
 }
 
-// Whatever becomes of runs, and however the service learns of them, the sums by
-// hour and day are those of the ledger, to the nano-dollar: reports are made of them.
+// TestRollupEqualsTheLedger checks that the roll-up agrees exactly with the ledger after random
+// operations.
 func TestRollupEqualsTheLedger(t *testing.T) {
 	t.Parallel()
 	const histories, steps = 3, 120
 	for seed := range uint64(histories) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			dbtest.Twice(t, func(t *testing.T, d *db.DB) {
-				p, rnd := play(d), rand.New(rand.NewPCG(seed, 2))
+				p, rnd := newScenario(d), rand.New(rand.NewPCG(seed, 2))
 				for i := range steps {
 					p.randomStep(t, rnd, i)
 					if i%10 == 9 {
@@ -115,8 +115,8 @@ func TestRollupEqualsTheLedger(t *testing.T) {
 	}
 }
 
-// randomStep lets something happen in the runtime, or has the service look.
-func (p *played) randomStep(t *testing.T, rnd *rand.Rand, i int) {
+// randomStep changes the runtime at random, or runs the mirror.
+func (p *scenario) randomStep(t *testing.T, rnd *rand.Rand, i int) {
 	t.Helper()
 	p.tick(time.Duration(rnd.Int64N(int64(9 * time.Hour))))
 	var c *conversation
@@ -134,7 +134,7 @@ func (p *played) randomStep(t *testing.T, rnd *rand.Rand, i int) {
 		return used(fmt.Sprint("m", rnd.IntN(3)), rnd.Int64N(1e6), rnd.Int64N(1e4), rnd.Int64N(1e10))
 	}
 	switch rnd.IntN(12) {
-	case 0: // asked by us, who do not know the transcript yet
+	case 0: // noted by a feature, without a transcript
 		runID := fmt.Sprint("noted-", i)
 		u := call()
 		r := Run{RunID: runID, AgentID: c.AgentID, SessionKey: c.Key, EndedAt: p.now, Parts: []Part{
@@ -142,9 +142,9 @@ func (p *played) randomStep(t *testing.T, rnd *rand.Rand, i int) {
 		}}
 		p.note(t, r)
 		p.ask(c, runID, u)
-	case 1: // nobody can read it any more, and the totals have it
+	case 1: // unreadable, but in the totals
 		c.lost = append(c.lost, gateway.Turn{Usage: call()})
-	case 2: // the totals become less
+	case 2: // the totals decrease
 		c.forgot = rnd.IntN(len(c.turns) + 1)
 	case 3:
 		c.deleted = true
@@ -153,7 +153,7 @@ func (p *played) randomStep(t *testing.T, rnd *rand.Rand, i int) {
 		if _, err := p.SetPrices(actor.With(t.Context(), actor.System), prices, nil); err != nil {
 			t.Fatal(err)
 		}
-	case 5: // forked: what is in it was counted already
+	case 5: // forked; its rows were counted already
 		copied := p.open(c.Key + fmt.Sprint(":fork-", i))
 		copied.turns = append(copied.turns, c.turns...)
 	case 6:
@@ -164,8 +164,8 @@ func (p *played) randomStep(t *testing.T, rnd *rand.Rand, i int) {
 	}
 	switch rnd.IntN(4) {
 	case 0:
-		p.look(t, true)
+		p.sync(t, true)
 	case 1:
-		p.look(t, false)
+		p.sync(t, false)
 	}
 }

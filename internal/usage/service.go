@@ -15,7 +15,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Runtime is the part of the gateway that the ledger needs.
+// Runtime is the part of the gateway client that the ledger uses.
 type Runtime interface {
 	Turns(ctx context.Context, sessionKey string, limit int, offset int64) (gateway.TurnPage, error)
 	RawTurns(ctx context.Context, sessionKey string, limit int) ([]gateway.Turn, error)
@@ -23,41 +23,42 @@ type Runtime interface {
 	Models(ctx context.Context) ([]gateway.Model, error)
 }
 
-// Service keeps the ledger. Its exported fields are not changed after Run.
+// Service keeps the ledger. Its exported fields must not change after Run.
 type Service struct {
 	DB      *db.DB
 	Runtime Runtime
 	Log     *slog.Logger
 	Now     func() time.Time
-	Zone    *time.Location // whose days are meant when nobody says
-	// Patience is how long the runtime may take for one answer.
+	Zone    *time.Location // the default time zone of reports
+	// Patience is the timeout of one request to the runtime.
 	Patience time.Duration
-	// Grown, when not nil, is told that the ledger has changed, in every process
-	// and at most once a second. It must not wait.
+	// Grown, if not nil, is called after the ledger changed, in every process and at
+	// most once a second. It must not block.
 	Grown func(asOf clock.Time)
-	// Changed, when not nil, is told the same at once and each time. It must not wait.
+	// Changed, if not nil, is called after every change. It must not block.
 	Changed func()
-	// Spent, when given, is told in the same transaction what has grown for a task,
-	// by the key that its runs name. It writes what depends on that, and no event:
-	// it answers what the log is to call the task, and whether there is one.
+	// Spent, if not nil, is called in the transaction that adds usage for a task. It
+	// updates what depends on the task's usage, without recording an event, and returns
+	// the subject for the event and whether the task exists.
 	Spent func(ctx context.Context, tx *db.Tx, taskKey string) (event.Subject, bool, error)
-	// Away, when given, tells whether an error says that the database cannot be
-	// used at the moment, and logs it.
+	// Away, if not nil, reports whether an error means that the database is
+	// unavailable, and logs it.
 	Away func(error) bool
 
 	mirror mirror
 	models models
 }
 
-// topic is what wakes those who show the ledger, and ledger the name of its state.
+// topic is the database notification about changes of the ledger, and its lock. ledger
+// is the name of its row in usage_state.
 const topic, ledger = "usage", "ledger"
 
-// Note puts what a run used into the ledger, in the caller's transaction, and
-// says whether it was new: a run is counted once, whoever tells of it and however
-// often, and what was noted first stays. A run that used nothing is not noted.
-// The log hears of it only through the caller's own event about the task.
+// Note adds the usage of a run to the ledger, in the caller's transaction, and reports
+// whether it was new. A run is counted once: later notes of the same run are ignored.
+// A run without usage is not added. Note records no event; the caller's own event about
+// the task announces the change.
 func (s *Service) Note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
-	r.attribute(said{asked: true})
+	r.attribute(trigger{asked: true})
 	isNew, err := s.note(ctx, tx, r)
 	if isNew {
 		_, err = s.spent(ctx, tx, r.TaskKey)
@@ -65,34 +66,32 @@ func (s *Service) Note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	return isNew, err
 }
 
-// spent tells of tasks for which the ledger has grown, and answers what the log
-// calls them.
+// spent calls Spent for tasks with new usage and returns their subjects for events.
 func (s *Service) spent(ctx context.Context, tx *db.Tx, keys ...string) ([]event.Subject, error) {
 	if s.Spent == nil {
 		return nil, nil
 	}
-	var told []event.Subject
-	slices.Sort(keys) // so that two who note do not wait for each other's tasks
+	var subjects []event.Subject
+	slices.Sort(keys) // prevents deadlocks between transactions
 	for _, key := range slices.Compact(keys) {
 		if key == "" {
 			continue
 		}
 		of, ok, err := s.Spent(ctx, tx, key)
 		if err != nil {
-			return nil, fmt.Errorf("tell what %s has cost: %w", key, err)
+			return nil, fmt.Errorf("update the cost of %s: %w", key, err)
 		}
 		if ok {
-			told = append(told, of)
+			subjects = append(subjects, of)
 		}
 	}
-	return told, nil
+	return subjects, nil
 }
 
-// announce is spent with an event for each task, as the last of a transaction of
-// our own: whoever shows a task reads it anew.
-func (s *Service) announce(ctx context.Context, tx *db.Tx, keys []string) error {
-	told, err := s.spent(ctx, tx, keys...)
-	for _, of := range told {
+// recordSpent is spent with an event for each task. Call it last in a transaction.
+func (s *Service) recordSpent(ctx context.Context, tx *db.Tx, keys []string) error {
+	subjects, err := s.spent(ctx, tx, keys...)
+	for _, of := range subjects {
 		if err == nil {
 			err = event.Record(actor.With(ctx, actor.System), tx, s.Now(), event.Activity, "task.spent", of, map[string]any{})
 		}
@@ -102,12 +101,12 @@ func (s *Service) announce(ctx context.Context, tx *db.Tx, keys []string) error 
 
 func (s *Service) note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	if r.RunID == "" || r.EndedAt.IsZero() {
-		return false, errors.New("note usage: a run has an id and an end")
+		return false, errors.New("note usage: the run has no ID or no end")
 	}
 	var used []Part
 	for _, p := range r.Parts {
-		if !believable(p.Tokens, p.Cost) {
-			s.Log.WarnContext(ctx, "what the runtime says that a run used cannot be, and is left out", "run", r.RunID, "model", p.Model)
+		if !plausible(p.Tokens, p.Cost) {
+			s.Log.WarnContext(ctx, "ignored implausible usage of a run", "run", r.RunID, "model", p.Model)
 			continue
 		}
 		if p.Tokens != (Tokens{}) || p.Cost != nil && *p.Cost != 0 {
@@ -117,12 +116,12 @@ func (s *Service) note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	if len(used) == 0 {
 		return false, nil
 	}
-	// Two who learn of a run at once must not both find that it is not there; nor
-	// may sums be compared meanwhile.
+	// The lock keeps others from adding the same run, and from reconciling, until the
+	// transaction ends.
 	if err := tx.Lock(ctx, topic); err != nil {
 		return false, err
 	}
-	known, err := knows(ctx, tx, r.RunID, r.SessionID)
+	known, err := hasRun(ctx, tx, r.RunID, r.SessionID)
 	if err != nil || known {
 		return false, err
 	}
@@ -136,13 +135,13 @@ func (s *Service) note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 		}
 	}
 	if _, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE run_id = ?`, r.RunID); err != nil {
-		return false, fmt.Errorf("note usage: it is not going any more: %w", err)
+		return false, fmt.Errorf("note usage: delete the usage of a run in progress: %w", err)
 	}
-	return true, grow(ctx, tx, len(used))
+	return true, recordGrowth(ctx, tx, len(used))
 }
 
-// price says where the price of a row comes from, and estimates it where the
-// runtime has none.
+// price sets the source of a row's cost, and estimates the cost if the runtime reported
+// none.
 func (s *Service) price(ctx context.Context, tx *db.Tx, r *row) error {
 	if r.Cost != nil {
 		r.price = byRuntime
@@ -152,7 +151,7 @@ func (s *Service) price(ctx context.Context, tx *db.Tx, r *row) error {
 	if err != nil {
 		return err
 	}
-	if cost, ok := prices.estimate(r.Provider, r.Model, r.Tokens, time.UnixMilli(r.at)); ok && believable(r.Tokens, &cost) {
+	if cost, ok := prices.estimate(r.Provider, r.Model, r.Tokens, time.UnixMilli(r.at)); ok && plausible(r.Tokens, &cost) {
 		r.Cost, r.price, r.table = &cost, estimated, &prices.Version
 		return nil
 	}
@@ -160,8 +159,8 @@ func (s *Service) price(ctx context.Context, tx *db.Tx, r *row) error {
 	return nil
 }
 
-// Report adds up what a period used; with bars also what each of at most 48 parts
-// of it is made of. Of one caller two run at once, like lists; see db.LimitReads.
+// Report returns the usage of a period, with the groups of each bar if bars is true. Each
+// caller can run two reports at once, like lists; see db.LimitReads.
 func (s *Service) Report(ctx context.Context, p Period, g Group, bars bool) (r Report, err error) {
 	if err := p.check(g == ByHour); err != nil {
 		return Report{}, err
@@ -178,21 +177,21 @@ func (s *Service) Report(ctx context.Context, p Period, g Group, bars bool) (r R
 	return r, err
 }
 
-// OfTask is what all runs for a task used, by its key.
+// OfTask returns the usage of all runs for the task with a key.
 func (s *Service) OfTask(ctx context.Context, q db.Queryer, key string) (Sums, error) {
-	used, err := rolled(ctx, q, rollupKey{dimension: string(ByTask), name: key})
+	used, err := readRollup(ctx, q, rollupKey{dimension: string(ByTask), name: key})
 	if err != nil {
 		return Sums{}, fmt.Errorf("add up the usage of %s: %w", key, err)
 	}
 	return used.sums(), nil
 }
 
-// CurrentPrices are the prices that costs are estimated with.
+// CurrentPrices returns the current prices for cost estimates.
 func (s *Service) CurrentPrices(ctx context.Context) (Prices, error) { return newestPrices(ctx, s.DB) }
 
-// SetPrices makes a new version of the prices. They count from now on, and for
-// what is in the ledger without a price; an estimate of before stays. With a
-// version it is refused when that is not the current one any more.
+// SetPrices stores a new version of the prices. They apply to new usage and to usage
+// without a price; earlier estimates do not change. It returns ErrStale if version is
+// given and is not the current one.
 func (s *Service) SetPrices(ctx context.Context, list []Price, version *int64) (Prices, error) {
 	if err := checkPrices(list); err != nil {
 		return Prices{}, err
@@ -208,10 +207,10 @@ func (s *Service) SetPrices(ctx context.Context, list []Price, version *int64) (
 			return err
 		}
 		if version != nil && *version != was.Version {
-			return ErrStale.With("They are at version %d, and the change is based on %d. Read GET /prices and change those.", was.Version, *version).Fact("version", was.Version)
+			return ErrStale.With("The current version is %d, but your change is based on version %d. Read GET /prices again and reapply your change.", was.Version, *version).Fact("version", was.Version)
 		}
 		made = Prices{Version: was.Version + 1, UpdatedAt: clock.Ptr(s.Now()), UpdatedBy: &by.Name, Prices: append([]Price{}, list...)}
-		// Whoever keeps the ledger estimates with them what had no price.
+		// Wakes the process that estimates usage without a price.
 		if err := tx.Wake(ctx, topic); err != nil {
 			return err
 		}
@@ -227,5 +226,5 @@ func (s *Service) SetPrices(ctx context.Context, list []Price, version *int64) (
 	return made, nil
 }
 
-// away reports whether err says that the database is away.
+// away reports whether err means that the database is unavailable.
 func (s *Service) away(err error) bool { return s.Away != nil && s.Away(err) }

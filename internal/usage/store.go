@@ -11,17 +11,17 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// Kind says what a row of the ledger is.
+// Kind is the kind of a ledger row.
 type Kind string
 
-// The kinds of rows.
+// Kinds of ledger rows.
 const (
 	OfRun      Kind = "run"
-	Reconciled Kind = "reconciled" // makes the ledger equal to the runtime's totals
-	Priced     Kind = "priced"     // a price for what had none when it was noted
+	Reconciled Kind = "reconciled" // an adjustment to the runtime's totals
+	Priced     Kind = "priced"     // a later estimate for a row without a price
 )
 
-// Source of a price.
+// Sources of a row's cost.
 const (
 	byRuntime = "runtime"
 	estimated = "estimated"
@@ -35,7 +35,7 @@ type row struct {
 	kind     Kind
 	at       int64 // milliseconds since 1970
 	price    string
-	table    *int64 // version of the prices
+	table    *int64 // version of the prices, if estimated
 	runs     int64
 	unpriced int64
 }
@@ -43,7 +43,7 @@ type row struct {
 const ledgerColumns = `run_id, provider, model, kind, at, started_at, ended_at, noted_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
 	input, output, cache_read, cache_write, other, cost_nano, price, price_table, runs, unpriced`
 
-// stored are those parts of a row as columns that may be unknown.
+// stored returns the optional columns of a row.
 func (r row) stored() (started *clock.Time, cost *int64) {
 	if !r.StartedAt.IsZero() {
 		started = clock.Ptr(r.StartedAt)
@@ -55,8 +55,8 @@ func (r row) stored() (started *clock.Time, cost *int64) {
 	return started, cost
 }
 
-// insert adds a row, which must be new, and counts it in the roll-up. The caller
-// has locked the ledger.
+// insert adds a new row to the ledger and to the roll-up. The caller holds the ledger's
+// lock.
 func insert(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
 	started, cost := r.stored()
 	t := r.Tokens
@@ -67,16 +67,16 @@ func insert(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("write usage of run %s: %w", r.RunID, err)
 	}
-	return roll(ctx, tx, r.rollupKeys(), `run_id = ? AND provider = ? AND model = ?`, r.RunID, r.Provider, r.Model)
+	return addToRollup(ctx, tx, r.rollupKeys(), `run_id = ? AND provider = ? AND model = ?`, r.RunID, r.Provider, r.Model)
 }
 
-// knows says whether a run is in the ledger, and files its rows under their
-// transcript where whoever noted them did not know that.
-func knows(ctx context.Context, tx *db.Tx, runID, sessionID string) (bool, error) {
+// hasRun reports whether a run is in the ledger. It also sets the transcript of the
+// run's rows if it was unknown when they were noted.
+func hasRun(ctx context.Context, tx *db.Tx, runID, sessionID string) (bool, error) {
 	var n, unfiled int64
 	err := tx.QueryRow(ctx, `SELECT COUNT(*), COUNT(*) FILTER (WHERE session_id = '') FROM usage_ledger WHERE run_id = ?`, runID).Scan(&n, &unfiled)
 	if err == nil && unfiled > 0 && sessionID != "" {
-		if err = roll(ctx, tx, []rollupKey{ofTranscript(sessionID)}, `run_id = ? AND session_id = ''`, runID); err != nil {
+		if err = addToRollup(ctx, tx, []rollupKey{ofTranscript(sessionID)}, `run_id = ? AND session_id = ''`, runID); err != nil {
 			return false, err
 		}
 		_, err = tx.Exec(ctx, `UPDATE usage_ledger SET session_id = ? WHERE run_id = ? AND session_id = ''`, sessionID, runID)
@@ -84,8 +84,8 @@ func knows(ctx context.Context, tx *db.Tx, runID, sessionID string) (bool, error
 	return n > 0, err
 }
 
-// grow counts rows that were added, and wakes whoever shows the ledger.
-func grow(ctx context.Context, tx *db.Tx, rows int) error {
+// recordGrowth adds rows to the change count of the ledger and notifies its watchers.
+func recordGrowth(ctx context.Context, tx *db.Tx, rows int) error {
 	if rows == 0 {
 		return nil
 	}
@@ -96,22 +96,22 @@ func grow(ctx context.Context, tx *db.Tx, rows int) error {
 	return err
 }
 
-// changed wakes whoever shows the ledger because of what is beside it.
-func changed(ctx context.Context, tx *db.Tx) error { return grow(ctx, tx, 1) }
+// notifyChanged notifies the ledger's watchers of a change outside of its rows.
+func notifyChanged(ctx context.Context, tx *db.Tx) error { return recordGrowth(ctx, tx, 1) }
 
-// grown is how many changes there ever were.
-func grown(ctx context.Context, q db.Queryer) (n int64, err error) {
+// changeCount returns the number of changes of the ledger so far.
+func changeCount(ctx context.Context, q db.Queryer) (n int64, err error) {
 	err = q.QueryRow(ctx, `SELECT grown FROM usage_state WHERE name = ?`, ledger).Scan(&n)
 	return n, err
 }
 
-// begins is from when on the ledger knows anything: its earliest row, or since the
-// runtime is followed, if that was earlier. Both are nil as long as there is none.
+// begins returns when the ledger begins, which is the time of its first row or since,
+// whichever is earlier, and since when the runtime is followed. Both can be nil.
 func begins(ctx context.Context, q db.Queryer) (begins, since *clock.Time, err error) {
 	var at *int64
 	err = q.QueryRow(ctx, `SELECT (SELECT MIN(at) FROM usage_ledger), since FROM usage_state WHERE name = ?`, ledger).Scan(&at, &since)
 	if err != nil {
-		return nil, nil, fmt.Errorf("find where the ledger begins: %w", err)
+		return nil, nil, fmt.Errorf("find the start of the ledger: %w", err)
 	}
 	begins = since
 	if at != nil && (since == nil || *at < since.UnixMilli()) {
@@ -120,14 +120,14 @@ func begins(ctx context.Context, q db.Queryer) (begins, since *clock.Time, err e
 	return begins, since, nil
 }
 
-// follow notes that the runtime is followed from a moment on, unless it was before.
-func follow(ctx context.Context, tx *db.Tx, at clock.Time) error {
+// setFollowedSince stores since when the runtime is followed, unless that is set.
+func setFollowedSince(ctx context.Context, tx *db.Tx, at clock.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE usage_state SET since = ? WHERE name = ? AND since IS NULL`, at, ledger)
 	return err
 }
 
-// claim makes owner the one process that reads transcripts, for a while; false
-// when another one is. On SQLite force takes over from an owner who is dead.
+// claim gives owner the claim to read transcripts for the duration of lease, or returns
+// false if another process has it. force takes it over in any case.
 func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {
 	at, err := tx.Clock(ctx, now)
 	if err != nil {
@@ -138,13 +138,13 @@ func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease ti
 	return n == 1, err
 }
 
-// release gives the claim back.
+// release gives up the claim.
 func release(ctx context.Context, tx *db.Tx, owner string) error {
 	_, err := tx.Exec(ctx, `UPDATE usage_state SET until = NULL WHERE name = ? AND owner = ?`, ledger, owner)
 	return err
 }
 
-// transcript is how far one is read.
+// transcript is how far a transcript has been read.
 type transcript struct {
 	sessionID, sessionKey, agentID string
 	seq, version                   int64
@@ -168,20 +168,21 @@ func putTranscript(ctx context.Context, tx *db.Tx, t transcript) error {
 	return err
 }
 
-// modelKey names a model.
+// modelKey identifies a model.
 type modelKey struct{ provider, model string }
 
-// held is what the ledger has of one model in one transcript.
-type held struct {
+// recorded is the ledger's usage of one model in one transcript.
+type recorded struct {
 	tokens    Tokens
-	cost      int64 // of what the runtime priced
+	cost      int64 // reported by the runtime
 	estimated int64
 	unpriced  int64
 }
 
-// holds is what the ledger has of a transcript, and when the last of it was.
-func holds(ctx context.Context, q db.Queryer, sessionID string) (by map[modelKey]held, last int64, err error) {
-	by = map[modelKey]held{}
+// recordedUsage returns the ledger's usage of a transcript by model, including
+// inherited usage, and the time of its last row.
+func recordedUsage(ctx context.Context, q db.Queryer, sessionID string) (by map[modelKey]recorded, last int64, err error) {
+	by = map[modelKey]recorded{}
 	rows, err := q.Query(ctx, `
 		SELECT provider, model, CAST(SUM(input) AS BIGINT), CAST(SUM(output) AS BIGINT), CAST(SUM(cache_read) AS BIGINT),
 			CAST(SUM(cache_write) AS BIGINT), CAST(SUM(other) AS BIGINT),
@@ -191,7 +192,7 @@ func holds(ctx context.Context, q db.Queryer, sessionID string) (by map[modelKey
 		FROM usage_ledger WHERE session_id = ? GROUP BY provider, model`, sessionID)
 	type model struct {
 		modelKey
-		held
+		recorded
 	}
 	all, err := db.All(rows, err, func(r db.Row) (m model, err error) {
 		var at int64
@@ -201,7 +202,7 @@ func holds(ctx context.Context, q db.Queryer, sessionID string) (by map[modelKey
 		return m, err
 	})
 	for _, m := range all {
-		by[m.modelKey] = m.held
+		by[m.modelKey] = m.recorded
 	}
 	if err != nil {
 		return nil, 0, err
@@ -209,9 +210,8 @@ func holds(ctx context.Context, q db.Queryer, sessionID string) (by map[modelKey
 	return by, last, addInherited(ctx, q, sessionID, by)
 }
 
-// addInherited adds to what the ledger has of a transcript what it has of those
-// that it is a copy of.
-func addInherited(ctx context.Context, q db.Queryer, sessionID string, by map[modelKey]held) error {
+// addInherited adds the usage of the rows that a transcript was copied with.
+func addInherited(ctx context.Context, q db.Queryer, sessionID string, by map[modelKey]recorded) error {
 	rows, err := q.Query(ctx, `
 		SELECT provider, model, CAST(SUM(input) AS BIGINT), CAST(SUM(output) AS BIGINT), CAST(SUM(cache_read) AS BIGINT),
 			CAST(SUM(cache_write) AS BIGINT), CAST(SUM(other) AS BIGINT), CAST(SUM(cost_nano) AS BIGINT)
@@ -229,32 +229,32 @@ func addInherited(ctx context.Context, q db.Queryer, sessionID string, by map[mo
 	return err
 }
 
-// told is what the runtime last said of one model in one transcript.
-type told struct {
+// lastTotals has the runtime's last totals of one model in one transcript.
+type lastTotals struct {
 	tokens Tokens
 	cost   int64
-	rows   int64 // of kind Reconciled that the ledger has for it
-	shrunk bool  // it has said less once
+	rows   int64 // number of adjustments in the ledger
+	shrunk bool  // the totals have decreased before
 }
 
-func readTold(ctx context.Context, q db.Queryer, sessionID string) (map[modelKey]told, error) {
+func readLastTotals(ctx context.Context, q db.Queryer, sessionID string) (map[modelKey]lastTotals, error) {
 	type model struct {
 		modelKey
-		told
+		lastTotals
 	}
 	rows, err := q.Query(ctx, `SELECT provider, model, input, output, cache_read, cache_write, other, cost_nano, rows_made, shrunk FROM usage_told WHERE session_id = ?`, sessionID)
 	all, err := db.All(rows, err, func(r db.Row) (m model, err error) {
 		t := &m.tokens
 		return m, r.Scan(&m.provider, &m.model, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &m.cost, &m.rows, &m.shrunk)
 	})
-	by := map[modelKey]told{}
+	by := map[modelKey]lastTotals{}
 	for _, m := range all {
-		by[m.modelKey] = m.told
+		by[m.modelKey] = m.lastTotals
 	}
 	return by, err
 }
 
-func putTold(ctx context.Context, tx *db.Tx, sessionID string, k modelKey, t told) error {
+func putLastTotals(ctx context.Context, tx *db.Tx, sessionID string, k modelKey, t lastTotals) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO usage_told (session_id, provider, model, input, output, cache_read, cache_write, other, cost_nano, rows_made, shrunk)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -265,12 +265,12 @@ func putTold(ctx context.Context, tx *db.Tx, sessionID string, k modelKey, t tol
 	return err
 }
 
-// noPrices is the version of the table before anybody has set a price.
-const noPrices = 1
+// initialVersion is the version of the empty price table.
+const initialVersion = 1
 
-// newestPrices is the last version of the prices.
+// newestPrices returns the current version of the prices.
 func newestPrices(ctx context.Context, q db.Queryer) (Prices, error) {
-	p := Prices{Version: noPrices, Prices: []Price{}}
+	p := Prices{Version: initialVersion, Prices: []Price{}}
 	var text string
 	err := q.QueryRow(ctx, `SELECT version, prices, made_at, made_by FROM usage_prices ORDER BY version DESC LIMIT 1`).
 		Scan(&p.Version, &text, &p.UpdatedAt, &p.UpdatedBy)
@@ -294,8 +294,8 @@ func insertPrices(ctx context.Context, tx *db.Tx, p Prices) error {
 	return err
 }
 
-// unpricedRows are rows without a price that none was found for since, neither
-// by us nor by the runtime, behind another in the order of time.
+// unpricedRows returns the rows after a given one, by time, that have no price and got
+// none later, neither from an estimate nor from the runtime.
 func unpricedRows(ctx context.Context, q db.Queryer, after row, limit int) ([]row, error) {
 	rows, err := q.Query(ctx, `
 		SELECT run_id, provider, model, at, agent_id, session_key, session_id, source, job_id, task_key, standup_id, input, output, cache_read, cache_write, other
@@ -312,13 +312,13 @@ func unpricedRows(ctx context.Context, q db.Queryer, after row, limit int) ([]ro
 	})
 }
 
-// costOf is a cost that is known.
+// costOf returns n as a known cost.
 func costOf(n int64) *money.Nano {
 	cost := money.Nano(n)
 	return &cost
 }
 
 func pricesVersion(ctx context.Context, q db.Queryer) (v int64, err error) {
-	err = q.QueryRow(ctx, `SELECT COALESCE(MAX(version), ?) FROM usage_prices`, noPrices).Scan(&v)
+	err = q.QueryRow(ctx, `SELECT COALESCE(MAX(version), ?) FROM usage_prices`, initialVersion).Scan(&v)
 	return v, err
 }

@@ -14,23 +14,23 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// follow notes the runs of a transcript that have ended since it was last read.
-func (r *reader) follow(ctx context.Context, row *gateway.Session) error {
+// sync adds to the ledger the runs of a transcript that have ended since the last read.
+func (r *reader) sync(ctx context.Context, row *gateway.Session) error {
 	s, version, began := r.s, versionOf(row), time.Now()
 	t, err := readTranscript(ctx, s.DB, row.ID)
 	if err != nil {
-		return fmt.Errorf("read how far %s is noted: %w", row.Key, err)
+		return fmt.Errorf("read the progress of %s: %w", row.Key, err)
 	}
 	if !row.Active && version > 0 && t.version >= version {
-		r.seen[row.ID] = version // before a restart, or by another process
+		r.seen[row.ID] = version // read before a restart, or by another process
 		return nil
 	}
 	read, err := s.turns(ctx, row, t.seq)
 	if err != nil {
-		return fmt.Errorf("read what %s used: %w", row.Key, err)
+		return fmt.Errorf("read the usage of %s: %w", row.Key, err)
 	}
 	if read != nil {
-		runs, going, upTo := runsOf(read, row, r.family)
+		runs, going, upTo := runsOf(read, row, r.parents)
 		t.sessionKey, t.agentID, t.seq = row.Key, row.AgentID, max(t.seq, upTo)
 		if !row.Active {
 			t.version = max(t.version, version)
@@ -40,29 +40,29 @@ func (r *reader) follow(ctx context.Context, row *gateway.Session) error {
 		}
 	}
 	if row.Active {
-		r.next[row.ID] = s.Now().Add(max(busyEvery, busyShare*time.Since(began)))
+		r.next[row.ID] = s.Now().Add(max(busyInterval, busyFactor*time.Since(began)))
 		return nil
 	}
-	// One that was begun anew meanwhile is another one in the next list.
+	// If the session was reset meanwhile, the next list has its new transcript.
 	r.seen[row.ID] = version
-	delete(r.settled, row.ID)
+	delete(r.reconciled, row.ID)
 	return nil
 }
 
-// reading is what was read of a transcript: the rows behind one, the oldest
-// first, and those before it as far as they came along.
+// reading has the turns of a transcript after a row, oldest first, and the turns before
+// it that were read along with them.
 type reading struct {
 	before, turns []gateway.Turn
-	whole         int64 // from this row on nothing is left out
+	completeFrom  int64 // no rows are missing from this one on
 }
 
-// turns reads what a transcript has behind seq; nil when the session has another
-// transcript by now.
+// turns reads the turns of a transcript after seq. It returns nil if the session has
+// another transcript by now.
 func (s *Service) turns(ctx context.Context, row *gateway.Session, seq int64) (*reading, error) {
-	page, err := s.Runtime.Turns(ctx, row.Key, turnPage, 0)
+	page, err := s.Runtime.Turns(ctx, row.Key, pageSize, 0)
 	var all []gateway.Turn
 	total, shown := page.Total, int64(0)
-	for range turnPages {
+	for range maxPages {
 		if err != nil {
 			return nil, err
 		}
@@ -78,37 +78,37 @@ func (s *Service) turns(ctx context.Context, row *gateway.Session, seq int64) (*
 		if page.Older == 0 || len(page.Turns) == 0 || page.Turns[0].Seq <= seq+1 {
 			break
 		}
-		page, err = s.Runtime.TurnsBefore(ctx, row.Key, turnPage, page.Older, page.Total, page.Turns[0].Seq)
+		page, err = s.Runtime.TurnsBefore(ctx, row.Key, pageSize, page.Older, page.Total, page.Turns[0].Seq)
 	}
 	if err != nil {
 		return nil, err
 	}
-	whole := seq + 1
+	completeFrom := seq + 1
 	if hidden := total - seq - shown; hidden > 0 {
 		var ours bool
-		if all, whole, ours, err = s.unhide(ctx, row, all, total-seq); err != nil || !ours {
+		if all, completeFrom, ours, err = s.addHiddenTurns(ctx, row, all, total-seq); err != nil || !ours {
 			return nil, err
 		}
 	}
-	// A gateway that does not number the rows has them all behind seq.
+	// If the gateway does not number the rows, all of them are after seq.
 	first := slices.IndexFunc(all, func(t gateway.Turn) bool { return t.Seq == 0 || t.Seq > seq })
 	if first < 0 {
 		first = len(all)
 	}
-	return &reading{all[:first], all[first:], whole}, nil
+	return &reading{all[:first], all[first:], completeFrom}, nil
 }
 
-// alongside is how many rows before those that are new are read again with them:
-// they tell what a run goes on with that nobody asked anew.
-const alongside = 20
+// contextTurns is the number of earlier rows that are read along with new ones. They
+// show what a run without a message of its own continues.
+const contextTurns = 20
 
-// unhide puts those of the newest rows into a transcript that are left out where
-// people read it, and says from which row on they are all there: never where the
-// gateway cannot tell them. It is false when they may be of another transcript.
-func (s *Service) unhide(ctx context.Context, row *gateway.Session, shown []gateway.Turn, newest int64) (all []gateway.Turn, whole int64, ours bool, err error) {
-	kept, err := s.Runtime.RawTurns(ctx, row.Key, int(min(newest, turnPage))+alongside)
+// addHiddenTurns adds the newest rows that the gateway's history omits, and returns from
+// which row on none are missing: math.MaxInt64 if the gateway cannot return them. ours is
+// false if the rows may belong to another transcript.
+func (s *Service) addHiddenTurns(ctx context.Context, row *gateway.Session, shown []gateway.Turn, newest int64) (all []gateway.Turn, completeFrom int64, ours bool, err error) {
+	kept, err := s.Runtime.RawTurns(ctx, row.Key, int(min(newest, pageSize))+contextTurns)
 	if errors.Is(err, gateway.ErrRefused) || err == nil && (len(kept) == 0 || kept[0].Seq == 0) {
-		return shown, math.MaxInt64, true, nil // what they used is in the runtime's totals
+		return shown, math.MaxInt64, true, nil // the runtime's totals cover their usage
 	}
 	if err != nil {
 		return nil, 0, false, err
@@ -117,28 +117,28 @@ func (s *Service) unhide(ctx context.Context, row *gateway.Session, shown []gate
 	if err != nil || again.SessionID != row.ID {
 		return nil, 0, false, err
 	}
-	whole = kept[0].Seq
-	older := slices.DeleteFunc(shown, func(t gateway.Turn) bool { return t.Seq >= whole })
-	return append(older, kept...), whole, true, nil
+	completeFrom = kept[0].Seq
+	older := slices.DeleteFunc(shown, func(t gateway.Turn) bool { return t.Seq >= completeFrom })
+	return append(older, kept...), completeFrom, true, nil
 }
 
-// noteAll notes runs, how far their transcript is read with them, and what the
-// one behind them has used so far; nil when none is going.
+// noteAll adds runs to the ledger, stores how far their transcript has been read, and
+// stores the usage of the run in progress, if any.
 func (r *reader) noteAll(ctx context.Context, runs []Run, going *Run, t transcript) error {
 	s, isGoing := r.s, false
 	for {
-		some := runs[:min(runsAtOnce, len(runs))]
+		some := runs[:min(runsPerTx, len(runs))]
 		runs = runs[len(some):]
 		err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 			var tasks []string
 			if len(some) > 0 || going != nil {
-				// Whoever notes the original of a copy meanwhile must be through with it.
+				// Wait for a concurrent transaction that may add the original of a copy.
 				if err := tx.Lock(ctx, topic); err != nil {
 					return err
 				}
 			}
 			for _, run := range some {
-				if copied, err := inherit(ctx, tx, run, r.runs[run.RunID]); err != nil {
+				if copied, err := recordCopy(ctx, tx, run, r.runs[run.RunID]); err != nil {
 					return err
 				} else if copied {
 					continue
@@ -157,15 +157,15 @@ func (r *reader) noteAll(ctx context.Context, runs []Run, going *Run, t transcri
 				}
 				if going != nil {
 					var err error
-					if isGoing, err = s.keepGoing(ctx, tx, t.sessionID, *going); err != nil {
+					if isGoing, err = s.storeInProgress(ctx, tx, t.sessionID, *going); err != nil {
 						return err
 					}
 				}
 			}
-			return s.announce(ctx, tx, tasks)
+			return s.recordSpent(ctx, tx, tasks)
 		})
 		if err != nil {
-			return fmt.Errorf("note what %s used: %w", t.sessionKey, err)
+			return fmt.Errorf("note the usage of %s: %w", t.sessionKey, err)
 		}
 		if len(runs) == 0 {
 			break
@@ -177,27 +177,27 @@ func (r *reader) noteAll(ctx context.Context, runs []Run, going *Run, t transcri
 	return nil
 }
 
-// found is a run as a transcript tells of it.
-type found struct {
+// transcriptRun is a run as found in a transcript.
+type transcriptRun struct {
 	Run
-	said  said
-	begin int64 // the row of its question, or its own first
+	trigger trigger
+	begin   int64 // the row of its message, or its own first row
 }
 
-// runsOf are the runs of a transcript that have ended, the one that is going with
-// what it has used so far, and the row up to which it need not be read again. The
-// last one of a busy session goes on; one that began after its list was read may.
-func runsOf(read *reading, row *gateway.Session, made family) (ended []Run, going *Run, upTo int64) {
-	var earlier, story story
-	earlier.whole, story.whole = read.whole, read.whole
-	earlier.tell(read.before, row)
-	story.last = earlier.last
-	story.tell(read.turns, row)
-	all := story.runs
+// runsOf returns the ended runs of a transcript, the run in progress with its usage so
+// far, and the last row that need not be read again. The last run of an active session
+// is in progress; a run that started after the list was read may be.
+func runsOf(read *reading, row *gateway.Session, made parents) (ended []Run, going *Run, upTo int64) {
+	var earlier, current parser
+	earlier.completeFrom, current.completeFrom = read.completeFrom, read.completeFrom
+	earlier.addTurns(read.before, row)
+	current.last = earlier.last
+	current.addTurns(read.turns, row)
+	all := current.runs
 	if n := len(read.turns); n > 0 {
 		upTo = read.turns[n-1].Seq
 	}
-	if waiting := story.waiting(row); waiting > 0 {
+	if waiting := current.firstUnfinished(row); waiting > 0 {
 		upTo = waiting - 1
 	}
 	for len(all) > 0 {
@@ -207,51 +207,51 @@ func runsOf(read *reading, row *gateway.Session, made family) (ended []Run, goin
 		}
 		all, upTo = all[:len(all)-1], last.begin-1
 		if row.Active {
-			last.file(row, made)
+			last.resolvePurpose(row, made)
 			going = &last.Run
 			break
 		}
 	}
 	for i := range all {
-		all[i].file(row, made)
+		all[i].resolvePurpose(row, made)
 		ended = append(ended, all[i].Run)
 	}
 	return ended, going, upTo
 }
 
-// file fills in what the run is for.
-func (f *found) file(row *gateway.Session, made family) {
-	f.attribute(f.said)
-	f.serve(cmp.Or(f.said.from, row.Key), made)
+// resolvePurpose sets what the run is for.
+func (f *transcriptRun) resolvePurpose(row *gateway.Session, made parents) {
+	f.attribute(f.trigger)
+	f.inheritPurpose(cmp.Or(f.trigger.from, row.Key), made)
 }
 
-// story puts the model calls of a transcript together by run.
-type story struct {
-	whole    int64 // see reading
-	runs     []found
-	last     said          // of the run before
-	question *gateway.Turn // that nothing has answered yet
-	idle     *found        // a run that has used nothing so far, as one whose first call failed
+// parser groups the model calls of a transcript by run.
+type parser struct {
+	completeFrom int64 // see reading
+	runs         []transcriptRun
+	last         trigger        // of the previous run
+	question     *gateway.Turn  // the last message without an answer
+	pending      *transcriptRun // a run without usage so far, such as after a failed first call
 }
 
-// tell goes on with the story.
-func (s *story) tell(turns []gateway.Turn, row *gateway.Session) {
+// addTurns parses further turns.
+func (s *parser) addTurns(turns []gateway.Turn, row *gateway.Session) {
 	for i := range turns {
 		t := &turns[i]
 		switch {
 		case t.Role == "user":
 			s.question = t
 		case t.RunID != "" || t.Usage != nil:
-			s.step(t, row)
+			s.addTurn(t, row)
 		}
 	}
 }
 
-// messageRun begins what we call a run whose row names none.
+// messageRun is the prefix of the IDs that Wardroom gives to runs without an ID.
 const messageRun = "message:"
 
-// step is a row of a run.
-func (s *story) step(t *gateway.Turn, row *gateway.Session) {
+// addTurn parses a turn of a run.
+func (s *parser) addTurn(t *gateway.Turn, row *gateway.Session) {
 	id := t.RunID
 	if id == "" {
 		id = messageRun + row.ID + ":" + cmp.Or(t.ID, fmt.Sprint(t.Seq))
@@ -260,56 +260,57 @@ func (s *story) step(t *gateway.Turn, row *gateway.Session) {
 	if at.IsZero() {
 		at = row.UpdatedAt.Time
 	}
-	n := slices.IndexFunc(s.runs, func(f found) bool { return f.RunID == id })
-	if n < 0 && (s.idle == nil || s.idle.RunID != id) {
-		s.begin(id, t.Seq, at, row)
+	n := slices.IndexFunc(s.runs, func(f transcriptRun) bool { return f.RunID == id })
+	if n < 0 && (s.pending == nil || s.pending.RunID != id) {
+		s.startRun(id, t.Seq, at, row)
 	}
-	s.question = nil // asked of a run that is going, it is a part of that
+	s.question = nil // a message to a run in progress is part of that run
 	if t.Usage == nil {
 		return
 	}
 	if n < 0 {
-		n, s.runs = len(s.runs), append(s.runs, *s.idle)
-		s.idle = nil
+		n, s.runs = len(s.runs), append(s.runs, *s.pending)
+		s.pending = nil
 	}
 	s.runs[n].add(t.Usage, at)
 }
 
-// resumption is by what the gateway goes on with a turn that its restart has cut.
-const resumption = "main_session_restart_recovery"
+// resumeOrigin is the origin of the message with which the gateway resumes a turn that its
+// restart interrupted.
+const resumeOrigin = "main_session_restart_recovery"
 
-// begin begins a run. One that nobody has asked goes on with what the run before
-// was for: the turn that the gateway resumes after a restart, the last word of a
-// talk among agents. Where rows are left out nobody knows.
-func (s *story) begin(id string, seq int64, at time.Time, row *gateway.Session) {
-	f := found{Run: Run{RunID: id, AgentID: row.AgentID, SessionKey: row.Key, SessionID: row.ID, StartedAt: at}, begin: seq}
+// startRun starts a run. A run without a message of its own continues the purpose of the
+// previous run, such as a turn resumed after a restart or the end of a conversation
+// between agents. If rows are missing before it, its trigger is unknown.
+func (s *parser) startRun(id string, seq int64, at time.Time, row *gateway.Session) {
+	f := transcriptRun{Run: Run{RunID: id, AgentID: row.AgentID, SessionKey: row.Key, SessionID: row.ID, StartedAt: at}, begin: seq}
 	switch q := s.question; {
-	case q != nil && q.Origin == resumption && s.last != said{}:
-		f.said, f.begin = s.last, q.Seq
+	case q != nil && q.Origin == resumeOrigin && s.last != trigger{}:
+		f.trigger, f.begin = s.last, q.Seq
 	case q != nil:
-		f.said, f.begin = said{asked: true, origin: q.Origin, job: q.JobID, from: q.From}, q.Seq
+		f.trigger, f.begin = trigger{asked: true, origin: q.Origin, job: q.JobID, from: q.From}, q.Seq
 		if !q.At.IsZero() {
 			f.StartedAt = q.At.Time
 		}
-	case seq >= s.whole:
-		f.said = s.last
+	case seq >= s.completeFrom:
+		f.trigger = s.last
 	}
-	s.idle, s.last = &f, f.said
+	s.pending, s.last = &f, f.trigger
 }
 
-// waiting is the row of what has begun and used nothing yet; 0 without such.
-func (s *story) waiting(row *gateway.Session) int64 {
+// firstUnfinished returns the row of the message or run that has no usage yet, or 0.
+func (s *parser) firstUnfinished(row *gateway.Session) int64 {
 	switch {
 	case s.question != nil:
 		return s.question.Seq
-	case s.idle != nil && row.Active:
-		return s.idle.begin
+	case s.pending != nil && row.Active:
+		return s.pending.begin
 	}
 	return 0
 }
 
-// add adds a model call to a run. As soon as one has no price, the sum has none.
-func (f *found) add(u *gateway.Usage, at time.Time) {
+// add adds a model call to a run. If one call has no price, the sum has none.
+func (f *transcriptRun) add(u *gateway.Usage, at time.Time) {
 	if at.After(f.EndedAt) {
 		f.EndedAt = at
 	}

@@ -1,13 +1,12 @@
-// Package usage is the ledger of what the agents' runs used and cost. It only
-// grows, and it stays when the runtime forgets: what a day cost is the same
-// today and in a year.
+// Package usage keeps the ledger of the tokens and costs of all agent runs. The
+// ledger is append-only and independent of the runtime's own retention, so the cost
+// of a past day does not change.
 //
-// Its rows come from two sides. Whoever asked a run and learns from the runtime
-// what it used notes it (Note); for all other runs the mirror (mirror.go) reads
-// the transcripts, in which the runtime writes down the tokens and the cost of
-// each model call. Both name the runtime's run, which is in the ledger once. Then
-// the sums are held against the runtime's own totals of the transcript
-// (reconcile.go), and what differs becomes a row of its own kind.
+// Rows have two sources. A feature that starts a run adds its usage with Note. For
+// all other runs the mirror (mirror.go) reads the transcripts, in which the runtime
+// records the tokens and the cost of each model call. Both identify the runtime's
+// run, which is in the ledger once. The sums are then reconciled with the runtime's
+// totals of each transcript (reconcile.go); differences become adjustments.
 package usage
 
 import (
@@ -19,38 +18,38 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// The ways in which asking for the usage fails.
+// Errors of the usage operations.
 var (
-	ErrPeriod = fault.New(fault.Invalid, "usage_period", "The period cannot be counted.")
-	ErrStale  = fault.New(fault.Stale, "prices_stale", "The prices have changed since.")
+	ErrPeriod = fault.New(fault.Invalid, "usage_period", "The period is invalid.")
+	ErrStale  = fault.New(fault.Stale, "prices_stale", "The prices have changed since you read them.")
 )
 
-// Source says what a run was for.
+// Source is what started a run.
 type Source string
 
-// The sources.
+// Sources of runs.
 const (
-	Human     Source = "human"     // somebody wrote to the agent
-	Schedule  Source = "schedule"  // a timed job of the runtime
-	Heartbeat Source = "heartbeat" // the agent's own clock, without a question
-	SubAgent  Source = "sub_agent" // another agent asked for it
+	Human     Source = "human"     // a person sent a message to the agent
+	Schedule  Source = "schedule"  // a scheduled job of the runtime
+	Heartbeat Source = "heartbeat" // the agent's heartbeat, without a message
+	SubAgent  Source = "sub_agent" // another agent
 	Standup   Source = "standup"
-	Task      Source = "task" // a task was handed to the agent
+	Task      Source = "task" // a task was dispatched to the agent
 	Unknown   Source = "unknown"
 )
 
-// Sources lists all sources.
+// Sources returns all sources.
 func Sources() []Source {
 	return []Source{Human, Schedule, Heartbeat, SubAgent, Standup, Task, Unknown}
 }
 
-// Tokens are counted in the five classes in which they are sold.
+// Tokens are token counts in the five classes that have separate prices.
 type Tokens struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
 	CacheRead  int64 `json:"cache_read"`
 	CacheWrite int64 `json:"cache_write"`
-	Other      int64 `json:"other" doc:"In the runtime's total and in none of the four."`
+	Other      int64 `json:"other" doc:"Tokens in the runtime's total that are in none of the other classes."`
 }
 
 func (t Tokens) plus(o Tokens) Tokens {
@@ -61,62 +60,63 @@ func (t Tokens) minus(o Tokens) Tokens {
 	return Tokens{t.Input - o.Input, t.Output - o.Output, t.CacheRead - o.CacheRead, t.CacheWrite - o.CacheWrite, t.Other - o.Other}
 }
 
-// covers says whether no class of t is smaller than that of o.
+// covers reports whether every class of t is at least that of o.
 func (t Tokens) covers(o Tokens) bool {
 	d := t.minus(o)
 	return min(d.Input, d.Output, d.CacheRead, d.CacheWrite, d.Other) >= 0
 }
 
-// Run is what one run used, as the runtime told. RunID and AgentID are needed.
+// Run is the usage of one run as reported by the runtime. RunID and AgentID are
+// required.
 type Run struct {
 	RunID      string
 	AgentID    string
 	SessionKey string
-	SessionID  string // of the transcript that it is counted in; empty while nobody knows it
-	Source     Source // empty is what its ids tell
-	JobID      string // what it was for, as far as the caller knows; else what its ids tell
+	SessionID  string // the transcript; empty if unknown
+	Source     Source // derived from the IDs if empty
+	JobID      string // derived from the IDs if empty, like TaskKey and StandupID
 	TaskKey    string
 	StandupID  string
-	StartedAt  time.Time // zero when nobody knows it
+	StartedAt  time.Time // zero if unknown
 	EndedAt    time.Time
-	Parts      []Part // one for each model that it used
+	Parts      []Part // one per model
 }
 
-// Part is what a run used of one model.
+// Part is the usage of one model in a run.
 type Part struct {
 	Provider, Model string
 	Tokens          Tokens
-	Cost            *money.Nano // as the runtime computed it; nil without a price
+	Cost            *money.Nano // as computed by the runtime; nil without a price
 }
 
-// mostTokens and mostCost are what one row may have of each class, and cost, in
-// nano-dollars: a trillion tokens, a million dollars. No run has used as much. What
-// a gateway says beyond it is a fault of its own, and a few such rows would make
-// sums that no column holds, and with that every report fail.
-const mostTokens, mostCost = 1_000_000_000_000, 1_000_000_000_000_000
+// maxTokens (per class) and maxCost (in nano-dollars) limit one row to a trillion
+// tokens and a million dollars. No run uses that much; a larger number is an error of
+// the gateway. A few such rows would overflow the sums and make every report fail.
+const maxTokens, maxCost = 1_000_000_000_000, 1_000_000_000_000_000
 
-// believable says whether a row may have that much.
-func believable(t Tokens, cost *money.Nano) bool {
+// plausible reports whether tokens and cost are within the limits of a row.
+func plausible(t Tokens, cost *money.Nano) bool {
 	for _, n := range []int64{t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other} {
-		if n < -mostTokens || n > mostTokens {
+		if n < -maxTokens || n > maxTokens {
 			return false
 		}
 	}
-	return cost == nil || *cost >= -mostCost && *cost <= mostCost
+	return cost == nil || *cost >= -maxCost && *cost <= maxCost
 }
 
-// said is what the transcript tells of how a run came about.
-type said struct {
-	asked  bool   // there is a question before it
-	origin string // of the question, when nobody outside the runtime asked it
-	job    string // the timed job that asked it
-	from   string // the session from which another agent asked it
+// trigger is how a run was started, according to its transcript.
+type trigger struct {
+	asked  bool   // a message precedes the run
+	origin string // the origin of a message that came from inside the runtime
+	job    string // the scheduled job that sent the message
+	from   string // the session of the agent that sent the message
 }
 
-// attribute fills in what the ids of a run tell: session keys and run ids have
-// a shape (OpenClaw 2026.9.6, and our own).
-func (r *Run) attribute(s said) {
-	// The runtime keeps session keys in small letters, whoever made them.
+// attribute sets the source, and the job, task or standup, of a run from its
+// trigger and from the formats of its session key and run ID (those of OpenClaw
+// 2026.9.6 and of Wardroom).
+func (r *Run) attribute(s trigger) {
+	// The runtime stores session keys in lower case.
 	r.SessionKey = strings.ToLower(r.SessionKey)
 	if rest, ok := strings.CutPrefix(r.SessionKey, "agent:"); ok {
 		agent, _, _ := strings.Cut(rest, ":")
@@ -127,7 +127,7 @@ func (r *Run) attribute(s said) {
 	switch {
 	case place == "task" && detail != "":
 		key, _, _ := strings.Cut(detail, ":")
-		source, r.TaskKey = Task, cmp.Or(r.TaskKey, strings.ToUpper(key)) // the runtime may write its keys small
+		source, r.TaskKey = Task, cmp.Or(r.TaskKey, strings.ToUpper(key)) // the runtime may lower the case of the key
 	case place == "standup" || strings.HasPrefix(r.RunID, "standup-"):
 		source, r.StandupID = Standup, cmp.Or(r.StandupID, standupOf(r.RunID))
 	case place == "cron":
@@ -137,7 +137,7 @@ func (r *Run) attribute(s said) {
 		source, r.JobID = Schedule, cmp.Or(r.JobID, s.job)
 	case place == "subagent", strings.HasPrefix(r.RunID, "announce:"), strings.HasPrefix(s.origin, "sessions_"), s.origin == "inter_session":
 		source = SubAgent
-	case s.origin == "heartbeat", place == "main" && s == said{}:
+	case s.origin == "heartbeat", place == "main" && s == trigger{}:
 		source = Heartbeat
 	case s.asked && s.origin == "" && (place == "main" || place == "dashboard" || place == "openai" || place == "openai-user"):
 		source = Human
@@ -145,7 +145,7 @@ func (r *Run) attribute(s said) {
 	r.Source = cmp.Or(r.Source, source)
 }
 
-// standupOf is the standup in a run id like "standup-<id>-cto-1"; empty for any other.
+// standupOf returns the standup's ID in a run ID like "standup-<id>-cto-1", or "".
 func standupOf(runID string) string {
 	const uuid = 36
 	rest, ok := strings.CutPrefix(runID, "standup-")
@@ -155,18 +155,18 @@ func standupOf(runID string) string {
 	return rest[:uuid]
 }
 
-// Sums are what is added up over a part of the ledger. Each of them is the sum of
-// those of the parts, to the last digit.
+// Sums are the totals of a part of the ledger. The sums of all parts add up exactly
+// to those of the whole.
 type Sums struct {
-	Runs        int64       `json:"runs" doc:"Runs; one that used two models counts for each of them."`
-	Unpriced    int64       `json:"unpriced_runs" doc:"Of which nobody knows what they cost: cost_usd is without them."`
-	Corrections int64       `json:"corrections" doc:"Rows that are no run: what the runtime's totals have beyond its runs, and prices that were found later."`
+	Runs        int64       `json:"runs" doc:"Number of runs. A run that used two models counts twice."`
+	Unpriced    int64       `json:"unpriced_runs" doc:"Number of runs with an unknown cost. cost_usd does not include them."`
+	Corrections int64       `json:"corrections" doc:"Number of adjustments: usage in the runtime's totals that no run accounts for, and prices found later."`
 	Tokens      Tokens      `json:"tokens"`
-	CostUSD     *money.Nano `json:"cost_usd" doc:"Null when nothing here has a price; never zero for it."`
-	Estimated   money.Nano  `json:"estimated_usd" doc:"The part of cost_usd that was computed with the service's own prices."`
+	CostUSD     *money.Nano `json:"cost_usd" doc:"Null if nothing here has a price; zero only if the cost is zero."`
+	Estimated   money.Nano  `json:"estimated_usd" doc:"The part of cost_usd that was estimated with the prices of /prices."`
 }
 
-// amounts are Sums as they are added up.
+// amounts are Sums in a form that can be added.
 type amounts struct {
 	runs, unpriced, corrections, priced int64
 	tokens                              Tokens

@@ -122,7 +122,7 @@ describe('users', () => {
     await page.getByRole('dialog').getByLabel('Email').fill(house.email)
     await page.getByLabel('Password', { exact: true }).fill('four random words are good')
     await page.getByRole('dialog').getByRole('button', { name: 'Create a user' }).click()
-    await page.getByRole('alert').getByText('Another account has this email.').waitFor()
+    await page.getByRole('alert').getByText('Another account already uses this email.').waitFor()
     await page.getByRole('dialog').getByLabel('Email').fill('short@example.com')
     await page.getByLabel('Password', { exact: true }).fill('short')
     await page.getByRole('dialog').getByRole('button', { name: 'Create a user' }).click()

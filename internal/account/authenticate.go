@@ -1,0 +1,88 @@
+package account
+
+import (
+	"context"
+	"crypto/sha256"
+	"slices"
+	"sync"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+)
+
+// This file has the reads that authenticate every request.
+
+// caller is the account that sent a request.
+type caller struct {
+	actor.Actor
+	active bool
+	key    Key // the API key of the request; zero if it has a token
+}
+
+const callerColumns = `u.id, u.name, u.role, u.agent_id, u.active, ` + event.LogVersionColumns
+
+// scanCaller scans callerColumns, followed by the columns of more.
+func scanCaller(row db.Row, more ...any) (c caller, err error) {
+	var agent *string
+	var mark event.LogVersion
+	err = row.Scan(slices.Concat([]any{&c.ID, &c.Name, &c.Role, &agent, &c.active}, mark.Columns(), more)...)
+	if agent != nil {
+		c.AgentID = *agent
+	}
+	c.AsOf = mark.String()
+	return c, err
+}
+
+// findCaller returns the account with an ID.
+func findCaller(ctx context.Context, q db.Queryer, id string) (caller, error) {
+	return scanCaller(q.QueryRow(ctx, `SELECT `+callerColumns+` FROM users u WHERE u.id = ?`, id))
+}
+
+// findKeyHolder returns the account that a key belongs to, with the key.
+func findKeyHolder(ctx context.Context, q db.Queryer, digest string) (caller, error) {
+	var k Key
+	c, err := scanCaller(q.QueryRow(ctx, `
+		SELECT `+callerColumns+`, k.id, k.expires_at, k.last_used_at, k.revoked_at
+		FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.digest = ?`, digest),
+		&k.ID, &k.ExpiresAt, &k.LastUsedAt, &k.RevokedAt)
+	c.key = k
+	return c, err
+}
+
+// maxTokens is the capacity of the token cache, several for each signed-in user.
+const maxTokens = 1000
+
+// tokens caches tokens with a verified signature. Expiry and the account's
+// permissions are still checked on every request.
+type tokens struct {
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]cachedToken // by digest, so that no token stays in memory
+}
+
+// cachedToken has the claims of a verified token.
+type cachedToken struct {
+	subject string
+	expires time.Time
+}
+
+func (t *tokens) find(token string) (cachedToken, bool) {
+	sum := sha256.Sum256([]byte(token))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s, ok := t.known[sum]
+	return s, ok
+}
+
+// keep caches a token. A full cache is emptied first; tokens in use return with
+// their next request.
+func (t *tokens) keep(token string, s cachedToken) {
+	sum := sha256.Sum256([]byte(token))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known == nil || len(t.known) >= maxTokens {
+		t.known = map[[sha256.Size]byte]cachedToken{}
+	}
+	t.known[sum] = s
+}

@@ -1,0 +1,267 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+)
+
+// This file has what requests write in the background: the last use of API keys
+// and audit events about logins.
+
+const (
+	// noteInterval is the minimum time between two writes of the same key's last
+	// use, and between two audit events about the same thing.
+	noteInterval = time.Minute
+	// finalTimeout limits the last write when the service stops.
+	finalTimeout = 5 * time.Second
+	// maxEntries is the maximum of distinct audit entries in a minute. All others
+	// share one entry, so that a flood of addresses cannot fill the disk.
+	maxEntries = 60
+	// maxAddresses is the maximum of addresses in one event.
+	maxAddresses = 10
+)
+
+// notes holds in memory what Run writes later. The zero value is ready to use.
+type notes struct {
+	mu      sync.Mutex
+	uses    map[string]time.Time // last use, by key ID
+	entries map[auditEntry]*auditCount
+	wake    chan struct{} // wakes Run for a new entry
+}
+
+// auditEntry identifies something that can happen often, such as a failed login.
+// All occurrences within a minute become one event with a count.
+type auditEntry struct {
+	kind   string // of the event
+	about  event.Subject
+	by     actor.Actor
+	reason string
+}
+
+// auditCount has the occurrences of an auditEntry.
+type auditCount struct {
+	count       int
+	first, last time.Time
+	addresses   []string   // the first ones
+	from        netip.Addr // the last one
+	written     bool       // in this minute
+}
+
+// used notes the use of a key, unless a use within the last minute is stored.
+func (n *notes) used(k Key, now time.Time) {
+	if k.LastUsedAt != nil && now.Sub(k.LastUsedAt.Time) < noteInterval {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.uses == nil {
+		n.uses = map[string]time.Time{}
+	}
+	n.uses[k.ID] = now
+}
+
+// note counts one occurrence. It does not wait for the database, so that the time
+// of a response does not reveal whether an account exists.
+func (n *notes) note(what auditEntry, from netip.Addr, now time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.entries == nil {
+		n.entries = map[auditEntry]*auditCount{}
+	}
+	if n.entries[what] == nil && len(n.entries) >= maxEntries {
+		what = auditEntry{kind: what.kind, by: actor.Anonymous, about: event.Subject{Kind: "address", ID: "others", Name: "many others"}}
+	}
+	one := n.entries[what]
+	if one == nil {
+		one = &auditCount{}
+		n.entries[what] = one
+	}
+	if one.count == 0 {
+		one.first, one.addresses = now, nil
+	}
+	one.count++
+	one.last, one.from = now, from
+	if a := from.String(); from.IsValid() && len(one.addresses) < maxAddresses && !slices.Contains(one.addresses, a) {
+		one.addresses = append(one.addresses, a)
+	}
+	if !one.written {
+		select {
+		case n.waking() <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// waking returns the channel that wakes Run. The caller holds n.mu.
+func (n *notes) waking() chan struct{} {
+	if n.wake == nil {
+		n.wake = make(chan struct{}, 1)
+	}
+	return n.wake
+}
+
+func (n *notes) woken() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.waking()
+}
+
+func (n *notes) takeUses() map[string]time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	taken := n.uses
+	n.uses = nil
+	return taken
+}
+
+// takeEntries returns the entries that have no event in this minute. With all, at
+// the end of a minute, it returns every entry with new occurrences.
+func (n *notes) takeEntries(all bool) map[auditEntry]auditCount {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	taken := map[auditEntry]auditCount{}
+	for what, one := range n.entries {
+		switch {
+		case one.count == 0 && all:
+			delete(n.entries, what)
+		case one.count == 0 || one.written && !all:
+		default:
+			taken[what] = *one
+			one.count, one.written = 0, true
+		}
+	}
+	return taken
+}
+
+// Run writes the notes of requests until ctx ends, and the remaining ones then.
+// Every process needs its own. It always returns nil and logs failed writes.
+func (s *Service) Run(ctx context.Context) error {
+	every := s.NoteEvery
+	if every == 0 {
+		every = noteInterval
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.notes.woken():
+			s.warn(ctx, s.writeEntries(ctx, false))
+		case <-tick.C:
+			s.warn(ctx, errors.Join(s.writeUses(ctx), s.writeEntries(ctx, true)))
+		case <-ctx.Done():
+			last, done := context.WithTimeout(context.WithoutCancel(ctx), finalTimeout)
+			defer done()
+			s.warn(ctx, errors.Join(s.writeUses(last), s.writeEntries(last, true)))
+			return nil
+		}
+	}
+}
+
+func (s *Service) warn(ctx context.Context, err error) {
+	if err != nil && s.Log != nil {
+		s.Log.WarnContext(ctx, "could not write key uses and login events; they are lost", slog.Any("err", err))
+	}
+}
+
+// writeUses writes the uses of keys in one transaction. It sorts them by ID, so
+// that two replicas cannot deadlock. Uses that cannot be written are lost.
+func (s *Service) writeUses(ctx context.Context) error {
+	uses := s.notes.takeUses()
+	if len(uses) == 0 {
+		return nil
+	}
+	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		for _, id := range slices.Sorted(maps.Keys(uses)) {
+			if err := touchKey(ctx, tx, id, uses[id]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("write the uses of keys: %w", err)
+	}
+	return nil
+}
+
+// writeEntries records the audit events, in the order of their last occurrence.
+func (s *Service) writeEntries(ctx context.Context, all bool) error {
+	entries := s.notes.takeEntries(all)
+	if len(entries) == 0 {
+		return nil
+	}
+	order := slices.SortedFunc(maps.Keys(entries), func(a, b auditEntry) int {
+		if c := entries[a].last.Compare(entries[b].last); c != 0 {
+			return c
+		}
+		return strings.Compare(a.kind+a.about.ID+a.reason, b.kind+b.about.ID+b.reason)
+	})
+	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		for _, what := range order {
+			if err := what.record(ctx, tx, entries[what]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("record %d audit events of logins: %w", len(entries), err)
+	}
+	return nil
+}
+
+func (what auditEntry) record(ctx context.Context, tx *db.Tx, how auditCount) error {
+	ctx = actor.With(actor.Through(ctx, actor.Origin{Via: actor.ViaAPI, Address: how.from}), what.by)
+	data := map[string]any{"count": how.count}
+	if what.reason != "" {
+		data["reason"] = what.reason
+	}
+	if how.count > 1 {
+		data["since"], data["addresses"] = clock.At(how.first), how.addresses
+	}
+	return event.Record(ctx, tx, how.last, event.Audit, what.kind, what.about, data)
+}
+
+// Event kinds of logins.
+const (
+	loginSucceeded = "login.succeeded"
+	loginFailed    = "login.failed"
+	loginThrottled = "login.throttled"
+)
+
+// recordFailure notes a failed attempt of a client that is not signed in. The
+// subject is the tried account, or else the client's address. The typed email is
+// not kept, because people type their password into the wrong field.
+func (s *Service) recordFailure(kind, reason string, tried User, from netip.Addr) {
+	about := event.Subject{Kind: "user", ID: tried.ID, Name: tried.Name}
+	if tried.ID == "" {
+		name := addressName(from)
+		about = event.Subject{Kind: "address", ID: name, Name: name}
+	}
+	s.notes.note(auditEntry{kind: kind, about: about, by: actor.Anonymous, reason: reason}, from, s.Now())
+}
+
+// addressName returns the name under which an address's failures are counted: the
+// address, or the /64 network of an IPv6 address.
+func addressName(from netip.Addr) string {
+	switch from = from.Unmap().WithZone(""); {
+	case !from.IsValid():
+		return "unknown"
+	case from.Is6():
+		return netip.PrefixFrom(from, 64).Masked().String()
+	}
+	return from.String()
+}

@@ -1,0 +1,98 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"wardroom/internal/event"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+)
+
+// Changes of accounts that can manage others require the caller's current
+// password, so that a stolen token is not enough to take over the service.
+
+// managesAccounts reports whether a role can manage the accounts of others.
+func managesAccounts(r actor.Role) bool { return r.May(actor.ManageAccounts) }
+
+// needsPassword reports whether a change grants or removes the permission to
+// manage accounts, or changes how an account with it signs in. password is true
+// if the password changes.
+func needsPassword(was, is User, password bool) bool {
+	return (managesAccounts(was.Role) || managesAccounts(is.Role)) &&
+		(password || was.Email != is.Email || was.Role != is.Role || was.Active != is.Active)
+}
+
+// proof shows that the caller has given their current password. A nil proof shows nothing.
+type proof struct {
+	caller row
+	try    *attempt
+}
+
+// check marks the attempt as successful in the transaction of the change. It
+// fails if the caller's account was deactivated or its password changed since.
+func (p *proof) check(ctx context.Context, tx *db.Tx) error {
+	if err := p.try.succeed(ctx, tx); err != nil {
+		return err
+	}
+	is, err := find(ctx, tx, p.caller.ID)
+	switch {
+	case err != nil:
+		return err
+	case !is.Active:
+		return ErrDeactivated.With("Ask an admin or the owner to reactivate it.")
+	case is.hash != p.caller.hash:
+		return ErrPassword.With("It was changed a moment ago.")
+	}
+	return nil
+}
+
+// allow returns ErrConfirm for a change that needs a password and has no proof.
+// Commands on the server run without an account and need none.
+func (p *proof) allow(ctx context.Context, tx *db.Tx, was, is User, password bool) error {
+	switch {
+	case p != nil:
+		return p.check(ctx, tx)
+	case needsPassword(was, is, password) && actor.From(ctx).Role != "":
+		return ErrConfirm.With("The change concerns an account that can manage others: send your password as current_password.")
+	}
+	return nil
+}
+
+// confirmed checks that password is the caller's current one and runs do with the
+// proof; without a password it runs do with nil. A wrong password counts as a
+// failed login and returns ErrPassword.
+func (s *Service) confirmed(ctx context.Context, password *string, what string, do func(*proof) error) (err error) {
+	if password == nil {
+		return do(nil)
+	}
+	was, err := find(ctx, s.DB, actor.From(ctx).ID)
+	if err != nil {
+		return fmt.Errorf("look up the caller: %w", err)
+	}
+	k, err := s.hasher()
+	if err != nil {
+		return err
+	}
+	from := actor.OriginOf(ctx).Address
+	try := attempt{account: accountSubject(was.Email), address: addressSubject(from)}
+	leave, err := s.admit(ctx, &try)
+	if err != nil {
+		return s.recordThrottled(ctx, err, what, from)
+	}
+	defer func() { leave(err) }()
+	switch matches, err := k.matches(ctx, was.hash, *password); {
+	case err != nil:
+		return err
+	case !matches:
+		self := actor.Actor{ID: was.ID, Name: was.Name}
+		about := event.Subject{Kind: "user", ID: was.ID, Name: was.Name}
+		s.notes.note(auditEntry{kind: "password.refused", about: about, by: self, reason: "wrong current password"}, from, s.Now())
+		return ErrPassword
+	}
+	if err = do(&proof{was, &try}); err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, ErrPassword) {
+		s.refundAttempt(context.WithoutCancel(ctx), &try) // the password was right
+	}
+	return err
+}

@@ -1,0 +1,136 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/patch"
+)
+
+// This file has the operations of users on their own account.
+
+// Registration is the input for registering an account.
+type Registration struct {
+	Email    string `json:"email" maxLength:"254" example:"ada@example.com"`
+	Name     string `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"Defaults to the part of the email before the @."`
+	Password string `json:"password" format:"password" doc:"At least 12 characters. No maximum."`
+}
+
+// OwnChange is a partial update of the caller's account. Omitted fields keep their
+// values.
+type OwnChange struct {
+	Name      *string             `json:"name,omitempty" maxLength:"100"`
+	AvatarURL patch.Field[string] `json:"avatar_url,omitzero" maxLength:"2000"`
+}
+
+// Register creates an account with the role user and signs it in, if registration
+// is open. A taken email returns ErrEmailTaken: without confirmation by mail it
+// cannot be hidden. A taken name returns ErrNameTaken, so that users cannot
+// impersonate each other. Both count as failed logins from the address, which
+// limits how many can be tried.
+func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr) (_ SignIn, err error) {
+	if !s.RegistrationOpen {
+		return SignIn{}, ErrRegistration.With("Ask an admin or the owner for an account.")
+	}
+	u, err := User{}.apply(NewUser{Email: r.Email, Name: r.Name, Password: r.Password, Role: actor.User}.change())
+	if err != nil {
+		return SignIn{}, err
+	}
+	try := attempt{address: addressSubject(from)}
+	leave, err := s.admit(ctx, &try)
+	if err != nil {
+		return SignIn{}, s.recordThrottled(ctx, err, "registration", from)
+	}
+	defer func() { leave(err) }()
+	u.ID = db.NewID()
+	self := actor.With(ctx, actor.Actor{ID: u.ID, Name: u.Name, Role: u.Role})
+	made, err := s.add(self, u, r.Password, "registration", func(tx *db.Tx) error { return nameFree(ctx, tx, u) })
+	switch {
+	case errors.Is(err, ErrEmailTaken):
+		s.recordFailure("registration.refused", "taken email", User{}, from)
+		return SignIn{}, ErrEmailTaken.With("Log in with it, or use another.") // does not reveal the holder
+	case errors.Is(err, ErrNameTaken):
+		s.recordFailure("registration.refused", "taken name", User{}, from)
+		return SignIn{}, err
+	case err != nil:
+		return SignIn{}, err
+	}
+	return s.signIn(ctx, made, &try)
+}
+
+// nameFree returns ErrNameTaken if another account has the name of u. Its lock
+// keeps others from taking the name until the transaction ends. If the email is
+// taken it returns nil, because the caller then reports that instead.
+func nameFree(ctx context.Context, tx *db.Tx, u User) error {
+	if err := tx.Lock(ctx, usersLock); err != nil {
+		return err
+	}
+	switch _, err := find(ctx, tx, u.Email); {
+	case err == nil:
+		return nil
+	case !errors.Is(err, ErrNotFound):
+		return err
+	}
+	return requireFreeName(ctx, tx, u)
+}
+
+// requireFreeName returns ErrNameTaken if another account has the name of u.
+func requireFreeName(ctx context.Context, tx *db.Tx, u User) error {
+	taken, err := nameTaken(ctx, tx, u.Name, u.ID)
+	if err == nil && taken {
+		err = ErrNameTaken.With("Use another name, so that people can tell you apart.")
+	}
+	return err
+}
+
+// ChangeOwn changes the caller's account. It returns ErrStale if version is given
+// and is not the current one, and ErrNameTaken for the name of another account.
+func (s *Service) ChangeOwn(ctx context.Context, c OwnChange, version *int64) (User, error) {
+	return s.change(ctx, actor.From(ctx).ID, Change{Name: c.Name, AvatarURL: c.AvatarURL}, version, func(tx *db.Tx, was, is User) error {
+		if is.Name == was.Name {
+			return nil
+		}
+		return requireFreeName(ctx, tx, is)
+	})
+}
+
+// ChangeOwnPassword changes the caller's password. It requires the current one, so
+// that an unattended screen is not enough to take over the account; a wrong one
+// counts as a failed login. Tokens stay valid.
+func (s *Service) ChangeOwnPassword(ctx context.Context, current, password string) (User, error) {
+	if problem := checkPassword(password); problem != "" {
+		var bad fault.Fields
+		bad.Add("/new_password", "%s", problem)
+		return User{}, bad.Err()
+	}
+	var u User
+	err := s.confirmed(ctx, &current, "password change", func(p *proof) error {
+		hash, err := s.hash(ctx, password)
+		if err != nil {
+			return err
+		}
+		return s.DB.Tx(ctx, func(tx *db.Tx) error {
+			if err := tx.Lock(ctx, usersLock); err != nil {
+				return err
+			}
+			if err := p.check(ctx, tx); err != nil {
+				return err
+			}
+			is, err := find(ctx, tx, p.caller.ID)
+			if err != nil {
+				return err
+			}
+			u = is.User
+			return s.save(ctx, tx, is, &u, hash)
+		})
+	})
+	if err != nil {
+		return User{}, fmt.Errorf("change a password: %w", err)
+	}
+	return u, nil
+}

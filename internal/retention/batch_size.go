@@ -1,0 +1,47 @@
+package retention
+
+import (
+	"context"
+	"time"
+)
+
+// A batch is one transaction that blocks other writers: all of them on SQLite, and those
+// that record an event on PostgreSQL. It must not take more than 50 ms. The batch size
+// adapts to the duration of the last batch, and the thresholds leave room for slower ones,
+// such as an SQLite commit with a checkpoint. Because a busy machine can be several times
+// slower, the size shrinks fast and grows slowly.
+const (
+	firstBatch   = 50
+	minBatch     = 5
+	maxBatch     = 500
+	quarterAbove = 20 * time.Millisecond
+	halveAbove   = 12 * time.Millisecond
+	growBelow    = 5 * time.Millisecond
+	minRest      = 5 * time.Millisecond
+)
+
+// nextSize returns the size of the next batch, after one of the given size that held the
+// write lock for a duration.
+func nextSize(size int, held time.Duration) int {
+	switch {
+	case held > quarterAbove:
+		return max(size/4, minBatch)
+	case held > halveAbove:
+		return max(size/2, minBatch)
+	case held < growBelow:
+		return min(size+max(size/8, 1), maxBatch)
+	}
+	return size
+}
+
+// pause waits as long as the last batch took, so that others can write.
+func pause(ctx context.Context, took time.Duration) error {
+	rest := time.NewTimer(max(took, minRest))
+	defer rest.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-rest.C:
+		return nil
+	}
+}

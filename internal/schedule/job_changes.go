@@ -1,0 +1,355 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/cron"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/label"
+	"wardroom/internal/platform/once"
+	"wardroom/internal/platform/plaintext"
+)
+
+// Draft is the input for a new job, with the runtime's field names.
+type Draft struct {
+	Name          string     `json:"name" minLength:"1" maxLength:"200"`
+	Description   string     `json:"description,omitempty" maxLength:"2000"`
+	AgentID       string     `json:"agentId" minLength:"1" maxLength:"64" doc:"The ID of the agent that runs the job." example:"cto"`
+	Enabled       *bool      `json:"enabled,omitempty" doc:"Disabled jobs do not run on schedule. Defaults to true."`
+	Schedule      Times      `json:"schedule"`
+	SessionTarget string     `json:"sessionTarget,omitempty" enum:"isolated" doc:"Each run has its own session."`
+	Payload       Payload    `json:"payload"`
+	Delivery      *Delivered `json:"delivery,omitempty" doc:"Where to send the answer. Defaults to none."`
+	Revision      string     `json:"configRevision,omitempty" maxLength:"128" doc:"Ignored."`
+	AsRead
+}
+
+// Times defines when a job runs.
+type Times struct {
+	Kind string `json:"kind,omitempty" enum:"cron" doc:"Only cron jobs can be created. Other kinds are listed and watched."`
+	Expr string `json:"expr" minLength:"1" maxLength:"500" doc:"A cron expression with five fields: minute, hour, day of the month, month, weekday." example:"30 9 * * 1-5"`
+	Zone string `json:"tz,omitempty" maxLength:"64" doc:"The IANA time zone of expr. Defaults to the setting TIMEZONE." example:"Europe/Berlin"`
+
+	StaggerMS int64 `json:"staggerMs,omitempty" doc:"Must be 0 or omitted: new jobs have no random delay."`
+}
+
+// Payload is the message of a job to its agent.
+type Payload struct {
+	Kind    string `json:"kind,omitempty" enum:"agentTurn"`
+	Message string `json:"message" minLength:"1" maxLength:"20000" doc:"The message to the agent. All users with read access can see it, so do not include credentials."`
+}
+
+// Delivered defines where the agent's answer is sent.
+type Delivered struct {
+	Mode string `json:"mode" enum:"none,announce," doc:"none (default), or announce to send the answer to the agent's last chat channel."`
+}
+
+// check returns t as the schedule of a job, and adds validation errors to bad.
+func (t Times) check(bad *fault.Fields, zone string) gateway.JobSchedule {
+	out := gateway.JobSchedule{Kind: "cron", Expr: strings.Join(strings.Fields(t.Expr), " "), Zone: or(t.Zone, zone)}
+	if _, err := clock.Zone(out.Zone); err != nil {
+		bad.Add("/schedule/tz", "Must be an IANA time zone, such as Europe/Berlin.")
+	} else if _, err := cron.Parse(out.Expr, out.Zone); err != nil {
+		bad.Add("/schedule/expr", "%s.", capitalize(err.Error()))
+	}
+	return out
+}
+
+func capitalize(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// Limits of a job's texts, in characters.
+const (
+	maxName        = 200
+	maxDescription = 2000
+	maxMessage     = 20_000
+)
+
+// checkLength adds a validation error if a text is too long.
+func checkLength(bad *fault.Fields, pointer, text string, most int) {
+	if n := utf8.RuneCountInString(text); n > most {
+		bad.Add(pointer, "Must have at most %[2]d characters; has %[1]d.", n, most)
+	}
+}
+
+// checkName returns a job's name without surrounding spaces, and validates it.
+func checkName(bad *fault.Fields, name string) string {
+	name = strings.TrimSpace(name)
+	if wrong := label.Wrong(name, maxName); wrong != "" {
+		bad.Add("/name", "%s", wrong)
+	}
+	return name
+}
+
+// checkMessage returns a message without hidden characters and surrounding spaces, and
+// validates that it is not blank.
+func checkMessage(bad *fault.Fields, pointer, text string) string {
+	text = strings.TrimSpace(plaintext.Lines(text))
+	if text == "" {
+		bad.Add(pointer, "Must not be blank.")
+	}
+	return text
+}
+
+// checkAgent validates that the runtime has an agent. It does nothing if there are other
+// errors, because it is the only check that sends a request to the runtime.
+func (s *Service) checkAgent(ctx context.Context, bad *fault.Fields, id *string) error {
+	if id == nil || len(*bad) > 0 {
+		return nil
+	}
+	agents, err := s.Runtime.Agents(ctx)
+	if err != nil {
+		return fmt.Errorf("look up the agent of a job: %w", err)
+	}
+	if !slices.ContainsFunc(agents, func(a gateway.Agent) bool { return a.ID == *id }) {
+		bad.Add("/agentId", "The runtime has no such agent. GET /agents lists the available ones.")
+	}
+	return nil
+}
+
+// Make creates a job in the runtime. It validates the input before it sends anything.
+// Requests with the same Idempotency-Key create the job once.
+func (s *Service) Make(ctx context.Context, d Draft) (Job, error) {
+	var bad fault.Fields
+	d.checkCopied(&bad)
+	n := gateway.NewJob{
+		Name: checkName(&bad, d.Name), Description: strings.TrimSpace(plaintext.Lines(d.Description)), AgentID: d.AgentID, Enabled: d.Enabled == nil || *d.Enabled,
+		Schedule: d.Schedule.check(&bad, s.Zone.String()), SessionTarget: "isolated", Message: checkMessage(&bad, "/payload/message", d.Payload.Message),
+	}
+	if d.Delivery != nil {
+		n.Delivery = d.Delivery.Mode
+	}
+	if err := s.checkAgent(ctx, &bad, &d.AgentID); err != nil {
+		return Job{}, err
+	}
+	if err := bad.Err(); err != nil {
+		return Job{}, err
+	}
+	w, err := s.make(ctx, n)
+	if err != nil {
+		return Job{}, fmt.Errorf("create job: %w", err)
+	}
+	return s.api(w, Known{AsOf: w.changedAt}), nil
+}
+
+// errNotYet means that no earlier request has created the job.
+var errNotYet = errors.New("the job was not created")
+
+// make creates the job between two transactions, so that none is open while it waits for
+// the runtime. If the process ends in between, a retry finds the job in the runtime by
+// its key.
+func (s *Service) make(ctx context.Context, n gateway.NewJob) (mirroredJob, error) {
+	find := func(ctx context.Context, q db.Queryer, id string) (mirroredJob, error) {
+		w, err := findJob(ctx, q, id)
+		if err == nil && (w == nil || !w.present) {
+			return mirroredJob{}, gateway.ErrNoJob
+		}
+		if err != nil {
+			return mirroredJob{}, err
+		}
+		return *w, nil
+	}
+	var w mirroredJob
+	ask := func(makeIt func(*db.Tx) (mirroredJob, error)) error {
+		return s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
+			w, err = once.Do(ctx, tx, s.Now(), find, func(w mirroredJob) string { return w.job.ID }, func() (mirroredJob, error) { return makeIt(tx) })
+			return err
+		})
+	}
+	err := ask(func(*db.Tx) (mirroredJob, error) { return mirroredJob{}, errNotYet })
+	if !errors.Is(err, errNotYet) {
+		return w, err
+	}
+	n.Key = "wardroom/job/" + once.Name(ctx, db.NewID())
+	j, err := s.Runtime.AddJob(ctx, n)
+	ctx = context.WithoutCancel(ctx) // the client may have disconnected
+	if err != nil {
+		return w, s.unconfirmedError(ctx, err, jobAction{"job.made", "", n.Name, map[string]any{"agent_id": n.AgentID, "schedule": n.Schedule, "enabled": n.Enabled}},
+			"Retry with the same Idempotency-Key, or check GET /agentrt/jobs first.")
+	}
+	err = ask(func(tx *db.Tx) (mirroredJob, error) {
+		return s.wrote(ctx, tx, j, "job.made", map[string]any{"agent_id": j.AgentID, "schedule": j.Schedule, "enabled": j.Enabled})
+	})
+	if errors.Is(err, once.ErrConflict) { // the key was used for another request
+		err = errors.Join(err, s.Runtime.RemoveJob(ctx, j.ID))
+	}
+	return w, err
+}
+
+// wrote stores a job as returned by the runtime after a change, and records the change.
+func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind string, data map[string]any) (mirroredJob, error) {
+	if err := tx.Lock(ctx, lock); err != nil {
+		return mirroredJob{}, err
+	}
+	was, err := findJob(ctx, tx, j.ID)
+	if err != nil {
+		return mirroredJob{}, err
+	}
+	known, err := findReading(ctx, tx)
+	if err != nil {
+		return mirroredJob{}, err
+	}
+	text, err := textOf(j)
+	if err != nil {
+		return mirroredJob{}, err
+	}
+	v := observation{job: j, text: text, present: true, at: s.Now(), knownTo: known.to}
+	if err := s.storeJob(ctx, tx, v, was); err != nil {
+		return mirroredJob{}, err
+	}
+	is, err := findJob(ctx, tx, j.ID)
+	if err != nil {
+		return mirroredJob{}, err
+	}
+	return *is, s.recordAction(ctx, tx, jobAction{kind, j.ID, j.Name, data})
+}
+
+// conflictError returns the error for a change of a job that has another revision than
+// expected.
+func conflictError(expected string, is gateway.Job) error {
+	return gateway.ErrJobChanged.With("Read it again and retry the change.").
+		Fact("expected_revision", plaintext.Line(expected)).Fact("current_revision", is.Revision).Fact("current", is)
+}
+
+// Change updates a job in the runtime. It returns gateway.ErrJobChanged, with both
+// revisions, if the job differs from the one that the caller has read or changes
+// concurrently. A change without differences is not sent.
+func (s *Service) Change(ctx context.Context, id string, c Change) (Job, error) {
+	now, err := s.Runtime.Job(ctx, id)
+	if err != nil {
+		return Job{}, fmt.Errorf("change job: %w", err)
+	}
+	if c.Revision != "" && c.Revision != now.Revision {
+		return Job{}, conflictError(c.Revision, now)
+	}
+	ask, names, err := s.diff(ctx, c, now)
+	if err != nil {
+		return Job{}, err
+	}
+	j := now
+	if len(names) > 0 {
+		j, err = s.Runtime.ChangeJob(ctx, id, ask, now.Revision)
+		if errors.Is(err, gateway.ErrJobChanged) {
+			if is, again := s.Runtime.Job(ctx, id); again == nil {
+				err = conflictError(now.Revision, is)
+			}
+		}
+		if err = s.unconfirmedError(ctx, err, jobAction{"job.changed", id, now.Name, map[string]any{"changes": names}}, readFirst); err != nil {
+			return Job{}, fmt.Errorf("change job: %w", err)
+		}
+		ctx = context.WithoutCancel(ctx) // the client may have disconnected
+	}
+	var w mirroredJob
+	err = s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
+		if len(names) == 0 {
+			w, err = s.unchangedJob(ctx, tx, j)
+			return err
+		}
+		w, err = s.wrote(ctx, tx, j, "job.changed", map[string]any{"changes": names})
+		return err
+	})
+	if err != nil {
+		return Job{}, fmt.Errorf("change job: %w", err)
+	}
+	return s.api(w, Known{AsOf: clock.At(s.Now())}), nil
+}
+
+// unchangedJob returns the mirrored job for a change without differences.
+func (s *Service) unchangedJob(ctx context.Context, tx *db.Tx, j gateway.Job) (mirroredJob, error) {
+	w, err := findJob(ctx, tx, j.ID)
+	if err != nil || w != nil && w.present {
+		return valueOrZero(w), err
+	}
+	return mirroredJob{job: j, present: true, since: clock.At(s.Now())}, nil
+}
+
+func valueOrZero(w *mirroredJob) mirroredJob {
+	if w == nil {
+		return mirroredJob{}
+	}
+	return *w
+}
+
+// Remove deletes a job in the runtime. It returns gateway.ErrJobChanged if revision is
+// given and is not the current one. A run in progress continues.
+func (s *Service) Remove(ctx context.Context, id, revision string) error {
+	j, err := s.Runtime.Job(ctx, id)
+	if err != nil {
+		return fmt.Errorf("remove job: %w", err)
+	}
+	if revision != "" && revision != j.Revision {
+		return conflictError(revision, j)
+	}
+	removed := jobAction{"job.removed", id, j.Name, map[string]any{"agent_id": j.AgentID, "schedule": j.Schedule}}
+	if err := s.Runtime.RemoveJob(ctx, id); err != nil {
+		return fmt.Errorf("remove job: %w", s.unconfirmedError(ctx, err, removed, readFirst))
+	}
+	ctx = context.WithoutCancel(ctx) // the client may have disconnected
+	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
+		if err := tx.Lock(ctx, lock); err != nil {
+			return err
+		}
+		was, err := findJob(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if was != nil && was.present {
+			known, err := findReading(ctx, tx)
+			if err != nil {
+				return err
+			}
+			if err := s.storeJob(ctx, tx, observation{at: s.Now(), knownTo: known.to}, was); err != nil {
+				return err
+			}
+		}
+		if err := s.resolveItems(ctx, tx, id, "The job was deleted by "+actor.From(ctx).Name+"."); err != nil {
+			return err
+		}
+		return s.recordAction(ctx, tx, removed)
+	})
+	if err != nil {
+		return fmt.Errorf("remove job: %w", err)
+	}
+	return nil
+}
+
+// Started is a manually started run.
+type Started struct {
+	JobID string     `json:"job_id"`
+	RunID string     `json:"run_id" doc:"The ID of the run in the job's runs, which list it when it has ended."`
+	At    clock.Time `json:"at"`
+}
+
+// Start runs a job now, even a disabled one, and does not wait for its end. Each call
+// starts a new run.
+func (s *Service) Start(ctx context.Context, id string) (Started, error) {
+	if _, err := s.Runtime.Connection(); err != nil {
+		return Started{}, fmt.Errorf("run job: %w", err)
+	}
+	w, err := findJob(ctx, s.DB, id)
+	if err != nil {
+		return Started{}, fmt.Errorf("run job: %w", err)
+	}
+	started := jobAction{"job.started", id, valueOrZero(w).job.Name, map[string]any{}}
+	run, why, err := s.Runtime.RunJob(ctx, id)
+	if err != nil {
+		return Started{}, fmt.Errorf("run job: %w", s.unconfirmedError(ctx, err, started, "Check the agent's sessions or the job's runs before you retry."))
+	}
+	if run == "" {
+		return Started{}, ErrGoing.With("Reason: %s. Check the job's runs and try again when the current run has ended.", or(why, "none given"))
+	}
+	ctx = context.WithoutCancel(ctx) // the client may have disconnected
+	started.data["run_id"] = run
+	if err := s.DB.Tx(ctx, func(tx *db.Tx) error { return s.recordAction(ctx, tx, started) }); err != nil {
+		return Started{}, fmt.Errorf("run job: %w", err)
+	}
+	return Started{JobID: id, RunID: run, At: clock.At(s.Now())}, nil
+}

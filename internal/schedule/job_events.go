@@ -1,0 +1,49 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
+
+	"wardroom/internal/event"
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+)
+
+// jobAction is an action of a user on a job.
+type jobAction struct {
+	kind     string // of its events
+	id, name string // of the job; the ID of a new job can be unknown
+	data     map[string]any
+}
+
+// recordAction records an action in the activity and in the audit, because jobs cause
+// costs.
+func (s *Service) recordAction(ctx context.Context, tx *db.Tx, d jobAction) error {
+	if err := s.recordEvent(ctx, tx, event.Activity, d.kind, d.id, d.name, d.data); err != nil {
+		return err
+	}
+	return s.recordEvent(ctx, tx, event.Audit, d.kind, d.id, d.name, d.data)
+}
+
+// readFirst is the advice for a change without confirmation.
+const readFirst = "Read the job again before you retry."
+
+// unconfirmedError returns the error of an action. If the runtime may have performed it,
+// the error says so, with the advice next, and the action is recorded as unconfirmed,
+// even if the client has disconnected.
+func (s *Service) unconfirmedError(ctx context.Context, err error, d jobAction, next string) error {
+	if !errors.Is(err, gateway.ErrUnsure) {
+		return err
+	}
+	d.data = maps.Clone(d.data)
+	d.data["confirmed"] = false
+	ctx = context.WithoutCancel(ctx)
+	noted := s.DB.Tx(ctx, func(tx *db.Tx) error { return s.recordAction(ctx, tx, d) })
+	if f := fault.Of(err); f != nil {
+		err = f.With("%s", strings.TrimSpace(f.Detail+" The change may have been made. "+next))
+	}
+	return errors.Join(err, noted)
+}

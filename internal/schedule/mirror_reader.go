@@ -1,0 +1,416 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+)
+
+// Intervals and limits of the reader.
+const (
+	// pause is the minimum time between two reads. A run causes two events, and many jobs
+	// are often due at the same time.
+	pause = time.Second
+	// reconcileInterval is how often everything is read without an event.
+	reconcileInterval = 2 * time.Minute
+	// checkInterval is how often deadlines are checked. After a deadline the runtime is
+	// read even without an event, because the event stream may be broken.
+	checkInterval = 5 * time.Second
+	// eventBuffer is how many events can be pending. When it is full the gateway client
+	// ends the subscription, and everything is read again.
+	eventBuffer = 1024
+	// skew is the largest tolerated difference between the clocks of the runtime and of
+	// Wardroom.
+	skew = 5 * time.Minute
+	// maxPages limits how many pages of history are read, with runsPerPage each, and
+	// maxFirstPages does so on the first read. knownPageRuns is the size of the first page
+	// on later reads.
+	maxFirstPages, maxPages, runsPerPage, knownPageRuns = 5, 50, 200, 20
+)
+
+// Run mirrors the jobs and their runs until ctx ends. It returns nil after its goroutines
+// have ended. It must not run twice at the same time in one process.
+func (s *Service) Run(ctx context.Context) error {
+	ctx = actor.With(ctx, actor.System)
+	var work sync.WaitGroup
+	defer work.Wait()
+	wake := make(chan struct{}, 1)
+	work.Go(func() { s.listen(ctx, wake) })
+	look := time.NewTicker(checkInterval)
+	defer look.Stop()
+	r := reader{s: s}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wake:
+		case <-look.C:
+			if !r.due(ctx) {
+				continue
+			}
+		}
+		began := time.Now()
+		r.read(ctx)
+		took := time.Since(began)
+		sleep(ctx, max(pause-took, took)) // at most half of the time
+	}
+}
+
+// ReadOnce reads everything once and updates the ledger, for callers without Run.
+func (s *Service) ReadOnce(ctx context.Context) error {
+	ctx = actor.With(ctx, actor.System)
+	if _, err := s.Runtime.Connection(); err != nil {
+		return err
+	}
+	r := reader{s: s}
+	seen, err := r.fetch(ctx, s.Now())
+	if err == nil {
+		err = s.store(ctx, seen)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Judge(ctx)
+}
+
+// sleep waits for d or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	rest := time.NewTimer(d)
+	defer rest.Stop()
+	select {
+	case <-ctx.Done():
+	case <-rest.C:
+	}
+}
+
+// listen wakes the reader on events about jobs.
+func (s *Service) listen(ctx context.Context, wake chan<- struct{}) {
+	for ctx.Err() == nil {
+		events, stop := s.Runtime.Events(eventBuffer)
+		for open := true; open; {
+			var e gateway.Event
+			select {
+			case e, open = <-events:
+			case <-ctx.Done():
+				open = false
+			}
+			if open && (e.Name == "cron" || e.Resync) {
+				select {
+				case wake <- struct{}{}:
+				default: // a wake-up is pending
+				}
+			}
+		}
+		stop()
+		sleep(ctx, pause) // too slow, or the gateway client has ended
+	}
+}
+
+// reader reads the runtime. Only the goroutine of Run uses it.
+type reader struct {
+	s      *Service
+	last   time.Time         // start of the last successful read
+	tried  time.Time         // start of the last read
+	texts  map[string]string // definitions at the last read, by job ID
+	logged string            // the failure that was logged last
+}
+
+// due reports whether to read without an event.
+func (r *reader) due(ctx context.Context) bool {
+	now := r.s.Now()
+	if _, err := r.s.Runtime.Connection(); err != nil {
+		return false
+	}
+	if now.Sub(r.last) >= reconcileInterval {
+		return now.Sub(r.tried) >= checkInterval
+	}
+	known, err := findReading(ctx, r.s.DB)
+	if err != nil {
+		return false
+	}
+	// Another replica may have read since.
+	found, err := rowExists(ctx, r.s.DB, `SELECT 1 FROM schedule_slots WHERE NOT settled AND state IN ('pending', 'unknown') AND deadline_at <= ? AND deadline_at > ?`, now, known.to)
+	return err == nil && found
+}
+
+// read reads everything once and updates the ledger.
+func (r *reader) read(ctx context.Context) {
+	s := r.s
+	on, err := s.Runtime.Connection()
+	if err != nil {
+		return // the next connection causes an event
+	}
+	began := s.Now()
+	r.tried = began
+	seen, err := r.fetch(ctx, began)
+	if err == nil {
+		if still, gone := s.Runtime.Connection(); gone != nil || still != on {
+			return // the data may be from two connections
+		}
+		err = s.store(ctx, seen)
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	s.mirror.ended(on, err)
+	r.logFailure(ctx, err)
+	if err != nil {
+		return
+	}
+	r.last = began
+	r.notifyChanged(seen)
+	if err := s.Judge(ctx); err != nil {
+		r.logFailure(ctx, err)
+	}
+}
+
+// logFailure logs a failure once until it changes.
+func (r *reader) logFailure(ctx context.Context, err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+		if f := fault.Of(err); f != nil {
+			text = f.Code
+		}
+	}
+	if text != "" && text != r.logged {
+		r.s.Log.WarnContext(ctx, "could not read the runtime's jobs", "err", err)
+	}
+	r.logged = text
+}
+
+// snapshot is the result of one read.
+type snapshot struct {
+	at    time.Time // start of the read
+	jobs  []gateway.Job
+	runs  []Run
+	from  time.Time // all runs that ended since are in runs or known already
+	known reading
+}
+
+// fetch reads the list and the part of the history that is not known yet. It reads the
+// list first, so that a run that ends in between is in the history.
+func (r *reader) fetch(ctx context.Context, began time.Time) (snapshot, error) {
+	out := snapshot{at: began}
+	var err error
+	if out.known, err = findReading(ctx, r.s.DB); err != nil {
+		return out, err
+	}
+	if out.jobs, err = r.s.Runtime.Jobs(ctx, gateway.JobsWanted{}); err != nil {
+		return out, err
+	}
+	limit, size, most := out.known.to.Add(-skew), knownPageRuns, maxPages
+	if out.known.to.IsZero() {
+		limit, size, most = began.Add(-maxAbsence), runsPerPage, maxFirstPages
+	}
+	out.from = out.known.from
+	if out.known.to.IsZero() {
+		out.from = limit
+	}
+	offset := 0
+	for n := range most {
+		page, more, err := r.s.Runtime.JobRuns(ctx, gateway.JobRunsWanted{Limit: size, Offset: offset})
+		if err != nil {
+			return out, err
+		}
+		offset += len(page)
+		for _, run := range page {
+			// Runs that retention has purged must not return as new ones.
+			if !run.EndedAt.Before(limit) {
+				out.runs = append(out.runs, runOf(run))
+			}
+		}
+		if !more || len(page) == 0 || page[len(page)-1].EndedAt.Before(limit) {
+			return out, nil
+		}
+		if n == most-1 {
+			out.from = page[len(page)-1].EndedAt.Time
+		}
+		size = runsPerPage
+	}
+	return out, nil
+}
+
+// runOf converts a run of the runtime.
+func runOf(r gateway.JobRun) Run {
+	out := Run{
+		JobID: r.JobID, RunID: r.RunID, SessionKey: r.SessionKey, Status: r.Status, Error: r.Error, Summary: r.Summary,
+		Manual: strings.HasPrefix(r.RunID, "manual:"), StartedAt: r.RanAt, EndedAt: r.EndedAt,
+	}
+	switch {
+	case out.StartedAt.IsZero():
+		out.StartedAt = clock.At(out.EndedAt.Add(-r.Took))
+	case out.EndedAt.IsZero():
+		out.EndedAt = clock.At(out.StartedAt.Add(r.Took))
+	}
+	return out
+}
+
+// began returns the start of the last scheduled run of each job.
+func (s snapshot) began() map[string]time.Time {
+	out := map[string]time.Time{}
+	note := func(id string, at *clock.Time) {
+		if at != nil && at.After(out[id]) {
+			out[id] = at.Time
+		}
+	}
+	for _, r := range s.runs {
+		if !r.Manual {
+			note(r.JobID, &r.StartedAt)
+		}
+	}
+	for _, j := range s.jobs {
+		note(j.ID, j.State.RunningAt)
+	}
+	return out
+}
+
+// store writes a snapshot, except for newer data of other replicas.
+func (s *Service) store(ctx context.Context, seen snapshot) error {
+	texts := make([]string, len(seen.jobs))
+	for i, j := range seen.jobs {
+		text, err := textOf(j)
+		if err != nil {
+			return fmt.Errorf("store job: %w", err)
+		}
+		texts[i] = text
+	}
+	began := seen.began()
+	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
+		if err := tx.Lock(ctx, lock); err != nil {
+			return err
+		}
+		known, err := findReading(ctx, tx)
+		if err != nil {
+			return err
+		}
+		var removed []string
+		if seen.at.After(known.to) {
+			have, err := allJobs(ctx, tx)
+			if err != nil {
+				return err
+			}
+			for i, j := range seen.jobs {
+				v := observation{job: j, text: texts[i], present: true, at: seen.at, knownTo: known.to, began: began[j.ID]}
+				if err := s.storeJob(ctx, tx, v, have[j.ID]); err != nil {
+					return err
+				}
+				delete(have, j.ID)
+			}
+			for id, w := range have {
+				if !w.present || w.changedAt.After(seen.at) {
+					continue
+				}
+				removed = append(removed, id)
+				if err := s.storeJob(ctx, tx, observation{at: seen.at, knownTo: known.to, began: began[id]}, w); err != nil {
+					return err
+				}
+			}
+			if err := putReading(ctx, tx, reading{seen.from, seen.at}); err != nil {
+				return err
+			}
+		}
+		return s.storeRuns(ctx, tx, seen.runs, removed)
+	})
+	if err != nil {
+		return fmt.Errorf("store jobs: %w", err)
+	}
+	return nil
+}
+
+// storeJob writes the observation of a job, unless the stored row is newer.
+func (s *Service) storeJob(ctx context.Context, tx *db.Tx, v observation, was *mirroredJob) error {
+	if was != nil && was.changedAt.After(v.at) {
+		return nil
+	}
+	is, slots, changed := v.apply(was, s.Grace)
+	if !changed {
+		return nil
+	}
+	if err := putSlots(ctx, tx, slots...); err != nil {
+		return err
+	}
+	return putJobs(ctx, tx, is)
+}
+
+// storeRuns writes new runs, and resolves the inbox items of jobs with a successful manual
+// run and of removed jobs.
+func (s *Service) storeRuns(ctx context.Context, tx *db.Tx, runs []Run, removed []string) error {
+	byHand := map[string]bool{}
+	for _, r := range runs {
+		isNew, err := addRun(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		if isNew && r.Manual && r.Status == "ok" {
+			byHand[r.JobID] = true
+		}
+	}
+	for id := range byHand {
+		if err := clearAlarm(ctx, tx, id); err != nil {
+			return err
+		}
+	}
+	for id := range byHand {
+		if err := s.resolveItems(ctx, tx, id, "A manual run of the job succeeded."); err != nil {
+			return err
+		}
+	}
+	for _, id := range removed {
+		if err := s.resolveItems(ctx, tx, id, "The job was deleted in the runtime."); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resolveItems resolves all inbox items of a job.
+func (s *Service) resolveItems(ctx context.Context, tx *db.Tx, id, why string) error {
+	return errors.Join(s.Resolve(ctx, tx, cause(Missed, id), why), s.Resolve(ctx, tx, cause(Failed, id), why))
+}
+
+// cause returns the cause of a job's inbox item.
+func cause(state State, id string) string {
+	return "schedule/" + string(state) + "/" + id[:min(len(id), 150)]
+}
+
+// notifyChanged calls Changed with the jobs that have changed since the last read of this
+// process.
+func (r *reader) notifyChanged(seen snapshot) {
+	var changed, gone []string
+	texts := make(map[string]string, len(seen.jobs))
+	for _, j := range seen.jobs {
+		text, err := textOf(j)
+		if err != nil {
+			continue
+		}
+		texts[j.ID] = text
+		if r.texts[j.ID] != text {
+			changed = append(changed, j.ID)
+		}
+	}
+	for id := range r.texts {
+		if _, ok := texts[id]; !ok {
+			gone = append(gone, id)
+		}
+	}
+	r.texts = texts
+	if r.s.Changed != nil && len(changed)+len(gone) > 0 {
+		r.s.Changed(changed, gone)
+	}
+}
+
+// recordEvent records an event about a job.
+func (s *Service) recordEvent(ctx context.Context, tx *db.Tx, class event.Class, kind string, id, name string, data map[string]any) error {
+	return event.Record(ctx, tx, s.Now(), class, kind, subject(id, name), data)
+}

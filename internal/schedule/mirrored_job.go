@@ -1,0 +1,138 @@
+package schedule
+
+import (
+	"slices"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+)
+
+// mirroredJob is the stored state of one of the runtime's jobs.
+type mirroredJob struct {
+	job       gateway.Job
+	text      string      // the job as JSON, for comparison
+	present   bool        // false if removed from the runtime
+	since     clock.Time  // see Job.Since
+	nextDue   *clock.Time // the first slot that is not in the ledger; nil if none is expected
+	lastDue   *clock.Time // the last slot in the ledger
+	alarmed   bool        // the job may have items in the inbox
+	changedAt clock.Time  // when the row was written
+}
+
+const (
+	// maxAbsence is how far back slots are added after a period without reads. Older ones
+	// are not relevant anymore.
+	maxAbsence = 7 * 24 * time.Hour
+	// maxSlotsAtOnce is how many of the last slots of one job are added then. A job that
+	// runs every minute has thousands in a week.
+	maxSlotsAtOnce = 200
+)
+
+// due returns the slots that are due and not in the ledger, and the job after they are
+// added.
+func (w mirroredJob) due(now time.Time, grace time.Duration) (mirroredJob, []Slot) {
+	var slots []Slot
+	p, why := planOf(w.job)
+	if !w.present || why != "" {
+		w.nextDue = nil
+		return w, nil
+	}
+	for w.nextDue != nil && !w.nextDue.After(now) {
+		due := w.nextDue.Time
+		w.lastDue, w.nextDue = clock.Ptr(due), nil
+		if next := p.next(w.job, due); !next.IsZero() {
+			w.nextDue = clock.Ptr(next)
+		}
+		if now.Sub(due) > maxAbsence {
+			continue
+		}
+		if slots = append(slots, slotOf(w.job, due, grace)); len(slots) > maxSlotsAtOnce {
+			slots = slices.Delete(slots, 0, 1)
+		}
+	}
+	return w, slots
+}
+
+// observation is the state of a job in one read of the runtime.
+type observation struct {
+	job     gateway.Job // zero if the job was removed
+	text    string
+	present bool
+	at      time.Time // when the runtime was read
+	knownTo time.Time // time of the previous read; zero without one
+	began   time.Time // start of the last scheduled run; zero without one
+}
+
+// apply returns the row after an observation, the slots that only the previous definition
+// had, and whether the row has changed. was is nil for a new job.
+//
+// The time of a change between two reads is unknown, so slots in between are only added if
+// a run for them was observed.
+func (s observation) apply(was *mirroredJob, grace time.Duration) (is mirroredJob, slots []Slot, changed bool) {
+	is = mirroredJob{job: s.job, text: s.text, present: s.present, changedAt: clock.At(s.at)}
+	if was == nil || !was.present {
+		is.since = clock.At(s.at)
+		if was != nil {
+			is.lastDue, is.alarmed = was.lastDue, was.alarmed
+		} else if made := s.job.CreatedAt; !s.knownTo.IsZero() && made.After(s.knownTo) && made.Before(s.at) {
+			is.since = made
+		}
+		is.nextDue = is.upcoming()
+		return is, nil, is.present
+	}
+	if is.present && was.text == is.text {
+		return *was, nil, false
+	}
+	is.since, is.lastDue, is.alarmed = was.since, was.lastDue, was.alarmed
+	if !is.present {
+		is.job, is.text = was.job, was.text
+	}
+	if before, found := was.due(s.at, grace); !is.present || !sameTimes(was.job, is.job) {
+		is.since, is.lastDue = clock.At(s.at), before.lastDue
+		slots = s.observedSlots(found)
+	} else if p, why := planOf(is.job); why == "" && p.times.IsZero() && was.nextDue != nil && !same(was.nextDue, is.job.State.NextRunAt) {
+		// Only the runtime can compute the time, and it has changed.
+		if kept := s.observedSlots([]Slot{slotOf(was.job, was.nextDue.Time, grace)}); len(kept) > 0 {
+			slots, is.lastDue = kept, was.nextDue
+		}
+	}
+	is.nextDue = is.upcoming()
+	return is, slots, true
+}
+
+// observedSlots returns the slots that were due while the previous definition was known to
+// apply, or for which a run started.
+func (s observation) observedSlots(slots []Slot) []Slot {
+	return slices.DeleteFunc(slots, func(slot Slot) bool {
+		return slot.DueAt.After(s.knownTo) && s.began.Before(slot.DueAt.Add(-earlyTolerance)) || slot.DueAt.After(s.at) && s.began.Before(slot.DueAt.Add(-earlyTolerance))
+	})
+}
+
+// upcoming returns the first slot that is not in the ledger, or nil.
+func (w mirroredJob) upcoming() *clock.Time {
+	p, why := planOf(w.job)
+	if why != "" || !w.present {
+		return nil
+	}
+	after := w.since.Add(-time.Nanosecond)
+	if w.lastDue != nil && w.lastDue.After(after) {
+		after = w.lastDue.Time
+	}
+	if next := p.next(w.job, after); !next.IsZero() {
+		return clock.Ptr(next)
+	}
+	return nil
+}
+
+// sameTimes reports whether two definitions of a job have the same times.
+func sameTimes(a, b gateway.Job) bool {
+	return a.Enabled == b.Enabled && a.Schedule == b.Schedule && a.Conditional == b.Conditional
+}
+
+func same(a, b *clock.Time) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Equal(b.Time)
+}

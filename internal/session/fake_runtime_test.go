@@ -1,0 +1,214 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// runtime is a fake gateway controlled by the test.
+type runtime struct {
+	mu       sync.Mutex
+	conn     int // 0 while disconnected
+	rows     []gateway.Session
+	usage    gateway.SessionUsage
+	usageErr error
+	listErr  error
+	noEvents error         // result of SubscribeSessions
+	slow     time.Duration // duration of ListSessions
+	slowUse  time.Duration // duration of Usage
+	calls    map[string]int
+	events   chan gateway.Event
+	page     gateway.TurnPage
+	slowPage time.Duration // duration of Turns
+	begun    chan struct{}
+	once     sync.Once
+	carried  map[string]gateway.SessionChange // result of SessionOf by payload
+}
+
+// begin lets the mirror read. Before it the test prepares the runtime.
+func (r *runtime) begin() { r.once.Do(func() { close(r.begun) }) }
+
+func (r *runtime) called(name string) {
+	if r.calls == nil {
+		r.calls = map[string]int{}
+	}
+	r.calls[name]++
+}
+
+func (r *runtime) count(name string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.calls[name]
+}
+
+// change changes the runtime and sends an event unless name is empty.
+func (r *runtime) change(name string, do func()) {
+	r.mu.Lock()
+	do()
+	r.mu.Unlock()
+	if name != "" {
+		r.events <- gateway.Event{Name: name, Resync: name == gateway.EventConnected, At: time.Now()}
+	}
+}
+
+func (r *runtime) Connection() (any, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conn == 0 {
+		return nil, gateway.ErrUnreachable.With("Nothing listens.")
+	}
+	return r.conn, nil
+}
+
+func (r *runtime) Events(int) (<-chan gateway.Event, func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conn != 0 {
+		r.events <- gateway.Event{Name: gateway.EventConnected, Resync: true, At: time.Now()}
+	}
+	return r.events, func() {}
+}
+
+// push sends an event about a session.
+func (r *runtime) push(c gateway.SessionChange) {
+	r.mu.Lock()
+	if r.carried == nil {
+		r.carried = map[string]gateway.SessionChange{}
+	}
+	id := strconv.Itoa(len(r.carried))
+	r.carried[id] = c
+	r.mu.Unlock()
+	r.events <- gateway.Event{Name: "sessions.changed", Payload: json.RawMessage(id), At: time.Now()}
+}
+
+func (r *runtime) SessionOf(e gateway.Event) (gateway.SessionChange, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.Name == "agent" {
+		run, ok := e.Run()
+		return gateway.SessionChange{Key: run.SessionKey, Run: &run}, ok
+	}
+	return r.carried[string(e.Payload)], e.Name == "sessions.changed"
+}
+
+func (r *runtime) SubscribeSessions(context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.called("subscribe")
+	return r.noEvents
+}
+
+func (r *runtime) ListSessions(ctx context.Context, _ int) (gateway.Sessions, error) {
+	r.mu.Lock()
+	r.called("list")
+	rows, err, slow := slices.Clone(r.rows), r.listErr, r.slow
+	r.mu.Unlock()
+	sleep(ctx, slow)
+	return gateway.Sessions{Rows: rows}, errors.Join(err, ctx.Err())
+}
+
+func (r *runtime) Session(_ context.Context, key string) (gateway.Session, bool, error) {
+	r.mu.Lock()
+	r.called("describe")
+	slow := r.slowPage
+	r.mu.Unlock()
+	time.Sleep(slow) // in the time of the bubble
+	return gateway.Session{Key: key}, strings.HasSuffix(key, "archived"), nil
+}
+
+func (r *runtime) Usage(ctx context.Context) (gateway.SessionUsage, error) {
+	r.mu.Lock()
+	r.called("usage")
+	u, err, slow := r.usage, r.usageErr, r.slowUse
+	r.mu.Unlock()
+	sleep(ctx, slow)
+	return u, errors.Join(err, ctx.Err())
+}
+
+func (r *runtime) Turns(ctx context.Context, _ string, _ int, _ int64) (gateway.TurnPage, error) {
+	r.mu.Lock()
+	r.called("turns")
+	page, slow := r.page, r.slowPage
+	r.mu.Unlock()
+	select {
+	case <-time.After(slow):
+		return page, nil
+	case <-ctx.Done():
+		return gateway.TurnPage{}, ctx.Err()
+	}
+}
+
+func (r *runtime) TurnsBefore(context.Context, string, int, int64, int64, int64) (gateway.TurnPage, error) {
+	return r.page, nil
+}
+
+func (r *runtime) MessageEvent(e gateway.Event) (gateway.MessageEvent, bool) {
+	key, ok := e.MessageOf()
+	return gateway.MessageEvent{SessionKey: key, Turn: gateway.Turn{Role: "assistant", Seq: e.Seq}}, ok
+}
+
+var began = clock.At(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) // the start of the clock in synctest
+
+// sessionAt returns an idle session that changed the given seconds after began.
+func sessionAt(key string, seconds int) gateway.Session {
+	at := clock.At(began.Add(time.Duration(seconds) * time.Second))
+	return gateway.Session{Key: "agent:cto:" + key, ID: "t", AgentID: "cto", Status: "done", UpdatedAt: at, StartedAt: began, EndedAt: at}
+}
+
+func priced(nanos int64, keys ...string) gateway.SessionUsage {
+	u := gateway.SessionUsage{Fresh: true, Totals: map[string]gateway.Totals{}}
+	for _, k := range keys {
+		u.Totals["agent:cto:"+k] = gateway.Totals{Input: 7, CostNanoUSD: nanos, Pricing: gateway.Priced}
+	}
+	return u
+}
+
+// mirrored runs fn with a mirror of a runtime with one session, in a synctest bubble.
+func mirrored(t *testing.T, fn func(t *testing.T, s *Service, r *runtime)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := &runtime{conn: 1, rows: []gateway.Session{sessionAt("main", 1)}, usage: priced(28_314_000, "main"), events: make(chan gateway.Event, 5000), begun: make(chan struct{})}
+		s := &Service{Runtime: r, Log: slog.New(slog.DiscardHandler), Now: clock.Now, Patience: 15 * time.Second}
+		ctx, cancel := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		running.Go(func() {
+			<-r.begun
+			if err := s.Run(ctx); err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		})
+		defer running.Wait()
+		defer cancel()
+		defer r.begin()
+		fn(t, s, r)
+	})
+}
+
+// list returns the sessions that clients see.
+func list(t *testing.T, s *Service) []Session {
+	t.Helper()
+	if r, ok := s.Runtime.(*runtime); ok {
+		r.begin()
+	}
+	rows, _, err := s.List(t.Context(), Filter{}, nil, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}

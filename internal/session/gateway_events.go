@@ -1,0 +1,199 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+)
+
+const (
+	// eventBuffer is how many events can be pending. When it is full the gateway client
+	// ends the subscription, and everything is read again.
+	eventBuffer = 1024
+	// maxReorder is the largest difference, in milliseconds, by which a row with an older
+	// timestamp counts as outdated. A larger one means that the gateway's clock was set.
+	maxReorder = 5000
+	// verifyAfter is when the list is read after an event that can be incomplete: the end
+	// of a run, whose events can have an older last message, and a new session.
+	verifyAfter = 2 * time.Second
+)
+
+// listen applies the gateway's events. It never waits for a read of the list.
+func (s *Service) listen(ctx context.Context) {
+	for ctx.Err() == nil {
+		events, stop := s.Runtime.Events(eventBuffer)
+		for open := true; open; {
+			select {
+			case e, ok := <-events:
+				if open = ok; ok {
+					s.applyEvent(e)
+				}
+			case <-ctx.Done():
+				open = false
+			}
+		}
+		stop()
+		// Events were missed because this goroutine was too slow or the gateway client has
+		// ended, so the mirror may be outdated.
+		s.applyEvent(gateway.Event{Resync: true})
+		sleep(ctx, retryFirst)
+	}
+}
+
+// applyEvent applies one event to the mirror.
+func (s *Service) applyEvent(e gateway.Event) {
+	m := &s.mirror
+	s.activity.recordEvent(e, s.Now())
+	if e.Resync || e.Name == gateway.EventDisconnected {
+		m.lock()
+		defer m.mu.Unlock()
+		for key := range m.runs { // their ends may have been missed
+			m.markChanged(key)
+		}
+		clear(m.runs)
+		clear(m.awaitingRow)
+		clear(m.removed)
+		clear(m.unexplained)
+		m.epoch++
+		m.invalidate()
+		m.broadcast() // waiting requests check the connection
+		return
+	}
+	change, ok := s.Runtime.SessionOf(e)
+	if !ok {
+		return
+	}
+	came := e.At
+	if came.IsZero() {
+		came = s.Now()
+	}
+	m.lock()
+	defer m.mu.Unlock()
+	m.asOf = latest(m.asOf, clock.At(came))
+	if change.Run != nil {
+		m.run(*change.Run, came)
+	}
+	switch {
+	case change.Gone && change.Key != "":
+		m.remove(change.Key, came)
+	case change.Whole:
+		m.apply(change, came)
+	case change.Key == "" || m.subscribed == nil:
+		m.invalidate()
+	case change.Said != "":
+		m.setLastMessage(change, came)
+		m.awaitRow(change.Key)
+	default:
+		m.awaitRow(change.Key)
+	}
+}
+
+// run applies the start or the end of a run. The caller holds the lock.
+func (m *mirror) run(run gateway.RunChange, came time.Time) {
+	switch was, going := m.runs[run.SessionKey]; {
+	case run.Began && (going || len(m.runs) < maxSessions):
+		m.runs[run.SessionKey] = run
+	case !run.Began && going && was.RunID == run.RunID:
+		delete(m.runs, run.SessionKey)
+	}
+	if !run.Began {
+		m.scheduleVerify(verifyAfter)
+	}
+	if k := m.rows[run.SessionKey]; k != nil {
+		next := *k
+		next.asOf = latest(k.asOf, clock.At(came))
+		m.rows[run.SessionKey] = &next
+		m.markChanged(run.SessionKey)
+	}
+}
+
+// remove removes a session. The caller holds the lock.
+func (m *mirror) remove(key string, came time.Time) {
+	m.removed[key] = came
+	if len(m.removed) > maxSessions { // the list has not been read for long
+		clear(m.removed)
+		m.invalidate()
+	}
+	if k := m.rows[key]; k != nil && len(m.removedRows) < maxSessions {
+		m.removedRows = append(m.removedRows, k.Session)
+	}
+	delete(m.rows, key)
+	delete(m.runs, key)
+	delete(m.awaitingRow, key)
+	delete(m.unexplained, key)
+	delete(m.totals, key)
+	m.markChanged(key)
+}
+
+// apply applies the row of an event. The caller holds the lock.
+func (m *mirror) apply(change gateway.SessionChange, came time.Time) {
+	m.stats.Rows++
+	was := m.rows[change.Key]
+	delete(m.awaitingRow, change.Key)
+	delete(m.unexplained, change.Key)
+	if was != nil && outdated(was, change.Stamp, came) {
+		m.stats.Late++
+		return
+	}
+	if was == nil {
+		if len(m.rows) >= 2*maxSessions {
+			m.invalidate() // the next read drops the oldest ones
+			return
+		}
+		m.scheduleVerify(verifyAfter)
+	}
+	delete(m.removed, change.Key)
+	k := &entry{Session: change.Row, stamp: change.Stamp, asOf: clock.At(came), came: came, epoch: m.epoch}
+	if was != nil {
+		k.asOf = latest(k.asOf, was.asOf)
+		if was.ID == k.ID && !change.Reset {
+			k.LastMessage, k.said = was.LastMessage, was.said
+		}
+	}
+	if change.Said != "" {
+		k.LastMessage, k.said = change.Said, came
+	}
+	m.rows[change.Key] = k
+	m.wantTotals(was, k)
+	m.markChanged(change.Key)
+}
+
+// setLastMessage applies the message of an event without a row. The caller holds the
+// lock.
+func (m *mirror) setLastMessage(change gateway.SessionChange, came time.Time) {
+	if k := m.rows[change.Key]; k != nil && !came.Before(k.came) {
+		next := *k
+		next.LastMessage, next.said, next.asOf = change.Said, came, latest(k.asOf, clock.At(came))
+		m.rows[change.Key] = &next
+		m.markChanged(change.Key)
+	}
+}
+
+// outdated reports whether a row is older than the current one, by the gateway's
+// timestamps or else by the time it was received.
+func outdated(was *entry, stamp int64, came time.Time) bool {
+	if was.stamp > 0 && stamp > 0 {
+		by := was.stamp - stamp
+		return by > 0 && by < maxReorder
+	}
+	return came.Before(was.came)
+}
+
+// awaitRow notes that the row of a session should follow. The caller holds the lock.
+func (m *mirror) awaitRow(key string) {
+	if _, ok := m.awaitingRow[key]; !ok && len(m.awaitingRow) < maxSessions {
+		m.awaitingRow[key] = time.Now()
+		nudge(m.wake)
+	}
+}
+
+// scheduleVerify schedules a read of the list for which no request waits. The caller
+// holds the lock.
+func (m *mirror) scheduleVerify(after time.Duration) {
+	if m.verify.IsZero() {
+		m.verify = time.Now().Add(after)
+		nudge(m.wake)
+	}
+}

@@ -1,0 +1,92 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"wardroom/internal/gateway"
+)
+
+// The runtime computes the usage of sessions every 30 seconds. Until its totals include
+// the last run of a session, the session's totals come from the usage ledger, which reads
+// the transcript when a run ends.
+
+// Noted is the usage ledger's totals of a transcript.
+type Noted struct {
+	gateway.Totals
+	Version time.Time // the last change of the session up to which the ledger is complete
+	Copied  bool      // the transcript started as a copy, so the runtime counts more than the ledger
+}
+
+// LedgerGrown notes that the ledger may have new totals. It does not block.
+func (s *Service) LedgerGrown() {
+	m := &s.mirror
+	m.lock()
+	defer m.mu.Unlock()
+	m.noted = true
+	nudge(m.wake)
+}
+
+// includes reports whether the runtime's totals include a version of the session.
+func (c counted) includes(v version) bool { return c.of == v && !c.noted }
+
+// applyLedgerTotals takes the totals from the ledger for sessions that have changed since
+// the runtime's totals. It skips sessions of the first list until the runtime's totals
+// include them once, because the ledger may lack their start.
+func (r *reader) applyLedgerTotals(ctx context.Context) {
+	m := &r.s.mirror
+	m.mu.Lock()
+	due := m.noted && r.s.Noted != nil
+	m.noted = false
+	wanted := map[string]version{}
+	var transcripts []string
+	for key, k := range m.rows {
+		v := versionOf(&k.Session)
+		was, counted := m.totals[key]
+		if due && !k.Active && k.ID != "" && was.of != v && (counted || !r.initial[key]) {
+			wanted[key] = v
+			transcripts = append(transcripts, k.ID)
+		}
+	}
+	m.mu.Unlock()
+	if len(wanted) == 0 {
+		return
+	}
+	noted, err := r.s.Noted(ctx, transcripts)
+	if err != nil {
+		if ctx.Err() == nil && (r.s.Away == nil || !r.s.Away(err)) {
+			r.s.Log.WarnContext(ctx, "could not read the costs of the last runs from the ledger; they appear with the runtime's totals", "err", err)
+		}
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, v := range wanted {
+		n, ok := noted[v.id]
+		was := m.totals[key]
+		if !ok || n.Copied || n.Version.Before(v.updated.Time) || was.of.id == v.id && !covers(n.Totals, was.Totals) {
+			continue
+		}
+		if k := m.rows[key]; k != nil && versionOf(&k.Session) == v {
+			m.totals[key] = counted{Totals: n.Totals, of: v, reading: m.counted, noted: true}
+			m.markChanged(key)
+		}
+	}
+}
+
+// rounding is the difference in nano-dollars up to which two costs are equal. The runtime
+// adds costs in floating point.
+const rounding = 100
+
+// covers reports whether t is at least was.
+func covers(t, was gateway.Totals) bool {
+	return t.Input >= was.Input && t.Output >= was.Output && t.CacheRead >= was.CacheRead && t.CacheWrite >= was.CacheWrite &&
+		(was.Pricing == gateway.Unpriced || t.CostNanoUSD >= was.CostNanoUSD-rounding)
+}
+
+// same reports whether two totals are equal except for rounding.
+func same(a, b gateway.Totals) bool {
+	by := a.CostNanoUSD - b.CostNanoUSD
+	a.CostNanoUSD = b.CostNanoUSD
+	return a == b && -rounding < by && by < rounding
+}

@@ -1,0 +1,329 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+)
+
+// Intervals of reads. While events are complete, only reconcileInterval and
+// verifyInterval apply.
+const (
+	// reconcileInterval is how often the list is read without a reason, and
+	// unsubscribedInterval is the same without a subscription to session changes.
+	reconcileInterval, unsubscribedInterval = 2 * time.Minute, time.Minute
+	// verifyInterval is the minimum time between two reads for which no request waits. It
+	// is at least verifyFactor times the usual duration of a read.
+	verifyInterval, verifyFactor = 5 * time.Second, 10
+	// pause is the minimum time between two reads on one connection. It is at least the
+	// duration of the last read.
+	pause = time.Second
+	// rowTimeout is how long to wait for a session's row after an event without one.
+	rowTimeout = 2 * time.Second
+	// publishInterval is the minimum time between two calls of Read because of events.
+	// The cost of a run appears after this time.
+	publishInterval = 500 * time.Millisecond
+	// retryFirst and retryLast are the first and the longest delay after a failure, or
+	// after totals that the runtime was still computing.
+	retryFirst, retryLast = time.Second, 30 * time.Second
+)
+
+// reader reads the list and the totals. Only the goroutine of Run uses it.
+type reader struct {
+	s              *Service
+	work           *sync.WaitGroup
+	mark           uint64         // mirror.marked at the start of the last read
+	tried          any            // connection of the last read, successful or not
+	subscribeTried any            // connection on which subscribing succeeded or was refused
+	began          time.Time      // start of the last read
+	took           time.Duration  // duration of the last read
+	usual          time.Duration  // the shorter of the last two durations, because one can be an outlier
+	free           time.Time      // earliest start of the next read
+	due            time.Time      // start of the next read without a reason
+	published      time.Time      // when Read was last called
+	tries          map[string]int // failures in a row, by what failed
+	warnedLeftOut  bool           // the log has a warning about too many sessions
+
+	usage     *usageReading // the current read of totals; nil without one
+	readings  int           // number of reads of totals
+	asked     time.Time     // start of the last read of totals
+	usageFree time.Time     // earliest start of the next one
+	usageDue  time.Time     // planned start of the next one
+	uncounted clock.Time    // time of the last change that the totals do not include
+
+	initial map[string]bool // sessions of the first list
+}
+
+// Run keeps the mirror up to date until ctx ends. It returns nil after its goroutines
+// have ended. It must not run twice at the same time.
+func (s *Service) Run(ctx context.Context) error {
+	var work sync.WaitGroup
+	defer work.Wait()
+	m := &s.mirror
+	m.lock()
+	wake := m.wake
+	m.mu.Unlock()
+	work.Go(func() { s.listen(ctx) })
+	work.Go(func() { s.watchStalls(ctx) })
+	if s.Changed != nil {
+		work.Go(func() { s.runNotifier(ctx) })
+	}
+	r := reader{s: s, work: &work, tries: map[string]int{}}
+	again := time.NewTimer(reconcileInterval) // a connection wakes it earlier
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wake:
+		case <-again.C:
+		case u := <-r.totalsAnswer():
+			r.handleTotals(u)
+		}
+		again.Reset(r.step(ctx))
+	}
+}
+
+// step does the work that is due and returns the time until the next step.
+func (r *reader) step(ctx context.Context) time.Duration {
+	on, err := r.s.Runtime.Connection()
+	if err != nil {
+		return reconcileInterval // a connection wakes it earlier
+	}
+	if !time.Now().Before(r.nextRead(on)) {
+		r.refresh(ctx, on)
+	}
+	if r.changes() && time.Since(r.published) >= publishInterval {
+		r.publishRows()
+	}
+	r.applyLedgerTotals(ctx)
+	now := time.Now()
+	at := r.nextRead(on)
+	if r.usage == nil && r.hasList() {
+		if due := r.usageNext(); now.Before(due) {
+			at = first(at, due)
+		} else {
+			r.startTotals(ctx)
+			r.usage.setSessions(r.rows())
+		}
+	}
+	if r.changes() {
+		at = first(at, r.published.Add(publishInterval))
+	}
+	return max(at.Sub(now), time.Millisecond)
+}
+
+func first(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// nextRead returns when to read the list.
+func (r *reader) nextRead(on any) time.Time {
+	if on != r.tried {
+		return time.Time{} // at once
+	}
+	m := &r.s.mirror
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := r.due
+	for key, since := range m.awaitingRow {
+		if due := since.Add(rowTimeout); !due.After(time.Now()) {
+			delete(m.awaitingRow, key)
+			m.marked++ // requests must not see the old state
+		} else {
+			at = first(at, due)
+		}
+	}
+	if !m.verify.IsZero() {
+		at = first(at, last(m.verify, r.began.Add(max(verifyInterval, verifyFactor*r.usual))))
+	}
+	if m.marked != r.mark {
+		return r.free
+	}
+	return last(at, r.free)
+}
+
+func last(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// changes reports whether events have changed the list since the last call of Read.
+func (r *reader) changes() bool {
+	m := &r.s.mirror
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return r.s.Read != nil && m.grown && m.on != nil && m.err == nil
+}
+
+// publishRows calls Read with the current rows.
+func (r *reader) publishRows() {
+	m := &r.s.mirror
+	m.mu.Lock()
+	m.grown = false
+	removedRows := slices.DeleteFunc(m.removedRows, func(g gateway.Session) bool { return m.rows[g.Key] != nil })
+	m.removedRows = nil
+	m.mu.Unlock()
+	r.published = time.Now()
+	rows := r.rows()
+	if len(removedRows) > 0 { // some may have been added and removed since the last call
+		r.s.Read(slices.Concat(rows, removedRows), nil)
+	}
+	r.s.Read(rows, nil)
+}
+
+// hasList reports whether the last read succeeded.
+func (r *reader) hasList() bool {
+	m := &r.s.mirror
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.on != nil && m.err == nil
+}
+
+// rows returns all rows in the order of lists.
+func (r *reader) rows() []gateway.Session {
+	m := &r.s.mirror
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	shown := m.compose()
+	rows := make([]gateway.Session, len(shown.rows))
+	for i := range shown.rows {
+		rows[i] = m.rows[shown.rows[i].Key].Session
+	}
+	return rows
+}
+
+// refresh reads the list once, and the totals along with it if they are due.
+func (r *reader) refresh(ctx context.Context, on any) {
+	s, m := r.s, &r.s.mirror
+	fresh := on != r.tried
+	asOf, began := clock.At(s.Now()), time.Now()
+	m.mu.Lock()
+	sure := !fresh && m.marked == r.mark && m.err == nil && m.subscribed == on
+	r.mark, r.tried, r.began = m.marked, on, began
+	m.verify = time.Time{}
+	clear(m.awaitingRow) // the list has the rows
+	m.stats.Readings++
+	m.mu.Unlock()
+	list, err := r.list(ctx, on, fresh)
+	before := r.took
+	r.took = time.Since(began)
+	if r.usual = r.took; before > 0 {
+		r.usual = min(r.took, before)
+	}
+	r.free = time.Now().Add(max(pause, r.took))
+	m.mu.Lock()
+	r.due = time.Now().Add(reconcileInterval)
+	if m.subscribed == nil {
+		r.due = time.Now().Add(unsubscribedInterval)
+	}
+	m.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
+	if still, gone := s.Runtime.Connection(); gone != nil || still != on {
+		r.due = r.free // discard the list, which may be from two connections
+		return
+	}
+	if err != nil {
+		m.mu.Lock()
+		m.on, m.read, m.err = on, r.mark, err
+		m.broadcast()
+		m.mu.Unlock()
+		r.due = time.Now().Add(r.retry("list"))
+		return
+	}
+	delete(r.tries, "list")
+	r.warnLeftOut(list.Left)
+	if !sure {
+		r.awaitTotals(ctx, list.Rows)
+	}
+	r.publish(list, asOf, sure)
+}
+
+// publish applies a list and wakes waiting requests.
+func (r *reader) publish(list gateway.Sessions, asOf clock.Time, sure bool) {
+	m := &r.s.mirror
+	m.mu.Lock()
+	corrected := m.merge(list, asOf, sure)
+	m.on, m.read, m.err = r.tried, r.mark, nil
+	if r.initial == nil {
+		r.initial = make(map[string]bool, len(m.rows))
+		for key := range m.rows {
+			r.initial[key] = true
+		}
+	}
+	m.broadcast()
+	m.mu.Unlock()
+	if len(corrected) > 0 {
+		r.s.Log.Info("the list of sessions had changes without an event from the gateway", "sessions", len(corrected), "first", corrected[0])
+	}
+	if r.s.Read != nil {
+		r.publishRows()
+	}
+	if u := r.usage; u != nil && u.versions == nil {
+		u.setSessions(r.rows())
+	}
+}
+
+// list reads the list, after subscribing to session changes.
+func (r *reader) list(ctx context.Context, on any, fresh bool) (gateway.Sessions, error) {
+	if r.usage == nil && (fresh || !time.Now().Before(r.usageFree)) {
+		r.startTotals(ctx)
+	}
+	m := &r.s.mirror
+	if r.subscribeTried != on {
+		m.mu.Lock()
+		m.subscribed = nil
+		m.mu.Unlock()
+		err := r.s.Runtime.SubscribeSessions(ctx)
+		switch {
+		case err == nil:
+			m.mu.Lock()
+			m.subscribed = on
+			m.mu.Unlock()
+		case errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrMissingScope):
+			// Events about runs need no subscription, so only changes without a run are delayed.
+			r.s.Log.WarnContext(ctx, "the gateway refused the subscription to session changes; reading sessions every minute and after each run", "err", err)
+		default:
+			return gateway.Sessions{}, err
+		}
+		r.subscribeTried = on
+	}
+	return r.s.Runtime.ListSessions(ctx, maxSessions)
+}
+
+// retry returns the delay after another failure.
+func (r *reader) retry(what string) time.Duration {
+	wait := min(retryFirst<<min(r.tries[what], 10), retryLast)
+	r.tries[what]++
+	return wait
+}
+
+// warnLeftOut logs once that there are too many sessions.
+func (r *reader) warnLeftOut(left int) {
+	if left > 0 && !r.warnedLeftOut {
+		r.s.Log.Warn("the runtime has too many sessions; the oldest are not shown", "shown", maxSessions, "left_out", left)
+	}
+	r.warnedLeftOut = left > 0
+}
+
+// sleep waits for d or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	rest := time.NewTimer(d)
+	defer rest.Stop()
+	select {
+	case <-ctx.Done():
+	case <-rest.C:
+	}
+}

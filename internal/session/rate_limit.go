@@ -1,0 +1,79 @@
+package session
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/fault"
+)
+
+// ErrReads means that a caller exceeds the rate limit of reads from the runtime.
+var ErrReads = fault.New(fault.Throttled, "too_many_session_reads", "Too many session reads from the runtime.")
+
+// Rate limits per caller for messages, and for sessions that are not in the list. A
+// person who scrolls needs a few reads per second.
+const (
+	maxConcurrentReads = 8
+	readBurst          = 100
+	readInterval       = 200 * time.Millisecond
+)
+
+// rateLimiter limits the reads of each caller with a token bucket: it holds readBurst
+// reads and refills one per readInterval. The zero value is ready to use.
+type rateLimiter struct {
+	mu sync.Mutex
+	of map[string]*callerReads
+}
+
+// callerReads is the state of one caller.
+type callerReads struct {
+	until time.Time // when the bucket is full again
+	going int
+}
+
+// acquire starts a read for the caller of ctx, or returns ErrReads. Call answered when
+// the read has ended. Wardroom's own reads are not limited.
+func (a *rateLimiter) acquire(ctx context.Context, now time.Time) (answered func(), err error) {
+	caller := actor.From(ctx)
+	if caller.Role == "" {
+		return func() {}, nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.of[caller.ID]
+	if s == nil {
+		a.prune(now)
+		s = &callerReads{}
+		a.of[caller.ID] = s
+	}
+	if s.until.Before(now) {
+		s.until = now
+	}
+	wait := s.until.Add(readInterval).Sub(now) - readBurst*readInterval
+	if s.going >= maxConcurrentReads {
+		wait = max(wait, time.Second)
+	}
+	if wait > 0 {
+		return nil, ErrReads.With("Try again in %s.", (wait + time.Second - 1).Truncate(time.Second)).After(wait)
+	}
+	s.until, s.going = s.until.Add(readInterval), s.going+1
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		s.going--
+	}, nil
+}
+
+// prune removes callers without recent reads.
+func (a *rateLimiter) prune(now time.Time) {
+	if a.of == nil {
+		a.of = map[string]*callerReads{}
+	}
+	for id, s := range a.of {
+		if s.going == 0 && s.until.Before(now) {
+			delete(a.of, id)
+		}
+	}
+}

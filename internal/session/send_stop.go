@@ -1,0 +1,200 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"wardroom/internal/event"
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/once"
+	"wardroom/internal/platform/plaintext"
+)
+
+// Controls is the part of the gateway client that acts on sessions.
+type Controls interface {
+	Sent(ctx context.Context, sessionKey, runID string) (bool, error)
+	SendMessage(ctx context.Context, m gateway.OutgoingMessage) error
+	StopSession(ctx context.Context, sessionKey, runID string) ([]string, error)
+}
+
+// Sent is a message that the runtime has accepted.
+type Sent struct {
+	RunID string `json:"run_id" doc:"The ID of the message and of the run that answers it. During a run, the message can become part of that run instead."`
+	Key   string `json:"session_key"`
+}
+
+// Stopped is the result of stopping a session.
+type Stopped struct {
+	Stopped bool     `json:"stopped" doc:"False if no run was active or queued."`
+	RunIDs  []string `json:"run_ids" nullable:"false" doc:"The runs that were stopped."`
+}
+
+// subject returns the subject of events about a session.
+func subject(key string) event.Subject {
+	return event.Subject{Kind: event.TopicSession, ID: key, Name: key}
+}
+
+// record records an action on a session in the activity and in the audit, because it
+// can cause costs.
+func (s *Service) record(ctx context.Context, tx *db.Tx, kind, key string, data map[string]any) error {
+	if err := event.Record(ctx, tx, s.Now(), event.Activity, kind, subject(key), data); err != nil {
+		return err
+	}
+	return event.Record(ctx, tx, s.Now(), event.Audit, kind, subject(key), data)
+}
+
+// errNotSent means that no earlier request has sent the message.
+var errNotSent = errors.New("the message was not sent")
+
+// Send sends a message to an existing session and returns when the runtime has accepted
+// it. Requests with the same Idempotency-Key send it once: Wardroom stores the result, and
+// if it could not, it looks up the message's run ID in the runtime.
+func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
+	text = strings.TrimSpace(plaintext.Lines(text))
+	if err := checkText(text); err != nil {
+		return Sent{}, err
+	}
+	find := func(_ context.Context, _ db.Queryer, id string) (Sent, error) { return Sent{id, key}, nil }
+	var out Sent
+	ask := func(makeIt func(*db.Tx) (Sent, error)) error {
+		return s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
+			out, err = once.Do(ctx, tx, s.Now(), find, func(m Sent) string { return m.RunID }, func() (Sent, error) { return makeIt(tx) })
+			return err
+		})
+	}
+	// Do not hold a transaction open while waiting for the runtime.
+	err := ask(func(*db.Tx) (Sent, error) { return Sent{}, errNotSent })
+	if !errors.Is(err, errNotSent) {
+		return out, err
+	}
+	if _, err := s.Get(ctx, key); err != nil {
+		return Sent{}, err
+	}
+	id := "wardroom-" + once.Name(ctx, db.NewID())
+	data := map[string]any{"run_id": id, "characters": utf8.RuneCountInString(text), "confirmed": true}
+	// An earlier request with this key may have reached the runtime without a stored
+	// result. The runtime remembers the ID only for a while.
+	has := false
+	if once.Named(ctx) {
+		if has, err = s.Controls.Sent(ctx, key, id); err != nil {
+			return Sent{}, err
+		}
+	}
+	if !has {
+		if err := s.Controls.SendMessage(ctx, gateway.OutgoingMessage{SessionKey: key, Text: text, RunID: id}); err != nil {
+			return Sent{}, s.sendError(ctx, err, key, data)
+		}
+	}
+	ctx = context.WithoutCancel(ctx) // the client may have disconnected
+	err = ask(func(tx *db.Tx) (Sent, error) {
+		return Sent{id, key}, s.record(ctx, tx, "session.message_sent", key, data)
+	})
+	return out, err
+}
+
+// checkText returns a validation error for a text that the runtime does not pass on to
+// the agent: commands, which start with a slash, and stop words. text has no surrounding
+// white space or hidden characters.
+func checkText(text string) error {
+	var bad fault.Fields
+	switch {
+	case text == "":
+		bad.Add("/text", "Must not be blank.")
+	case strings.HasPrefix(text, "/"):
+		bad.Add("/text", "Must not start with a slash, because the runtime treats that as a command.")
+	case isStopCommand(text):
+		bad.Add("/text", "The runtime treats this text as a stop command and does not pass it on to the agent. Use the stop route to stop the session, or write a longer message.")
+	}
+	return bad.Err()
+}
+
+// isStopCommand reports whether the runtime treats a text as a stop command. OpenClaw
+// 2026.9.6 has stop words in twelve languages.
+func isStopCommand(text string) bool {
+	text = strings.ToLower(strings.NewReplacer("’", "'", "`", "'").Replace(text))
+	text = strings.TrimSpace(strings.TrimRight(strings.Join(strings.Fields(text), " "), `.!?！？…,，。;；:：'"’”)]}`))
+	return slices.Contains([]string{
+		"stop", "esc", "abort", "exit", "interrupt", "halt", "pare", "stopp", "anhalten", "aufhören", "hoer auf",
+		"detente", "deten", "detén", "arrete", "arrête", "停止", "停下来", "暂停", "やめて", "止めて", "रुको", "توقف",
+		"стоп", "остановись", "останови", "остановить", "прекрати",
+		"stop openclaw", "openclaw stop", "stop action", "stop current action", "stop run", "stop current run", "stop agent", "stop the agent",
+		"stop don't do anything", "stop dont do anything", "stop do not do anything", "stop doing anything", "do not do that", "please stop", "stop please",
+	}, text)
+}
+
+// sendError returns the error for a failed Send. If the message may have been sent, the
+// error says so and how to proceed.
+func (s *Service) sendError(ctx context.Context, err error, key string, data map[string]any) error {
+	if !errors.Is(err, gateway.ErrUnsure) {
+		return err
+	}
+	noted := s.recordUnconfirmed(ctx, "session.message_sent", key, data)
+	if f := fault.Of(err); f != nil {
+		err = f.With("%s The message may have been sent: retry with the same Idempotency-Key, or look for run_id in the session's messages first.", f.Detail).
+			Fact("maybe_sent", true).Fact("run_id", data["run_id"])
+	}
+	return errors.Join(err, noted)
+}
+
+// recordUnconfirmed records an action without confirmation from the runtime, even if the
+// client has disconnected.
+func (s *Service) recordUnconfirmed(ctx context.Context, kind, key string, data map[string]any) error {
+	data["confirmed"] = false
+	ctx = context.WithoutCancel(ctx)
+	return s.DB.Tx(ctx, func(tx *db.Tx) error { return s.record(ctx, tx, kind, key, data) })
+}
+
+// Stop stops a run of a session or, with an empty runID, all active and queued runs. It
+// is not an error if there is none.
+func (s *Service) Stop(ctx context.Context, key, runID string) (Stopped, error) {
+	runID = plaintext.Line(runID)
+	if _, err := s.Get(ctx, key); err != nil {
+		return Stopped{}, err
+	}
+	ids, err := s.Controls.StopSession(ctx, key, runID)
+	if len(ids) > 0 { // even if others could not be stopped
+		ctx := context.WithoutCancel(ctx) // the client may have disconnected
+		noted := s.DB.Tx(ctx, func(tx *db.Tx) error {
+			return s.record(ctx, tx, "session.stopped", key, map[string]any{"run_ids": ids, "confirmed": true})
+		})
+		if noted != nil {
+			return Stopped{}, errors.Join(err, fmt.Errorf("record that a session was stopped: %w", noted))
+		}
+	}
+	switch {
+	case err != nil && len(ids) > 0:
+		return Stopped{}, partialStopError(err, ids)
+	case errors.Is(err, gateway.ErrUnsure):
+		return Stopped{}, s.stopError(ctx, err, key, runID)
+	case err != nil:
+		return Stopped{}, err
+	}
+	return Stopped{Stopped: len(ids) > 0, RunIDs: ids}, nil
+}
+
+// partialStopError returns the error for a Stop that stopped only some runs.
+func partialStopError(err error, ids []string) error {
+	if f := fault.Of(err); f != nil {
+		return f.With("Stopped %d runs; other runs of the session may still be active. %s", len(ids), f.Detail).Fact("run_ids", ids)
+	}
+	return err
+}
+
+// stopError returns the error for a Stop without confirmation from the runtime.
+func (s *Service) stopError(ctx context.Context, err error, key, runID string) error {
+	ids := []string{}
+	if runID != "" {
+		ids = append(ids, runID)
+	}
+	noted := s.recordUnconfirmed(ctx, "session.stopped", key, map[string]any{"run_ids": ids})
+	if f := fault.Of(err); f != nil {
+		err = f.With("%s The session may have been stopped: check whether it is active, or stop it again.", f.Detail).Fact("maybe_stopped", true)
+	}
+	return errors.Join(err, noted)
+}

@@ -1,0 +1,409 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"wardroom/internal/event"
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/actor"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/fault"
+)
+
+// This file detects stalled runs: active runs without activity. It uses only events and
+// rows of the mirror and sends no requests to the gateway. While the gateway is
+// unreachable nothing changes.
+
+// InboxItem is an item to raise in the inbox.
+type InboxItem struct {
+	Cause, Kind, Severity, Title, Detail string
+	Subject                              event.Subject
+}
+
+// activityLog has the last activity of runs. The zero value is ready to use.
+type activityLog struct {
+	mu       sync.Mutex
+	seen     map[string]time.Time // last event by session key; kept across connections
+	first    map[string]time.Time // when a run without a known start was first seen
+	reported map[string]bool      // sessions that Changed has as stalled; used only by the notifier's goroutine
+}
+
+// record stores the activity of a run, unless it is older than the last one.
+func (g *activityLog) record(key string, at time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.seen == nil {
+		g.seen = map[string]time.Time{}
+	}
+	if at.After(g.seen[key]) && (len(g.seen) < maxSessions || !g.seen[key].IsZero()) {
+		g.seen[key] = at
+	}
+}
+
+// recordEvent stores the activity that an event shows, if any.
+func (g *activityLog) recordEvent(e gateway.Event, now time.Time) {
+	if key, ok := e.Activity(); ok {
+		g.record(key, now)
+	}
+}
+
+// last returns the last activity of a row's run: the last event, the gateway's time of the
+// last activity, or the start of the run. It is therefore correct after a restart and
+// after a lost connection.
+func (g *activityLog) last(r *row, now time.Time) time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	sign := g.seen[r.Key]
+	noted := r.ActiveAt.Time
+	if began := r.started().Time; began.After(noted) {
+		noted = began
+	} else if began.IsZero() { // queued; earlier activity was of the previous run
+		noted = r.UpdatedAt.Time
+	}
+	if noted.After(sign) {
+		sign = noted
+	}
+	if sign.IsZero() {
+		if g.first == nil {
+			g.first = map[string]time.Time{}
+		}
+		if g.first[r.Key].IsZero() {
+			g.first[r.Key] = now
+		}
+		sign = g.first[r.Key]
+	}
+	if sign.After(now) {
+		return now // the gateway's clock is ahead
+	}
+	return sign
+}
+
+// prune removes sessions without a run.
+func (g *activityLog) prune(active map[string]bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, m := range []map[string]time.Time{g.seen, g.first} {
+		maps.DeleteFunc(m, func(key string, _ time.Time) bool { return !active[key] })
+	}
+}
+
+// silentSince returns the last activity of a row's run and whether the run is stalled.
+func (s *Service) silentSince(r *row) (since time.Time, stalled bool) {
+	if !r.Active || s.StalledAfter <= 0 {
+		return time.Time{}, false
+	}
+	now := s.Now()
+	since = s.activity.last(r, now)
+	return since, now.Sub(since) >= s.StalledAfter
+}
+
+// apiSession returns a row as it is in API responses, including whether it is stalled.
+func (s *Service) apiSession(r *row) Session {
+	out := r.api()
+	if since, stalled := s.silentSince(r); stalled {
+		out.Stalled, out.SilentSince = true, clock.Ptr(since)
+	}
+	return out
+}
+
+// latestSnapshot returns the current snapshot without waiting, or nil if the list was not
+// read on the current connection.
+func (s *Service) latestSnapshot() *snapshot {
+	on, err := s.Runtime.Connection()
+	if err != nil {
+		return nil
+	}
+	m := &s.mirror
+	m.lock()
+	defer m.mu.Unlock()
+	if m.on != on || m.err != nil {
+		return nil
+	}
+	return m.compose()
+}
+
+// find returns the index of a session. The gateway stores keys in lower case, so keys
+// like agent:cto:task:TASK-12 are found in both forms.
+func (shown *snapshot) find(key string) (place int, ok bool) {
+	if place, ok = shown.place[key]; !ok {
+		place, ok = shown.place[strings.ToLower(key)]
+	}
+	return place, ok
+}
+
+// active returns the rows with a run, which are first.
+func (shown *snapshot) active() []row {
+	n := 0
+	for n < len(shown.rows) && shown.rows[n].Active {
+		n++
+	}
+	return shown.rows[:n]
+}
+
+// withStalled returns the activity of each agent including its stalled runs.
+func (s *Service) withStalled(shown *snapshot) map[string]Activity {
+	all, copied := shown.agents, false
+	for i := range shown.active() {
+		r := &shown.rows[i]
+		since, stalled := s.silentSince(r)
+		if !stalled {
+			continue
+		}
+		if !copied {
+			all, copied = maps.Clone(all), true
+		}
+		a := all[r.AgentID]
+		if a.Stalled++; a.Stalled == 1 || since.Before(a.Silent.Time) {
+			a.Silent = clock.At(since)
+		}
+		all[r.AgentID] = a
+	}
+	return all
+}
+
+// stallCheckInterval returns how often to check for stalled runs.
+func (s *Service) stallCheckInterval() time.Duration {
+	const longest = 5 * time.Second
+	if s.StalledAfter <= 0 {
+		return time.Hour
+	}
+	return max(min(s.StalledAfter/10, longest), 10*time.Millisecond)
+}
+
+// notifyStalled calls Changed with the sessions whose run has stalled or recovered since
+// the last call. Only the notifier's goroutine calls it. It skips sessions that Changed has
+// not received yet, because their removal would not be reported.
+func (s *Service) notifyStalled() {
+	shown := s.latestSnapshot()
+	if shown == nil || s.Changed == nil {
+		return
+	}
+	var changed []Session
+	for i := range shown.active() {
+		r := &shown.rows[i]
+		if _, stalled := s.silentSince(r); stalled != s.activity.reported[r.Key] && s.mirror.wasNotified(r.Key) {
+			changed = append(changed, s.apiSession(r))
+		}
+	}
+	s.notifyChanged(changed, nil)
+}
+
+// notifyChanged calls Changed and stores which sessions it received as stalled.
+func (s *Service) notifyChanged(changed []Session, gone []string) {
+	if len(changed)+len(gone) == 0 {
+		return
+	}
+	if s.activity.reported == nil {
+		s.activity.reported = map[string]bool{}
+	}
+	for i := range changed {
+		if changed[i].Stalled {
+			s.activity.reported[changed[i].Key] = true
+		} else {
+			delete(s.activity.reported, changed[i].Key)
+		}
+	}
+	for _, key := range gone {
+		delete(s.activity.reported, key)
+	}
+	s.Changed(changed, gone)
+}
+
+// watchStalls raises inbox items for stalled runs, and resolves them, until ctx ends.
+func (s *Service) watchStalls(ctx context.Context) {
+	if s.DB == nil || s.StalledAfter <= 0 {
+		return
+	}
+	ctx = actor.With(ctx, actor.System)
+	tick := time.NewTicker(s.stallCheckInterval())
+	defer tick.Stop()
+	var was map[string]bool // stalled runs in the table after the last write; nil if unknown
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		shown := s.latestSnapshot()
+		if shown == nil {
+			was = nil // another replica may change the table
+			continue
+		}
+		seen := s.runStates(shown)
+		if was == nil || !maps.Equal(was, seen.stalled()) {
+			kept, err := s.storeStalls(ctx, seen)
+			switch {
+			case err == nil:
+				was = kept // the state that was written, not the current one
+			case ctx.Err() == nil && fault.Of(err) == nil && (s.Away == nil || !s.Away(err)):
+				s.Log.WarnContext(ctx, "could not update the inbox items of stalled runs; retrying", "err", err)
+			}
+		}
+	}
+}
+
+// runState is the state of an active run.
+type runState struct {
+	agentID string
+	sign    time.Time
+	stalled bool
+}
+
+// runStates has the active runs by session key.
+type runStates map[string]runState
+
+// runStates returns the state of each active run in a snapshot.
+func (s *Service) runStates(shown *snapshot) runStates {
+	seen, active := runStates{}, map[string]bool{}
+	for i := range shown.active() {
+		r := &shown.rows[i]
+		active[r.Key] = true
+		since, stalled := s.silentSince(r)
+		seen[r.Key] = runState{r.AgentID, since, stalled}
+	}
+	s.activity.prune(active)
+	return seen
+}
+
+// stalled returns the keys of stalled runs.
+func (l runStates) stalled() map[string]bool {
+	keys := map[string]bool{}
+	for key, of := range l {
+		if of.stalled {
+			keys[key] = true
+		}
+	}
+	return keys
+}
+
+// storeStalls updates the table of stalled runs and the inbox, and returns the runs that
+// are stalled in the table. Each change is made once, by the first replica that sees it;
+// later activity seen by another replica wins.
+func (s *Service) storeStalls(ctx context.Context, seen runStates) (kept map[string]bool, err error) {
+	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
+		kept = seen.stalled()
+		if err := tx.Lock(ctx, "stalled runs"); err != nil {
+			return err
+		}
+		before, err := readStalls(ctx, tx)
+		if err != nil {
+			return err
+		}
+		var raise, resolve []string
+		for _, key := range slices.Sorted(maps.Keys(seen)) {
+			is, was := seen[key], before[key]
+			switch {
+			case is.stalled && was.sign.After(is.sign):
+				s.activity.record(key, was.sign) // another replica has seen later activity
+				if !was.stalled {
+					delete(kept, key)
+				}
+			case is.stalled && !was.stalled:
+				raise, err = append(raise, key), putStall(ctx, tx, key, is)
+			case !is.stalled && was.stalled:
+				resolve, err = append(resolve, key), putStall(ctx, tx, key, is)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(before)) {
+			if _, ok := seen[key]; ok {
+				continue
+			}
+			if err := s.endStall(ctx, tx, key, before[key]); err != nil {
+				return err
+			}
+			if before[key].stalled {
+				resolve = append(resolve, key)
+			}
+		}
+		return s.updateInbox(ctx, tx, seen, raise, resolve)
+	})
+	return kept, err
+}
+
+// endedRetention is how long an ended run is kept in the table, so that a replica that
+// learns of the end late does not raise it again.
+const endedRetention = time.Hour
+
+// endStall marks a run in the table as ended, which is its last activity, and deletes it
+// after endedRetention.
+func (s *Service) endStall(ctx context.Context, tx *db.Tx, key string, of runState) error {
+	now := s.Now()
+	if of.stalled {
+		return putStall(ctx, tx, key, runState{sign: now})
+	}
+	if now.Sub(of.sign) < endedRetention {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `DELETE FROM stalled_runs WHERE session_key = ?`, key)
+	return err
+}
+
+// updateInbox raises and resolves the inbox items of runs. Call it last in the
+// transaction.
+func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, seen runStates, raise, resolve []string) error {
+	for _, key := range raise {
+		is := seen[key]
+		err := s.Raise(ctx, tx, InboxItem{
+			Cause: stallCause(key), Kind: "run_stalled", Severity: "medium", Subject: event.Subject{Kind: event.TopicSession, ID: key, Name: key},
+			Title: "A run of " + cmp.Or(is.agentID, "an agent") + " has stalled",
+			Detail: fmt.Sprintf("The run in `%s` has shown no activity since %s. It may be waiting for a tool or a model that does not respond. Check the session and stop the run if necessary.",
+				key, is.sign.UTC().Format("2006-01-02 15:04:05 UTC")),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, key := range resolve {
+		why := "The run has ended."
+		if _, ok := seen[key]; ok {
+			why = "The run is active again."
+		}
+		if err := s.Resolve(ctx, tx, stallCause(key), why); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stallCause returns the cause of a stalled run's inbox item. It hashes the key, which can
+// be long.
+func stallCause(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return "stalled/" + hex.EncodeToString(sum[:])
+}
+
+func readStalls(ctx context.Context, q db.Queryer) (map[string]runState, error) {
+	type stall struct {
+		key string
+		runState
+	}
+	rows, err := q.Query(ctx, `SELECT session_key, stalled, last_sign FROM stalled_runs`)
+	all, err := db.All(rows, err, func(r db.Row) (o stall, err error) { return o, r.Scan(&o.key, &o.stalled, &o.sign) })
+	by := make(map[string]runState, len(all))
+	for _, o := range all {
+		by[o.key] = o.runState
+	}
+	return by, err
+}
+
+func putStall(ctx context.Context, tx *db.Tx, key string, l runState) error {
+	_, err := tx.Exec(ctx, `INSERT INTO stalled_runs (session_key, stalled, last_sign) VALUES (?, ?, ?)
+		ON CONFLICT (session_key) DO UPDATE SET stalled = excluded.stalled, last_sign = excluded.last_sign`, key, l.stalled, l.sign)
+	if err != nil {
+		return fmt.Errorf("store a stalled run: %w", err)
+	}
+	return nil
+}

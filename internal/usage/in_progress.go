@@ -1,0 +1,263 @@
+package usage
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/money"
+)
+
+// The ledger has only runs that have ended. The usage of runs in progress is stored
+// separately and updated while their transcripts are read, so that the cost of a long
+// or looping run is visible before it ends.
+
+// Going is the usage so far of all runs in progress. No Report includes it.
+type Going struct {
+	SoFar
+	AsOf *clock.Time `json:"as_of" doc:"The oldest as_of of the runs; null without runs. Each run is read every 20 seconds."`
+	Runs []GoingRun  `json:"runs" nullable:"false" doc:"Most expensive first."`
+}
+
+// SoFar is usage up to now.
+type SoFar struct {
+	Tokens    Tokens      `json:"tokens"`
+	CostUSD   *money.Nano `json:"cost_usd" doc:"Null if nothing here has a price; zero only if the cost is zero."`
+	Estimated money.Nano  `json:"estimated_usd" doc:"The part of cost_usd that was estimated with the prices of /prices."`
+	Complete  bool        `json:"cost_complete" doc:"False if some usage has no price and is not in cost_usd."`
+}
+
+// GoingRun is the usage so far of one run in progress.
+type GoingRun struct {
+	RunID      string      `json:"run_id"`
+	AgentID    string      `json:"agent_id"`
+	SessionKey string      `json:"session_key"`
+	Source     Source      `json:"source" enum:"human,schedule,heartbeat,sub_agent,standup,task,unknown" doc:"What started the run."`
+	JobID      *string     `json:"job_id"`
+	TaskKey    *string     `json:"task_key"`
+	StandupID  *string     `json:"standup_id"`
+	Models     []string    `json:"models" nullable:"false" doc:"The models used so far."`
+	StartedAt  *clock.Time `json:"started_at"`
+	AsOf       clock.Time  `json:"as_of" doc:"When the run was last read."`
+	SoFar
+}
+
+// add adds the usage of one model.
+func (s *SoFar) add(r row) {
+	s.Tokens = s.Tokens.plus(r.Tokens)
+	if r.Cost == nil {
+		s.Complete = false
+		return
+	}
+	if s.CostUSD == nil {
+		s.CostUSD = new(money.Nano)
+	}
+	*s.CostUSD += *r.Cost
+	if r.price == estimated {
+		s.Estimated += *r.Cost
+	}
+}
+
+// Going returns the usage so far of all runs in progress, as last read.
+func (s *Service) Going(ctx context.Context) (Going, error) {
+	g := Going{SoFar: SoFar{Complete: true}, Runs: []GoingRun{}}
+	rows, err := inProgressRows(ctx, s.DB)
+	if err != nil {
+		return g, fmt.Errorf("read the usage of runs in progress: %w", err)
+	}
+	for _, r := range rows {
+		if n := len(g.Runs); n == 0 || g.Runs[n-1].RunID != r.RunID { // rows are sorted by run
+			g.Runs = append(g.Runs, newGoingRun(r))
+		}
+		run := &g.Runs[len(g.Runs)-1]
+		run.Models = append(run.Models, modelName(r.Provider, r.Model))
+		run.add(r.row)
+		g.add(r.row)
+		if g.AsOf == nil || r.read.Before(g.AsOf.Time) {
+			g.AsOf = &r.read
+		}
+	}
+	slices.SortStableFunc(g.Runs, func(a, b GoingRun) int {
+		return compareCost(b.CostUSD, a.CostUSD)
+	})
+	return g, nil
+}
+
+func newGoingRun(r inProgressRow) GoingRun {
+	text := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
+	return GoingRun{
+		RunID: r.RunID, AgentID: r.AgentID, SessionKey: r.SessionKey, Source: r.Source, Models: []string{}, AsOf: r.read, StartedAt: r.started,
+		JobID: text(r.JobID), TaskKey: text(r.TaskKey), StandupID: text(r.StandupID), SoFar: SoFar{Complete: true},
+	}
+}
+
+func modelName(provider, model string) string {
+	if provider == "" {
+		return model
+	}
+	return provider + "/" + model
+}
+
+// compareCost compares two costs. An unknown cost is less than zero.
+func compareCost(a, b *money.Nano) int {
+	of := func(n *money.Nano) int64 {
+		if n == nil {
+			return -1
+		}
+		return int64(*n)
+	}
+	return cmp.Compare(of(a), of(b))
+}
+
+// storeInProgress replaces the stored usage of the run in progress of a transcript,
+// and reports whether there is any. The caller holds the ledger's lock, because a
+// concurrent note of the same run deletes the rows written here.
+func (s *Service) storeInProgress(ctx context.Context, tx *db.Tx, sessionID string, r Run) (kept bool, err error) {
+	was, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ?`, sessionID)
+	if err != nil {
+		return false, fmt.Errorf("delete the usage of a run in progress: %w", err)
+	}
+	known, err := hasRun(ctx, tx, r.RunID, "")
+	if err != nil {
+		return false, err
+	}
+	of, err := findOriginal(ctx, tx, r)
+	if err != nil {
+		return false, err
+	}
+	if !known && of == "" {
+		if kept, err = s.insertInProgress(ctx, tx, r); err != nil {
+			return false, err
+		}
+	}
+	if was == 0 && !kept {
+		return false, nil
+	}
+	return kept, notifyChanged(ctx, tx)
+}
+
+func (s *Service) insertInProgress(ctx context.Context, tx *db.Tx, r Run) (kept bool, err error) {
+	// Rows from a copy of the transcript have less usage.
+	if _, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE run_id = ?`, r.RunID); err != nil {
+		return false, fmt.Errorf("delete the usage of %s in a copy: %w", r.RunID, err)
+	}
+	for _, p := range r.Parts {
+		if !plausible(p.Tokens, p.Cost) || p.Tokens == (Tokens{}) {
+			continue
+		}
+		of := row{Run: r, Part: p, at: r.EndedAt.UnixMilli()}
+		if err := s.price(ctx, tx, &of); err != nil {
+			return false, err
+		}
+		if err := insertInProgressRow(ctx, tx, of, s.Now()); err != nil {
+			return false, err
+		}
+		kept = true
+	}
+	return kept, nil
+}
+
+// loadInProgress reads which transcripts have stored usage of a run in progress,
+// once per idleInterval, because other processes store such rows too.
+func (r *reader) loadInProgress(ctx context.Context) error {
+	if r.going != nil && r.s.Now().Sub(r.learned) < idleInterval {
+		return nil
+	}
+	rows, err := r.s.DB.Query(ctx, `SELECT DISTINCT session_id FROM usage_going`)
+	ids, err := db.All(rows, err, func(from db.Row) (id string, err error) { return id, from.Scan(&id) })
+	if err != nil {
+		return fmt.Errorf("list the transcripts of runs in progress: %w", err)
+	}
+	r.going, r.learned = map[string]bool{}, r.s.Now()
+	for _, id := range ids {
+		r.going[id] = true
+	}
+	return nil
+}
+
+// forgetAfter is how long the usage of a run in progress is kept after the last read
+// if the run is never noted, because its session was deleted or cannot be read, or
+// the totals of the session arrive first.
+const forgetAfter = 5 * time.Minute
+
+// stopped returns the transcripts that have stored usage of a run in progress but no
+// active run in the last list.
+func (r *reader) stopped(rows map[string]*gateway.Session) (ids []string) {
+	if r.unlisted {
+		return nil
+	}
+	for id := range r.going {
+		if row := rows[id]; row == nil || !row.Active {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// deleteStopped deletes the usage of stopped transcripts, unless it was read within
+// forgetAfter.
+func (r *reader) deleteStopped(ctx context.Context, rows map[string]*gateway.Session) error {
+	before := clock.At(r.s.Now().Add(-forgetAfter))
+	for _, id := range r.stopped(rows) {
+		err := r.s.DB.Tx(ctx, func(tx *db.Tx) error {
+			n, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ? AND read_at < ?`, id, before)
+			if err != nil || n == 0 {
+				return err
+			}
+			return notifyChanged(ctx, tx)
+		})
+		if err != nil {
+			return fmt.Errorf("delete the usage of a run in progress: %w", err)
+		}
+	}
+	return nil
+}
+
+// inProgressRow is a row of usage_going.
+type inProgressRow struct {
+	row
+	started *clock.Time
+	read    clock.Time
+}
+
+func inProgressRows(ctx context.Context, q db.Queryer) ([]inProgressRow, error) {
+	rows, err := q.Query(ctx, `
+		SELECT run_id, provider, model, read_at, started_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
+			input, output, cache_read, cache_write, other, cost_nano, price
+		FROM usage_going ORDER BY run_id, provider, model`)
+	return db.All(rows, err, func(from db.Row) (r inProgressRow, err error) {
+		t := &r.Tokens
+		var cost *int64
+		err = from.Scan(&r.RunID, &r.Provider, &r.Model, &r.read, &r.started, &r.AgentID, &r.SessionKey, &r.SessionID, &r.Source, &r.JobID, &r.TaskKey, &r.StandupID,
+			&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &cost, &r.price)
+		if cost != nil {
+			r.Cost = costOf(*cost)
+		}
+		return r, err
+	})
+}
+
+func insertInProgressRow(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
+	started, cost := r.stored()
+	t := r.Tokens
+	_, err := tx.Exec(ctx, `
+		INSERT INTO usage_going (run_id, provider, model, read_at, at, started_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
+			input, output, cache_read, cache_write, other, cost_nano, price)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.RunID, r.Provider, r.Model, clock.At(now), r.at, started, r.AgentID, r.SessionKey, r.SessionID, r.Source, r.JobID, r.TaskKey, r.StandupID,
+		t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other, cost, r.price)
+	if err != nil {
+		return fmt.Errorf("store the usage so far of run %s: %w", r.RunID, err)
+	}
+	return nil
+}

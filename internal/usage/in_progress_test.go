@@ -1,0 +1,225 @@
+package usage
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/platform/clock"
+	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
+)
+
+// addTurn adds another model call to a run in progress.
+func (r *runtime) addTurn(c *conversation, runID string, u *gateway.Usage) {
+	r.say(c, false, gateway.Turn{Role: "assistant", RunID: runID, Usage: u})
+	c.Active = true
+}
+
+// wantGoing compares the usage of runs in progress (runs, input tokens, cost in nano-dollars) and
+// the total of all usage.
+func (p *scenario) wantGoing(t *testing.T, when string, runs int, in, cost, ever int64) {
+	t.Helper()
+	g, err := p.Going(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spent := int64(0)
+	if g.CostUSD != nil {
+		spent = int64(*g.CostUSD)
+	}
+	if len(g.Runs) != runs || g.Tokens.Input != in || spent != cost || (g.AsOf == nil) != (runs == 0) {
+		t.Errorf("%s: %d runs, %d tokens, %d: %+v; want %d, %d, %d", when, len(g.Runs), g.Tokens.Input, spent, g, runs, in, cost)
+	}
+	if all := p.total(t).Tokens.Input + g.Tokens.Input; all != ever {
+		t.Errorf("%s: %d tokens with the ledger, want %d", when, all, ever)
+	}
+}
+
+// TestGoing checks that the usage of a run is visible while it is in progress and never counted
+// twice.
+func TestGoing(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newScenario(d)
+		c := p.open("agent:cto:task:TASK-7")
+		p.ask(c, "a", used("m", 10, 1, 5))
+		p.say(c, false, gateway.Turn{Role: "user"})
+		p.addTurn(c, "b", used("m", 100, 1, 50))
+		p.sync(t, true)
+		p.wantGoing(t, "the first step", 1, 100, 50, 110)
+		g, err := p.Going(t.Context())
+		if r := g.Runs[0]; err != nil || r.TaskKey == nil || *r.TaskKey != "TASK-7" || r.AgentID != "cto" || r.StandupID != nil || r.StartedAt == nil || len(r.Models) != 1 || r.Models[0] != "p/m" || !r.Complete {
+			t.Errorf("%+v, %v", r, err)
+		}
+
+		p.addTurn(c, "b", used("n", 1000, 1, 500))
+		p.addTurn(c, "b", free("o", 5, 5))
+		p.sync(t, true)
+		p.wantGoing(t, "before it is read again", 1, 100, 50, 110)
+		p.tick(busyInterval)
+		p.sync(t, true)
+		p.wantGoing(t, "three models", 1, 1105, 550, 1115)
+		if g, _ := p.Going(t.Context()); g.Complete || g.Runs[0].Complete || len(g.Runs[0].Models) != 3 {
+			t.Errorf("what has no price is not told: %+v", g)
+		}
+
+		other := p.open("agent:cmo:main")
+		p.addTurn(other, "d", used("m", 7, 1, 900))
+		p.restart()
+		p.sync(t, true)
+		p.wantGoing(t, "two runs", 2, 1112, 1450, 1122)
+		if g, _ := p.Going(t.Context()); g.Runs[0].RunID != "d" {
+			t.Errorf("the dearest is not the first: %+v", g.Runs)
+		}
+
+		c.Active = false
+		c.UpdatedAt = clock.At(p.tick(time.Second))
+		p.sync(t, true)
+		p.wantGoing(t, "one has ended", 1, 7, 900, 1122)
+
+		// A feature notes the end of the other run before the mirror reads it.
+		if err := d.Tx(t.Context(), func(tx *db.Tx) error {
+			cost := *costOf(900)
+			_, err := p.Note(t.Context(), tx, Run{RunID: "d", AgentID: "cmo", EndedAt: p.now, Parts: []Part{{"p", "m", Tokens{Input: 7}, &cost}}})
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		p.wantGoing(t, "noted by who asked", 0, 0, 0, 1122)
+		p.tick(busyInterval)
+		p.sync(t, false)
+		p.wantGoing(t, "and still busy", 0, 0, 0, 1122)
+	})
+}
+
+// TestGoingIsForgotten checks that the usage of a run in progress is deleted when its session is
+// gone or unreadable.
+func TestGoingIsForgotten(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newScenario(d)
+		gone, shut := p.open("agent:cto:main"), p.open("agent:cmo:main")
+		p.addTurn(gone, "a", used("m", 10, 1, 5))
+		p.addTurn(shut, "b", used("m", 100, 1, 50))
+		p.sync(t, false)
+		p.wantGoing(t, "both", 2, 110, 55, 110)
+		gone.deleted = true
+		p.sync(t, true)
+		p.wantGoing(t, "deleted just now", 2, 110, 55, 110)
+		p.tick(2 * settleTime)
+		p.sync(t, true)
+		p.wantGoing(t, "deleted, and counted by its totals", 1, 100, 50, 110)
+		p.restart()
+		shut.Active, shut.UpdatedAt = false, clock.At(p.tick(time.Second))
+		p.refuse = map[string]error{shut.Key: gateway.ErrRefused.With("No.")}
+		p.sync(t, false)
+		p.wantGoing(t, "not to be read", 1, 100, 50, 110)
+		p.tick(forgetAfter)
+		p.sync(t, false)
+		p.wantGoing(t, "not to be read for long", 0, 0, 0, 10)
+	})
+}
+
+// TestGoingAmongReplicas checks that all processes see the usage that one has stored, and keep it
+// whatever list they have.
+func TestGoingAmongReplicas(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := newScenario(d)
+		p.ask(p.open("agent:cto:main"), "old", used("m", 1, 1, 1))
+		other := newReader(p.Service)
+		other.claimed = true
+		look := func(rows []gateway.Session) {
+			t.Helper()
+			if err := other.work(t.Context(), rows, nil); err != nil {
+				t.Fatal(err)
+			}
+			other.release(t.Context())
+		}
+		old := p.list()
+		look(old)
+		c := p.open("agent:cmo:main")
+		p.addTurn(c, "a", used("m", 10, 1, 5))
+		p.sync(t, false)
+		p.reader.release(t.Context())
+		look(old)
+		p.wantGoing(t, "another one with an older list", 1, 10, 5, 11)
+
+		starts := newReader(&Service{DB: d, Runtime: p.runtime, Log: p.Log, Now: p.Now, Zone: time.UTC})
+		starts.claimed = true
+		p.tick(forgetAfter)
+		starts.pass(t.Context())
+		starts.release(t.Context())
+		p.wantGoing(t, "one that starts while the gateway is away", 1, 10, 5, 11)
+
+		c.deleted = true
+		p.tick(time.Second)
+		look(p.list())
+		p.wantGoing(t, "one that is left alone, and finds its session gone", 0, 0, 0, 1)
+	})
+}
+
+// TestGoingOfAJob checks that the usage of a run that has ended without a list update is kept
+// until its totals arrive.
+func TestGoingOfAJob(t *testing.T) {
+	p := newScenario(dbtest.New(t))
+	c := p.open("agent:coo:cron:job")
+	at := c.UpdatedAt
+	p.say(c, false, gateway.Turn{Role: "user"})
+	p.addTurn(c, "a", used("m", 10, 1, 5))
+	c.UpdatedAt = at
+	p.sync(t, false)
+	c.Active = false
+	p.tick(time.Minute)
+	p.sync(t, false)
+	p.wantGoing(t, "ended, before the totals come", 1, 10, 5, 10)
+	rows := p.list()
+	p.tick(2 * settleTime)
+	ahead := p.counted()
+	ahead.Transcripts[0].LastAt = c.turns[1].At
+	if err := p.reader.work(t.Context(), rows, ahead); err != nil {
+		t.Fatal(err)
+	}
+	p.wantGoing(t, "with its totals", 0, 0, 0, 10)
+}
+
+// TestGoingThatCannotBeRead checks that an unreadable active session does not cause frequent
+// retries.
+func TestGoingThatCannotBeRead(t *testing.T) {
+	p := newScenario(dbtest.New(t))
+	c := p.open("agent:cto:main")
+	p.addTurn(c, "a", used("m", 10, 1, 5))
+	p.Read(p.list(), nil)
+	if wait := p.reader.pass(t.Context()); wait != busyInterval {
+		t.Errorf("it looks again after %v, want %v", wait, busyInterval)
+	}
+	p.tick(busyInterval)
+	p.refuse = map[string]error{c.Key: gateway.ErrRefused.With("No.")}
+	if wait := p.reader.pass(t.Context()); wait != idleInterval {
+		t.Errorf("it looks again after %v, want %v", wait, idleInterval)
+	}
+}
+
+// TestGoingWithoutGateway checks that the usage of runs in progress is kept, with its age, while
+// the gateway is unreachable.
+func TestGoingWithoutGateway(t *testing.T) {
+	p := newScenario(dbtest.New(t))
+	c := p.open("agent:cto:main")
+	p.addTurn(c, "a", used("m", 10, 1, 5))
+	p.sync(t, false)
+	before, err := p.Going(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.tick(time.Hour)
+	p.fail = errors.New("away")
+	if err := p.reader.work(t.Context(), p.list(), nil); err == nil {
+		t.Error("the work succeeded without a gateway")
+	}
+	p.wantGoing(t, "away", 1, 10, 5, 10)
+	if g, err := p.Going(t.Context()); err != nil || !g.AsOf.Equal(before.AsOf.Time) {
+		t.Errorf("as of %v, %v", g.AsOf, err)
+	}
+}
