@@ -128,8 +128,8 @@ func TestBackupBesideService(t *testing.T) {
 			if now := w.acknowledged(); len(now) <= len(before) {
 				t.Errorf("nobody wrote during the backup: %d tasks before, %d after", len(before), len(now))
 			}
-			v.run(nil, "verify", file, "--using", os.Getenv(dbtest.Env)).ends(0, "No faults found", "event log without gaps")
-			v.run(nil, "verify").ends(0, "No faults found") // while they write
+			v.run(nil, "verify", file, "--using", os.Getenv(dbtest.Env)).ends(0, "No problems found", "event log without gaps")
+			v.run(nil, "verify").ends(0, "No problems found") // while they write
 			v.killBackups(took)
 			if engine == db.SQLite {
 				v.copyFolders(filepath.Dir(address))
@@ -197,7 +197,7 @@ func (v *victim) killBackups(took time.Duration) {
 	}
 	last := filepath.Join(dir, "last")
 	v.run(nil, "backup", last).ends(0)
-	v.run(nil, "verify", last).ends(0, "No faults found")
+	v.run(nil, "verify", last).ends(0, "No problems found")
 }
 
 // copyFolders copies the service's folder while it writes, as people do whatever
@@ -222,7 +222,7 @@ func (v *victim) copyFolders(data string) {
 			o.ends(1, "is damaged", "wardroom restore")
 			continue
 		}
-		v.run(there, "verify").ends(0, "No faults found")
+		v.run(there, "verify").ends(0, "No problems found")
 	}
 }
 
@@ -244,7 +244,7 @@ func TestDamagedDatabaseDoesNotStart(t *testing.T) {
 	for _, name := range []string{"serve", "migrate"} {
 		command(t, "", name).ends(1, "the database is damaged: data/wardroom.db", "changed nothing", "wardroom restore FILE --into NEW")
 	}
-	if o := command(t, "", "verify").ends(1, "it has faults:\n  Tree "); strings.Contains(o.out, "ledger") {
+	if o := command(t, "", "verify").ends(1, "problems found:\n  Tree "); strings.Contains(o.out, "ledger") {
 		t.Errorf("it claims to have checked more than it did:\n%s", o.out)
 	}
 	command(t, "", "backup", "x").ends(1, "the database is damaged")
@@ -255,15 +255,15 @@ func TestBackupCommands(t *testing.T) {
 	machine(t)
 	command(t, "", "--help").ends(0, "backup", "restore", "verify")
 	command(t, "", "backup").ends(2, "<file>")
-	command(t, "", "backup", "x").ends(1, "there is no database at data/wardroom.db")
-	command(t, "", "verify").ends(1, "there is no database at data/wardroom.db")
+	command(t, "", "backup", "x").ends(1, "no database at data/wardroom.db")
+	command(t, "", "verify").ends(1, "no database at data/wardroom.db")
 	command(t, "", "migrate").ends(0)
 	command(t, "", "restore", "x").ends(2, "--into")
 	command(t, "", "verify", "x").ends(1, "x: no such file")
 	command(t, "", "backup", "x").ends(0, "Wrote x", "SQLite, migration", "data/encryption.key")
 	command(t, "", "backup", "x").ends(1, "x exists already")
 	command(t, "", "backup", "data").ends(1, "data is a folder")
-	command(t, "", "verify", "x").ends(0, "a backup of SQLite", "No faults found")
+	command(t, "", "verify", "x").ends(0, "a backup of SQLite", "No problems found")
 	command(t, "", "restore", "x", "--into", "data").ends(1, "data/wardroom.db exists already")
 	command(t, "", "restore", "x", "--into", "new").ends(0, "\n  DATA_DIR=new\n")
 	command(t, "", "verify", "--data-dir", "new").ends(0)

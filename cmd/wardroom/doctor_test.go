@@ -66,14 +66,14 @@ func TestDoctor(t *testing.T) {
 	}
 	t.Run("says that all is well, with status 0", func(t *testing.T) {
 		o := doctor(t, with(gatewayToken))
-		o.ends(0, "All is well with ws://127.0.0.1", "methods    ok", "tls        skipped", "events     ok")
+		o.ends(0, "All checks passed for ws://127.0.0.1", "methods    ok", "tls        skipped", "events     ok")
 		if n := strings.Count(o.out, "\n"); n != len(gateway.Layers())+2 {
 			t.Errorf("%d lines:\n%s", n, o.out)
 		}
 	})
 	t.Run("names the first failure and the fix, with status 1", func(t *testing.T) {
 		o := doctor(t, with("another-token"))
-		o.ends(1, "auth       failed", "events     not reached", "It fails at auth: The gateway refused our token.", "Do: Set AGENTRT_GATEWAY_TOKEN")
+		o.ends(1, "auth       failed", "events     not reached", "Failed at auth: The gateway refused our token.", "Fix: Set AGENTRT_GATEWAY_TOKEN")
 	})
 	t.Run("says what to set where nothing is, with status 1", func(t *testing.T) {
 		doctor(t, nil).ends(1, "No gateway is configured", "AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN")

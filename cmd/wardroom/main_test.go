@@ -117,7 +117,7 @@ func serve(t *testing.T, args ...string) *process {
 	p := &process{t: t, stop: cancel, done: make(chan int, 1)}
 	go func() { p.done <- run(ctx, args, terminal{strings.NewReader(""), &p.out, &p.err, bcrypt.MinCost}) }()
 	t.Cleanup(p.end)
-	listening := regexp.MustCompile(`(?:address=|Look at +)(http://[0-9.:]+)`)
+	listening := regexp.MustCompile(`(?:address=|Open +)(http://[0-9.:]+)`)
 	for end := time.Now().Add(30 * time.Second); p.address == ""; time.Sleep(5 * time.Millisecond) {
 		if m := listening.FindStringSubmatch(p.out.String() + p.err.String()); m != nil {
 			p.address = m[1]
@@ -332,13 +332,13 @@ func TestUser(t *testing.T) {
 	const other = "another pass phrase 61f0"
 
 	command(t, password+"\n", "user", "add", "coo@example.com", "--role", "agent", "--agent-id", "coo", "--name", "COO").
-		ends(0, "Made coo@example.com with role agent.")
-	command(t, password+"\n", "user", "add", "Ada@example.com", "--role", "admin").ends(0, "Made Ada@example.com with role admin.")
+		ends(0, "Created coo@example.com with role agent.")
+	command(t, password+"\n", "user", "add", "Ada@example.com", "--role", "admin").ends(0, "Created Ada@example.com with role admin.")
 	if status, role := p.login("ada@example.com", password); status != http.StatusOK || role != "admin" {
 		t.Errorf("the new admin's login: %d, %s", status, role)
 	}
 
-	command(t, other, "user", "password", "ada@example.com").ends(0, "is set")
+	command(t, other, "user", "password", "ada@example.com").ends(0, "Set the password of ada@example.com")
 	if status, _ := p.login("ada@example.com", password); status != http.StatusUnauthorized {
 		t.Errorf("the old password: %d", status)
 	}
@@ -346,7 +346,7 @@ func TestUser(t *testing.T) {
 		t.Errorf("the new password: %d", status)
 	}
 
-	command(t, "", "user", "owner", "ada@example.com").ends(0, "Ada@example.com is the owner now.")
+	command(t, "", "user", "owner", "ada@example.com").ends(0, "Ada@example.com is now the owner.")
 	list := command(t, "", "user", "list").ends(0)
 	for _, want := range []string{
 		`Ada@example\.com +Ada +owner +- +true`, `owner@example\.com +owner +admin +- +true`, `coo@example\.com +COO +agent +coo +true`,
@@ -415,7 +415,7 @@ func TestKey(t *testing.T) {
 		t.Errorf("the list shows the key, or not when it ends:\n%s", list.out)
 	}
 	command(t, "", "key", "revoke", "ada@example.com", row[0]).ends(1, "The account has no such key.")
-	command(t, "", "key", "revoke", "coo@example.com", row[0]).ends(0, "is revoked")
+	command(t, "", "key", "revoke", "coo@example.com", row[0]).ends(0, "Revoked key")
 	if status := p.me(key); status != http.StatusUnauthorized {
 		t.Errorf("with the revoked key: %d", status)
 	}
@@ -448,7 +448,7 @@ func TestUserWithoutDatabase(t *testing.T) {
 	machine(t)
 	for _, args := range [][]string{{"add", "a@example.com"}, {"password", "a@example.com"}, {"list"}, {"owner", "a@example.com"}} {
 		command(t, password+"\n", append([]string{"user"}, args...)...).
-			ends(1, "there is no database at "+filepath.Join("data", "wardroom.db"), "wardroom migrate", "DATA_DIR")
+			ends(1, "no database at "+filepath.Join("data", "wardroom.db"), "wardroom migrate", "DATA_DIR")
 	}
 	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
 		t.Errorf("they left %v, %v", files, err)
