@@ -84,7 +84,7 @@ func TestDoctor(t *testing.T) {
 	t.Run("says that it cannot see the device that the service has stored, and examines the rest", func(t *testing.T) {
 		settings := with(gatewayToken)
 		settings["DATABASE_URL"] = "postgres://nobody@127.0.0.1:1/none?sslmode=disable"
-		doctor(t, settings).ends(0, "events     ok", "Warning (pairing): Whether this service has made a device of its own cannot be seen", "ENCRYPTION_KEY")
+		doctor(t, settings).ends(0, "events     ok", "Warning (pairing): Could not read the device that Wardroom has stored", "ENCRYPTION_KEY")
 	})
 	t.Run("goes on beside a setting that has nothing to do with the connection", func(t *testing.T) {
 		settings := with(gatewayToken)

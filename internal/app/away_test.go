@@ -174,7 +174,7 @@ func TestDatabaseAway(t *testing.T) {
 				waitFor(t, "all to be well", func() bool {
 					return s.nobody().get("/readyz").status == http.StatusOK && create(fmt.Sprintf("after %d", round)).status == http.StatusCreated
 				})
-				waitFor(t, "the end to be told", func() bool { return strings.Count(h.seen.String(), `msg="the database is back"`) == round+1 })
+				waitFor(t, "the end to be told", func() bool { return strings.Count(h.seen.String(), `msg="database available again"`) == round+1 })
 			}
 			ran := s.scrape()[`wardroom_job_runs_total{kind="timer",outcome="done"}`]
 			err = s.DB.Tx(t.Context(), func(tx *db.Tx) error {
@@ -192,14 +192,14 @@ func TestDatabaseAway(t *testing.T) {
 				}
 			}
 			log := h.seen.String()
-			if n := strings.Count(log, `msg="the database is away"`); n != 2 {
+			if n := strings.Count(log, `msg="database unavailable"`); n != 2 {
 				t.Errorf("the log says %d times that it is away", n)
 			}
 			for line := range strings.Lines(log) {
 				if strings.Contains(line, "the process ended") {
 					continue // a job whose end could not be written, taken for one of a process that died
 				}
-				if strings.Contains(line, "level=ERROR") && !strings.Contains(line, "the database is away") || strings.Contains(line, "stack=") {
+				if strings.Contains(line, "level=ERROR") && !strings.Contains(line, "database unavailable") || strings.Contains(line, "stack=") {
 					t.Errorf("the log also says: %s", line)
 				}
 			}
@@ -253,7 +253,7 @@ func TestDatabaseAwayAtTheStart(t *testing.T) {
 	h.raw.DatabaseURL = config.Secret(u.String())
 	h.beforeRun = func() { w.set(true, false) }
 	s := h.start()
-	waitFor(t, "the loss to be noticed", func() bool { return strings.Contains(h.seen.String(), `msg="the database is away"`) })
+	waitFor(t, "the loss to be noticed", func() bool { return strings.Contains(h.seen.String(), `msg="database unavailable"`) })
 	s.nobody().get("/livez").want(http.StatusOK)
 	w.set(false, false)
 	waitFor(t, "the background work to begin", func() bool {
@@ -292,5 +292,5 @@ func TestDiskFull(t *testing.T) {
 	}
 	pages(1_000_000)
 	owner.post("/api/v1/tasks", long).want(http.StatusCreated)
-	waitFor(t, "the end to be told", func() bool { return strings.Contains(h.seen.String(), `msg="the database is back"`) })
+	waitFor(t, "the end to be told", func() bool { return strings.Contains(h.seen.String(), `msg="database available again"`) })
 }

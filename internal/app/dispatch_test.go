@@ -352,7 +352,7 @@ func TestDispatchTakenBackWhileOthersWait(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
 	a := h.build()
-	a.Errands.Workers = 1
+	a.DispatchQueue.Workers = 1
 	s := h.run(a).connected()
 	owner := s.login(ownerEmail)
 	owner.hire("cto", "cpo")

@@ -249,7 +249,7 @@ func (h *house) build() *app.App {
 	}
 	h.t.Cleanup(func() { _ = a.Close() }) // closed already where it was run
 	a.Queue.Poll, a.Queue.Lease = 50*time.Millisecond, 3*time.Second
-	for _, q := range []*job.Queue{a.Meetings, a.Errands, a.Recalls} {
+	for _, q := range []*job.Queue{a.StandupQueue, a.DispatchQueue, a.StopQueue} {
 		q.Poll, q.Lease = a.Queue.Poll, a.Queue.Lease
 	}
 	a.Accounts.NoteEvery = 50 * time.Millisecond

@@ -58,7 +58,7 @@ func TestReplicaOfAnOlderVersion(t *testing.T) {
 		t.Errorf("background work went on: %s, and then %s", before, after)
 	}
 	waitFor(t, "a line in the log", func() bool { return strings.Contains(h.seen.String(), "a newer Wardroom has migrated it") })
-	if n := strings.Count(h.seen.String(), `msg="the database is away"`); n != 1 {
+	if n := strings.Count(h.seen.String(), `msg="database unavailable"`); n != 1 {
 		t.Errorf("the log says so %d times", n)
 	}
 }

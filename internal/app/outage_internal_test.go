@@ -45,8 +45,8 @@ func TestOutage(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			synctest.Wait()
 			lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-			if len(lines) != 2 || !strings.Contains(lines[0], "the database is away") || !strings.Contains(lines[0], "broke") ||
-				!strings.Contains(lines[1], "the database is back") || !strings.Contains(lines[1], "after=1m3s requests=101 background_work=100") {
+			if len(lines) != 2 || !strings.Contains(lines[0], "database unavailable") || !strings.Contains(lines[0], "broke") ||
+				!strings.Contains(lines[1], "database available again") || !strings.Contains(lines[1], "after=1m3s requests=101 background_work=100") {
 				t.Errorf("the log says\n%s", log.String())
 			}
 		}
