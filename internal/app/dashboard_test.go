@@ -10,8 +10,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// A dashboard on another origin logs in, reads a task, and asks every moment
-// whether it has changed: what that needs of the settings and of the wire.
+// A dashboard on another origin can log in, read a task and poll for changes.
 func TestDashboardElsewhere(t *testing.T) {
 	t.Parallel()
 	const origin = "https://ops.example.com"
@@ -19,7 +18,7 @@ func TestDashboardElsewhere(t *testing.T) {
 	allowed := func(a answer) answer {
 		t.Helper()
 		if got := a.header.Get("Access-Control-Allow-Origin"); got != origin {
-			t.Errorf("%s: pages of %q may read it", a.what, got)
+			t.Errorf("%s: the allowed origin is %q", a.what, got)
 		}
 		return a
 	}
@@ -44,8 +43,7 @@ func TestDashboardElsewhere(t *testing.T) {
 	}
 }
 
-// Whoever opens the service in a browser must find the dashboard, whole, and
-// under a policy that lets nothing else run.
+// The service serves the complete dashboard, with a policy that allows no other scripts.
 func TestDashboardIsServed(t *testing.T) {
 	t.Parallel()
 	s := newHouse(t, db.SQLite, nil).start()
