@@ -15,7 +15,7 @@ import (
 	"wardroom/internal/standup"
 )
 
-// fresh is an email that nobody has.
+// fresh returns an unused email.
 func (s *estate) fresh(name string) string { return uuid.NewString()[24:] + name + "@example.com" }
 
 // Section 4: the endpoints.
@@ -53,7 +53,7 @@ var endpointFacts = []fact{
 		s.nobody().get("/api/v1/tasks").wantProblem(http.StatusUnauthorized, "sign_in_required")
 	}},
 	{"4.7 standups creates the record of the current day", func(t *testing.T, s *estate) {
-		m := decode[meeting](s.coo.post("/api/v1/standups", nil)) // the one that was held
+		m := decode[meeting](s.coo.post("/api/v1/standups", nil)) // the standup that was run
 		if m.ID != s.held.ID || m.Date != s.held.CreatedAt.UTC().Format(time.DateOnly) {
 			t.Errorf("it answers the standup %s of %s, want %s of the current day", m.ID, m.Date, s.held.ID)
 		}
@@ -98,7 +98,7 @@ var authFacts = []fact{
 		}
 	}},
 	{"5.7 no session is kept", func(_ *testing.T, s *estate) {
-		s.login(ownerEmail) // another login takes nothing from the first
+		s.login(ownerEmail) // another login does not end the first one
 		s.owner.get("/api/v1/auth/me").want(http.StatusOK)
 	}},
 	{"5.8 another JWT_SECRET invalidates all tokens", func(t *testing.T, s *estate) {
@@ -112,7 +112,7 @@ var authFacts = []fact{
 			return s.nobody().post("/api/v1/auth/login", map[string]string{"email": email, "password": password})
 		}
 		login(long).want(http.StatusOK)
-		login(long[:len(long)-1]).want(http.StatusUnauthorized) // every character of it counts
+		login(long[:len(long)-1]).want(http.StatusUnauthorized) // every character counts
 	}},
 	{"5.10 only the public endpoints need no token", func(_ *testing.T, s *estate) {
 		for _, path := range []string{"/tasks", "/users", "/agents", "/standups", "/activity", "/agentrt/status", "/agentrt/sessions", "/auth/me"} {
@@ -133,7 +133,7 @@ var authFacts = []fact{
 		refused(t, "JWT_EXPIRES_IN", func(r *config.Raw) { r.JWTExpiresIn = "soon" })
 	}},
 	{"5.13 the bootstrap variables create the owner", func(_ *testing.T, s *estate) {
-		s.login(ownerEmail) // the house was given them, and nothing else made an account
+		s.login(ownerEmail) // the environment had them, and no other request created an account
 	}},
 	{"5.14 the bootstrap password has at least 12 characters", func(t *testing.T, _ *estate) {
 		for text, short := range map[string]bool{"elevenchars": true, "twelve-chars": false} {
