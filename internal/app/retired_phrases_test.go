@@ -51,7 +51,7 @@ func TestRetiredPhrases(t *testing.T) {
 		t.Fatalf("read %d phrases and %d texts; the test no longer finds them all", len(list), len(texts))
 	}
 	for _, text := range texts {
-		words := plain(text.words)
+		words := normalized(text.words)
 		if slices.Contains(keptTexts(), words) {
 			continue
 		}
@@ -101,8 +101,8 @@ func matcher(phrase string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(^|[^\pL\pN_])` + regexp.QuoteMeta(phrase) + `($|[^\pL\pN_])`)
 }
 
-// plain returns a text with single spaces and straight apostrophes.
-func plain(words string) string {
+// normalized returns a text with single spaces and straight apostrophes.
+func normalized(words string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(words), " "), "’", "'")
 }
 
@@ -313,7 +313,7 @@ func TestRetiredPhrasesMatch(t *testing.T) {
 		{`"Course"`, "Of course", false},
 		{"gateway's", "the gateway’s log", true},
 	} {
-		if got := matcher(c.phrase).MatchString(plain(c.words)); got != c.want {
+		if got := matcher(c.phrase).MatchString(normalized(c.words)); got != c.want {
 			t.Errorf("%q in %q: %t, want %t", c.phrase, c.words, got, c.want)
 		}
 	}
