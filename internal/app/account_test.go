@@ -20,10 +20,10 @@ func TestRegistration(t *testing.T) {
 	both(t, func(t *testing.T, engine db.Engine) {
 		for setting, open := range map[string]bool{"": false, "false": false, "true": true} {
 			s := newHouse(t, engine, func(r *config.Raw) { r.RegistrationEnabled = setting }).start()
-			if c := decode[app.PublicConfig](s.nobody().get("/api/v1/config").want(http.StatusOK)); c.RegistrationEnabled != open {
+			if c := decode[app.PublicConfig](s.anonymous().get("/api/v1/config").want(http.StatusOK)); c.RegistrationEnabled != open {
 				t.Errorf("REGISTRATION_ENABLED=%q: the configuration says %v", setting, c.RegistrationEnabled)
 			}
-			made := s.nobody().post("/api/v1/auth/register", map[string]string{"email": "ada@example.com", "password": password})
+			made := s.anonymous().post("/api/v1/auth/register", map[string]string{"email": "ada@example.com", "password": password})
 			if !open {
 				made.wantProblem(http.StatusForbidden, "registration_disabled")
 				continue
@@ -44,7 +44,7 @@ func TestThrottleReachesEveryReplica(t *testing.T) {
 	replicas := []*service{h.start(), h.start()}
 	owner := replicas[0].login(ownerEmail)
 	guess := func(i int, email, password string) answer {
-		return replicas[i%2].nobody().post("/api/v1/auth/login", map[string]string{"email": email, "password": password})
+		return replicas[i%2].anonymous().post("/api/v1/auth/login", map[string]string{"email": email, "password": password})
 	}
 	for i := range 5 {
 		guess(i, ownerEmail, "wrong").wantProblem(http.StatusUnauthorized, "login_failed")
@@ -70,7 +70,7 @@ func TestThrottleBehindAProxy(t *testing.T) {
 		s := h.start()
 		guess := func(i int, chain string) answer {
 			body := map[string]string{"email": fmt.Sprintf("nobody%d@example.com", i), "password": "wrong"}
-			return s.nobody().send(http.MethodPost, "/api/v1/auth/login", body, "X-Forwarded-For", chain)
+			return s.anonymous().send(http.MethodPost, "/api/v1/auth/login", body, "X-Forwarded-For", chain)
 		}
 		for i := range 20 {
 			guess(i, fmt.Sprintf("198.51.100.%d, 203.0.113.7", i)).wantProblem(http.StatusUnauthorized, "login_failed")
@@ -138,10 +138,10 @@ func TestSetup(t *testing.T) {
 			t.Errorf("the address is %s, want %s", offer.Address, first.base)
 		}
 		required := func() bool {
-			return decode[app.PublicConfig](last.nobody().get("/api/v1/config").want(http.StatusOK)).SetupRequired
+			return decode[app.PublicConfig](last.anonymous().get("/api/v1/config").want(http.StatusOK)).SetupRequired
 		}
 		setup := func(s *service, token string) answer {
-			return s.nobody().post("/api/v1/auth/setup", map[string]string{"token": token, "email": ownerEmail, "password": password})
+			return s.anonymous().post("/api/v1/auth/setup", map[string]string{"token": token, "email": ownerEmail, "password": password})
 		}
 		setup(last, "AAAAAAAAAAAAAAAAAAAAAAAAAA").wantProblem(http.StatusForbidden, "setup_token_invalid")
 		if !required() {

@@ -35,7 +35,7 @@ func TestAudit(t *testing.T) {
 		const tried = "a password that was tried 2c9f"
 		h.secret(tried, "a password that was tried")
 		for _, email := range []string{ownerEmail, tried} {
-			s.nobody().post("/api/v1/auth/login", map[string]string{"email": email, "password": tried}).wantProblem(http.StatusUnauthorized, "login_failed")
+			s.anonymous().post("/api/v1/auth/login", map[string]string{"email": email, "password": tried}).wantProblem(http.StatusUnauthorized, "login_failed")
 		}
 		owner := s.login(ownerEmail)
 		waitFor(t, "the failed logins in the audit log", func() bool { return len(owner.audit("kind=login.failed")) == 2 })
@@ -81,7 +81,7 @@ func TestStartsAreAudited(t *testing.T) {
 		h := newHouse(t, engine, nil)
 		for range 3 {
 			s := h.start()
-			s.nobody().get("/health").want(http.StatusOK) // the start is recorded by then
+			s.anonymous().get("/health").want(http.StatusOK) // the start is recorded by then
 			s.stop()
 		}
 		h.raw.RegistrationEnabled, h.raw.BootstrapOwnerPassword = "true", ""

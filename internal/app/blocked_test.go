@@ -77,7 +77,7 @@ func TestBlockedTasksReachTheInbox(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		since(told, 49) // not before it is told: the service looks, too
+		since(told, 49) // the service checks at the same time
 		wants("at first", map[string]string{old.Key: "medium", older.Key: "high", gone.Key: "medium"})
 		wants("at the second look", map[string]string{old.Key: "medium", older.Key: "high", gone.Key: "medium"})
 		items := owner.inboxOf(inbox.TaskBlocked, "open")

@@ -140,7 +140,7 @@ func TestDemotionReachesEveryReplica(t *testing.T) {
 	admin.get("/api/v1/tasks").want(http.StatusOK)
 	change(map[string]any{"active": false})
 	admin.get("/api/v1/tasks").wantProblem(http.StatusForbidden, "account_deactivated")
-	second.nobody().post("/api/v1/auth/login", map[string]string{"email": "admin@example.com", "password": password}).
+	second.anonymous().post("/api/v1/auth/login", map[string]string{"email": "admin@example.com", "password": password}).
 		wantProblem(http.StatusUnauthorized, "login_failed")
 	change(map[string]any{"active": true, "role": "admin"})
 	admin.get("/api/v1/users").want(http.StatusOK) // its token was never used up to here

@@ -22,10 +22,10 @@ func TestDashboardElsewhere(t *testing.T) {
 		}
 		return a
 	}
-	ask := s.nobody().send(http.MethodOptions, "/api/v1/auth/login", nil, "Origin", origin,
+	ask := s.anonymous().send(http.MethodOptions, "/api/v1/auth/login", nil, "Origin", origin,
 		"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type")
 	allowed(ask).want(http.StatusNoContent)
-	allowed(s.nobody().send(http.MethodPost, "/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": "wrong"}, "Origin", origin)).want(http.StatusUnauthorized)
+	allowed(s.anonymous().send(http.MethodPost, "/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": "wrong"}, "Origin", origin)).want(http.StatusUnauthorized)
 	owner := s.login(ownerEmail)
 	allowed(owner.send(http.MethodPost, "/api/v1/tasks", map[string]string{"title": "Watched"}, "Origin", origin)).want(http.StatusCreated)
 
@@ -48,7 +48,7 @@ func TestDashboardIsServed(t *testing.T) {
 	t.Parallel()
 	s := newHouse(t, db.SQLite, nil).start()
 	for _, place := range []string{"/", "/tasks", "/standups"} {
-		page := s.nobody().send(http.MethodGet, place, nil, "Accept", "text/html").want(http.StatusOK)
+		page := s.anonymous().send(http.MethodGet, place, nil, "Accept", "text/html").want(http.StatusOK)
 		if policy := page.header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'self';") || strings.Contains(policy, "unsafe") {
 			t.Errorf("%s: the policy is %q", place, policy)
 		}
@@ -57,7 +57,7 @@ func TestDashboardIsServed(t *testing.T) {
 			t.Fatalf("%s names %d scripts and styles: %s", place, len(parts), page.body)
 		}
 		for _, part := range parts {
-			s.nobody().get(part[1]).want(http.StatusOK)
+			s.anonymous().get(part[1]).want(http.StatusOK)
 		}
 	}
 }

@@ -151,14 +151,14 @@ func TestDatabaseAway(t *testing.T) {
 			for round := range 2 {
 				w.set(!hang, hang)
 				waitFor(t, "the outage in the log", func() bool {
-					return s.nobody().get("/readyz").status == http.StatusServiceUnavailable
+					return s.anonymous().get("/readyz").status == http.StatusServiceUnavailable
 				})
 				for _, ask := range []func() answer{
 					func() answer { return create(fmt.Sprintf("during %d", round)) },
 					func() answer { return owner.get("/api/v1/tasks") },
-					func() answer { return s.nobody().get("/api/v1/config") },
+					func() answer { return s.anonymous().get("/api/v1/config") },
 					func() answer {
-						return s.nobody().post("/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": password})
+						return s.anonymous().post("/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": password})
 					},
 				} {
 					began := time.Now()
@@ -167,12 +167,12 @@ func TestDatabaseAway(t *testing.T) {
 						t.Errorf("%s took %v, Retry-After %q", a.what, took, a.header.Get("Retry-After"))
 					}
 				}
-				if s.nobody().get("/livez").status != http.StatusOK || s.scrape()[`wardroom_database_up`] != 0 {
+				if s.anonymous().get("/livez").status != http.StatusOK || s.scrape()[`wardroom_database_up`] != 0 {
 					t.Error("/livez fails without a database")
 				}
 				w.set(false, false)
 				waitFor(t, "the recovery", func() bool {
-					return s.nobody().get("/readyz").status == http.StatusOK && create(fmt.Sprintf("after %d", round)).status == http.StatusCreated
+					return s.anonymous().get("/readyz").status == http.StatusOK && create(fmt.Sprintf("after %d", round)).status == http.StatusCreated
 				})
 				waitFor(t, "the end of the outage in the log", func() bool { return strings.Count(h.seen.String(), `msg="database available again"`) == round+1 })
 			}
@@ -228,12 +228,12 @@ func TestStandupSurvivesItsDatabase(t *testing.T) {
 			m, speak := underWay(t, s, owner)
 			w.set(!hang, hang)
 			waitFor(t, "the outage in the log", func() bool {
-				return s.nobody().get("/readyz").status == http.StatusServiceUnavailable
+				return s.anonymous().get("/readyz").status == http.StatusServiceUnavailable
 			})
 			speak() // cannot be stored during the outage
 			waitFor(t, "the answer", func() bool { return h.runtime.Busy() == 0 })
 			w.set(false, false)
-			waitFor(t, "the database", func() bool { return s.nobody().get("/readyz").status == http.StatusOK })
+			waitFor(t, "the database", func() bool { return s.anonymous().get("/readyz").status == http.StatusOK })
 			wantWhole(t, owner, m.ID)
 		})
 	}
@@ -254,7 +254,7 @@ func TestDatabaseAwayAtTheStart(t *testing.T) {
 	h.beforeRun = func() { w.set(true, false) }
 	s := h.start()
 	waitFor(t, "the outage in the log", func() bool { return strings.Contains(h.seen.String(), `msg="database unavailable"`) })
-	s.nobody().get("/livez").want(http.StatusOK)
+	s.anonymous().get("/livez").want(http.StatusOK)
 	w.set(false, false)
 	waitFor(t, "the background work", func() bool {
 		var n int

@@ -69,7 +69,7 @@ func TestAgentsTellTheTruth(t *testing.T) {
 		}
 		wantKnown(t, owner.team(), team)
 		// Requests that do not need the runtime still work.
-		s.nobody().get("/health").want(http.StatusOK)
+		s.anonymous().get("/health").want(http.StatusOK)
 
 		// After a restart without a connection, the agents are the same.
 		s.stop()
@@ -127,7 +127,7 @@ func TestSecretsStayInside(t *testing.T) {
 		owner := s.login(ownerEmail)
 		h.pairing(s, owner)
 		owner.hire("cto")
-		nobody := s.nobody()
+		nobody := s.anonymous()
 		const tried = "a password that was tried 7d2e"
 		h.secret(tried, "a password that was tried")
 		for _, body := range []any{
@@ -286,7 +286,7 @@ func TestTimeForTheRuntime(t *testing.T) {
 	}).start()
 	document := decode[struct {
 		Paths map[string]map[string]json.RawMessage
-	}](s.nobody().get("/api/v1/openapi.json"))
+	}](s.anonymous().get("/api/v1/openapi.json"))
 	limits, asking := map[string]time.Duration{}, 0
 	for _, r := range s.API.Routes() {
 		limits[r.Method+" "+r.Path] = r.Limit

@@ -213,7 +213,7 @@ func writeTasks(t *testing.T, s *service, owner caller) {
 // writeRest uses the other routes that write.
 func writeRest(t *testing.T, s *service, owner caller) {
 	t.Helper()
-	s.nobody().post("/api/v1/auth/login", map[string]string{"email": "u-3@example.com", "password": "wrong and long enough"}).want(http.StatusUnauthorized)
+	s.anonymous().post("/api/v1/auth/login", map[string]string{"email": "u-3@example.com", "password": "wrong and long enough"}).want(http.StatusUnauthorized)
 	made := decode[account.User](owner.send(http.MethodPost, "/api/v1/users", map[string]any{"email": "new@example.com", "password": password, "role": "agent", "agent_id": "new"},
 		"Idempotency-Key", "k").want(http.StatusCreated))
 	at := "/api/v1/users/" + made.ID

@@ -75,7 +75,7 @@ func TestStandupJourney(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
 		s := newHouse(t, engine, nil).start()
-		s.nobody().get("/api/v1/tasks").wantProblem(http.StatusUnauthorized, "sign_in_required")
+		s.anonymous().get("/api/v1/tasks").wantProblem(http.StatusUnauthorized, "sign_in_required")
 		owner := s.login(ownerEmail)
 		owner.hire("coo", "cto", "cpo", "cmo")
 

@@ -367,7 +367,7 @@ type caller struct {
 	token string
 }
 
-func (s *service) nobody() caller { return caller{s, ""} }
+func (s *service) anonymous() caller { return caller{s, ""} }
 
 // at returns the same caller for another replica.
 func (c caller) at(s *service) caller { return caller{s, c.token} }
@@ -375,7 +375,7 @@ func (c caller) at(s *service) caller { return caller{s, c.token} }
 // login logs a user in.
 func (s *service) login(email string) caller {
 	s.house.t.Helper()
-	a := s.nobody().post("/api/v1/auth/login", map[string]string{"email": email, "password": password}).want(http.StatusOK)
+	a := s.anonymous().post("/api/v1/auth/login", map[string]string{"email": email, "password": password}).want(http.StatusOK)
 	c := caller{s, decode[struct{ Token string }](a).Token}
 	return c
 }

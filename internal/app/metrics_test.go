@@ -67,11 +67,11 @@ func TestMetrics(t *testing.T) {
 		h := newHouse(t, engine, func(r *config.Raw) { r.MetricsAddr = "127.0.0.1:0" })
 		s := h.start().connected()
 		owner := s.login(ownerEmail)
-		s.nobody().post("/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": "wrong"}).want(http.StatusUnauthorized)
+		s.anonymous().post("/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": "wrong"}).want(http.StatusUnauthorized)
 		for range 5 {
-			s.nobody().post("/api/v1/auth/login", map[string]string{"email": "other@example.com", "password": "wrong"}).want(http.StatusUnauthorized)
+			s.anonymous().post("/api/v1/auth/login", map[string]string{"email": "other@example.com", "password": "wrong"}).want(http.StatusUnauthorized)
 		}
-		s.nobody().post("/api/v1/auth/login", map[string]string{"email": "other@example.com", "password": "wrong"}).want(http.StatusTooManyRequests)
+		s.anonymous().post("/api/v1/auth/login", map[string]string{"email": "other@example.com", "password": "wrong"}).want(http.StatusTooManyRequests)
 		owner.post("/api/v1/tasks", map[string]string{"title": "One"}).want(http.StatusCreated)
 		for range 3 {
 			owner.get("/api/v1/tasks/TASK-1").want(http.StatusOK)
@@ -149,7 +149,7 @@ func TestMetricsStayFew(t *testing.T) {
 		for i := range 30 {
 			for _, path := range []string{"/x%d", "/api/v1/tasks/%d", "/api/v1/%d", "/health?%d", "/livez/%d"} {
 				for _, method := range []string{"GET", "MADEUP" + strconv.Itoa(n*100+i), "OPTIONS"} {
-					if _, err := s.nobody().try(method, fmt.Sprintf(path, n*100+i), nil, "Origin", "http://"+strconv.Itoa(i), "X-Request-Id", strconv.Itoa(i)); err != nil {
+					if _, err := s.anonymous().try(method, fmt.Sprintf(path, n*100+i), nil, "Origin", "http://"+strconv.Itoa(i), "X-Request-Id", strconv.Itoa(i)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -183,7 +183,7 @@ func TestMetricsServeNothingElse(t *testing.T) {
 			t.Errorf("%s: %d, %v, want %d\n%.200s", ask, status, err, want, body)
 		}
 	}
-	if a := s.nobody().get("/metrics"); a.status != http.StatusNotFound {
+	if a := s.anonymous().get("/metrics"); a.status != http.StatusNotFound {
 		t.Errorf("at the API's address: %d", a.status)
 	}
 	h.raw.DatabaseURL = h.database(db.SQLite)

@@ -44,10 +44,10 @@ func TestReplicaOfAnOlderVersion(t *testing.T) {
 	if a := create().wantProblem(http.StatusServiceUnavailable, "database_unavailable"); a.header.Get("Retry-After") == "" {
 		t.Errorf("Retry-After is missing: %s", a.body)
 	}
-	waitFor(t, "the replica to be not ready", func() bool { return s.nobody().get("/readyz").status == http.StatusServiceUnavailable })
+	waitFor(t, "the replica to be not ready", func() bool { return s.anonymous().get("/readyz").status == http.StatusServiceUnavailable })
 	if why := decode[struct {
 		Why []string `json:"not_ready"`
-	}](s.nobody().get("/readyz")).Why; !slices.Equal(why, []string{"schema"}) {
+	}](s.anonymous().get("/readyz")).Why; !slices.Equal(why, []string{"schema"}) {
 		t.Errorf("the reasons are %v", why)
 	}
 	if list := string(owner.get("/api/v1/tasks").want(http.StatusOK).body); strings.Count(list, "Ship it") != 1 {

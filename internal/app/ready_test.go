@@ -25,7 +25,7 @@ func TestProbes(t *testing.T) {
 		// On a busy machine, a check may exceed its time limit.
 		well := func(method, path string) (a answer) {
 			waitFor(t, path, func() bool {
-				a = s.nobody().send(method, path, nil)
+				a = s.anonymous().send(method, path, nil)
 				return a.status == http.StatusOK || path == "/livez"
 			})
 			return a.want(http.StatusOK)
@@ -44,15 +44,15 @@ func TestProbes(t *testing.T) {
 		if err := s.DB.Close(); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "the failed probe", func() bool { return s.nobody().get("/readyz").status != http.StatusOK })
-		lost := s.nobody().get("/readyz")
+		waitFor(t, "the failed probe", func() bool { return s.anonymous().get("/readyz").status != http.StatusOK })
+		lost := s.anonymous().get("/readyz")
 		lost.wantProblem(http.StatusServiceUnavailable, "not_ready")
 		if got := decode[struct {
 			Why []string `json:"not_ready"`
 		}](lost).Why; len(got) != 1 || got[0] != "database" || strings.Contains(string(lost.body), "closed") {
 			t.Errorf("the answer is %s", lost.body)
 		}
-		s.nobody().get("/livez").want(http.StatusOK)
+		s.anonymous().get("/livez").want(http.StatusOK)
 		s.crash()
 
 		for line := range strings.Lines(h.seen.String()) {

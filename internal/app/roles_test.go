@@ -45,7 +45,7 @@ func TestRoutesAskForTheirPermission(t *testing.T) {
 			open = append(open, r.Method+" "+nowhere(r.Path))
 		}
 		t.Run(name, func(t *testing.T) {
-			wantNobody(t, s.nobody(), r)
+			wantNobody(t, s.anonymous(), r)
 			for _, role := range actor.Roles() {
 				a := callers[role].send(r.Method, nowhere(r.Path), nil)
 				problem := struct{ Code string }{}

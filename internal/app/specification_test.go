@@ -65,7 +65,7 @@ func newEstate(t *testing.T, engine db.Engine) *estate {
 	s.owner = s.login(ownerEmail)
 	s.owner.hire("coo", "cto", "cpo", "cmo")
 	s.coo = s.login("coo@example.com")
-	joined := s.nobody().post("/api/v1/auth/register", map[string]string{"email": "ada@example.com", "password": password}).want(http.StatusCreated)
+	joined := s.anonymous().post("/api/v1/auth/register", map[string]string{"email": "ada@example.com", "password": password}).want(http.StatusCreated)
 	s.user = caller{s.service, decode[struct{ Token string }](joined).Token}
 	s.connected()
 	h.runtime.Answer("cpo", func(demo.Question) string { return cpoReport })
@@ -122,13 +122,13 @@ func accepted(t *testing.T, change func(*config.Raw)) config.Config {
 // Sections 1 to 3: what the service does, its resources and their states.
 var resourceFacts = []fact{
 	{"1.1 an API under api v1 and health outside it", func(_ *testing.T, s *estate) {
-		s.nobody().get("/health").want(http.StatusOK)
-		s.nobody().get("/api/v1/health").wantProblem(http.StatusNotFound, "not_found")
+		s.anonymous().get("/health").want(http.StatusOK)
+		s.anonymous().get("/api/v1/health").wantProblem(http.StatusNotFound, "not_found")
 		s.owner.get("/api/v1/tasks").want(http.StatusOK)
 		s.owner.get("/tasks").want(http.StatusNotFound)
 	}},
 	{"1.3 a password gives a token and the token authorizes", func(_ *testing.T, s *estate) {
-		s.nobody().get("/api/v1/auth/me").want(http.StatusUnauthorized)
+		s.anonymous().get("/api/v1/auth/me").want(http.StatusUnauthorized)
 		s.login(ownerEmail).get("/api/v1/auth/me").want(http.StatusOK)
 	}},
 	{"1.9 the COO asks CTO CPO and CMO in sequence and closes", func(t *testing.T, s *estate) {
@@ -148,7 +148,7 @@ var resourceFacts = []fact{
 	}},
 	{"2.1 the email is looked up at login", func(_ *testing.T, s *estate) {
 		login := func(email string) answer {
-			return s.nobody().post("/api/v1/auth/login", map[string]string{"email": email, "password": password})
+			return s.anonymous().post("/api/v1/auth/login", map[string]string{"email": email, "password": password})
 		}
 		login("OWNER@example.com").want(http.StatusOK) // email addresses ignore case
 		login("owner@example.org").wantProblem(http.StatusUnauthorized, "login_failed")

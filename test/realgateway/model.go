@@ -279,7 +279,7 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	output, told := in.told()
-	do := errand(call.Agent, call.Prompt)
+	do := shellCall(call.Agent, call.Prompt)
 	if reply.Text == "" {
 		var stop bool
 		if reply.Text, do, stop = m.obey(w, r, in, cmp.Or(output, call.Prompt), do); stop {
@@ -313,9 +313,9 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 // inShell, in a question, makes any agent run its indented lines.
 const inShell = "Do this in a shell:"
 
-// errand returns the tool call for a message with shell commands: the text between
+// shellCall returns the tool call for a message with shell commands: the text between
 // [[exec: and ]], or the indented lines.
-func errand(agent, prompt string) *toolCall {
+func shellCall(agent, prompt string) *toolCall {
 	if do := handedOver(prompt); do != nil {
 		return do
 	}
