@@ -52,7 +52,7 @@ func (c Client) Follow(t testing.TB, topics string) *Stream {
 		t.Fatalf("follow the events: %v", err)
 	}
 	req.Header.Set("Authorization", "Bearer "+c.Token)
-	res, err := http.DefaultClient.Do(req) //nolint:bodyclose // Stream.read closes it
+	res, err := http.DefaultClient.Do(req) //nolint:bodyclose // the reading goroutine closes it
 	if err != nil {
 		cancel()
 		t.Fatalf("follow the events: %v", err)
