@@ -16,6 +16,9 @@ LONGEST := ./internal/app ./internal/standup ./internal/gateway/demo
 STORED   = $(shell grep -rl --include='*_test.go' 'platform/db/dbtest"' cmd internal test | xargs -n 1 dirname | sort -u | sed 's,^,./,')
 # The tests on a real gateway that take minutes. `make nightly` runs them.
 TRIALS  := ^(TestLedger|TestSlots)$$
+# CPU-heavy tests with a single goroutine. `make test` runs them without the race detector, which would slow them down
+# several times; `make nightly` runs them with it.
+COSTLY  := ^(TestGrowth|TestTree|TestDemoIsLivedIn|TestContract|TestOwnAndForeign)$$
 STAGE   := @test/stage.sh
 
 # With pipefail, a failed test fails the target even if its output goes through a pipe.
@@ -24,7 +27,7 @@ SHELL       := bash
 
 .DEFAULT_GOAL := help
 .PHONY: help build fmt lint vet generate needs format-check generated-check web web-needs web-check e2e pictures \
-	check unit unit-sqlite unit-postgres journey trials claims test code dashboard nightly measure bench clean
+	check unit unit-sqlite unit-costly unit-postgres journey trials claims test code dashboard nightly measure bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -93,11 +96,15 @@ check: ## run before each commit: format, vet, lint, Go tests on SQLite without 
 	$(LINT) run ./...
 	TEST_ENGINES=sqlite $(GO) test -parallel 6 $(LONGEST) ./cmd/... ./internal/... ./web ./test/ran
 
-unit: unit-sqlite unit-postgres ## run all Go tests: on SQLite with the race detector, on a temporary PostgreSQL without
+unit: unit-sqlite unit-costly unit-postgres ## run all Go tests: on SQLite with the race detector, on a temporary PostgreSQL without
 
 unit-sqlite:
 	@mkdir -p bin
-	TEST_ENGINES=sqlite $(UNIT) $(RACE) $(LONGEST) ./... | $(RAN) record bin/unit-sqlite.ran
+	TEST_ENGINES=sqlite $(UNIT) $(RACE) -skip '$(COSTLY)' $(LONGEST) ./... | $(RAN) record bin/unit-sqlite.ran
+
+unit-costly:
+	@mkdir -p bin
+	TEST_ENGINES=sqlite $(UNIT) -run '$(COSTLY)' ./internal/app | $(RAN) record bin/unit-costly.ran
 
 unit-postgres:
 	@mkdir -p bin
@@ -111,7 +118,7 @@ trials: ## run the long tests on a real gateway: the usage and job ledgers while
 	test/postgres.sh $(GO) test -tags journey -count=1 -timeout 60m -v -run '$(TRIALS)' ./test/realgateway
 
 claims: ## check that every test named in the documents has passed (after unit and journey)
-	$(RAN) check docs/specification.md docs/board.md docs/standups.md docs/view.md docs/security.md bin/unit-sqlite.ran bin/unit-postgres.ran bin/journey.ran
+	$(RAN) check docs/specification.md docs/board.md docs/standups.md docs/view.md docs/security.md bin/unit-sqlite.ran bin/unit-costly.ran bin/unit-postgres.ran bin/journey.ran
 
 # LANES=2 runs `code` and `dashboard` in parallel. On two cores, the race detector would then make tests with a time
 # limit fail.
@@ -130,6 +137,7 @@ code:
 	$(STAGE) "lint" $(MAKE) --no-print-directory lint
 	$(STAGE) "generated files" $(MAKE) --no-print-directory generated-check
 	$(STAGE) "tests on SQLite, race detector" $(MAKE) --no-print-directory unit-sqlite
+	$(STAGE) "costly tests on SQLite" $(MAKE) --no-print-directory unit-costly
 	$(STAGE) "tests on PostgreSQL" $(MAKE) --no-print-directory unit-postgres
 
 dashboard:

@@ -42,6 +42,7 @@ func refused(t *testing.T, err error) []string {
 
 // What slips through here is in every list and every log for ever.
 func TestRules(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat
 	tests := []struct {
 		name string
@@ -117,6 +118,7 @@ func TestRules(t *testing.T) {
 
 // The specification's user has no name; whoever creates one by it gets a good one.
 func TestNameIsOptional(t *testing.T) {
+	t.Parallel()
 	n := blank()
 	n.Name = ""
 	if u, err := (User{}).apply(n.change()); err != nil || u.Name != "ada" {
@@ -130,6 +132,7 @@ func TestNameIsOptional(t *testing.T) {
 
 // Two owners, or none, and nobody can repair the installation from outside.
 func TestOwnerStays(t *testing.T) {
+	t.Parallel()
 	owner := User{Email: "o@example.com", Name: "O", Role: actor.Owner, Active: true}
 	admin := User{Email: "a@example.com", Name: "A", Role: actor.Admin, Active: true}
 	tests := []struct {
@@ -159,6 +162,7 @@ func TestOwnerStays(t *testing.T) {
 
 // The audit tells what was what before, and only of what changed.
 func TestDifferences(t *testing.T) {
+	t.Parallel()
 	was := User{Email: "a@example.com", Name: "A", Role: actor.Agent, AgentID: new("coo"), Active: true}
 	is := was
 	is.AgentID = new("coo")

@@ -52,6 +52,7 @@ func wantLines(t *testing.T, got []string, want ...string) {
 // Whoever looks for a break-in must find who got in, who did not, how often and
 // from where; and never what they typed.
 func TestLoginsAreAudited(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		now := monday
@@ -104,6 +105,7 @@ func TestLoginsAreAudited(t *testing.T) {
 
 // With a million addresses nobody may fill the disk or the memory.
 func TestFloodOfFailures(t *testing.T) {
+	t.Parallel()
 	s := newService(dbtest.New(t))
 	address := netip.MustParseAddr("198.18.0.0")
 	for range 20_000 {
@@ -123,6 +125,7 @@ func TestFloodOfFailures(t *testing.T) {
 // The first failure is told at once, by whoever runs the service; what is left
 // at the end is not lost.
 func TestRunTellsTheAudit(t *testing.T) {
+	t.Parallel()
 	s := newService(dbtest.New(t))
 	s.NoteEvery = time.Hour
 	ctx, stop := context.WithCancel(t.Context())
@@ -148,6 +151,7 @@ func TestRunTellsTheAudit(t *testing.T) {
 
 // Everything that opens a way in, or closes one, names who did it and how.
 func TestChangesAreAudited(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		makeUser(t, s, "owner", actor.Owner)

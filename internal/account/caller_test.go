@@ -15,6 +15,7 @@ import (
 // Who is remembered must be forgotten at once when somebody else changes the
 // account: another replica, or the command line beside the service.
 func TestCallerOfAnotherProcess(t *testing.T) {
+	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			url := dbtest.URL(t, engine)
@@ -75,6 +76,7 @@ func TestCallerOfAnotherProcess(t *testing.T) {
 // A token that was looked at before must end as any other does, and many of them
 // must not fill the memory.
 func TestTokensRemembered(t *testing.T) {
+	t.Parallel()
 	s := newService(dbtest.New(t))
 	ada := makeUser(t, s, "ada", actor.Admin)
 	at := s.Now()

@@ -13,6 +13,7 @@ import (
 // Somebody who has found the token of an owner or an admin must not be able to
 // keep what they have got by it.
 func TestConfirmedChanges(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		owner := makeUser(t, s.Service, "owner", actor.Owner)
@@ -62,6 +63,7 @@ func TestConfirmedChanges(t *testing.T) {
 // A guess of the password by way of a change is a failed login, and a right one
 // that is refused for another reason is none.
 func TestConfirmationIsThrottled(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		admin := makeUser(t, s.Service, "admin", actor.Admin)

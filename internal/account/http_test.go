@@ -108,6 +108,7 @@ func (a answer) want(t *testing.T, what string, status int, code string) {
 }
 
 func TestLoginOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		coo := makeUser(t, s.Service, "coo", actor.Agent)
@@ -154,6 +155,7 @@ func TestLoginOverHTTP(t *testing.T) {
 }
 
 func TestTokenOverHTTP(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	ada := makeUser(t, s.Service, "ada", actor.Admin)
 	token := s.login(t, ada)
@@ -184,6 +186,7 @@ func TestTokenOverHTTP(t *testing.T) {
 }
 
 func TestUsersOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		owner := makeUser(t, s.Service, "owner", actor.Owner)
@@ -267,6 +270,7 @@ func TestUsersOverHTTP(t *testing.T) {
 
 // Who may do what with accounts, as the product's table says it.
 func TestRolesOverHTTP(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	tokens := map[actor.Role]string{"": ""}
 	for _, role := range actor.Roles() {
@@ -305,6 +309,7 @@ func TestRolesOverHTTP(t *testing.T) {
 // Who may not see accounts reads names on a board, and learns nothing else of
 // anybody but who is still there to be given work: no email, no role.
 func TestPeople(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	token := s.login(t, makeUser(t, s.Service, "zoe", actor.User))
 	makeUser(t, s.Service, "adam", actor.Agent)
@@ -330,6 +335,7 @@ func TestPeople(t *testing.T) {
 // in it: not an answer, not the log, not an error, not an event. Tokens are in
 // the login's answer alone.
 func TestSecretsStaySecret(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		s.RegistrationOpen = true

@@ -30,6 +30,7 @@ func makeAgentKey(t testing.TB, s *Service, name string) (User, IssuedKey) {
 
 // Programs that look for secrets find ours by this shape, and nobody guesses 200 bits.
 func TestMakeKey(t *testing.T) {
+	t.Parallel()
 	shape, seen := regexp.MustCompile(`^wrk_[a-z2-7]{40}$`), map[string]bool{}
 	for range 100 {
 		k := makeKey()
@@ -43,6 +44,7 @@ func TestMakeKey(t *testing.T) {
 // Whoever holds a key is exactly the agent, with what the account may do now,
 // and whatever is wrong with a key is answered alike.
 func TestAuthenticateKey(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		now := monday
@@ -84,6 +86,7 @@ func TestAuthenticateKey(t *testing.T) {
 
 // A key must do no more than the account may at the moment.
 func TestKeyFollowsTheAccount(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		coo, k := makeAgentKey(t, s, "coo")
@@ -108,6 +111,7 @@ func TestKeyFollowsTheAccount(t *testing.T) {
 
 // People log in: a key that never expires is not for them.
 func TestKeysAreForAgents(t *testing.T) {
+	t.Parallel()
 	s := newService(dbtest.New(t))
 	coo, k := makeAgentKey(t, s, "coo")
 	for _, role := range []actor.Role{actor.Owner, actor.Admin, actor.User} {
@@ -133,6 +137,7 @@ func TestKeysAreForAgents(t *testing.T) {
 // What a key was used for is asked when it leaks; and no request may wait for
 // it to be written.
 func TestKeyUses(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		now := monday
@@ -182,6 +187,7 @@ func TestKeyUses(t *testing.T) {
 }
 
 func TestKeysOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		admin := s.login(t, makeUser(t, s.Service, "admin", actor.Admin))

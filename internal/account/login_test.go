@@ -20,6 +20,7 @@ import (
 )
 
 func TestLogin(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada := makeUser(t, s, "ada", actor.User)
@@ -70,6 +71,7 @@ func TestLogin(t *testing.T) {
 // A login takes a quarter of a second. Who is deactivated in it, or gets a
 // password that is not the one which was compared, does not get in.
 func TestLoginOfAnAccountThatChanges(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]Change{
 		"deactivated":  {Active: new(false)},
 		"new password": {Password: new("another good password")},
@@ -101,6 +103,7 @@ func same(got, want actor.Actor) bool {
 
 // A demotion and a deactivation work at once, also on tokens from before.
 func TestAuthenticateAsksTheAccount(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada := makeUser(t, s, "ada", actor.Admin)
@@ -141,6 +144,7 @@ func TestAuthenticateAsksTheAccount(t *testing.T) {
 // A flood of logins must not keep a thousand requests and their bodies waiting:
 // whoever finds the queue full is told at once.
 func TestLoginQueue(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		email func(i int) string

@@ -15,6 +15,7 @@ import (
 
 // The first start decides whether anybody can ever log in.
 func TestBootstrap(t *testing.T) {
+	t.Parallel()
 	type want struct {
 		created  bool
 		warnings string // in the only warning; empty for none
@@ -80,6 +81,7 @@ func TestBootstrap(t *testing.T) {
 
 // Replicas start together, and each has the settings.
 func TestBootstrapRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		wantCounts(t, race(8, func(i int) error {
@@ -96,6 +98,7 @@ func TestBootstrapRace(t *testing.T) {
 }
 
 func TestHandOver(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		heir := makeUser(t, s, "heir", actor.User)
@@ -141,6 +144,7 @@ func TestHandOver(t *testing.T) {
 
 // A place that is empty can be filled by hand.
 func TestHandOverFillsThePlace(t *testing.T) {
+	t.Parallel()
 	s := newService(dbtest.New(t))
 	admin := makeUser(t, s, "admin", actor.Admin)
 	if u, err := s.HandOver(t.Context(), admin.ID); err != nil || u.Role != actor.Owner {
@@ -153,6 +157,7 @@ func TestHandOverFillsThePlace(t *testing.T) {
 
 // However the place is fought for, in the end there is one owner.
 func TestHandOverRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		makeUser(t, s, "owner", actor.Owner)
@@ -174,6 +179,7 @@ func TestHandOverRace(t *testing.T) {
 
 // What the machine's command does asks for nobody's permission, and is noted.
 func TestSetPassword(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		owner := makeUser(t, s, "owner", actor.Owner)

@@ -32,6 +32,7 @@ func mustMatch(t *testing.T, k *keeper, stored, password string, want bool) {
 // bcrypt looks at 72 bytes. Whoever knows those of a longer password must not
 // get in with them, nor with any other end.
 func TestLongPasswords(t *testing.T) {
+	t.Parallel()
 	k := newTestKeeper(t)
 	for _, tt := range []struct {
 		name, password string
@@ -68,6 +69,7 @@ func TestLongPasswords(t *testing.T) {
 // A stored long password is only good as long as this stays what it is. The
 // digest is from: printf 'a…ab' | openssl dgst -sha256 -hmac wardroom/password/v1 -binary | base64.
 func TestLongPasswordFormat(t *testing.T) {
+	t.Parallel()
 	got, long := material(strings.Repeat("a", 72) + "b")
 	if want := "cGWO3AAtqDerMOrfYM5GJ+V3oqzSH90rCiK0LfHfv/4="; string(got) != want || !long {
 		t.Errorf("material = %s, %v; want %s", got, long, want)
@@ -77,6 +79,7 @@ func TestLongPasswordFormat(t *testing.T) {
 // Accounts that come from another system keep their passwords. The hash is
 // from the test vectors of crypt_blowfish; 2y is what PHP calls it, 2b OpenBSD.
 func TestImportedHashes(t *testing.T) {
+	t.Parallel()
 	k := newTestKeeper(t)
 	for _, version := range []string{"2a", "2b", "2y"} {
 		stored := "$" + version + "$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"
@@ -89,6 +92,7 @@ func TestImportedHashes(t *testing.T) {
 // bcrypt ends a password with a NUL and starts it over: to it "x" and "x NUL x"
 // are the same.
 func TestNULIsNoRepetition(t *testing.T) {
+	t.Parallel()
 	k := newTestKeeper(t)
 	stored, err := k.hash(t.Context(), goodPassword)
 	if err != nil {
@@ -104,6 +108,7 @@ func TestNULIsNoRepetition(t *testing.T) {
 // comparison does the same work: 2^cost rounds, of which exactly one looks at
 // the result.
 func TestEveryComparisonCostsTheSame(t *testing.T) {
+	t.Parallel()
 	const cost = 7
 	k, err := newKeeper(cost)
 	if err != nil {
@@ -166,6 +171,7 @@ func TestEveryComparisonCostsTheSame(t *testing.T) {
 // A hundred logins at once must leave the other requests their turn, and a
 // caller who leaves must not be worked for.
 func TestHashingIsBounded(t *testing.T) {
+	t.Parallel()
 	k := newTestKeeper(t)
 	var running, most atomic.Int32
 	entered, leave := make(chan struct{}, 100), make(chan struct{})

@@ -16,6 +16,7 @@ import (
 )
 
 func TestRegister(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		owner := makeUser(t, s.Service, "owner", actor.Owner)
@@ -68,6 +69,7 @@ func TestRegister(t *testing.T) {
 // What people say stands under their names: who makes an account takes nobody's,
 // in capitals or not, and none of somebody who is gone.
 func TestRegisterName(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		s.RegistrationOpen = true
@@ -109,6 +111,7 @@ func TestRegisterName(t *testing.T) {
 }
 
 func TestRegisterRaces(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		s.RegistrationOpen = true
@@ -129,6 +132,7 @@ func TestRegisterRaces(t *testing.T) {
 }
 
 func TestOwnAccountOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		for _, role := range actor.Roles() {
@@ -165,6 +169,7 @@ func TestOwnAccountOverHTTP(t *testing.T) {
 
 // What people and agents say stands under their names: nobody takes another's.
 func TestOwnNameOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		owner := makeUser(t, s.Service, "Ada", actor.Owner)
@@ -195,6 +200,7 @@ func TestOwnNameOverHTTP(t *testing.T) {
 }
 
 func TestOwnPasswordOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		ada := makeUser(t, s.Service, "ada", actor.User)
@@ -248,6 +254,7 @@ func TestOwnPasswordOverHTTP(t *testing.T) {
 // Two changes at once: the one that comes second does not know the current
 // password any more.
 func TestOwnPasswordRaces(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		replicas := []*Service{newService(d), newService(d)}
 		ada := makeUser(t, replicas[0], "ada", actor.User)

@@ -120,6 +120,7 @@ func wantCounts(t *testing.T, got map[string]int, want map[string]int) {
 }
 
 func TestCreate(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		admin := makeUser(t, s, "admin", actor.Admin)
@@ -186,6 +187,7 @@ func asJSON(t testing.TB, v any) string {
 }
 
 func TestChange(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		admin := makeUser(t, s, "admin", actor.Admin)
@@ -238,6 +240,7 @@ func TestChange(t *testing.T) {
 // An agent has one voice: who comes second, comes back or comes over is told
 // who has it.
 func TestOneActiveAgentUser(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ctx := system(t)
@@ -285,6 +288,7 @@ func TestOneActiveAgentUser(t *testing.T) {
 
 // Two people at once: one gets it and the others hear why not, never a 500.
 func TestRaces(t *testing.T) {
+	t.Parallel()
 	const n = 8
 	lost := func(code string) map[string]int { return map[string]int{"won": 1, code: n - 1} }
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -354,6 +358,7 @@ func TestRaces(t *testing.T) {
 
 // Pages neither repeat nor miss anybody, also when all came at the same moment.
 func TestList(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		var want []string
@@ -423,6 +428,7 @@ func TestList(t *testing.T) {
 
 // A list of people is sorted as people read it: a capital is no other letter.
 func TestListSorts(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		for _, name := range []string{"bob", "Ada", "cyd", "adam"} {

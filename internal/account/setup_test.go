@@ -27,6 +27,7 @@ func offer(t testing.TB, s *Service) string {
 
 // Without it nobody can begin, and with a slip in it anybody can own the service.
 func TestSetup(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		token := offer(t, s.Service)
@@ -77,6 +78,7 @@ func TestSetup(t *testing.T) {
 
 // A token in an old terminal opens nothing, and what is stored is of no use.
 func TestSetupTokens(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		now := monday
 		one, two := newService(d), newService(d)
@@ -120,6 +122,7 @@ func TestSetupTokens(t *testing.T) {
 
 // Two who set up at once must not both own the service.
 func TestSetupRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		replicas := []*Service{newService(d), newService(d)}
 		tokens := []string{offer(t, replicas[0]), offer(t, replicas[1])}
@@ -137,6 +140,7 @@ func TestSetupRace(t *testing.T) {
 
 // While a password is hashed somebody may become the owner on the machine.
 func TestSetupMeetsHandOver(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada := makeUser(t, s, "ada", actor.Admin)
@@ -161,6 +165,7 @@ func TestSetupMeetsHandOver(t *testing.T) {
 
 // Guesses are counted like failed logins, and do not even hash a password.
 func TestSetupThrottled(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		k, err := s.keeper()
@@ -192,6 +197,7 @@ func TestSetupThrottled(t *testing.T) {
 
 // An account that is there already is no owner yet, and its email stays its own.
 func TestSetupBesideAccounts(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		makeUser(t, s, "ada", actor.Admin)
@@ -209,6 +215,7 @@ func TestSetupBesideAccounts(t *testing.T) {
 
 // What no longer works does not stay, and what works is not taken away.
 func TestPurgeSetupTokens(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		now := monday
 		s := newService(d)

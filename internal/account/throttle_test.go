@@ -20,6 +20,7 @@ import (
 
 // The pauses are a promise of the documentation.
 func TestPauses(t *testing.T) {
+	t.Parallel()
 	now := monday
 	var tl tally
 	step := func(want time.Duration) {
@@ -58,6 +59,7 @@ func TestPauses(t *testing.T) {
 
 // A good attempt leaves an address as it was, whatever happened meanwhile.
 func TestRefund(t *testing.T) {
+	t.Parallel()
 	later := monday.Add(time.Second)
 	for name, tt := range map[string]struct{ before, since, want tally }{
 		"the first":                  {tally{}, tally{}, tally{}},
@@ -83,6 +85,7 @@ func TestRefund(t *testing.T) {
 }
 
 func TestAddressSubject(t *testing.T) {
+	t.Parallel()
 	subject := func(s string) string { return addressSubject(netip.MustParseAddr(s)) }
 	for a, b := range map[string]string{
 		"192.0.2.1": "::ffff:192.0.2.1", "2001:db8:1:2::1": "2001:db8:1:2:ffff:ffff:ffff:ffff", "fe80::1%eth0": "fe80::1%eth1",
@@ -128,6 +131,7 @@ func wantThrottled(t *testing.T, what string, a answer, after string) {
 // Who is turned away because too many wait, and tries again as they were told,
 // guesses nothing: a flood must not lock out those whom it never named.
 func TestBusyIsNoFailure(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		ada := makeUser(t, s.Service, "ada", actor.User)
@@ -147,6 +151,7 @@ func TestBusyIsNoFailure(t *testing.T) {
 }
 
 func TestThrottledAccount(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		ada := makeUser(t, s.Service, "ada", actor.User)
@@ -193,6 +198,7 @@ func TestThrottledAccount(t *testing.T) {
 }
 
 func TestThrottledAddress(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		ada := makeUser(t, s.Service, "ada", actor.User)
@@ -218,6 +224,7 @@ func TestThrottledAddress(t *testing.T) {
 
 // Replicas share the count, and no number of attempts at once gets around it.
 func TestThrottleRaces(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		replicas := []*Service{newService(d), newService(d), newService(d)}
 		ada := makeUser(t, replicas[0], "ada", actor.User)
@@ -251,6 +258,7 @@ func TestThrottleRaces(t *testing.T) {
 
 // Who leaves while others are before them waits no longer, and counts nothing.
 func TestLanes(t *testing.T) {
+	t.Parallel()
 	var l lanes
 	leave, err := l.enter(t.Context(), "a", 1)
 	if err != nil {
@@ -273,6 +281,7 @@ func TestLanes(t *testing.T) {
 }
 
 func TestPurgeLoginFailures(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		now := monday
@@ -308,6 +317,7 @@ func TestPurgeLoginFailures(t *testing.T) {
 
 // A caller who left is not our fault, and no login.
 func TestLoginOfACallerWhoLeft(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	s := newService(d)
 	makeUser(t, s, "ada", actor.User)

@@ -32,6 +32,7 @@ func signer(now time.Time) *Service {
 
 // Other programs read our tokens, so they say what they always said.
 func TestTokenClaims(t *testing.T) {
+	t.Parallel()
 	s := signer(monday.Add(250 * time.Millisecond))
 	token, expires, err := s.issue(User{ID: db.NewID(), Name: "Coo", Role: actor.Agent, AgentID: new("coo")})
 	if err != nil {
@@ -69,6 +70,7 @@ func TestTokenClaims(t *testing.T) {
 
 // Everything that is not exactly a token of ours is somebody trying.
 func TestTokenRefused(t *testing.T) {
+	t.Parallel()
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -142,6 +144,7 @@ func TestTokenRefused(t *testing.T) {
 
 // A service without a secret would accept what anybody signs with nothing.
 func TestNoSecret(t *testing.T) {
+	t.Parallel()
 	s := signer(monday)
 	forged, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
 		"iss": issuer, "sub": db.NewID(), "exp": monday.Add(time.Hour).Unix(),

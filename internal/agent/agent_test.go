@@ -22,6 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // An agent without an account would silently take no part in the standup, and
 // one that the runtime has lost would be asked for ever: both must show.
 func TestJoin(t *testing.T) {
+	t.Parallel()
 	yes, no, emoji, model := true, false, "🧭", "stub/stub-1"
 	list := []gateway.Agent{{ID: "coo", Name: "COO", IdentityName: "Navigator", Emoji: emoji, Model: model}, {ID: "qa", Name: "QA"}}
 	members := []Member{{UserID: "u1", AgentID: "coo", Name: "Operations"}, {UserID: "u2", AgentID: "cmo", Name: "Marketing"}}
@@ -57,6 +58,7 @@ func TestJoin(t *testing.T) {
 // "Offline" for an agent that works, or "idle" for one that nobody can see, is
 // what people stop believing a dashboard for.
 func TestPresence(t *testing.T) {
+	t.Parallel()
 	yes, no := true, false
 	now := clock.At(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
 	since := clock.At(now.Add(-90*time.Second - 600*time.Millisecond))
@@ -130,6 +132,7 @@ func (r team) Agents(context.Context) ([]gateway.Agent, error) { return r.roster
 // The roster and the presences are of one moment, and one that fails must not
 // make the other up.
 func TestService(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	service := func(r team, seen error) *Service {
 		return &Service{
@@ -185,6 +188,7 @@ func TestService(t *testing.T) {
 // One failed run of a timed job, a task or a standup is one failure, although two
 // have noted it; and another failure of the same session is not lost by that.
 func TestUntold(t *testing.T) {
+	t.Parallel()
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int) *clock.Time { return clock.Ptr(noon.Add(time.Duration(minutes) * time.Minute)) }
 	failed, done := "failed", "done"
@@ -219,6 +223,7 @@ func TestUntold(t *testing.T) {
 // A team must not vanish with the line to it: while the runtime is away it is the
 // one that it last had, also for a process that never saw it.
 func TestLastKnownRoster(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 		runtime := &team{roster: []gateway.Agent{{ID: "cto", Name: "CTO", Emoji: "🔧"}, {ID: "coo"}}}

@@ -224,6 +224,7 @@ func someRows(t *rapid.T) []row {
 // often it goes on and the process changes: the archive has each message once,
 // in its order, with the results of its tools.
 func TestArchiveEqualsTheTranscript(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		n := 0
 		rapid.Check(t, func(rt *rapid.T) {
@@ -261,6 +262,7 @@ func plain(n int) []row {
 // A conversation of 20,000 rows must neither cost the gateway a thousand
 // questions nor be lost when the line breaks in its middle.
 func TestArchiveOfALongTranscript(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		const rows, key = 20_000, "agent:cto:long"
@@ -303,6 +305,7 @@ func TestArchiveOfALongTranscript(t *testing.T) {
 // An agent that goes on while its long rows are read must not keep them from being
 // read, nor have any of them twice.
 func TestArchiveOfAGrowingTranscript(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		const key = "agent:cto:main"
@@ -328,6 +331,7 @@ func TestArchiveOfAGrowingTranscript(t *testing.T) {
 
 // A transcript that has become shorter was written anew: then that is what there is.
 func TestArchiveOfAShorterTranscript(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		const key = "agent:cto:main"
@@ -346,6 +350,7 @@ func TestArchiveOfAShorterTranscript(t *testing.T) {
 // A session that came and went between two looks was there; one that is only in
 // no list is there still.
 func TestArchiveOfTheGone(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		b.say("agent:cto:main", plain(3)...)
@@ -384,6 +389,7 @@ func TestArchiveOfTheGone(t *testing.T) {
 
 // One transcript that cannot be kept must not keep the others out for ever.
 func TestArchiveGoesOn(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		b.say("agent:cto:a", row{text: "x"})
@@ -433,6 +439,7 @@ func TestArchiveGoesOn(t *testing.T) {
 // Two processes with the same news: one archives, the other leaves it alone, and
 // takes over when the first is gone.
 func TestArchiveIsClaimed(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		b.say("agent:cto:main", plain(3)...)
@@ -457,6 +464,7 @@ func TestArchiveIsClaimed(t *testing.T) {
 
 // The words that a session is found by are bounded, and whole characters.
 func TestWordsBounded(t *testing.T) {
+	t.Parallel()
 	var w words
 	for range 100 {
 		w = w.with(strings.Repeat("zäh ", 500))

@@ -10,6 +10,7 @@ import (
 // What the archive keeps is read by everybody who may read, for years: a key in
 // it is a key given away.
 func TestMaskFinds(t *testing.T) {
+	t.Parallel()
 	m := newMasker()
 	rand := "a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
 	for text, secret := range map[string]string{
@@ -54,6 +55,7 @@ func TestMaskFinds(t *testing.T) {
 // What tools answer is text to us, and most of it was JSON, a configuration or a
 // coloured terminal: a key behind an escaped line break is as much a key.
 func TestMaskFindsTheWrapped(t *testing.T) {
+	t.Parallel()
 	m := newMasker()
 	rand := "a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
 	for text, secret := range map[string]string{
@@ -94,6 +96,7 @@ func TestMaskFindsTheWrapped(t *testing.T) {
 // An archive in which every hash and every word about passwords is blacked out
 // is not worth keeping.
 func TestMaskLeaves(t *testing.T) {
+	t.Parallel()
 	m := newMasker()
 	for _, text := range []string{
 		"The password must have twelve characters; a token is a JWT.",
@@ -115,6 +118,7 @@ func TestMaskLeaves(t *testing.T) {
 
 // Arguments of tools stay what they are, without what is secret in them.
 func TestMaskJSON(t *testing.T) {
+	t.Parallel()
 	m := newMasker()
 	got := m.json(`{"n":1.50,"url":"https://u:geheim@h/","env":{"DB_PASSWORD":"kitten","PATH":"/bin","api_key":"$KEY"},"list":["Bearer abcdefgh1234",true,null]}`)
 	want := `{"env":{"DB_PASSWORD":"[masked:secret]","PATH":"/bin","api_key":"$KEY"},"list":["Bearer [masked:bearer]",true,null],"n":1.50,"url":"https://u:[masked:url_password]@h/"}`

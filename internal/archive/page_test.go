@@ -14,6 +14,7 @@ import (
 // An agent that writes very long messages must not be able to make the service
 // run out of memory when somebody reads them.
 func TestPageOfLongMessages(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		const many, size = 40, 300_000 // three pages

@@ -16,6 +16,7 @@ import (
 // One session that the runtime will not show, such as one whose file is damaged,
 // must not keep all others out of the archive.
 func TestArchiveWithoutTheRefused(t *testing.T) {
+	t.Parallel()
 	for name, err := range map[string]error{"refused": gateway.ErrRefused, "busy": gateway.ErrBusy, "slow": gateway.ErrTimeout} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, dbtest.New(t))
@@ -56,6 +57,7 @@ func TestArchiveWithoutTheRefused(t *testing.T) {
 // A runtime with more sessions than a list has must not be asked for each of the
 // others again and again, and what ends meanwhile must be archived.
 func TestArchiveBesideManyHidden(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, dbtest.New(t))
 	const many = 3 * asksAtOnce
 	for i := range many {
@@ -94,6 +96,7 @@ func TestArchiveBesideManyHidden(t *testing.T) {
 // To mask a very long chunk takes its time. The claim must not run out over it,
 // or two processes do the same work in turns for ever.
 func TestArchiveHoldsItsClaim(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	b := newBench(t, d)
 	b.k.pace.Lease = 20 * time.Second
@@ -122,6 +125,7 @@ func TestArchiveHoldsItsClaim(t *testing.T) {
 // Retention that comes while a long transcript is read must not leave the end of
 // it in the archive as if it were all.
 func TestArchiveMeetsRetention(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		const key = "agent:cto:subagent:a"

@@ -108,6 +108,7 @@ func refused(t *testing.T, err error, says ...string) {
 
 // A backup that is not what was backed up is noticed on the day it is needed.
 func TestRestoredIsWhatWasBackedUp(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		file := made(t, address)
 		if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
@@ -141,6 +142,7 @@ func TestRestoredIsWhatWasBackedUp(t *testing.T) {
 // A backup waits for no writer and keeps none waiting: what is not committed when
 // it begins is not in it, and is committed afterwards.
 func TestBackupTakesNoLock(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		d, err := db.Open(t.Context(), address)
 		if err != nil {
@@ -196,6 +198,7 @@ func dump(t *testing.T, address string) string {
 // Disks and networks change bits. Whoever restores a backup must not get what
 // nobody wrote, wherever in the file it is.
 func TestChangedFilesAreRefused(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		file := made(t, address)
 		whole, err := os.ReadFile(file)
@@ -243,6 +246,7 @@ func TestChangedFilesAreRefused(t *testing.T) {
 
 // A restore that overwrites takes away the last that was left.
 func TestRestoreOverwritesNothing(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		file := made(t, address)
 		if strings.Contains(address, "://") {
@@ -301,6 +305,7 @@ func TestRestoreNamesTheSetting(t *testing.T) {
 // A backup takes the place of nothing that somebody still needs, and what is in
 // its way is said before an hour of work.
 func TestMakeOverwritesNothing(t *testing.T) {
+	t.Parallel()
 	address := dbtest.URL(t, db.SQLite)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mine")
@@ -343,6 +348,7 @@ func TestMakeOverwritesNothing(t *testing.T) {
 
 // Ctrl-C in a long backup leaves neither half a file nor rubbish.
 func TestStoppedLeavesNothing(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		dir := t.TempDir()
 		file := made(t, address)
@@ -363,6 +369,7 @@ func TestStoppedLeavesNothing(t *testing.T) {
 // Rules that hold after each transaction are broken only by a fault: whoever
 // verifies is told of each, and whoever backs up too, but gets the file.
 func TestFaultsAreFound(t *testing.T) {
+	t.Parallel()
 	faults := map[string][2]string{
 		"a gap in the log":       {`DELETE FROM events WHERE id = 4`, "lacks 1 events between 3 and 5"},
 		"a log behind its end":   {`UPDATE event_counter SET last = 4`, "has event 5, but its counter stands at 4"},
@@ -419,6 +426,7 @@ func withoutTies(t *testing.T, path, statement string) {
 
 // A file that is no backup, and a database that is not ours, are named as such.
 func TestOtherFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	_, err := tool().VerifyFile(t.Context(), dir, "")
 	refused(t, err, dir)

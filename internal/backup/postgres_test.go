@@ -126,6 +126,7 @@ func TestProgramsThatFail(t *testing.T) {
 
 // A verification that was not thorough must not look like one that was.
 func TestVerifyWithoutServer(t *testing.T) {
+	t.Parallel()
 	file := made(t, dbtest.URL(t, db.Postgres))
 	v, err := tool().VerifyFile(t.Context(), file, "")
 	if err != nil || len(v.Faults) > 0 || len(v.Missed) != 1 || !strings.Contains(v.Missed[0], "--using") {
@@ -143,6 +144,7 @@ func TestVerifyWithoutServer(t *testing.T) {
 // A dump that lost rows on its way is noticed when it is tried, and what it was
 // tried in is gone.
 func TestVerifyOnServer(t *testing.T) {
+	t.Parallel()
 	file := made(t, dbtest.URL(t, db.Postgres))
 	server := os.Getenv(dbtest.Env)
 	program(t, "pg_restore", `"$REAL" "$@" || exit; [ "$1" = --list ] || psql -qc "DELETE FROM migrations WHERE version_id = 3"`)
@@ -162,6 +164,7 @@ func TestVerifyOnServer(t *testing.T) {
 // A database that several programs share has Wardroom's tables in a schema of
 // their own: a backup holds that schema and nothing else, whatever its name.
 func TestOtherSchema(t *testing.T) {
+	t.Parallel()
 	const name = `o"ps X`
 	shared := dbtest.URL(t, db.Postgres) // with another Wardroom in public
 	write(t, shared, `CREATE SCHEMA "o""ps X"`, `UPDATE event_counter SET last = 3`, event(1), event(2), event(3))

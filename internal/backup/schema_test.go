@@ -16,6 +16,7 @@ import (
 
 // Every file that the service ever wrote can be restored, and then brought up to date.
 func TestEarlierSchemas(t *testing.T) {
+	t.Parallel()
 	versions := map[db.Engine][]int{db.SQLite: {1, 2, 7, 13, 20, 26, 28, 34}, db.Postgres: {1, 26}}
 	for _, engine := range dbtest.Engines() {
 		for _, upTo := range versions[engine] {
@@ -62,6 +63,7 @@ func migrate(t *testing.T, address string, upTo int) {
 
 // What a newer program wrote is not understood here: it is left alone.
 func TestLaterSchemaIsRefused(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, address string) {
 		write(t, address, `INSERT INTO migrations (version_id, is_applied) VALUES (9001, TRUE)`)
 		_, err := tool().VerifyDatabase(t.Context(), address)

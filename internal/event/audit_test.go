@@ -42,6 +42,7 @@ func fillAudit(t testing.TB, d *db.DB) {
 // Who looks for a break-in asks by person, thing, kind and time; whoever may
 // not look learns nothing.
 func TestAuditOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fillAudit(t, d)
 		site := newSite(t, d)
@@ -117,6 +118,7 @@ func table(t testing.TB, site http.Handler, role, query string) *httptest.Respon
 // The table that an auditor takes home has every row, once, and does nothing
 // when a spreadsheet opens it.
 func TestAuditTable(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fillAudit(t, d)
 		auditOf(t, d, monday.Add(4*time.Hour), "user.changed", Subject{Kind: "user", ID: "e", Name: `=HYPERLINK("http://evil"), "x"` + "\n"}, actor.Origin{}, actor.Actor{ID: "x", Name: "@SUM(A1)"})

@@ -11,6 +11,7 @@ import (
 // Five hundred streams are five hundred writes: what has piled up while the
 // machine was busy must not be sent one by one.
 func TestStreamSendsABurstAtOnce(t *testing.T) {
+	t.Parallel()
 	s := &Service{}
 	h := s.hub()
 	f, _ := h.join(0, 8)

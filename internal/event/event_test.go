@@ -58,6 +58,7 @@ func ids(events []Event) string {
 
 // Nothing happens by nobody: a caller that was lost on the way must show at once.
 func TestRecordByNobody(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	err := d.Tx(t.Context(), func(tx *db.Tx) error {
 		return Record(t.Context(), tx, monday, Activity, "task.changed", task1, nil)
@@ -69,6 +70,7 @@ func TestRecordByNobody(t *testing.T) {
 
 // What was recorded must come back the same from either engine.
 func TestRecord(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		record(t, d, monday.In(time.FixedZone("", 8*3600)), Activity, "task.changed", task1, map[string]any{"why": "'quoted' ? — 出荷"})
 		record(t, d, monday, Activity, "task.changed", task1, map[string]any(nil))
@@ -93,6 +95,7 @@ func TestRecord(t *testing.T) {
 // A reader that has seen id 2 never asks for id 1 again. So while one
 // transaction holds an id, the next must not commit a later one.
 func TestRecordWaits(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithTimeout(actor.With(t.Context(), actor.System), 30*time.Second) // or the wait below has no end
 		defer cancel()
@@ -133,6 +136,7 @@ func TestRecordWaits(t *testing.T) {
 // A reader that follows the log while many write must get every event once and
 // in order: what commits below an id that it has seen is lost to it for ever.
 func TestFollow(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const writers, each = 16, 8
 		ctx := actor.With(t.Context(), actor.System)
@@ -192,6 +196,7 @@ func TestFollow(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		standup := Subject{Kind: "standup", ID: "1", Name: "2026-11-16"}
 		record(t, d, monday, Activity, "task.created", task1, nil)
@@ -277,6 +282,7 @@ func ask(t testing.TB, site http.Handler, role, path string) (status int, header
 // What guards the accounts is nobody's business but the admins', and there is
 // no route for it yet.
 func TestActivityHidesAudit(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		record(t, d, monday, Audit, "user.created", Subject{Kind: "user", ID: "u", Name: "Ada"}, map[string]string{"role": "admin"})
 		record(t, d, monday, Activity, "task.created", task1, map[string]string{"title": "Ship it"})
@@ -303,6 +309,7 @@ func TestActivityHidesAudit(t *testing.T) {
 // Whoever follows the Link headers must see each event that matches once, in
 // order, although more are recorded meanwhile.
 func TestActivityPages(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for i := range 11 {
 			about := task1
@@ -365,6 +372,7 @@ func forget(t *testing.T, d *db.DB, kind string) {
 
 // People ask who did what and when; each filter must hold, and the total be of all that match.
 func TestActivityFilters(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		err := d.Tx(t.Context(), func(tx *db.Tx) error {
 			_, err := tx.Exec(t.Context(), `INSERT INTO users (id, email, email_key, name, role, agent_id, active, password_hash, created_at, updated_at, version)
@@ -411,6 +419,7 @@ func TestActivityFilters(t *testing.T) {
 }
 
 func TestActivityRefuses(t *testing.T) {
+	t.Parallel()
 	site := newSite(t, dbtest.New(t))
 	for path, code := range map[string]string{
 		"/activity?subject_kind=user":                      "invalid_input", // accounts are audit

@@ -57,6 +57,7 @@ func (f Filter) matches(e Event) bool {
 
 // The indexes and bounds that make a question quick must leave nothing out.
 func TestEveryFilter(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
@@ -114,6 +115,7 @@ func holdRead(ctx context.Context, t *testing.T, d *db.DB, f Filter, all []Event
 // What is asked for by a short time, a rare kind or a rare thing must not have the
 // log read through, of which SQLite knows nothing.
 func TestFilterPlans(t *testing.T) {
+	t.Parallel()
 	d := dbtest.Open(t, dbtest.URL(t, db.SQLite))
 	scatter(t, d, rand.New(rand.NewPCG(1, 1)), 50)
 	for name, tt := range map[string]struct {

@@ -13,6 +13,7 @@ import (
 // What needs a human quotes one agent to whom it is no other agent's business:
 // on no list and on no stream, whatever they ask for.
 func TestInboxIsForPeople(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		item := Subject{Kind: TopicInbox, ID: "i", Name: "The card has expired"}
 		record(t, d, monday, Activity, "inbox.raised", item, nil)

@@ -47,6 +47,7 @@ func run(t *testing.T, s *Service, after int64, hook func(got)) *reading {
 // No event may fall into it, and none may come on both sides. Here nobody but
 // the test moves the tail.
 func TestStreamJoins(t *testing.T) {
+	t.Parallel()
 	setup := func(t *testing.T) (s *Service, task func()) {
 		s = &Service{DB: dbtest.New(t)}
 		task = func() { record(t, s.DB, monday, Activity, "task.changed", task1, nil) }
@@ -169,6 +170,7 @@ func forgot(t *testing.T, d *db.DB, upTo int64) {
 // Who lost their rights between the check of the request and the first frame
 // would be told of it by no event that is still to come.
 func TestOpenAsksAgain(t *testing.T) {
+	t.Parallel()
 	s := &Service{DB: dbtest.New(t), Limits: Limits{Each: 1}}
 	ctx := actor.With(t.Context(), ada)
 	for range 3 { // and no place is lost

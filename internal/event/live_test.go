@@ -23,6 +23,7 @@ import (
 // Whoever watches must see what the list shows, in the order in which it
 // happened, all of it, however many write at once.
 func TestStreamOrder(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const writers, each = 16, 8
 		r := start(t, &Service{DB: d})
@@ -95,6 +96,7 @@ func TestStreamOrder(t *testing.T) {
 // A dashboard on a train loses its connection all the time. It must neither
 // lose an event nor see one twice, wherever the line breaks.
 func TestStreamResume(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const drops = 1000
 		s := &Service{DB: d}
@@ -159,6 +161,7 @@ func TestStreamResume(t *testing.T) {
 // A reader that cannot be told all it missed must know it, or it shows what
 // is no longer so.
 func TestStreamReset(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for range 10 {
 			record(t, d, monday, Activity, "task.changed", task1, nil)

@@ -30,6 +30,7 @@ func purge(t *testing.T, d *db.DB, before time.Time, limit int) (n int64) {
 // What goes is gone for good, so it must not be a moment too young, and never a
 // task's history or the audit. Who watched must hear that they missed something.
 func TestPurge(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		border := monday
 		record(t, d, border.Add(-time.Hour), Activity, "task.changed", task1, nil)                   // 1: history
@@ -82,6 +83,7 @@ func TestPurge(t *testing.T) {
 
 // A purge that is undone must not tell anybody that they missed something.
 func TestPurgeUndone(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		record(t, d, monday, Activity, "standup.opened", meeting, nil)
 		err := d.Tx(t.Context(), func(tx *db.Tx) error {
@@ -100,6 +102,7 @@ func TestPurgeUndone(t *testing.T) {
 // The purge runs every night over everything there is: each batch, and the
 // count, must read what goes and nothing else.
 func TestPurgePlans(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		seed(t, d, 20_000)
 		explain := `EXPLAIN QUERY PLAN `

@@ -22,6 +22,7 @@ import (
 
 // What guards the accounts reaches nobody else, also not by a topic.
 func TestStreamHidesAudit(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	r := start(t, &Service{DB: d})
 	standup := Subject{Kind: "standup", ID: "1", Name: "2026-11-16"}
@@ -57,6 +58,7 @@ func TestStreamHidesAudit(t *testing.T) {
 }
 
 func TestStreamRefuses(t *testing.T) {
+	t.Parallel()
 	r := start(t, &Service{DB: dbtest.New(t), Limits: Limits{Streams: 4, Each: 3}})
 	for _, tt := range []struct {
 		token, path, after string
@@ -97,6 +99,7 @@ func TestStreamRefuses(t *testing.T) {
 
 // Whoever lost a right must not go on reading on a line that was opened before.
 func TestStreamEnds(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	admin := actor.Actor{ID: "boss", Name: "Boss", Role: actor.Admin}
 	about := Subject{Kind: "user", ID: "boss", Name: "Boss"}
@@ -192,6 +195,7 @@ func TestStreamEnds(t *testing.T) {
 
 // One laptop that went to sleep must not hold up the others, nor our memory.
 func TestStreamDropsSlowReaders(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	r := start(t, &Service{DB: d, Limits: Limits{Buffer: 8}})
 	quick := r.open(t, "user", "/events", "")
@@ -225,6 +229,7 @@ func TestStreamDropsSlowReaders(t *testing.T) {
 // A reader of one quiet topic must be able to come back after the others have
 // moved on by more than the log remembers.
 func TestStreamPosition(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	r := start(t, &Service{DB: d, Limits: Limits{Beat: 20 * time.Millisecond}})
 	s := r.open(t, "user", "/events?topics=standup", "")
@@ -244,6 +249,7 @@ func TestStreamPosition(t *testing.T) {
 // States are told to those who are there and to those who come, and leave the
 // reader's place in the log alone.
 func TestStreamStates(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	state := func(text string) State {
 		return State{Kind: "agentrt.status", Topics: []string{TopicGateway}, Data: map[string]string{"state": text}}
@@ -273,6 +279,7 @@ func TestStreamStates(t *testing.T) {
 // Another replica's work, or that of a command beside the service, must show
 // as soon as our own.
 func TestStreamOfOthers(t *testing.T) {
+	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			url := dbtest.URL(t, engine)
@@ -314,6 +321,7 @@ func TestStreamOfOthers(t *testing.T) {
 
 // What wakes can be lost; the rows cannot.
 func TestStreamWithoutWaking(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := start(t, &Service{DB: d})
 		s := r.open(t, "user", "/events", "")
@@ -338,6 +346,7 @@ func TestStreamWithoutWaking(t *testing.T) {
 // errors in the log would hide the one line that says what happened, and
 // "internal" would tell the readers that there is something to report.
 func TestStreamWithoutDatabase(t *testing.T) {
+	t.Parallel()
 	for name, err := range map[string]error{"away": errors.New("connection refused"), "hanging": context.DeadlineExceeded} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -371,6 +380,7 @@ func TestStreamWithoutDatabase(t *testing.T) {
 // A connection that died without a word answers nobody. The tail must not wait
 // for it, or every stream of the process stands still for a quarter of an hour.
 func TestTailDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
 	d := dbtest.Open(t, dbtest.URL(t, db.Postgres))
 	told := make(chan error, 100)
 	r := start(t, &Service{DB: d, Limits: Limits{Read: 50 * time.Millisecond}, Away: func(err error) bool {

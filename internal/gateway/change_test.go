@@ -23,6 +23,7 @@ func idle(t *testing.T) *gateway.Client {
 // An event that is overlooked leaves an old state on the screen; one too many
 // for each word of an answer would keep the gateway busy.
 func TestEventsThatTouchSessions(t *testing.T) {
+	t.Parallel()
 	want := []struct {
 		touches, run, began bool
 	}{
@@ -58,6 +59,7 @@ func TestEventsThatTouchSessions(t *testing.T) {
 // The live view is made of the rows that events carry. One that is read wrongly
 // stays wrong on every screen until the next list.
 func TestRowsOfEvents(t *testing.T) {
+	t.Parallel()
 	c := idle(t)
 	seen := map[string]int{}
 	for _, raw := range recordedEvents(t) {

@@ -16,6 +16,7 @@ import (
 // A mistake in the settings is told at the start, without quoting what may be a
 // password.
 func TestNew(t *testing.T) {
+	t.Parallel()
 	for _, bad := range []string{
 		"127.0.0.1:18789", "ftp://127.0.0.1", "ws://", "ws://:18789", "http://user:" + token + "@host",
 		"ws://host/?token=" + token, "ws://host/#" + token, "ws://[" + token, "://" + token,
@@ -48,6 +49,7 @@ func TestNew(t *testing.T) {
 
 // Without a gateway the service works, and says what to set.
 func TestNotConfigured(t *testing.T) {
+	t.Parallel()
 	c := client(t, gateway.Options{})
 	if s := c.Status(); s.State != gateway.NotConfigured || !strings.Contains(s.LastError, "AGENTRT_GATEWAY_URL") {
 		t.Errorf("status = %+v", s)
@@ -62,6 +64,7 @@ func TestNotConfigured(t *testing.T) {
 
 // The API shows the status as it is, so no list in it may be null.
 func TestStatusJSON(t *testing.T) {
+	t.Parallel()
 	c, err := gateway.New(gateway.Options{URL: "ws://gateway.test", Token: token})
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +83,7 @@ func TestStatusJSON(t *testing.T) {
 // A restart, as it was recorded: a farewell, refusals for a while, "starting",
 // and a new boot id. All along the state is one and the same.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	h := recorded[handshakes](t, "handshake.json")
 	starting := h.Refused["gateway starting"]
 	leave := make(chan struct{})
@@ -135,6 +139,7 @@ func TestRestart(t *testing.T) {
 
 // Somebody stopped the gateway: that needs other words than a restart.
 func TestStoppedGateway(t *testing.T) {
+	t.Parallel()
 	h := recorded[handshakes](t, "handshake.json")
 	g := replay(t, func(n int, p *peer) {
 		if n > 1 {
@@ -151,6 +156,7 @@ func TestStoppedGateway(t *testing.T) {
 // While it retries, unreachable stays unreachable, and since does not move: else
 // nobody can tell how long the gateway has been away.
 func TestNoFlapping(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) { p.close(1000, "") })
 	c := client(t, g.options())
 	since := untilState(t, c, gateway.Unreachable).Since
@@ -168,6 +174,7 @@ func TestNoFlapping(t *testing.T) {
 // A standup waits for the gateway for a minute at most; with pauses of half a
 // minute the gateway could be back and go unnoticed. Whoever waits is served soon.
 func TestAwaitWakes(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(n int, p *peer) {
 		if n == 1 {
 			return
@@ -184,6 +191,7 @@ func TestAwaitWakes(t *testing.T) {
 
 // Somebody who cannot wait longer hears why there is no connection.
 func TestAwaitEnds(t *testing.T) {
+	t.Parallel()
 	refused := recorded[handshakes](t, "handshake.json").Refused["wrong token, no device"]
 	g := replay(t, func(_ int, p *peer) {
 		p.send(recorded[handshakes](t, "handshake.json").Challenge)
@@ -200,6 +208,7 @@ func TestAwaitEnds(t *testing.T) {
 
 // A peer that vanished without a word would otherwise be believed for ever.
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
 		p.gone()
@@ -217,6 +226,7 @@ func TestSilence(t *testing.T) {
 
 // A gateway with nothing to say still pings; that connection lives.
 func TestPingsAreLife(t *testing.T) {
+	t.Parallel()
 	pinged := make(chan struct{})
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -245,6 +255,7 @@ func TestPingsAreLife(t *testing.T) {
 // A frame of 2 MB is fine where the gateway announced 3, and fatal where it
 // announced 1; a limit that is not raised would cut every long answer.
 func TestHugeFrame(t *testing.T) {
+	t.Parallel()
 	h := recorded[handshakes](t, "handshake.json")
 	huge := map[string]any{"type": "event", "event": "tick", "seq": 1, "payload": strings.Repeat("x", 2<<20)}
 	greet := func(p *peer, limit int) {
@@ -270,6 +281,7 @@ func TestHugeFrame(t *testing.T) {
 
 // One bad frame must not take the connection with it, nor fill the log.
 func TestMalformedFrames(t *testing.T) {
+	t.Parallel()
 	agents := recorded[exchange](t, "agents.json")
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -291,6 +303,7 @@ func TestMalformedFrames(t *testing.T) {
 
 // Answers come in any order and more than once; each belongs to its own request.
 func TestAnswersOutOfOrder(t *testing.T) {
+	t.Parallel()
 	history := recorded[exchange](t, "history.json")
 	agents := recorded[exchange](t, "agents.json")
 	g := replay(t, func(_ int, p *peer) {
@@ -331,6 +344,7 @@ func TestAnswersOutOfOrder(t *testing.T) {
 // A request whose connection breaks fails at once with the reason; waiting for
 // its time to run out would hold a standup for nothing.
 func TestDropInFlight(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
 		p.expect("agents.list")
@@ -345,6 +359,7 @@ func TestDropInFlight(t *testing.T) {
 
 // A gateway that takes a request and never answers must not hold anybody.
 func TestNoAnswer(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
 		p.gone()
@@ -374,6 +389,7 @@ func TestNoAnswer(t *testing.T) {
 // Each recorded error must be told as what it is: some mean "again, soon", some
 // mean "never".
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	errs := recorded[map[string]json.RawMessage](t, "errors.json")
 	for name, want := range map[string]struct {
 		err   error
@@ -415,6 +431,7 @@ func TestErrors(t *testing.T) {
 // What an agent has read in a file it may repeat in an answer or an event; there
 // the token must not leave either. A short token is taken out of errors only.
 func TestTokenInFrames(t *testing.T) {
+	t.Parallel()
 	waits := recorded[map[string]exchange](t, "wait.json")
 	errs := recorded[map[string]json.RawMessage](t, "errors.json")
 	g := replay(t, func(_ int, p *peer) {
@@ -452,6 +469,7 @@ func TestTokenInFrames(t *testing.T) {
 // A restart takes seconds of refused connections. They must not slow us down as
 // those of a gateway that is away for the night do.
 func TestRestartIsFollowedClosely(t *testing.T) {
+	t.Parallel()
 	leave := make(chan struct{})
 	g := replay(t, func(n int, p *peer) {
 		switch n {

@@ -57,6 +57,7 @@ func wantAsked(t *testing.T, got string, want map[string]any) {
 
 // What people see of a job is what the gateway has, in all kinds of schedules.
 func TestJobs(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.list")
 	rows := rowsOf(t, e.Response)
 	more := with(t, with(t, with(t, e.Response, "payload.jobs", rows[:3]), "payload.hasMore", true), "payload.nextOffset", 3)
@@ -105,6 +106,7 @@ func rowsOf(t *testing.T, response json.RawMessage) []json.RawMessage {
 // A job that slips from one page to the one before it, because another was
 // removed there meanwhile, must not be taken for removed.
 func TestJobsThatMove(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.list")
 	rows := rowsOf(t, e.Response)
 	page := func(jobs []json.RawMessage, next int) any {
@@ -128,6 +130,7 @@ func TestJobsThatMove(t *testing.T) {
 
 // A gateway that pages for ever, or back, must not keep us for ever.
 func TestJobsPaging(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.list")
 	stuck := with(t, with(t, e.Response, "payload.hasMore", true), "payload.nextOffset", 0)
 	c, _ := answering(t, "cron.list", stuck)
@@ -138,6 +141,7 @@ func TestJobsPaging(t *testing.T) {
 
 // What we ask for is what the gateway takes, and what it makes of it is read.
 func TestAddJob(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.add")
 	n := gateway.NewJob{
 		Name: "standup-weekly", AgentID: "cpo", Enabled: true, Message: "Daily standup please", Limit: 60 * time.Second,
@@ -175,6 +179,7 @@ func TestAddJob(t *testing.T) {
 
 // An answer that is to be told in a chat is only told where somebody wants it.
 func TestAddJobDelivery(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.add")
 	c, asked := answering(t, "cron.add", e.Response)
 	if _, err := c.AddJob(within(t), gateway.NewJob{Delivery: "announce"}); err != nil {
@@ -188,6 +193,7 @@ func TestAddJobDelivery(t *testing.T) {
 // Who takes a job that the gateway spreads for one that is late, or one that
 // waits for a condition for one that was missed, wakes somebody for nothing.
 func TestJobTimes(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.get")
 	for name, tt := range map[string]struct {
 		schedule    string
@@ -224,6 +230,7 @@ func TestJobTimes(t *testing.T) {
 // A change names the definition that it is a change of, or two people undo
 // each other's.
 func TestChangeJob(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.update")
 	c, asked := answering(t, "cron.update", e.Response)
 	change := gateway.JobChange{
@@ -245,6 +252,7 @@ func TestChangeJob(t *testing.T) {
 
 // A run is begun and not waited for; how it went is read afterwards.
 func TestRunJob(t *testing.T) {
+	t.Parallel()
 	t.Run("as recorded", func(t *testing.T) {
 		c, asked := answering(t, "cron.run", cronRecorded(t, "cron.run").Response)
 		id, why, err := c.RunJob(within(t), "82ad0268-ebaf-42fa-b0d6-3ef7e48c23ed")
@@ -284,6 +292,7 @@ func TestRunJob(t *testing.T) {
 // Whoever may not schedule is told what is missing and where to get it; the
 // other refusals are told apart as well.
 func TestJobRefusals(t *testing.T) {
+	t.Parallel()
 	refusal := func(code, message string, more map[string]any) map[string]any {
 		e := map[string]any{"code": code, "message": message}
 		maps.Copy(e, more)
@@ -321,6 +330,7 @@ func TestJobRefusals(t *testing.T) {
 // A job whose row has the wrong types is shown with what is right, and one
 // without an id not at all; hostile text cannot steer a terminal.
 func TestHostileJobs(t *testing.T) {
+	t.Parallel()
 	e := cronRecorded(t, "cron.list")
 	rows := []any{
 		map[string]any{"id": 5},

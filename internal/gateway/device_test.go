@@ -144,6 +144,7 @@ const (
 // came with it, as they were recorded: the person approves, and nothing else is
 // to be done here.
 func TestPairing(t *testing.T) {
+	t.Parallel()
 	approve := make(chan struct{})
 	used := make(chan introduced, 100)
 	all := recorded[map[string]pairingStep](t, "pairing.json")
@@ -193,6 +194,7 @@ func TestPairing(t *testing.T) {
 
 // A device token alone is enough, and goes before the shared one.
 func TestDeviceTokenComesFirst(t *testing.T) {
+	t.Parallel()
 	const given = "device-token-0123456789"
 	for name, shared := range map[string]string{"alone": "", "beside a shared token": token} {
 		t.Run(name, func(t *testing.T) {
@@ -215,6 +217,7 @@ func TestDeviceTokenComesFirst(t *testing.T) {
 // A device token that was rotated or removed must not lock out a service that
 // has the shared token, and a person must hear of it.
 func TestRefusedDeviceTokenFallsBack(t *testing.T) {
+	t.Parallel()
 	const given = "device-token-0123456789"
 	for _, refused := range []string{stepRotated, stepTooMuch} {
 		t.Run(refused, func(t *testing.T) {
@@ -246,6 +249,7 @@ func TestRefusedDeviceTokenFallsBack(t *testing.T) {
 // An issued token that is refused later gives way to the shared one, which
 // brings a new one.
 func TestIssuedTokenIsReplaced(t *testing.T) {
+	t.Parallel()
 	used := make(chan introduced, 10)
 	g := paired(t, func(_ int, p introduced) { used <- p }, stepApproved, stepRotated, stepUpgraded, stepByDevice, stepByDevice)
 	c := client(t, g.asDevice())
@@ -261,6 +265,7 @@ func TestIssuedTokenIsReplaced(t *testing.T) {
 
 // A larger wish needs another approval; what is approved already must be seen.
 func TestScopeUpgrade(t *testing.T) {
+	t.Parallel()
 	g := paired(t, func(int, introduced) {}, stepUpgrade)
 	opt := g.asDevice()
 	opt.Scopes = []string{"operator.admin", "operator.read", "operator.write"}
@@ -276,6 +281,7 @@ func TestScopeUpgrade(t *testing.T) {
 
 // A request's id becomes a command that a person runs.
 func TestHostileRequestIDs(t *testing.T) {
+	t.Parallel()
 	all := recorded[map[string]pairingStep](t, "pairing.json")
 	h := recorded[handshakes](t, "handshake.json")
 	for _, id := range []string{"1; rm -rf ~", "--all", "$(reboot)", "a b", "a\nb", "ä", strings.Repeat("a", 65), ""} {
@@ -302,6 +308,7 @@ func TestHostileRequestIDs(t *testing.T) {
 
 // A gateway that locks us out says for how long; coming earlier prolongs it.
 func TestRateLimitIsRespected(t *testing.T) {
+	t.Parallel()
 	h := recorded[handshakes](t, "handshake.json")
 	refused := h.Refused["wrong token, no device"].Response
 	for name, path := range map[string]string{"in the error": "error.retryAfterMs", "in its details": "error.details.retryAfterMs"} {
@@ -320,6 +327,7 @@ func TestRateLimitIsRespected(t *testing.T) {
 // Whatever a gateway says, none of our secrets comes out again: not the tokens,
 // not the one that it gave us, and not the key in any writing.
 func TestSecretsOfADevice(t *testing.T) {
+	t.Parallel()
 	const given = "given-device-token-0123456789"
 	all := recorded[map[string]pairingStep](t, "pairing.json")
 	h := recorded[handshakes](t, "handshake.json")
@@ -385,6 +393,7 @@ func url(s string) string { return strings.NewReplacer("+", "%2B", "/", "%2F", "
 
 // New refuses what can never work; settings are checked before, and say it better.
 func TestNewRefusesHalfADevice(t *testing.T) {
+	t.Parallel()
 	for name, opt := range map[string]gateway.Options{
 		"a token without a key": {URL: "ws://gateway.test", DeviceToken: "device-token-0123"},
 		"a short key":           {URL: "ws://gateway.test", DeviceKey: ours()[:32]},

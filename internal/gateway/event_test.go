@@ -33,6 +33,7 @@ func recordedEvents(t *testing.T) []json.RawMessage {
 // Every kind of event that was recorded arrives whole, also those that we do not
 // use yet: the monitor, the ledger and the inbox will be made of them.
 func TestEveryEvent(t *testing.T) {
+	t.Parallel()
 	frames := recordedEvents(t)
 	subscribed := make(chan struct{})
 	g := replay(t, func(_ int, p *peer) {
@@ -76,6 +77,7 @@ func TestEveryEvent(t *testing.T) {
 // and whoever counts on them must know. An event that comes twice or late would
 // put older state over newer, and does not come at all.
 func TestEventGap(t *testing.T) {
+	t.Parallel()
 	tick := recordedEvents(t)[0]
 	subscribed := make(chan struct{})
 	g := replay(t, func(_ int, p *peer) {
@@ -113,6 +115,7 @@ func TestEventGap(t *testing.T) {
 
 // One slow reader must not hold up the others, nor the connection itself.
 func TestSlowSubscriber(t *testing.T) {
+	t.Parallel()
 	tick := recordedEvents(t)[0]
 	subscribed := make(chan struct{})
 	g := replay(t, func(_ int, p *peer) {

@@ -13,6 +13,7 @@ import (
 // A method that is used and not listed here would be missing without anybody
 // being told what does not work.
 func TestNeedsComplete(t *testing.T) {
+	t.Parallel()
 	listed, used := map[string]bool{}, map[string]bool{}
 	for _, n := range needs() {
 		if n.feature == "" || listed[n.method] {
@@ -75,6 +76,7 @@ func methodsIn(c *ast.CallExpr) (methods []string) {
 // What the gateway calls an unknown method comes from outside; only a method
 // that we use may get into the status.
 func TestUnknownMethod(t *testing.T) {
+	t.Parallel()
 	for message, want := range map[string]string{
 		"unknown method: cron.run":        "cron.run",
 		"unknown method:  cron.run ":      "cron.run",
@@ -97,6 +99,7 @@ func TestUnknownMethod(t *testing.T) {
 // A method that nobody has thought of must not go over the connection with
 // operator.admin: it may start a run.
 func TestEveryMethodHasItsConnection(t *testing.T) {
+	t.Parallel()
 	runs := map[string]bool{"agent": true, "agent.wait": true, "chat.send": true, "tasks.cancel": true}
 	for _, n := range needs() {
 		switch over := laneOf(n.method); {

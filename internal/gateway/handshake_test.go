@@ -24,6 +24,7 @@ import (
 // The gateway rejects an introduction with one unknown property, and hangs up on
 // headers that a browser or a proxy would add.
 func TestHandshake(t *testing.T) {
+	t.Parallel()
 	introduced := make(chan req, 1)
 	g := replay(t, func(_ int, p *peer) {
 		introduced <- p.greet("boot-1")
@@ -75,6 +76,7 @@ func TestHandshake(t *testing.T) {
 // Each refusal that was recorded must end in the state that says what to do; a
 // wrong one sends the person who connects a gateway to the wrong place.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		state gateway.State
 		err   error
@@ -131,6 +133,7 @@ func TestRefusals(t *testing.T) {
 // Without a token the gateway speaks of devices, and a person who forgot the
 // setting must not be sent to pair one.
 func TestNoToken(t *testing.T) {
+	t.Parallel()
 	all := recorded[handshakes](t, "handshake.json")
 	g := replay(t, func(_ int, p *peer) {
 		p.send(all.Challenge)
@@ -149,6 +152,7 @@ func TestNoToken(t *testing.T) {
 
 // A gateway may hang up without a word; the close code is then all there is.
 func TestCloseBeforeHello(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		code   int
 		reason string
@@ -185,6 +189,7 @@ func TestCloseBeforeHello(t *testing.T) {
 
 // Whatever answers at the address, the status must say what it is and not hang.
 func TestNotAGateway(t *testing.T) {
+	t.Parallel()
 	html := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<h1>router</h1> "+token) }
 	h := recorded[handshakes](t, "handshake.json")
 	silent := func(frames ...any) func(*testing.T) string {
@@ -243,6 +248,7 @@ func TestNotAGateway(t *testing.T) {
 
 // A certificate that is trusted works, and one for another name says for which.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	g := newReplayer(t, func(_ int, p *peer) {
 		p.greet("boot-1")
 		p.gone()
@@ -332,6 +338,7 @@ func hangUp(t *testing.T) string {
 // Connected with less than was asked for: it must be said, and what is covered
 // must still work.
 func TestFewerScopes(t *testing.T) {
+	t.Parallel()
 	agents := recorded[exchange](t, "agents.json")
 	forbidden := recorded[map[string]json.RawMessage](t, "errors.json")["missing scope"]
 	g := replay(t, func(_ int, p *peer) {
@@ -401,6 +408,7 @@ func noToken(t *testing.T, g *replayer, c *gateway.Client) {
 // A gateway that grants operator.admin to the connection that did not ask for it
 // would hand the owner tools out all the same: no run is started over that.
 func TestUnaskedAdmin(t *testing.T) {
+	t.Parallel()
 	for name, scopes := range map[string][]string{
 		"one connection":  {"operator.read", "operator.write"},
 		"two connections": {"operator.read", "operator.write", "operator.admin"},

@@ -37,6 +37,7 @@ func page(t *testing.T, rows []any) map[string]any {
 // After a restart of the gateway the history alone tells whether an agent was
 // asked and has answered. A wrong reading asks twice, or takes half an answer.
 func TestFind(t *testing.T) {
+	t.Parallel()
 	h := recorded[exchange](t, "history.json")
 	rows := recorded[map[string][]any](t, "rows.json")
 	t.Run("answered, as recorded", func(t *testing.T) {
@@ -67,6 +68,7 @@ func TestFind(t *testing.T) {
 
 // What a run left behind that did not end well is never taken for its answer.
 func TestFindWithoutAnswer(t *testing.T) {
+	t.Parallel()
 	rows := recorded[map[string][]any](t, "rows.json")
 	t.Run("died in the middle of its work", func(t *testing.T) {
 		const run = "spawn-1795162487574"
@@ -111,6 +113,7 @@ func TestFindWithoutAnswer(t *testing.T) {
 
 // A run that is going, or waits for its turn, must not be asked again.
 func TestFindActive(t *testing.T) {
+	t.Parallel()
 	rows := recorded[map[string][]any](t, "rows.json")
 	for name, busy := range map[string]map[string]any{
 		"named among the active":     {"sessionInfo": map[string]any{"hasActiveRun": true, "activeRunIds": []any{"idem-slow-1"}}},
@@ -136,6 +139,7 @@ func TestFindActive(t *testing.T) {
 
 // A long conversation is read back until the question is found, and no further.
 func TestFindPages(t *testing.T) {
+	t.Parallel()
 	rows := recorded[map[string][]any](t, "rows.json")
 	h := recorded[exchange](t, "history.json").Response
 	g := replay(t, func(_ int, p *peer) {
@@ -163,6 +167,7 @@ func TestFindPages(t *testing.T) {
 // The first question of the day finds no session; that is no failure. Any other
 // refusal is.
 func TestFindNoSession(t *testing.T) {
+	t.Parallel()
 	refusal := recorded[map[string]json.RawMessage](t, "errors.json")["unknown method"]
 	for message, missing := range map[string]bool{
 		"Session not found: agent:cto:standup:x": true,
@@ -186,6 +191,7 @@ func TestFindNoSession(t *testing.T) {
 
 // The conversation as people read it: who said what, when, at what cost.
 func TestHistory(t *testing.T) {
+	t.Parallel()
 	h := recorded[exchange](t, "history.json").Response
 	rows := recorded[map[string][]any](t, "rows.json")
 	tool := rows["idem-tool-1"]

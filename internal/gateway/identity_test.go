@@ -8,6 +8,7 @@ import (
 // A device that is given up while its connection is made must not be what requests
 // go on with: neither when that is said just before they use it, nor just after.
 func TestGivenUpWhileConnecting(t *testing.T) {
+	t.Parallel()
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	for _, early := range []bool{true, false} {
 		c, err := New(Options{URL: "ws://127.0.0.1:1", Token: "a-token-of-the-gateway-0123456789"})

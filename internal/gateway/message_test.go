@@ -33,6 +33,7 @@ func says(text string) []gateway.Block { return []gateway.Block{{Kind: gateway.T
 // The conversation as people read it: who said what, which tools were called
 // with what result, at what cost.
 func TestTurns(t *testing.T) {
+	t.Parallel()
 	rows := recorded[map[string][]any](t, "rows.json")
 	t.Run("a tool and its result are one, as recorded", func(t *testing.T) {
 		got := turns(t, rows["idem-tool-1"])
@@ -110,6 +111,7 @@ func TestTurns(t *testing.T) {
 // What an agent writes must not steer a terminal, hide what it says, fill the
 // memory, or cost us the conversation.
 func TestTurnsStrange(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("ä", 20_001)
 	got := turns(t, []any{
 		7, nil, "text",
@@ -139,6 +141,7 @@ func TestTurnsStrange(t *testing.T) {
 
 // A session that does not exist has no messages; a refusal is a failure.
 func TestTurnsNoSession(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
 		p.answer(p.expect("chat.history"), refused(t, "Session not found: agent:cto:x"))
@@ -191,6 +194,7 @@ func (s *transcript) page(t *testing.T, r req) map[string]any {
 // Whoever scrolls back while the agent goes on talking reads every row once,
 // and each result with its call, wherever the pages are cut.
 func TestTurnsBefore(t *testing.T) {
+	t.Parallel()
 	for limit := 1; limit <= 7; limit++ {
 		t.Run(fmt.Sprint("pages of ", limit), func(t *testing.T) { scrollBack(t, limit, 3) })
 	}

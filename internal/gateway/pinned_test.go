@@ -12,6 +12,7 @@ import (
 // Whoever has to decide between a renewed certificate and an eavesdropper needs
 // the fingerprint that was expected beside the one that was presented.
 func TestOtherPinIsNamed(t *testing.T) {
+	t.Parallel()
 	begins := func(b byte) string { // 0xab: AB:00:00:…
 		const digits = "0123456789ABCDEF"
 		return string([]byte{digits[b>>4], digits[b&15]}) + strings.Repeat(":00", 31)

@@ -12,6 +12,7 @@ import (
 // A signature that differs in one byte is refused by every gateway. The key,
 // the text and the signature are ones that a gateway accepted.
 func TestSignatureVector(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("testdata/device.json")
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +54,7 @@ func TestSignatureVector(t *testing.T) {
 
 // A gateway that chose the challenge freely could have other texts signed.
 func TestChallengeIsHeldToItsShape(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]bool{
 		`{"nonce":"0c8577df-0e2f-4c60-ab7b-27e5e8c4deca","ts":1795161586853}`: true,
 		`{"nonce":"a|linux|","ts":1}`:                                         false,
@@ -74,6 +76,7 @@ func TestChallengeIsHeldToItsShape(t *testing.T) {
 
 // The narrowest credential comes first, and a refused one only when it is all we have.
 func TestWallet(t *testing.T) {
+	t.Parallel()
 	w := wallet{shared: "s", given: "g"}
 	steps := []struct{ issued, want string }{{"", "g"}, {"i", "i"}, {"", "s"}, {"j", "j"}, {"", "s"}}
 	for i, step := range steps {
@@ -100,6 +103,7 @@ func TestWallet(t *testing.T) {
 // Tokens that the gateway gives are secrets from the moment they come, and do
 // not pile up.
 func TestSecretsThatAreAdded(t *testing.T) {
+	t.Parallel()
 	s := newSecrets(nil, "the-shared-token-0123")
 	for i := range 100 {
 		s.add("issued-token-number-" + strings.Repeat("x", i))
@@ -119,6 +123,7 @@ func TestSecretsThatAreAdded(t *testing.T) {
 // An agent that prints its environment must not show its key to everybody who reads
 // sessions, nor letter by letter to who follows one.
 func TestKeysOfOursAreSecret(t *testing.T) {
+	t.Parallel()
 	s := newSecrets(nil, "the-shared-token-0123")
 	const text = "WARDROOM_KEY=wrk_abcdefghijklmnopqrstuvwxyz234567abcdefgh; it begins with wrk_abcdefghi, see wrk_ and wrk_…k3xq"
 	const want = "WARDROOM_KEY=[masked:wardroom_key]; it begins with [masked:wardroom_key], see wrk_ and wrk_…k3xq"

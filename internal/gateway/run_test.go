@@ -18,6 +18,7 @@ const report = "Yesterday: finished the task assigned to cto\nToday: work on the
 
 // The roster as it was recorded.
 func TestAgents(t *testing.T) {
+	t.Parallel()
 	agents := recorded[exchange](t, "agents.json")
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -40,6 +41,7 @@ func TestAgents(t *testing.T) {
 // What we send to ask, byte for byte in meaning: a missing deliver:false would
 // post the answer to a chat channel, a timeout in milliseconds would last hours.
 func TestStart(t *testing.T) {
+	t.Parallel()
 	seconds := recorded[map[string][]json.RawMessage](t, "both.json")["finished"]
 	asked := make(chan req, 1)
 	g := replay(t, func(_ int, p *peer) {
@@ -74,6 +76,7 @@ func TestStart(t *testing.T) {
 
 // The same question again: the gateway has it already, or has its answer.
 func TestStartAgain(t *testing.T) {
+	t.Parallel()
 	agent := recorded[map[string]exchange](t, "agent.json")
 	failed := recorded[map[string][]json.RawMessage](t, "both.json")["failing"][1]
 	g := replay(t, func(_ int, p *peer) {
@@ -131,6 +134,7 @@ func told(in, out, nanos int64) *gateway.Usage {
 // Every answer of agent.wait that was recorded. "timeout" means two things, and
 // to take one for the other loses an answer or waits for ever.
 func TestWaitOutcomes(t *testing.T) {
+	t.Parallel()
 	waits := recorded[map[string]exchange](t, "wait.json")
 	for name, want := range map[string]gateway.Answer{
 		"agent.wait ok":                  {Outcome: gateway.Finished, Text: report},
@@ -182,6 +186,7 @@ func TestWaitOutcomes(t *testing.T) {
 // after the answer of agent.wait, or in the place of it; the result is one and
 // the same, and it is never an error.
 func TestSecondResponse(t *testing.T) {
+	t.Parallel()
 	both := recorded[map[string][]json.RawMessage](t, "both.json")
 	waits := recorded[map[string]exchange](t, "wait.json")
 	finished := gateway.Answer{Outcome: gateway.Finished, Text: report, Usage: told(7048, 24, 21_504_000)}
@@ -240,6 +245,7 @@ func TestSecondResponse(t *testing.T) {
 
 // A question that was sent twice may end twice; the first telling counts.
 func TestTwoEnds(t *testing.T) {
+	t.Parallel()
 	both := recorded[map[string][]json.RawMessage](t, "both.json")
 	duplicate := recorded[map[string]exchange](t, "agent.json")["agent duplicate idempotencyKey"].Response
 	g := replay(t, func(_ int, p *peer) {
@@ -269,6 +275,7 @@ func TestTwoEnds(t *testing.T) {
 
 // When the second response does not come, the answer is not held back for it.
 func TestSecondResponseMissing(t *testing.T) {
+	t.Parallel()
 	both := recorded[map[string][]json.RawMessage](t, "both.json")
 	waits := recorded[map[string]exchange](t, "wait.json")
 	g := replay(t, func(_ int, p *peer) {
@@ -292,6 +299,7 @@ func TestSecondResponseMissing(t *testing.T) {
 // A question that a gateway turned away because it was going down is asked again
 // with the same run id after its return; what it came to before is forgotten.
 func TestAskAgainAfterDraining(t *testing.T) {
+	t.Parallel()
 	both := recorded[map[string][]json.RawMessage](t, "both.json")
 	const words = "Gateway is draining; new tasks are not accepted"
 	draining := with(t, with(t, both["failing"][1], "payload.summary", words), "error.message", words)
@@ -321,6 +329,7 @@ func TestAskAgainAfterDraining(t *testing.T) {
 
 // Two standups at once wait for two runs over one connection.
 func TestTwoWaits(t *testing.T) {
+	t.Parallel()
 	waits := recorded[map[string]exchange](t, "wait.json")
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -352,6 +361,7 @@ func TestTwoWaits(t *testing.T) {
 
 // The wait itself is not bounded by the time of one request.
 func TestWaitOutlivesTimeout(t *testing.T) {
+	t.Parallel()
 	waits := recorded[map[string]exchange](t, "wait.json")
 	due := make(chan struct{})
 	g := replay(t, func(_ int, p *peer) {
@@ -385,6 +395,7 @@ func TestWaitOutlivesTimeout(t *testing.T) {
 // A connection that breaks ends the wait with the reason, and the client asks
 // nothing a second time on its own.
 func TestWaitDropped(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var methods []string
 	g := replay(t, func(n int, p *peer) {
@@ -421,6 +432,7 @@ func TestWaitDropped(t *testing.T) {
 
 // Stop says whether there was anything to stop.
 func TestStop(t *testing.T) {
+	t.Parallel()
 	aborts := recorded[map[string]exchange](t, "abort.json")
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")

@@ -65,6 +65,7 @@ func listed(t *testing.T, most int, pages ...any) (gateway.Sessions, []string) {
 // What the monitor shows of a session is what the gateway says, in each of the
 // forms in which it was seen.
 func TestListSessions(t *testing.T) {
+	t.Parallel()
 	r := sessionsRecorded(t)
 	t.Run("as recorded", func(t *testing.T) {
 		got, asked := listed(t, 5000, r.List.Response)
@@ -123,6 +124,7 @@ func rowOf(n int) map[string]any {
 // A list that forgets sessions, shows some twice, or never ends, would show a
 // team that is not there.
 func TestListSessionsPages(t *testing.T) {
+	t.Parallel()
 	keys := func(list gateway.Sessions) (keys []string) {
 		for _, s := range list.Rows {
 			keys = append(keys, strings.TrimPrefix(s.Key, "agent:cto:"))
@@ -159,6 +161,7 @@ func TestListSessionsPages(t *testing.T) {
 // What an agent made of its name, or another version of the gateway of its
 // rows, must neither reach a terminal nor cost us the list.
 func TestListSessionsStrange(t *testing.T) {
+	t.Parallel()
 	got, _ := listed(t, 5000, answerOf(t, 9, nil,
 		"no row", 7, nil, map[string]any{}, map[string]any{"key": "agent:cto:\x1b[2J"}, map[string]any{"key": strings.Repeat("k", 600)},
 		map[string]any{"key": "agent:cto:bare"},
@@ -183,6 +186,7 @@ func TestListSessionsStrange(t *testing.T) {
 
 // One session is there, or is not; anything else is a failure and not "not there".
 func TestSession(t *testing.T) {
+	t.Parallel()
 	r := sessionsRecorded(t)
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -212,6 +216,7 @@ func TestSession(t *testing.T) {
 // An amount that a float has touched, a zero for what nobody has counted, or
 // one for what has no price: each is a wrong bill.
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	r := sessionsRecorded(t)
 	read := func(t *testing.T, response any) gateway.SessionUsage {
 		t.Helper()
@@ -316,6 +321,7 @@ func TestUsage(t *testing.T) {
 // Without the subscription the gateway would not tell of a session that changes
 // without a run.
 func TestSubscribeSessions(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
 		p.answer(p.expect("sessions.subscribe"), sessionsRecorded(t).Subscribe.Response)
@@ -329,6 +335,7 @@ func TestSubscribeSessions(t *testing.T) {
 
 // Two readings of one connection belong together; those of two do not.
 func TestConnection(t *testing.T) {
+	t.Parallel()
 	again := make(chan struct{})
 	g := replay(t, func(n int, p *peer) {
 		p.greet(fmt.Sprint("boot-", n))

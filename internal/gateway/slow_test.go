@@ -14,6 +14,7 @@ import (
 // A gateway that is connected and does not answer is neither well nor away;
 // people look in the wrong place when it is called either.
 func TestSlow(t *testing.T) {
+	t.Parallel()
 	agents := recorded[exchange](t, "agents.json")
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1")
@@ -51,6 +52,7 @@ func TestSlow(t *testing.T) {
 
 // Nobody has to ask for a slow gateway to be seen well again.
 func TestSlowHealsByItself(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) {
 		p.greet("boot-1", "operator.read")
 		p.expect("agents.list")
@@ -78,6 +80,7 @@ func TestSlowHealsByItself(t *testing.T) {
 // One request that gets stuck, or an answer of an agent that takes its time, is
 // not a slow gateway, and must not make the state flap.
 func TestOneStuckRequestIsNotSlow(t *testing.T) {
+	t.Parallel()
 	agents := recorded[exchange](t, "agents.json")
 	history := recorded[exchange](t, "history.json")
 	waits := recorded[map[string]exchange](t, "wait.json")
@@ -138,6 +141,7 @@ func TestOneStuckRequestIsNotSlow(t *testing.T) {
 
 // An answer that comes too late does not make a slow gateway well.
 func TestLateAnswersDoNotHeal(t *testing.T) {
+	t.Parallel()
 	agents := recorded[exchange](t, "agents.json")
 	late := make(chan struct{})
 	sent := make(chan struct{})
@@ -171,6 +175,7 @@ func TestLateAnswersDoNotHeal(t *testing.T) {
 
 // A handshake that hangs is slow, and requests meanwhile say so at once.
 func TestSlowHandshake(t *testing.T) {
+	t.Parallel()
 	g := replay(t, func(_ int, p *peer) { p.gone() })
 	opt := g.options()
 	opt.Timeout = shortTimeout

@@ -97,6 +97,7 @@ func stays(_ int, p *peer) {
 // Who is trusted decides who reads our token. The gateway's own certificate
 // has no names, so that only its fingerprint can say anything.
 func TestTrust(t *testing.T) {
+	t.Parallel()
 	own := certificate(t, nil, nil)
 	other := certificate(t, nil, nil)
 	ca, foreign := authority(t), authority(t)
@@ -158,6 +159,7 @@ func TestTrust(t *testing.T) {
 // With two pins a gateway changes its certificate and nobody notices; with one
 // it is refused until the setting follows.
 func TestRotatedCertificate(t *testing.T) {
+	t.Parallel()
 	before, after := certificate(t, nil, nil), certificate(t, nil, nil)
 	for name, pins := range map[string][][32]byte{"both pinned": {pin(before), pin(after)}, "only the old one pinned": {pin(before)}} {
 		t.Run(name, func(t *testing.T) {
@@ -199,6 +201,7 @@ func TestRotatedCertificate(t *testing.T) {
 // A certificate that is not accepted must cost the other side nothing of ours:
 // neither the request, nor the token in it.
 func TestNothingIsSentToTheUntrusted(t *testing.T) {
+	t.Parallel()
 	own, other := certificate(t, nil, nil), certificate(t, nil, nil)
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -240,6 +243,7 @@ func TestNothingIsSentToTheUntrusted(t *testing.T) {
 
 // What a certificate holds is written by whoever made it.
 func TestHostileCertificate(t *testing.T) {
+	t.Parallel()
 	hostile := certificate(t, nil, func(c *x509.Certificate) {
 		c.Subject = pkix.Name{CommonName: "x\n\x1b[2Jrun this \u202e" + token, Organization: []string{strings.Repeat("endless ", 500)}}
 		for range 100 {
@@ -259,6 +263,7 @@ func TestHostileCertificate(t *testing.T) {
 
 // A server that speaks only old TLS is not silently accepted.
 func TestOldTLS(t *testing.T) {
+	t.Parallel()
 	own := certificate(t, nil, nil)
 	g := newReplayer(t, func(_ int, p *peer) { p.gone() })
 	g.Config.ErrorLog = log.New(io.Discard, "", 0)

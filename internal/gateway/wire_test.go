@@ -17,6 +17,7 @@ import (
 // Money is added up over thousands of runs; a float would drift, and a wrong
 // exponent would be a thousandfold bill.
 func TestNanos(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]int64{
 		"0":                                    0,
 		"0.0":                                  0,
@@ -50,6 +51,7 @@ func TestNanos(t *testing.T) {
 
 // Usage comes in two shapes; no price is not a price of nothing.
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		`{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"total":15,"cost":{"total":0.5}}`: `{"Input":1,"Output":2,"CacheRead":3,"CacheWrite":4,"Other":5,"CostNanoUSD":500000000}`,
 		`{"input":1,"output":2,"totalTokens":3,"cost":{"total":0}}`:                           `{"Input":1,"Output":2,"CacheRead":0,"CacheWrite":0,"Other":0,"CostNanoUSD":null}`,
@@ -90,6 +92,7 @@ func TestUsage(t *testing.T) {
 
 // The pauses grow, have a ceiling, and are never the same for everybody.
 func TestBackoff(t *testing.T) {
+	t.Parallel()
 	b := func(jitter float64) Backoff {
 		return Backoff{Jitter: func() float64 { return jitter }}.withDefaults()
 	}
@@ -131,6 +134,7 @@ func TestBackoff(t *testing.T) {
 
 // What waits for latecomers must not grow for ever.
 func TestRing(t *testing.T) {
+	t.Parallel()
 	r := newRing[int](3)
 	for i, key := range []string{"a", "b", "a", "c", "d", "e"} {
 		r.put(key, i)
@@ -151,6 +155,7 @@ func TestRing(t *testing.T) {
 
 // The token is taken out of frames and of words, in each form it may have there.
 func TestSecrets(t *testing.T) {
+	t.Parallel()
 	const hard = `very"secret\token<&>`
 	s := newSecrets(nil, hard)
 	quoted, err := json.Marshal(map[string]string{"text": "it is " + hard + " indeed"})
@@ -175,6 +180,7 @@ func TestSecrets(t *testing.T) {
 // What an agent or another host calls itself must not steer a terminal, hide
 // something, or turn the line that it is shown in.
 func TestTexts(t *testing.T) {
+	t.Parallel()
 	const hidden = "\x1b\a\x7f\x00\u009b\u202e\u2066\u200f\u061c\u200b\ufeff\u00ad\u2060\U000e0041"
 	const joined = "👩\u200d💻 می\u200cخواهم ❤\ufe0f 🇩🇪"
 	s := newSecrets(nil, "a-secret-of-the-house")
@@ -299,6 +305,7 @@ func readEverything(t *testing.T, payload json.RawMessage) {
 
 // A state that the list leaves out is one that no metric and no dashboard shows.
 func TestStatesComplete(t *testing.T) {
+	t.Parallel()
 	field, _ := reflect.TypeFor[Status]().FieldByName("State")
 	var names []string
 	for _, s := range States() {

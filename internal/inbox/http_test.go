@@ -75,6 +75,7 @@ func (s *site) ask(role, method, path, body string, status int, code string, hea
 
 // What a page of the inbox does, as people do it one after the other.
 func TestInboxOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		i := s.raise(blocked("a", High))
@@ -122,6 +123,7 @@ func TestInboxOverHTTP(t *testing.T) {
 
 // A wrong request has to be told what is wrong with it, and change nothing.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	at := "/inbox/" + s.raise(blocked("a", High)).ID
 	for _, tt := range []struct {
@@ -166,6 +168,7 @@ func TestRefusals(t *testing.T) {
 // The pages of a list must lead to each other, with the number of all, also when
 // time passes between them and when the filter has to do with time.
 func TestPagesOverHTTP(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	for n := range 7 {
 		s.raise(blocked(fmt.Sprint(n), High))
@@ -202,6 +205,7 @@ func TestPagesOverHTTP(t *testing.T) {
 // A kind that the document does not know would be refused as a filter, and break
 // the clients that were made of it.
 func TestDocumentKnowsEveryWord(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	text := string(s.api.Document())
 	words := func(list any) string {

@@ -15,6 +15,7 @@ import (
 // What agents write stands beside a button that a person is about to press. It
 // must not look like something else than it is, nor break the page or the mail.
 func TestTexts(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, text, line, markdown string }{
 		{"plain", "The card has expired", "The card has expired", "The card has expired"},
 		{"lines", "\n\r\none\r\ntwo\rthree\n\n", "one two three", "one\ntwo\nthree"},
@@ -44,6 +45,7 @@ func TestTexts(t *testing.T) {
 // Whatever comes in, what is kept is bounded and harmless, and keeping it again
 // changes nothing: else each repeat of an item would be a change.
 func TestAnyText(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		text := string(rapid.SliceOfN(rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte("\r\n\t\xe2\x80\xae\xa8 a"))), 0, 60).Draw(rt, "text"))
 		most := rapid.IntRange(1, 20).Draw(rt, "most")
@@ -65,6 +67,7 @@ func TestAnyText(t *testing.T) {
 // An agent that writes too much, or nothing, must not keep an alarm from being
 // raised, nor fill the page with it.
 func TestHostileMatter(t *testing.T) {
+	t.Parallel()
 	m := Matter{
 		Cause: "c", Kind: "escalation", Severity: "high", Title: " \x00\u202e ", Detail: strings.Repeat("ä", 2<<20),
 		Subject: event.Subject{Kind: "task", ID: strings.Repeat("i", 5000), Name: "a\nb\u202e"},
@@ -81,6 +84,7 @@ func TestHostileMatter(t *testing.T) {
 // What was found late is as old as it is, and never from the future: else a
 // failure of the night seems to have happened when the service was started.
 func TestMatterHasItsOwnTime(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
 	m := Matter{Kind: string(JobFailed), Severity: string(High), Title: "t"}
 	at := func(before time.Duration) Matter { m.At = now.Add(-before); return m }

@@ -40,6 +40,7 @@ func (k *desk) all(f Filter, sort string, limit int, between func()) (causes []s
 // Whoever reads the inbox from the top must meet the worst first, and nothing
 // twice or never, however the pages are cut and however late they are turned.
 func TestRank(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		var made []Item
@@ -86,6 +87,7 @@ func TestRank(t *testing.T) {
 
 // A filter that leaves something out hides what somebody was to see to.
 func TestFilters(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		other := makeUser(t, d, "bob", actor.Admin, true)

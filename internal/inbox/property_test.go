@@ -46,6 +46,7 @@ func (m *model) raise(s Severity, at time.Time) {
 // is a failure that nobody hears of. Whatever happens to items, in whatever
 // order and at whatever time, they are what people were promised.
 func TestAnyLife(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		walk := 0

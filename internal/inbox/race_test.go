@@ -34,6 +34,7 @@ func atOnce(n int, fn func(i int) error) []error {
 // Two replicas that notice the same at once must not make two items of it, nor
 // lose one of the times; and neither may hang on the other.
 func TestRaiseAtOnce(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		const times = 12
@@ -98,6 +99,7 @@ func TestRaiseAtOnce(t *testing.T) {
 // What the caller takes back must leave nothing in the inbox: an alarm about
 // something that never happened.
 func TestRaiseIsTheCallersTransaction(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		k.raise(blocked("b", Low))

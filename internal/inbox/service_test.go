@@ -149,6 +149,7 @@ func (k *desk) want(i Item, err error, state State, count, version int64) {
 // while it goes on, or keeps ringing after somebody has put it off, is not
 // believed any more.
 func TestLife(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		const cause = "blocker/1"
@@ -209,6 +210,7 @@ func TestLife(t *testing.T) {
 // A stream shows an item without reading it again, so that an event has all of a
 // row; and not its detail, of which a thousand repeats would fill the log.
 func TestEventsHaveTheItem(t *testing.T) {
+	t.Parallel()
 	k := newDesk(t, dbtest.New(t))
 	m := blocked("blocker/1", High)
 	m.Detail = strings.Repeat("x", 9000)
@@ -235,6 +237,7 @@ func TestEventsHaveTheItem(t *testing.T) {
 // What people do twice, or too late, must neither be an error without need nor
 // leave traces of changes that were none.
 func TestDeeds(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		agent := makeUser(t, d, "cto", actor.Agent, true)
@@ -297,6 +300,7 @@ func TestDeeds(t *testing.T) {
 // What is put off must come back at its time for whoever looks, and live streams
 // must hear of it, once, however many processes end snoozes.
 func TestSnoozesEnd(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		const many = batch + 20
@@ -352,6 +356,7 @@ func TestSnoozesEnd(t *testing.T) {
 
 // What went long ago must not fill the disk, and what still waits must never go.
 func TestPurgeResolved(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		k := newDesk(t, d)
 		for n := range 6 {

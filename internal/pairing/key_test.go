@@ -18,6 +18,7 @@ import (
 // A device that cannot be read is told as that. Another one in its place would
 // hide a wrong setting, and cost an approval on another machine.
 func TestWrongKey(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		p := start(t, d, r, nil)
@@ -62,6 +63,7 @@ func TestWrongKey(t *testing.T) {
 
 // What is asked for and cannot be must be refused with what to do.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		t.Run("without a key it names the setting", func(t *testing.T) {
@@ -104,6 +106,7 @@ func TestRefusals(t *testing.T) {
 
 // A token is shown to the gateway that gave it and to no other.
 func TestTokenStaysWithItsGateway(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	r := runtimeOf(t)
 	p := start(t, d, r, nil)
@@ -119,6 +122,7 @@ func TestTokenStaysWithItsGateway(t *testing.T) {
 
 // What of a row was put into another one, or changed, is not used.
 func TestRowsAreBound(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	r := runtimeOf(t)
 	p := start(t, d, r, nil)

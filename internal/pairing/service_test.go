@@ -184,6 +184,7 @@ func (p *process) reconnects(r *demo.Runtime) gateway.Status {
 // From nothing to a connection with a token of its own, and back: each step is
 // what an operator on another machine than the runtime's has to rely on.
 func TestPairing(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		p := start(t, d, r, nil)
@@ -251,6 +252,7 @@ func count(t *testing.T, d *db.DB, kind string) (n int) {
 // A token that the gateway replaced, or took away with the device, must not lock
 // us out, and what is kept must be the one that works.
 func TestTokenIsReplaced(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		p := start(t, d, r, nil)
@@ -286,6 +288,7 @@ func sealed(t *testing.T, d *db.DB) (token string) {
 // On the gateway's own host nothing is approved: it must not be said that
 // something waits, or that the device is known there.
 func TestLocal(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		r.RequirePairing(false)
@@ -309,6 +312,7 @@ func TestLocal(t *testing.T) {
 // The key pair is replaced without a gap: the old one is used until the new one
 // may be.
 func TestRotate(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		p := start(t, d, r, nil)
@@ -361,6 +365,7 @@ func TestRotate(t *testing.T) {
 
 // Replicas are one device: what one of them is told, the others know.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	d := dbtest.Open(t, dbtest.URL(t, db.Postgres))
 	r := runtimeOf(t)
 	a, b := start(t, d, r, nil), start(t, d, r, nil)
@@ -409,6 +414,7 @@ func TestReplicas(t *testing.T) {
 // A service that is to have operator.admin too goes on with what is approved: its
 // agents need none of that. Both connections are one device, with one approval.
 func TestMoreScopes(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		r := runtimeOf(t)
 		p := start(t, d, r, nil)

@@ -52,6 +52,7 @@ func beside(t testing.TB, d *db.DB) (stop func() []time.Duration) {
 // measured, for machines that are busy with something else; the figures are
 // those of BenchmarkRun.
 func TestRunLetsOthersWrite(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(t, d)
 		s.run(t)

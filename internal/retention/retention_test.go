@@ -9,6 +9,7 @@ import (
 
 // A day too many or an hour too much is data that somebody still wanted.
 func TestDaysAgo(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		zone, now string
 		days      int
@@ -51,6 +52,7 @@ func TestDaysAgo(t *testing.T) {
 // Batches that grow too boldly keep everybody waiting, and those that never
 // grow take all night.
 func TestNextSize(t *testing.T) {
+	t.Parallel()
 	run := func(perRow time.Duration) (size int, longest time.Duration) {
 		size = firstBatch
 		for range 100 {

@@ -159,6 +159,7 @@ func (s *Service) overview(t testing.TB) Overview {
 // What the preview says is what goes: not a second more, also when a day had 25
 // hours. And nothing goes without a word in the audit.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(t, d)
 		s.run(t)
@@ -206,6 +207,7 @@ func TestRun(t *testing.T) {
 
 // "0 keeps for ever" is a promise, and so is that there is nothing to lose yet.
 func TestOffAndNotYet(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(t, d)
 		s.Policies[0].Days = 0
@@ -228,6 +230,7 @@ func TestOffAndNotYet(t *testing.T) {
 // A policy that fails must be told of, keep nobody else from running, be tried
 // again the next time, and give nothing of its cause away.
 func TestRunFails(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(t, d)
 		var log bytes.Buffer
@@ -266,6 +269,7 @@ func TestRunFails(t *testing.T) {
 // A run that its process does not survive goes on elsewhere: with the days that
 // it had, from where it was, and what went is told of once and all of it.
 func TestRunGoesOn(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(t, d)
 		done, calls := s.Policies[0], 0
@@ -315,6 +319,7 @@ func TestRunGoesOn(t *testing.T) {
 
 // A run that brings every process down must not go on for ever, nor end in silence.
 func TestRunIsGivenUp(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(t, d)
 		seed(t, d, 10, border.Add(-time.Second))
@@ -350,6 +355,7 @@ func TestRunIsGivenUp(t *testing.T) {
 // Replicas have the same timer, and the night's run is one. On SQLite there is
 // one process: a second one takes what runs for a dead one's.
 func TestOneRun(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		seed(t, d, 500, border.Add(-time.Second))
 		err := d.Tx(t.Context(), func(tx *db.Tx) error {
@@ -391,6 +397,7 @@ func (o *Outcome) open() bool { return o == nil || o.FinishedAt == nil }
 
 // Who presses the button twice must be told, and see how far it is.
 func TestRunOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(t, d)
 		api := web.New(web.Options{Title: "Retention", Version: "test", Authenticate: func(_ context.Context, token string) (actor.Actor, error) {

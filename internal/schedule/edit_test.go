@@ -109,6 +109,7 @@ func (h *house) caller() func(method, path string, body []byte) *httptest.Respon
 // Whoever reads a job, changes one field and sends it back must not be refused for
 // the others.
 func TestJobsAreSentAsTheyAreRead(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, dbtest.New(t), shapes(t)...)
 	h.at("08:30:00")
 	ask := h.caller()
@@ -135,6 +136,7 @@ func TestJobsAreSentAsTheyAreRead(t *testing.T) {
 
 // A part by itself changes that part; what nobody can change here is refused by name.
 func TestPartsOfAJob(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, dbtest.New(t), hourly(nil), hourly(func(j *gateway.Job) { j.ID, j.SessionTarget, j.Payload.Kind = "main", "main", "systemEvent" }))
 	h.at("08:30:00")
 	ask := h.caller()
@@ -180,6 +182,7 @@ func TestPartsOfAJob(t *testing.T) {
 
 // A job can be made after another one, as that was read.
 func TestCopyAJob(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, dbtest.New(t), shapes(t)...)
 	h.at("08:30:00")
 	ask := h.caller()

@@ -30,6 +30,7 @@ func byHand(r Run) Run {
 // A slot that is called missed and was not wakes somebody for nothing; one that
 // is called fine and was not lets nobody know.
 func TestJudge(t *testing.T) {
+	t.Parallel()
 	const grace = 5 * time.Minute
 	for _, tt := range []struct {
 		name    string
@@ -93,6 +94,7 @@ func TestJudge(t *testing.T) {
 // What can still be made up for is looked at again, and everything else is left
 // alone: the ledger must not grow into the past.
 func TestSettled(t *testing.T) {
+	t.Parallel()
 	const grace = 5 * time.Minute
 	job := gateway.Job{ID: "j"}
 	f := facts{now: at("09:05:00"), knownFrom: at("00:00:00"), knownTo: at("09:05:00"), since: at("07:00:00")}
@@ -137,6 +139,7 @@ func TestSettled(t *testing.T) {
 
 // A gateway spreads what is due at the full hour: that is neither late nor missed.
 func TestSpread(t *testing.T) {
+	t.Parallel()
 	job := gateway.Job{ID: "j", Schedule: gateway.JobSchedule{Kind: "cron", Expr: "0 * * * *", Zone: "UTC", StaggerMS: (5 * time.Minute).Milliseconds()}}
 	s := slotOf(job, at("09:00:00"), time.Minute)
 	f := facts{now: at("09:05:59"), knownTo: at("09:05:59"), since: at("07:00:00")}

@@ -25,6 +25,7 @@ const (
 // A run that did not happen, or failed, reaches a human; one that goes well
 // afterwards takes it back. Nobody is told of what is fine.
 func TestJudgeSlots(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d, hourly(nil))
 		h.at("08:30:00")
@@ -80,6 +81,7 @@ func TestJudgeSlots(t *testing.T) {
 // Whoever runs a missed job by hand, as its item offers, has seen to it: the run
 // that goes on excuses nothing, and nothing is brought up again when it has ended.
 func TestMissedIsRunByHand(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d, hourly(nil))
 		h.at("08:30:00")
@@ -105,6 +107,7 @@ func TestMissedIsRunByHand(t *testing.T) {
 // A run that retention has let go is in the runtime's history for longer: it is no
 // news, and what went wrong since stays in the inbox.
 func TestPurgedRunSettlesNothing(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d, hourly(nil))
 		h.at("08:30:00")
@@ -131,6 +134,7 @@ func TestPurgedRunSettlesNothing(t *testing.T) {
 // What a good run has ended must not wait for a human only because the same look
 // has found other trouble after it.
 func TestGoodRunBeforeTrouble(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d, hourly(nil))
 		h.at("08:30:00")
@@ -159,6 +163,7 @@ func TestGoodRunBeforeTrouble(t *testing.T) {
 // While the runtime is away nobody can say, and nobody is told; when it is back,
 // its own history decides.
 func TestJudgeAway(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d, hourly(nil))
 		h.at("08:30:00")
@@ -183,6 +188,7 @@ func TestJudgeAway(t *testing.T) {
 // Who was away for hours must not believe that what is found now has just happened:
 // what was missed is as old as its time, what failed as the end of its run.
 func TestTroubleIsAsOldAsItIs(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d, hourly(nil))
 		var ages []string
@@ -201,6 +207,7 @@ func TestTroubleIsAsOldAsItIs(t *testing.T) {
 
 // Nobody is woken for a job that is off, is another one, or is gone.
 func TestJudgeChanged(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d, hourly(nil))
 		h.at("08:30:00")
@@ -228,6 +235,7 @@ func TestJudgeChanged(t *testing.T) {
 // A job of one time that the runtime deletes after its run is not forgotten:
 // whether it ran is known from the run.
 func TestJudgeOneTime(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		once := hourly(func(j *gateway.Job) {
 			j.Schedule = gateway.JobSchedule{Kind: "at", At: "2026-11-20T09:00:00Z"}
@@ -244,6 +252,7 @@ func TestJudgeOneTime(t *testing.T) {
 
 // Two replicas look at the same moment: a human is told once.
 func TestJudgeOnce(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		var jobs []gateway.Job
 		for n := range 20 {
@@ -269,6 +278,7 @@ func TestJudgeOnce(t *testing.T) {
 
 // A list that was read before a change must not undo it.
 func TestAnOlderListUndoesNothing(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d, hourly(nil))
 		h.at("08:30:00")
@@ -295,6 +305,7 @@ func TestAnOlderListUndoesNothing(t *testing.T) {
 
 // What is old goes, and what nobody can say yet stays.
 func TestPurge(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d, hourly(nil))
 		h.at("08:30:00")

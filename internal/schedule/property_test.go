@@ -113,6 +113,7 @@ func (l *ledger) poll(t *rapid.T, w world, now time.Time) {
 // absences of the runtime and the moments at which we look: in the end each time
 // is in the ledger once, and says what truly happened.
 func TestLedgerTellsTheTruth(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		text, _ := textOf(w.job)
@@ -152,6 +153,7 @@ func TestLedgerTellsTheTruth(t *testing.T) {
 // A daily job has one slot on each day that there is, on those with 23 and 25
 // hours, too, wherever the night is cut.
 func TestOneSlotADay(t *testing.T) {
+	t.Parallel()
 	for _, zone := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo"} {
 		loc, err := time.LoadLocation(zone)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 // and wakes somebody on the last Sunday of October. The file has what the real
 // one (OpenClaw 2026.9.6) reckons around the changes of five zones.
 func TestTimesAreTheRuntimes(t *testing.T) {
+	t.Parallel()
 	var cases []struct {
 		Expr, Zone string
 		From, To   time.Time
@@ -52,6 +53,7 @@ func TestTimesAreTheRuntimes(t *testing.T) {
 // Who is told that a job did not run at three looks for a broken gateway, unless
 // it is said that there was no half past two.
 func TestMissedInAGap(t *testing.T) {
+	t.Parallel()
 	night := time.Date(2027, 3, 28, 0, 30, 0, 0, time.UTC) // half past one in Berlin
 	h := newHouse(t, dbtest.New(t), hourly(func(j *gateway.Job) {
 		j.Schedule.Expr, j.Schedule.Zone, j.CreatedAt = "30 2 * * *", "Europe/Berlin", clock.At(night.Add(-24*time.Hour))

@@ -23,6 +23,7 @@ import (
 // Two people change a job at once: one of them is told, and shown what the other
 // one made of it.
 func TestChangeRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d, hourly(nil))
 		h.at("08:30:00")
@@ -78,6 +79,7 @@ func (h *house) audited() (kinds []string) {
 
 // "It failed", after a change that was made all the same, has people make it twice.
 func TestChangesWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
 	const maybe = "may have been done"
 	h := newHouse(t, dbtest.New(t), hourly(nil))
 	h.at("08:30:00")
@@ -112,6 +114,7 @@ func TestChangesWithoutAnAnswer(t *testing.T) {
 // An agent that works, and spends, because somebody asked and left is theirs all
 // the same.
 func TestChangesOfWhoLeft(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d, hourly(nil))
 		h.at("08:30:00")
@@ -137,6 +140,7 @@ func TestChangesOfWhoLeft(t *testing.T) {
 // What cannot be is refused before the runtime hears of it, and what changes
 // nothing is not sent.
 func TestChangeAsks(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, dbtest.New(t), hourly(nil), hourly(func(j *gateway.Job) { j.ID, j.Schedule = "e", gateway.JobSchedule{Kind: "every", EveryMS: 1000} }))
 	h.at("08:30:00")
 	text, off := "Another", false
@@ -178,6 +182,7 @@ func (busy) RunJob(context.Context, string) (string, string, error) {
 
 // A request that is repeated makes one job, in the runtime, too.
 func TestMakeOnce(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		h.at("08:30:00")
@@ -209,6 +214,7 @@ func TestMakeOnce(t *testing.T) {
 // Whoever turns the pages of the ledger sees each slot once, from the past into
 // the future.
 func TestSlotsPages(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		var jobs []gateway.Job
 		for n := range 3 {
@@ -250,6 +256,7 @@ func TestSlotsPages(t *testing.T) {
 // Whoever looks far ahead sees slots of then, and none of the past: what is between
 // may be more than a duration can be.
 func TestSlotsFarAhead(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, dbtest.New(t), hourly(func(j *gateway.Job) {
 		j.Schedule, j.State.NextRunAt = gateway.JobSchedule{Kind: "every", EveryMS: time.Hour.Milliseconds()}, clock.Ptr(at("09:20:00"))
 	}))
@@ -266,6 +273,7 @@ func TestSlotsFarAhead(t *testing.T) {
 // The gateway sees the same calls whether nobody looks or five hundred do, and
 // one reading for many events.
 func TestCallsDoNotGrow(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, dbtest.New(t), hourly(nil))
 	ctx, stop := context.WithCancel(h.ctx())
 	ended := make(chan error, 1)
@@ -317,6 +325,7 @@ func TestCallsDoNotGrow(t *testing.T) {
 // A deadline that has passed is a reason to ask, once for all replicas: silence
 // may be a broken stream of events.
 func TestReaderAsksAtDeadlines(t *testing.T) {
+	t.Parallel()
 	h := newHouse(t, dbtest.New(t), hourly(nil))
 	h.at("08:59:30")
 	r := reader{s: h.Service, last: at("09:04:00"), tried: at("09:04:00")}

@@ -43,6 +43,7 @@ func times(slots []Slot) []string {
 // A job that is new, was off, or was another one has missed nothing before; and
 // what was due before a change is not forgotten by it.
 func TestSee(t *testing.T) {
+	t.Parallel()
 	const grace = 5 * time.Minute
 	first, _, _ := sight(t, hourly(nil), "08:30:00").see(nil, grace)
 	off := func(j *gateway.Job) { j.Enabled = false }
@@ -114,6 +115,7 @@ func TestSee(t *testing.T) {
 
 // What only the runtime can reckon is expected when it says, once.
 func TestSeeByTheRuntimesWord(t *testing.T) {
+	t.Parallel()
 	const grace = time.Minute
 	every := func(next string) gateway.Job {
 		return hourly(func(j *gateway.Job) {
@@ -174,6 +176,7 @@ func TestSeeByTheRuntimesWord(t *testing.T) {
 // Who was away for a week is told of the week, and not of all time; and of a job
 // of every minute not of every minute.
 func TestLongAbsence(t *testing.T) {
+	t.Parallel()
 	w := watched{job: hourly(nil), present: true, since: clock.At(at("00:00:00").AddDate(0, -6, 0)), nextDue: clock.Ptr(at("00:00:00").AddDate(0, -6, 0))}
 	is, slots := w.due(at("09:30:00"), time.Minute)
 	if len(slots) != 7*24 || !is.nextDue.Equal(at("10:00:00")) || !slots[0].DueAt.Equal(at("10:00:00").AddDate(0, 0, -7)) {

@@ -84,6 +84,7 @@ func expected(all []written, words []string, only Only, limit int) (ids []string
 // The engines choose between ways to find words by how many texts have them. All of
 // them must find what reading every text finds, in the same order.
 func TestFindEqualsReadingAll(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s, all := &Service{DB: d}, corpus(t, d)
 		texts := []string{

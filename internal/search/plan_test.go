@@ -37,6 +37,7 @@ func fill(t testing.TB, d *db.DB, n int) {
 
 // A search that reads every text holds up everybody else.
 func TestPlan(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fill(t, d, 5000)
 		q, prefixes := query{wordsOf("common7 alone77")}, Only{Kinds: []Kind{OfTask, OfComment}}.prefixes(false)

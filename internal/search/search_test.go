@@ -56,6 +56,7 @@ func found4(t testing.TB, s *Service, text string) string {
 
 // Both engines must find the same, in the same order, whatever is typed.
 func TestFind(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
 		add(t, d, 1, "Invoices of August", "Sum them up. See https://example.com/path/report.txt")
@@ -113,6 +114,7 @@ func TestFind(t *testing.T) {
 // A text that was changed is found by what it says now, and one that is gone by
 // nothing; its words go with it.
 func TestPut(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
 		id := add(t, d, 1, "Before", "old")
@@ -146,6 +148,7 @@ func TestPut(t *testing.T) {
 // Who types the strangest text gets an answer; and what is in a text is found
 // by any of its words.
 func TestAnyText(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
 		api := web.New(web.Options{Authenticate: func(context.Context, string) (actor.Actor, error) {
@@ -182,6 +185,7 @@ func TestAnyText(t *testing.T) {
 
 // Marks beside the words, or half a letter, would spoil the page that shows them.
 func TestSnippet(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.String().Draw(rt, "text") + rapid.SampledFrom([]string{" Ärger\n", "出荷", "\u202e ärgern"}).Draw(rt, "word") + rapid.String().Draw(rt, "more")
 		q := query{wordsOf(rapid.SampledFrom([]string{"ärger", "出", "x"}).Draw(rt, "q"))}
@@ -210,6 +214,7 @@ func TestSnippet(t *testing.T) {
 
 // What a caller may ask for, and what they are told.
 func TestRoute(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	add(t, d, 1, "Ship <b>it</b>", "all\nof it")
 	s := &Service{DB: d}
@@ -265,6 +270,7 @@ func addSession(t testing.TB, d *db.DB, number int, title, body string) {
 // What runs each day must not hide the one task that somebody looks for, nor a
 // board full of tasks the sessions.
 func TestShares(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d}
 		add(t, d, 1, "Renew the signing certificate", "")

@@ -15,6 +15,7 @@ import (
 // What could be found before the words had classes is found afterwards, by the same
 // words, and where it belongs.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			d, err := db.Own(t.Context(), dbtest.Untouched(t, engine))

@@ -16,6 +16,7 @@ import (
 // A caller who asks for sessions that nobody has, or for one page after another,
 // must not use up the gateway: others are answered as before.
 func TestReadingsOfOneCallerAreBounded(t *testing.T) {
+	t.Parallel()
 	hostile := actor.Actor{ID: "mallory", Role: actor.Agent}
 	for name, read := range map[string]struct {
 		call string
@@ -74,6 +75,7 @@ func TestReadingsOfOneCallerAreBounded(t *testing.T) {
 
 // While the gateway is slow, one caller has a few requests waiting for it.
 func TestReadingsAtOnceAreBounded(t *testing.T) {
+	t.Parallel()
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		r.slowPage = 10 * time.Second
 		list(t, s)

@@ -160,6 +160,7 @@ func TestRowsOfEvents(t *testing.T) {
 // A reading that knows what no event told is a fault, of ours or of the
 // gateway's, and must be seen; one that is a moment ahead of the events is none.
 func TestCorrections(t *testing.T) {
+	t.Parallel()
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		list(t, s)
 		r.change("", func() { r.rows[0].Label = "nobody told" })

@@ -351,6 +351,7 @@ func TestRunsOfEvents(t *testing.T) {
 // One reading that met a busy gateway does not put off the next by the time that
 // a list which always takes so long would.
 func TestOneSlowReading(t *testing.T) {
+	t.Parallel()
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		verified := func(slow time.Duration) time.Duration {
 			r.change("", func() { r.slow = slow })

@@ -25,6 +25,7 @@ import (
 // Pages that repeat or hide a session, or an order that jumps about, make the
 // monitor useless exactly when there is much to see.
 func TestListOrderAndPages(t *testing.T) {
+	t.Parallel()
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		r.rows = nil
 		for i := range 40 {
@@ -84,6 +85,7 @@ func TestListOrderAndPages(t *testing.T) {
 
 // A cursor comes from outside.
 func TestPositionRefused(t *testing.T) {
+	t.Parallel()
 	for _, parts := range [][]string{{"maybe", "1", "k"}, {"true", "-1", "k"}, {"true", "x", "k"}, {"true", "9223372036854775807", "k"}, {"1", "1", "k"}, {"true", "01", "k"}} {
 		if p, err := readPosition(parts); err == nil {
 			t.Errorf("%q is %+v", parts, p)
@@ -94,6 +96,7 @@ func TestPositionRefused(t *testing.T) {
 // A cursor that is taken to other filters would begin somewhere in the middle of
 // them, and hide what comes before without a word.
 func TestCursorBelongsToItsFilters(t *testing.T) {
+	t.Parallel()
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		r.rows = nil
 		for i := range 4 {
@@ -147,6 +150,7 @@ func TestCursorBelongsToItsFilters(t *testing.T) {
 
 // Archived sessions are not in the list; whoever has their key may still look.
 func TestGet(t *testing.T) {
+	t.Parallel()
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		r.begin()
 		if got, err := s.Get(t.Context(), "agent:cto:main"); err != nil || got.Key != "agent:cto:main" || r.count("describe") != 0 {
@@ -166,6 +170,7 @@ func TestGet(t *testing.T) {
 
 // A conversation that was begun anew has no older part of the one before.
 func TestMessagesOfAnotherTranscript(t *testing.T) {
+	t.Parallel()
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		r.page = gateway.TurnPage{SessionID: "two", Turns: []gateway.Turn{{Seq: 5, Role: "user"}}, Total: 9, Older: 5}
 		r.begin()
@@ -182,6 +187,7 @@ func TestMessagesOfAnotherTranscript(t *testing.T) {
 // Presence is read from this: an agent whose run is going must never pass for
 // idle because another of its sessions has ended.
 func TestActivities(t *testing.T) {
+	t.Parallel()
 	at := func(s int) clock.Time { return clock.At(began.Add(time.Duration(s) * time.Second)) }
 	running := func(key string, since clock.Time) row {
 		return row{Session: gateway.Session{Key: key, AgentID: "cto", Active: true, StartedAt: since}}
@@ -212,6 +218,7 @@ func TestActivities(t *testing.T) {
 
 // A session is linked to by the key that we gave it; the gateway writes it small.
 func TestKeysAreFoundEitherWay(t *testing.T) {
+	t.Parallel()
 	shown := &snapshot{place: map[string]int{"agent:cto:task:task-1": 3, "agent:cto:Main": 4}}
 	for key, want := range map[string]int{"agent:cto:task:TASK-1": 3, "agent:cto:task:task-1": 3, "agent:cto:Main": 4} {
 		if got, ok := shown.find(key); !ok || got != want {

@@ -13,6 +13,7 @@ import (
 
 // The same for a session that is in no list, of which only the gateway knows.
 func TestHiddenSessionsAreReadTogether(t *testing.T) {
+	t.Parallel()
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {
 		r.begin()
 		list(t, s)

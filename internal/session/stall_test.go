@@ -166,6 +166,7 @@ func TestStallsToldWithARowAreTakenBack(t *testing.T) {
 // Runs that hang for the same reason cross the line one shortly after the other:
 // each must reach a human, also the one that does while the first is written down.
 func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const limit = 100 * time.Millisecond
 		var mu sync.Mutex
@@ -209,6 +210,7 @@ func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 // A replica that hears late of the end of a run must not bring it back to the
 // people who have just been told that it is over.
 func TestStallsThatAreOverStayOver(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		now := began.Add(10 * time.Minute)
 		told := []string{}

@@ -19,6 +19,7 @@ import (
 // change. Afterwards the mirror is what the runtime lists, and no reading of any
 // of the connections is left over.
 func TestStormOfReconnects(t *testing.T) {
+	t.Parallel()
 	r, err := demo.Start(t.Context(), demo.Options{Token: "storm", Pace: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,7 @@ func (c *calendar) holds(t *testing.T, team string) standup.Standup {
 // One team's standup is no excuse for another's: each is missed for itself, told
 // of once, and settled by its own meeting.
 func TestAbsenceOfTeams(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-11-19 12:00", "UTC", "0 9 * * *")
 		c.schedules(t, "design", "America/New_York", "0 9 * * *") // 14:00 UTC
@@ -69,6 +70,7 @@ func TestAbsenceOfTeams(t *testing.T) {
 // The day of a team is that of its zone, also where the service's is another day
 // and where only the team's clocks change.
 func TestAbsenceInZonesOfTeams(t *testing.T) {
+	t.Parallel()
 	t.Run("it is tomorrow there", func(t *testing.T) {
 		c := newCalendar(t, dbtest.New(t), "2026-11-20 12:00", "UTC", "0 9 1 1 *")
 		c.schedules(t, "tokyo", "Asia/Tokyo", "0 8 * * *") // 23:00 UTC of the day before
@@ -108,6 +110,7 @@ func TestAbsenceInZonesOfTeams(t *testing.T) {
 // A team in the archive misses nothing, neither while it is there nor, once it is
 // back, what was due meanwhile; and it is not begun behind anybody's back.
 func TestAbsenceOfArchivedTeam(t *testing.T) {
+	t.Parallel()
 	archive := func(t *testing.T, c *calendar, archived bool) {
 		t.Helper()
 		if _, err := c.UpdateTeam(signedIn(t), "design", standup.TeamChange{Archived: &archived}, nil); err != nil {
@@ -155,6 +158,7 @@ func (c *calendar) wantFallback(t *testing.T, key string) {
 // Of two teams that miss their standup at the same moment the service begins
 // each one's own, once, whichever replica does it.
 func TestFallbackOfTeams(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-11-20 12:00", "UTC", "0 23 * * *")
 		c.schedules(t, "tokyo", "Asia/Tokyo", "0 8 * * *") // 23:00 UTC, and there the day after

@@ -162,6 +162,7 @@ func (c *calendar) wantInbox(t *testing.T, want map[string]string) {
 // A standup that nobody began is told of once, when its grace is over and not
 // before, and one that began is no news.
 func TestAbsence(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-11-19 12:00", "Europe/Berlin", "0 9 * * 1-5")
 		c.until(t, "2026-11-20 09:14") // a Friday
@@ -183,6 +184,7 @@ func TestAbsence(t *testing.T) {
 
 // What ends the matter is that the standup is held, be it late.
 func TestAbsenceSettled(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-11-20 08:00", "UTC", "0 9 * * *")
 		c.until(t, "2026-11-20 09:20")
@@ -196,6 +198,7 @@ func TestAbsenceSettled(t *testing.T) {
 // Nothing is told of days before there was a schedule, of a disabled or removed
 // job, or of a time that was moved away.
 func TestNoAbsence(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		begin  string
 		change func(*calendar)
@@ -260,6 +263,7 @@ func TestNoAbsence(t *testing.T) {
 // A service that was away for long tells of each day once, and not of what is
 // older than a month; one that comes back in its grace tells of nothing twice.
 func TestAbsenceAfterDowntime(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-09-01 12:00", "UTC", "0 9 * * *")
 		c.until(t, "2026-09-01 12:00")
@@ -280,6 +284,7 @@ func TestAbsenceAfterDowntime(t *testing.T) {
 
 // A job that was disabled while the service was away has missed nothing.
 func TestAbsenceLooksFirst(t *testing.T) {
+	t.Parallel()
 	c := newCalendar(t, dbtest.New(t), "2026-11-20 08:00", "UTC", "0 9 * * *")
 	c.until(t, "2026-11-20 08:00")
 	c.jobs.job.Enabled = false
@@ -293,6 +298,7 @@ func TestAbsenceLooksFirst(t *testing.T) {
 // A change of the clocks is one day with one standup: at an hour that there is
 // not, at one that there is twice, and at all others.
 func TestAbsenceSummerTime(t *testing.T) {
+	t.Parallel()
 	for _, expr := range []string{"30 2 * * *", "0 9 * * *", "0 0 * * *"} {
 		for _, begin := range []string{"2026-03-27 12:00", "2026-10-23 12:00"} { // the clocks change in the night to Sunday
 			t.Run(expr+" "+begin, func(t *testing.T) {
@@ -312,6 +318,7 @@ func TestAbsenceSummerTime(t *testing.T) {
 // Several replicas look at once: the human is told once, and the meeting is
 // begun once, by the service itself where that is wished for.
 func TestAbsenceReplicas(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		c := newCalendar(t, d, "2026-11-20 08:00", "UTC", "0 9 * * *")
 		replicas := []*standup.Service{c.Service, c.service(d), c.service(d), c.service(d)}
@@ -350,6 +357,7 @@ func TestAbsenceReplicas(t *testing.T) {
 // The service begins what was missed today, and not what was missed on days that
 // are over, nor what somebody has begun meanwhile.
 func TestFallback(t *testing.T) {
+	t.Parallel()
 	t.Run("of a day that is over", func(t *testing.T) {
 		c := newCalendar(t, dbtest.New(t), "2026-11-18 08:00", "UTC", "0 9 * * *")
 		c.Fallback = true

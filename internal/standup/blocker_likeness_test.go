@@ -5,6 +5,7 @@ import "testing"
 // Pairs that people call the same or different. One that is missed makes an old
 // blocker look new, one that is taken for another gives it a wrong age.
 func TestLikeness(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		a, b string
 		same bool

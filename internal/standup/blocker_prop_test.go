@@ -162,6 +162,7 @@ func (w *week) what(x Blocker) string {
 // A blocker that is in two lives is escalated twice or never, and one that loses
 // its first day looks young for ever.
 func TestBlockerLives(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		w := &week{T: t, real: map[string]string{}, since: map[string]string{}, board: map[int64]string{3: boardOpen, 4: boardOpen}}
 		day := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)

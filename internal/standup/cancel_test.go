@@ -76,6 +76,7 @@ func (o *office) steps(t *testing.T, n int, then func(m standup.Standup)) (m sta
 // A cancel works at any step of a meeting: it ends there and then, nobody is
 // asked afterwards, and no run goes on that nobody waits for.
 func TestCancelAtAnyStep(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		all := 1000
 		for n := 1; n <= all; n++ {

@@ -11,6 +11,7 @@ import (
 // The day of a standup is its name: two spellings would be two meetings, and a
 // day or zone that there is not would never come.
 func TestDay(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 23, 30, 0, 0, time.UTC)
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -114,6 +115,7 @@ func FuzzDay(f *testing.F) {
 // A title stands in the minutes, in lists and in the inbox: it must not reach
 // into the lines around it.
 func TestHeadline(t *testing.T) {
+	t.Parallel()
 	for title, want := range map[string]string{
 		"a\nb": "a b", "\x1b[31mred": "[31mred", "turned \u202e round": "turned round", "a\u2028b": "a b", "\t": "",
 		"Morgenrunde 🌅: עברית & <b>": "Morgenrunde 🌅: עברית & <b>",

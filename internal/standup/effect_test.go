@@ -18,6 +18,7 @@ import (
 // A decision that is told twice, an item that is made twice: who holds the
 // standup once more, or has it said again tomorrow, must not get that.
 func TestEffectsOnce(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
 		o.task(t, 7, "in_progress", "")
@@ -81,6 +82,7 @@ func TestEffectsOnce(t *testing.T) {
 // What is asked for anew each morning until it is done must be one task, and a
 // new one only when it is needed once more.
 func TestActionItemsOfDays(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, _ := quiet(t, d)
 		work(t, o.Service)
@@ -123,6 +125,7 @@ func TestActionItemsOfDays(t *testing.T) {
 // What the facilitator escalated is not escalated once more for its age as
 // another item; and nobody naming it decides nothing.
 func TestEscalatedBlocker(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
 		work(t, o.Service)
@@ -160,6 +163,7 @@ func TestEscalatedBlocker(t *testing.T) {
 // A blocker that the first meeting of a day ended and the second names is the
 // same one, and one that it escalated is not escalated twice.
 func TestBlockersHeldAgain(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
 		work(t, o.Service)
@@ -196,6 +200,7 @@ func TestBlockersHeldAgain(t *testing.T) {
 
 // A human must hear of a standup that could not be held, and no longer once it was.
 func TestFailedReachesInbox(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
 		o.runtime.Silence("coo", true)
@@ -244,6 +249,7 @@ func TestFailedReachesInbox(t *testing.T) {
 
 // What agents write reaches the inbox and the tasks as text of a bounded length.
 func TestHostileReview(t *testing.T) {
+	t.Parallel()
 	o, inbox := quiet(t, dbtest.New(t))
 	work(t, o.Service)
 	long := strings.Repeat("ä", 12_000)

@@ -32,6 +32,7 @@ func addTask(t *testing.T, d *db.DB, number int, status string, blocked bool) {
 // What is known of an agent is in its question and in the record, and what is
 // not known is not said to be nothing.
 func TestEvidence(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		at := clock.Now().Add(-time.Hour)
@@ -100,6 +101,7 @@ func TestEvidence(t *testing.T) {
 // A retry asks those who are missing with what is known then; who has reported
 // was asked with what was known before, and that stays in the record.
 func TestEvidenceStaysAtRetry(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Silence("coo", true)
 	o.AgentTimeout = shortTime
@@ -130,6 +132,7 @@ func TestEvidenceStaysAtRetry(t *testing.T) {
 // What a report says plainly is marked where the board says otherwise, and only
 // there; the facilitator and the digest are told.
 func TestContradictions(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		for number, status := range []string{"done", "backlog", "todo", "in_progress", "review", "done", "in_progress"} {
@@ -182,6 +185,7 @@ func TestContradictions(t *testing.T) {
 
 // Each kind of statement against each state of the board.
 func TestContradictionsOfEach(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	o := newOffice(t, d)
 	states := []string{"backlog", "todo", "in_progress", "review", "done"}
@@ -215,6 +219,7 @@ func TestContradictionsOfEach(t *testing.T) {
 // Finished work that a report leaves out is shown, so that nobody's work is
 // lost; what it names, by key or by title, today or last time, is not.
 func TestOmitted(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	at := clock.Now()
 	done := func(key, title string) standup.BoardTask {
@@ -250,6 +255,7 @@ func TestOmitted(t *testing.T) {
 // The digest is there however a meeting ended, with what is known without
 // anybody's answer.
 func TestDigest(t *testing.T) {
+	t.Parallel()
 	t.Run("without a gateway", func(t *testing.T) {
 		o := newOffice(t, dbtest.New(t))
 		o.members = slices.DeleteFunc(o.members, func(m standup.Member) bool { return m.AgentID == "cmo" })

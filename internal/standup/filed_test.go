@@ -36,6 +36,7 @@ func (o *office) file(t *testing.T, id, agentID string) standup.Report {
 // Who has handed in their report before the meeting is not asked, and what they
 // wrote is treated like an answer.
 func TestFileBefore(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		m := o.open(t)
@@ -69,6 +70,7 @@ func TestFileBefore(t *testing.T) {
 // A report that is handed in while its agent is being asked counts; the run is
 // stopped, and nobody is asked twice.
 func TestFileWhileAsked(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Silence("cpo", true)
@@ -111,6 +113,7 @@ func (unstoppable) Stop(context.Context, string, string) (bool, error) {
 // The runtime does not stop the run: the meeting goes on all the same, and does
 // not wait for as long as the agent would have had.
 func TestFileWhileRunCannotBeStopped(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Silence("cpo", true)
 	o.Runtime = unstoppable{o.client}
@@ -134,6 +137,7 @@ func TestFileWhileRunCannotBeStopped(t *testing.T) {
 // The runtime is away in that moment: the meeting does not wait for it on
 // behalf of an agent that has reported, and does not ask it when it is back.
 func TestFileWhileRuntimeIsAway(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.Grace = time.Minute
 	o.runtime.Silence("cmo", true)
@@ -157,6 +161,7 @@ func TestFileWhileRuntimeIsAway(t *testing.T) {
 // Agents hand in while they are being asked, while another is, and answer all
 // the same: the filed report is what counts, and the record is whole.
 func TestFileRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		m := o.open(t)
@@ -202,6 +207,7 @@ func TestFileRace(t *testing.T) {
 
 // Who may hand in what, and what is refused.
 func TestFileRefuses(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	m := o.open(t)
 	some := standup.Filing{Text: "Today: x"}
@@ -233,6 +239,7 @@ func TestFileRefuses(t *testing.T) {
 
 // What was handed in before a meeting that failed is there for its retry.
 func TestFiledIsKeptByRetry(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.Runtime = o.connect(t, "")
 	stop := work(t, o.Service)
@@ -254,6 +261,7 @@ func TestFiledIsKeptByRetry(t *testing.T) {
 // A report that is filed while the facilitator reads the others counts for the
 // blockers: what it names goes on, and has not ended because nobody was heard.
 func TestFileWhileReviewed(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
 		work(t, o.Service)
@@ -283,6 +291,7 @@ func TestFileWhileReviewed(t *testing.T) {
 
 // The transcript keeps each report whole, and does not grow for ever.
 func TestFiledTooOften(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		m := o.open(t)

@@ -54,6 +54,7 @@ func (o *office) door(t *testing.T) (ask func(ctx context.Context, who, method, 
 // One account could hold any number of requests open, each of which asks the
 // database again and again.
 func TestWaitingIsBounded(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.Limits = standup.Limits{Waiting: 3, Each: 2}
@@ -112,6 +113,7 @@ func TestWaitingIsBounded(t *testing.T) {
 
 // Who waits with Prefer must be counted too, for as long as the wait takes.
 func TestPreferTakesAPlace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.Limits = standup.Limits{Each: 1}
@@ -143,6 +145,7 @@ func TestPreferTakesAPlace(t *testing.T) {
 // Those who follow one meeting share its readings, and each must still get
 // every line once.
 func TestFollowersReadTheSame(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		ask := o.door(t)

@@ -15,6 +15,7 @@ import (
 // What somebody said in a standup is found by its words, whether it was answered
 // or filed, as it was said last; and no more when the standup is gone.
 func TestReportsAreFound(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		finds := &search.Service{DB: d}

@@ -38,6 +38,7 @@ const longAway = 8 * time.Second
 // The connection breaks while an agent thinks: it is not asked again, and that
 // is no [Timeout].
 func TestConnectionDrops(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Delay("cto", 500*time.Millisecond)
@@ -58,6 +59,7 @@ func TestConnectionDrops(t *testing.T) {
 // The runtime restarts while an agent thinks and its run dies: the question is
 // found unanswered in the history and asked once more, under the next run id.
 func TestRuntimeRestarts(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Delay("cto", longThought)
@@ -87,6 +89,7 @@ func TestRuntimeRestarts(t *testing.T) {
 // The runtime stays away for longer than its grace: an error that keeps what
 // was said, and a retry that asks only those who have not answered.
 func TestRuntimeGone(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.Grace = 400 * time.Millisecond
@@ -115,6 +118,7 @@ func TestRuntimeGone(t *testing.T) {
 // The agent answers while nobody listens: the retry finds the answer in the
 // history, however long it is, and does not ask again.
 func TestAnswerFoundLater(t *testing.T) {
+	t.Parallel()
 	t.Run("short", func(t *testing.T) { answeredMeanwhile(t, "a") })
 	t.Run("5,000 characters", func(t *testing.T) { answeredMeanwhile(t, strings.Repeat("word ", 1_000)+"a") })
 	t.Run("over 128 KiB", func(t *testing.T) { answeredMeanwhile(t, strings.Repeat("word ", 28_000)+"a") })
@@ -150,6 +154,7 @@ func answeredMeanwhile(t *testing.T, yesterday string) {
 // The facilitator talks instead of filling in the form: it is asked once more,
 // and then its words are the summary.
 func TestReviewInProse(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Answer("coo", func(demo.Question) string { return "All is well, I think." })
 	work(t, o.Service)
@@ -166,6 +171,7 @@ const review = "Here it is:\n```json\n" + `{"summary":"Fine.","resolutions":[{"t
 
 // What the review says takes effect once, also when the standup is held again.
 func TestReviewTakesEffect(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Answer("cto", func(demo.Question) string { return "Yesterday: x\nToday: y\nBlockers: TASK-3 waits for figures" })
@@ -199,6 +205,7 @@ func TestReviewTakesEffect(t *testing.T) {
 
 // A report that calls a task done which the board does not have so is marked.
 func TestClaims(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Answer("cto", func(demo.Question) string {
 		return "## Yesterday\n- Finished TASK-999.\n## Today\n- rest\n## Blockers\nNone"
@@ -213,6 +220,7 @@ func TestClaims(t *testing.T) {
 // An agent that runs wild neither buries the other reports nor grows the record
 // without end: what it wrote is kept as it is, and the first of it is taken up.
 func TestRunawayReport(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Answer("cto", func(demo.Question) string {
 		var yesterday, blockers strings.Builder
@@ -248,6 +256,7 @@ func TestRunawayReport(t *testing.T) {
 
 // A cancel ends the meeting at once and stops the run that is going on.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Silence("cpo", true)
@@ -281,6 +290,7 @@ func TestCancel(t *testing.T) {
 // A retry in the moment after the error, before the queue has noted that the
 // last attempt is over: the meeting is held, and does not wait for ever.
 func TestRetryAtOnce(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Silence("", true)
@@ -310,6 +320,7 @@ func TestRetryAtOnce(t *testing.T) {
 // A cancel that comes while the meeting is being closed is told that it is too
 // late; what was closed stays as it is.
 func TestCancelWhileClosing(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Answer("coo", func(demo.Question) string { return review })
@@ -342,6 +353,7 @@ func TestCancelWhileClosing(t *testing.T) {
 // The meeting ends between an answer and the report that is made of it: the
 // retry takes the answer and does not ask again.
 func TestAnswerNotKeptYet(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Silence("cpo", true)
@@ -377,6 +389,7 @@ func exec(t *testing.T, d *db.DB, query string, args ...any) {
 // The runtime goes away during the review, and the retry brings in one more
 // report: the review that counts has seen it.
 func TestReviewOfRetry(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.Grace = 300 * time.Millisecond
 	o.runtime.Fail("cpo", "no credit")
@@ -413,6 +426,7 @@ func TestReviewOfRetry(t *testing.T) {
 
 // One that nobody runs by the end of its day is closed; one for another day waits.
 func TestCloseUnrun(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		today := o.open(t)

@@ -12,6 +12,7 @@ import (
 
 // A standup that somebody opened for tomorrow by mistake must not hide today's.
 func TestLatestIsNoDayToCome(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		now := time.Date(2026, 11, 20, 11, 30, 0, 0, time.UTC)

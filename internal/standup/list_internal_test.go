@@ -15,6 +15,7 @@ import (
 // A field that is new, renamed or of another order would be missing in every
 // list, or broken, while the document says that it is there.
 func TestBriefAppendJSON(t *testing.T) {
+	t.Parallel()
 	texts := rapid.SampledFrom([]string{"", "plain", "a \"quote\" \\ <b>", "line\nline\t\x01", "漢字 \u2028 🙂", "broken \xff"})
 	times := rapid.Custom(func(t *rapid.T) *clock.Time {
 		return clock.Ptr(time.UnixMicro(rapid.Int64Range(0, 4e15).Draw(t, "at")).In(time.FixedZone("", 3600)))
@@ -50,6 +51,7 @@ func TestBriefAppendJSON(t *testing.T) {
 // A name is what somebody typed: whatever it is, it must not become another
 // report, or take one away.
 func TestReadRoll(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string][]BriefReport{
 		"":                                 {},
 		"cto answered CTO":                 {{"cto", "CTO", Answered}},

@@ -19,6 +19,7 @@ import (
 
 // Whoever looks for a day or for what failed finds all of it, and each once.
 func TestListOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		for _, day := range []string{"2026-11-18", "2026-11-20", "0001-01-01", "2026-11-19", "9999-12-31"} {
@@ -79,6 +80,7 @@ func TestListOverHTTP(t *testing.T) {
 // One caller who lists without end must not take every connection: the lists of
 // standups wait for their turn as all others do.
 func TestListWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.open(t)

@@ -39,6 +39,7 @@ func (s *transcript) all() []string {
 // our question that is sent again is turned away: what the agent says in that
 // turn is its report, and it is not asked once more.
 func TestRuntimeResumes(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for name, c := range map[string]struct{ resume, thinks time.Duration }{
 			"after we ask again":               {800 * time.Millisecond, 0},
@@ -76,6 +77,7 @@ func TestRuntimeResumes(t *testing.T) {
 // The session changes under a question and no turn brings its answer: it is
 // asked under the next number, for as long as that makes sense.
 func TestOvertaken(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		times int32
 		want  standup.ReportStatus
@@ -132,6 +134,7 @@ func TestOvertaken(t *testing.T) {
 // A resumed turn that does not end within the agent's time is a [Timeout] like
 // any other, and is stopped: nobody waits for it any more.
 func TestResumedTooSlow(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.AgentTimeout = 8 * time.Second // the others have it, too, on a busy machine
 	o.runtime.Silence("cto", true)
@@ -155,6 +158,7 @@ func TestResumedTooSlow(t *testing.T) {
 // The runtime restarts and is back before the service waits for the run that it
 // has just asked for: the run is looked for, and not waited for in vain.
 func TestRestartBeforeWait(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Delay("cto", longThought)
 	var once sync.Once

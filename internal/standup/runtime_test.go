@@ -2,6 +2,7 @@ package standup_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ type flaky struct {
 	start  func(ctx context.Context, q gateway.Question) (gateway.Started, error)
 	stop   func(ctx context.Context, key, run string) (bool, error)
 	find   func(ctx context.Context, key, run string) (gateway.Trace, error)
+	wait   func(ctx context.Context, run string, limit time.Duration) (gateway.Answer, error)
 }
 
 func (f *flaky) Status() gateway.Status {
@@ -49,6 +51,13 @@ func (f *flaky) Find(ctx context.Context, key, run string) (gateway.Trace, error
 	return f.Runtime.Find(ctx, key, run)
 }
 
+func (f *flaky) Wait(ctx context.Context, run string, limit time.Duration) (gateway.Answer, error) {
+	if f.wait != nil {
+		return f.wait(ctx, run, limit)
+	}
+	return f.Runtime.Wait(ctx, run, limit)
+}
+
 // sleep moves the clock of the services, as when a process was away.
 func (o *office) sleep(d time.Duration) {
 	o.mu.Lock()
@@ -59,6 +68,7 @@ func (o *office) sleep(d time.Duration) {
 // The connection breaks between the look at its state and the wait for it: the
 // wait has its bound all the same.
 func TestGoneInBetween(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.Patience, o.Deadline = shortPatience, 20*time.Second
 	o.Runtime = &flaky{Runtime: o.connect(t, "http://127.0.0.1:9"), status: func(s gateway.Status) gateway.Status {
@@ -72,6 +82,7 @@ func TestGoneInBetween(t *testing.T) {
 // A runtime that is connected and takes no question is away all the same, long
 // before the meeting's deadline.
 func TestRuntimeMute(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.Patience, o.Deadline = shortPatience, 20*time.Second
 	o.Runtime = &flaky{Runtime: o.client, start: func(context.Context, gateway.Question) (gateway.Started, error) {
@@ -83,6 +94,7 @@ func TestRuntimeMute(t *testing.T) {
 
 // Whatever becomes of stopping a silent run, no answer in time is a [Timeout].
 func TestTimeoutStop(t *testing.T) {
+	t.Parallel()
 	for name, spoiled := range map[string]error{
 		"the connection breaks after the stop": gateway.ErrUnreachable,
 		"the stop is refused":                  gateway.ErrRefused.With("not yours"),
@@ -107,22 +119,25 @@ func TestTimeoutStop(t *testing.T) {
 	}
 }
 
-// The runtime refuses to look for a question after a broken connection: that
-// participant has no report, and the others go on.
+// The gateway refuses to show what became of a question after a broken connection:
+// that participant has no report, and the standup goes on.
 func TestFindRefused(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
-	o.runtime.Delay("cto", longThought)
-	o.Runtime = &flaky{Runtime: o.client, find: func(context.Context, string, string) (gateway.Trace, error) {
-		return gateway.Trace{}, gateway.ErrRefused.With("no history for you")
-	}}
-	work(t, o.Service)
-	m := o.open(t)
-	if _, err := o.Run(signedIn(t), m.ID, false); err != nil {
-		t.Fatal(err)
+	o.Runtime = &flaky{
+		Runtime: o.client,
+		wait: func(ctx context.Context, run string, limit time.Duration) (gateway.Answer, error) {
+			if strings.Contains(run, "-cto-") {
+				return gateway.Answer{}, gateway.ErrUnreachable
+			}
+			return o.client.Wait(ctx, run, limit)
+		},
+		find: func(context.Context, string, string) (gateway.Trace, error) {
+			return gateway.Trace{}, gateway.ErrRefused.With("no history for you")
+		},
 	}
-	o.asked(t, "cto")
-	o.runtime.Drop()
-	m = o.end(t, m.ID)
+	work(t, o.Service)
+	m := o.hold(t, o.open(t).ID)
 	wantEnd(t, m, standup.Completed, "")
 	wantReports(t, m, standup.Failed, standup.Answered, standup.Answered)
 }
@@ -130,6 +145,7 @@ func TestFindRefused(t *testing.T) {
 // The service stops with a question that was written down and never sent, and
 // is back only after the agent's time: the agent has its time.
 func TestUnsentQuestion(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Delay("cto", 300*time.Millisecond)
 	sending := make(chan struct{})
@@ -155,6 +171,7 @@ func TestUnsentQuestion(t *testing.T) {
 // The service and the runtime are both away for longer than the agent's time,
 // and its run died: it is asked again, and has time to answer.
 func TestAskedAnewWithTime(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Delay("cto", longThought)
 	stop := work(t, o.Service)
@@ -181,6 +198,7 @@ func TestAskedAnewWithTime(t *testing.T) {
 // A cancel that comes while the question is on its way cannot stop its run,
 // which has not begun; it must not go on burning money.
 func TestCancelWhileAsking(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Silence("cto", true)
@@ -204,6 +222,7 @@ func TestCancelWhileAsking(t *testing.T) {
 // A database that fails in the moment in which a question was taken is no
 // failure of the agent: it is asked once, and its answer counts.
 func TestQuestionThatCannotBeNoted(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	o := newOffice(t, d)
 	exec := func(query string) { // also where a test must not be ended from

@@ -29,6 +29,7 @@ func (o *office) teamIn(t *testing.T, key, facilitator, zone string, participant
 // Each team has a job of its own: one that took the other's would move its
 // times, or hold the wrong standup.
 func TestSetScheduleOfTeams(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		design := o.teamIn(t, "design", "cpo", "Asia/Tokyo", "cto", "cmo")
@@ -92,6 +93,7 @@ func wantScheduleEvents(t *testing.T, d *db.DB, want ...string) {
 
 // A team that there is not is nobody's, and above all not the executive one's.
 func TestScheduleOfNoTeam(t *testing.T) {
+	t.Parallel()
 	o := newPlanner(t, dbtest.New(t))
 	if _, err := o.SetSchedule(signedIn(t), standup.Plan{Team: new("night shift")}); !errors.Is(err, standup.ErrTeam) {
 		t.Errorf("made: %v", err)
@@ -113,6 +115,7 @@ func TestScheduleOfNoTeam(t *testing.T) {
 // morning that the old one still begins its standups. Also of the executive one
 // what counts is the team, and not the settings.
 func TestScheduleOfAnotherFacilitator(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		o.team(t, "design", "cto")
@@ -146,6 +149,7 @@ func TestScheduleOfAnotherFacilitator(t *testing.T) {
 // The job of a team that has no more standups asks its agent for one every
 // morning, until somebody is told how to end it, and may.
 func TestScheduleOfArchivedTeam(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		for _, key := range []string{"design", "never"} {
@@ -183,6 +187,7 @@ func TestScheduleOfArchivedTeam(t *testing.T) {
 // However many teams there are, the gateway is asked once a minute, and while it
 // is away the schedule of each is still known.
 func TestLookAtSchedulesOfTeams(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		keys := []string{"executive", "design", "sales", "night-shift"}

@@ -43,6 +43,7 @@ func jobsOf(t *testing.T, o *office) []gateway.Job {
 // The job is the one of the specification, made once however often it is asked
 // for, and no secret is in it.
 func TestSetSchedule(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		made, err := o.SetSchedule(signedIn(t), standup.Plan{Timezone: new("Europe/Berlin")})
@@ -115,6 +116,7 @@ func wantEvents(t *testing.T, d *db.DB, want ...string) {
 // What cannot be is refused before anything is sent: the runtime would take
 // what we cannot watch, and a shell would read what stands in an address.
 func TestSetScheduleRefused(t *testing.T) {
+	t.Parallel()
 	o := newPlanner(t, dbtest.New(t))
 	for name, test := range map[string]struct {
 		plan    standup.Plan
@@ -154,6 +156,7 @@ func TestSetScheduleRefused(t *testing.T) {
 
 // Without the scope the answer names it and the way to get it.
 func TestSetScheduleWithoutScope(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	if _, err := o.client.Await(t.Context()); err != nil {
 		t.Fatal(err)
@@ -168,6 +171,7 @@ func TestSetScheduleWithoutScope(t *testing.T) {
 // The address of the service: what is said wins, then the setting, then what
 // was said before, then our own.
 func TestScheduleAddress(t *testing.T) {
+	t.Parallel()
 	o := newPlanner(t, dbtest.New(t))
 	for _, step := range []struct {
 		public, said, want, warns string
@@ -201,6 +205,7 @@ func TestScheduleAddress(t *testing.T) {
 
 // Eight people press the button at once: there is one job.
 func TestSetScheduleRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		var wg sync.WaitGroup
@@ -234,6 +239,7 @@ func (m meddled) Jobs(ctx context.Context, want gateway.JobsWanted) ([]gateway.J
 
 // Somebody changes the job in the runtime while we do: theirs is not undone.
 func TestSetScheduleMeddled(t *testing.T) {
+	t.Parallel()
 	o := newPlanner(t, dbtest.New(t))
 	made, err := o.SetSchedule(signedIn(t), standup.Plan{})
 	if err != nil {
@@ -271,6 +277,7 @@ func (i interrupted) ChangeJob(ctx context.Context, id string, c gateway.JobChan
 // The runtime makes an agent work by itself from now on, because of somebody who
 // did not wait for that: it is told all the same, and whether it is certain.
 func TestSetScheduleOfWhoLeft(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		jobs := o.Timetable
@@ -297,6 +304,7 @@ func TestSetScheduleOfWhoLeft(t *testing.T) {
 // A schedule that somebody made or changed in the runtime is ours, too; while
 // the runtime is away it is shown as it was, and says so.
 func TestScheduleOfOthers(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newPlanner(t, d)
 		if _, err := o.Schedule(signedIn(t), ""); !errors.Is(err, standup.ErrNoSchedule) {

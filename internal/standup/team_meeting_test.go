@@ -22,6 +22,7 @@ import (
 // A day belongs to each team for itself: one that took the other's standup would
 // ask the wrong agents.
 func TestStandupsOfTeams(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		design := o.team(t, "design", "cpo", "cmo")
@@ -64,6 +65,7 @@ func TestStandupsOfTeams(t *testing.T) {
 // A list that mixes teams where nobody asked for it would show two standups a
 // day to who knows of one; and pages must neither lose nor repeat any.
 func TestListOfTeams(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.team(t, "design", "cpo")
@@ -106,6 +108,7 @@ func TestListOfTeams(t *testing.T) {
 // the answers to its own questions, keep to who was in it at the start, and
 // count from its own last standup.
 func TestTwoTeamsMeet(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		work(t, o.Service)
@@ -185,6 +188,7 @@ func wantRoll(t *testing.T, o *office) {
 // A meeting that took the limits of today for those of its start would end in
 // the middle, or never, because somebody changed a setting.
 func TestLimitsOfAttempt(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.team(t, "design", "cto", "cpo")
@@ -226,6 +230,7 @@ func TestLimitsOfAttempt(t *testing.T) {
 
 // A team far in the east is through with its day while others still sleep.
 func TestCloseUnrunOfTeams(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.team(t, "east", "cto")

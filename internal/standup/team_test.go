@@ -56,6 +56,7 @@ func asked(m standup.Standup) string {
 // Whoever sets a service up by its settings alone must find that they count, also
 // after a change and a restart, and not those that somebody gave by hand.
 func TestExecutiveFollowsSettings(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		look := func(want, from string) standup.Team {
@@ -107,6 +108,7 @@ func TestExecutiveFollowsSettings(t *testing.T) {
 
 // A team that is wrong would only be found out at its first standup.
 func TestTeamRules(t *testing.T) {
+	t.Parallel()
 	d := dbtest.New(t)
 	o := newOffice(t, d)
 	good := standup.NewTeam{Key: "design", Name: "Design", Facilitator: "coo", Participants: []standup.AgentID{"cto", "cpo"}}
@@ -210,6 +212,7 @@ func (o *office) desk(t *testing.T, role actor.Role) func(method, path, body str
 // What somebody reads of a team must be what the next one changes, and a request
 // that is sent twice makes one.
 func TestTeamsOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		ask := o.desk(t, actor.Admin)

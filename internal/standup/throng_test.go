@@ -20,6 +20,7 @@ import (
 // nothing fails in a way that nobody foresaw, and in the end the record, its
 // brief, its jobs, its questions and the log tell one story.
 func TestThrong(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o, inbox := quiet(t, d)
 		o.task(t, 3, "in_progress", "")

@@ -287,6 +287,7 @@ func (o *office) brief() {
 // more often than it takes, and who reads the minutes in the morning understands
 // what happened and what to do. The minutes are kept to be read.
 func TestTrouble(t *testing.T) {
+	t.Parallel()
 	for _, c := range troubles {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // it waits for the most part
@@ -374,6 +375,7 @@ func wantMinutes(t *testing.T, name string, m standup.Standup) {
 // An agent that answers with two million characters is heard, and what is kept
 // of it can be read.
 func TestAnswerOfTwoMegabytes(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, dbtest.New(t))
 	o.runtime.Answer("cto", func(demo.Question) string { return report + "\n" + strings.Repeat("all work and no play ", 100_000) })
 	work(t, o.Service)

@@ -101,6 +101,7 @@ func rowsOf(t *testing.T, d *db.DB) string {
 // Years of meetings must be there after the upgrade as they were before, and be
 // the executive team's; one that is going on must go on.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			d := before(t, engine)

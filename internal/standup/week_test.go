@@ -15,6 +15,7 @@ import (
 // nine, each with the date of its own, and what holds somebody up is a day older
 // on each: a day too many or too few would be believed.
 func TestWeek(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		first       string
 		early, late int // the hour in UTC on the first day, and on the last

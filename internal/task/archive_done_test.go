@@ -15,6 +15,7 @@ import (
 // What is done must leave the board on its day: not before, not what is still
 // open, and not what somebody has just brought back.
 func TestArchiveDone(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada := actor.With(t.Context(), makeUser(t, d, "ada", actor.User, true))

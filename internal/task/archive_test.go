@@ -18,6 +18,7 @@ import (
 
 // What was put away must come back as it was, and stay untouched until then.
 func TestArchive(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		by := makeUser(t, d, "ada", actor.User, true)
@@ -76,6 +77,7 @@ func TestArchive(t *testing.T) {
 
 // What somebody works on is not put away under their hands.
 func TestArchiveClaimed(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		cto, ada := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, true)), actor.With(t.Context(), makeUser(t, d, "ada", actor.User, true))
@@ -95,6 +97,7 @@ func TestArchiveClaimed(t *testing.T) {
 // A task goes, and what was done to it must still be known, as must be what
 // became of those that needed it.
 func TestDelete(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		by := makeUser(t, d, "ada", actor.Admin, true)

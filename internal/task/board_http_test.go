@@ -12,6 +12,7 @@ import (
 // What an agent does with a task from the beginning to its end, and what the
 // others see of it.
 func TestWorkOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		s.Now = clock.Now
@@ -80,6 +81,7 @@ func TestWorkOverHTTP(t *testing.T) {
 
 // What is put away, deleted or changed together.
 func TestHousekeepingOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		for range 3 {
@@ -123,6 +125,7 @@ func TestHousekeepingOverHTTP(t *testing.T) {
 
 // A card is found by what ties it to others, and in the order that it was put in.
 func TestMoreFiltersOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		makeProject(t, d, "WEB", false)

@@ -14,6 +14,7 @@ import (
 // Of many tasks each must be told for itself: a person who believes that all
 // were changed does not look for the one that was not.
 func TestBulk(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		makeUser(t, d, "cto", actor.Agent, true)
@@ -62,6 +63,7 @@ func TestBulk(t *testing.T) {
 // Two people who change the same many tasks at once, each in their own order,
 // must not wait for each other for ever.
 func TestBulkRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		var refs, back []string

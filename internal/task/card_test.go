@@ -191,6 +191,7 @@ func (d *deeds) check(ctx context.Context, t *testing.T) {
 // Cards that are older than their tasks send people to work on what has changed.
 // Whatever is done, by whichever replica, the stored cards are those of the tasks.
 func TestCardsAreTrue(t *testing.T) {
+	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			url := dbtest.URL(t, engine)
@@ -234,6 +235,7 @@ func TestCardsAreTrue(t *testing.T) {
 
 // A list that is read while tasks move must not show one that belongs to another.
 func TestCardsOfOnePage(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ctx := asService(t)
@@ -273,6 +275,7 @@ func TestCardsOfOnePage(t *testing.T) {
 // A card must be the JSON of its task, whatever is in it, and a slim one the
 // fields before the description.
 func TestCardAsJSON(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		var v Task
@@ -300,6 +303,7 @@ func TestCardAsJSON(t *testing.T) {
 // Tasks of an earlier version have no card: until they have, lists must answer the
 // same.
 func TestDrawCards(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ctx := asService(t)
@@ -347,6 +351,7 @@ func TestDrawCards(t *testing.T) {
 // What a task has cost, and how its dispatch goes, change without a version: a
 // card that does not notice shows a sum of yesterday.
 func TestCardShowsDispatchAndCost(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ctx := asService(t)

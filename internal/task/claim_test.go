@@ -19,6 +19,7 @@ import (
 
 // Who may go on with a task, and who has to be told that it is another's.
 func TestHolding(t *testing.T) {
+	t.Parallel()
 	cto, cmo := actor.Actor{ID: "cto", Name: "CTO", Role: actor.Agent}, actor.Actor{ID: "cmo", Name: "CMO", Role: actor.Agent}
 	later := monday.Add(time.Hour)
 	claimed := func(by actor.Actor) Task {
@@ -100,6 +101,7 @@ func expire(t testing.TB, d *db.DB, key string) {
 
 // A holder works undisturbed, may renew, and gives back what is not finished.
 func TestClaim(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		a, b := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "cmo", actor.Agent, true)
@@ -166,6 +168,7 @@ func TestClaim(t *testing.T) {
 // A holder that died must not keep a task for ever, and one that only slept
 // must not write over the work of the next.
 func TestLease(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		cto, cmo := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, true)), actor.With(t.Context(), makeUser(t, d, "cmo", actor.Agent, true))
@@ -235,6 +238,7 @@ func TestLease(t *testing.T) {
 
 // What an agent gets is the best there is, and nothing that it cannot do.
 func TestClaimNext(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		cto := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, true))
@@ -289,6 +293,7 @@ func TestClaimNext(t *testing.T) {
 // Two agents on one task are work done twice, and a task that none of them gets
 // is not done at all.
 func TestClaimNextRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		const tasks, agents = 1000, 16
@@ -339,6 +344,7 @@ func TestClaimNextRace(t *testing.T) {
 
 // Many who want the same task: one gets it, and the others are told whose it is.
 func TestClaimRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		makeTask(t, s, "Wanted")

@@ -19,6 +19,7 @@ import (
 
 // A comment must be found as it was written, counted, and told of without its text.
 func TestComment(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada, cto := makeUser(t, d, "ada", actor.User, true), makeUser(t, d, "cto", actor.Agent, true)
@@ -97,6 +98,7 @@ func TestComment(t *testing.T) {
 // What is in the archive is not changed any more; but what should not stand
 // there can still be taken out. With the task its comments go.
 func TestCommentsOfTasksThatGo(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada := actor.With(t.Context(), makeUser(t, d, "ada", actor.User, true))
@@ -136,6 +138,7 @@ func TestCommentsOfTasksThatGo(t *testing.T) {
 
 // The count on the card must be that of the comments, whoever is faster.
 func TestCommentCountRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		makeTask(t, s, "Ship it")
@@ -169,6 +172,7 @@ func TestCommentCountRace(t *testing.T) {
 // Comments must come in the order in which they were said, page by page, from
 // an index.
 func TestCommentsPaging(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		makeTask(t, s, "Ship it")
@@ -201,6 +205,7 @@ func TestCommentsPaging(t *testing.T) {
 
 // The routes must say what the service says.
 func TestCommentRoutes(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	makeTask(t, s.Service, "Ship it")
 	const at = "/tasks/TASK-1/comments"

@@ -88,7 +88,11 @@ func (f Filter) where(now time.Time) (list.Where, []narrow) {
 	if ts := anys(f.Types, func(t Type) any { return t }); len(ts) > 0 {
 		by(`tasks_of_type`, `type `+in(ts), ts...)
 	}
-	list.In(&w, `status`, f.Statuses)
+	if statuses := anys(f.Statuses, func(s Status) any { return s }); len(statuses) > 0 && f.Archived {
+		w.And(`status `+in(statuses), statuses...) // the indexes by status leave the archive out
+	} else {
+		list.In(&w, `status`, f.Statuses)
+	}
 	return w, narrows
 }
 

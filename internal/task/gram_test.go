@@ -15,6 +15,7 @@ import (
 
 // A task whose title holds the text and that the index hides is not found at all.
 func TestTextIsFound(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ctx := asService(t)
@@ -80,6 +81,7 @@ func holdFound(ctx context.Context, t *testing.T, s *Service, all []Task, text s
 
 // An idle board must not be written to every few seconds.
 func TestIndexTextsRests(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		makeTask(t, s, "Order paper")

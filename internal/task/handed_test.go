@@ -16,6 +16,7 @@ import (
 // What stops an agent's run, or keeps it from being begun, takes the right to stop
 // runs: the board must not be a way around it.
 func TestOnlyThoseWhoMayStopARunEndADispatch(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		s.Withdraw = func(context.Context, *db.Tx, Task, bool) (*Dispatch, error) {

@@ -118,6 +118,7 @@ func (a answer) keysOf() string {
 
 // Everyone who is signed in works with the board; nobody else sees it.
 func TestRoles(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	makeTask(t, s.Service, "Ship it")
 	for _, role := range actor.Roles() {
@@ -141,6 +142,7 @@ func TestRoles(t *testing.T) {
 
 // The fields are what clients are written against.
 func TestCreateOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		a := s.ask(t, "user", "POST", "/tasks", `{"title":" Ship it ","assignee_id":"cto","tags":["Web"],"due_at":"2026-11-20T17:00:00+08:00"}`)
@@ -177,6 +179,7 @@ func TestCreateOverHTTP(t *testing.T) {
 
 // Each refusal must lead to the field that it is about.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	makeTask(t, s.Service, "Ship it")
 	long := strings.Repeat
@@ -233,6 +236,7 @@ func TestRefusals(t *testing.T) {
 // Null empties a field, and a field that is not named stays: mixed up, a change
 // of the title would take the task away from its assignee.
 func TestPatch(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		s.ask(t, "user", "POST", "/tasks", `{"title":"Ship it","assignee_id":"cto"}`).want(t, "create", 201, "")
@@ -272,6 +276,7 @@ func TestPatch(t *testing.T) {
 
 // An agent that says done has to wait for somebody to look.
 func TestDoneByAgentOverHTTP(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	a := s.ask(t, "agent", "POST", "/tasks", `{"title":"Did it","status":"done"}`)
 	if a.want(t, "made as done", 201, ""); a.body["status"] != "review" || a.body["done_at"] != nil {
@@ -288,6 +293,7 @@ func TestDoneByAgentOverHTTP(t *testing.T) {
 
 // Of two people who looked at the same card, the second must be told.
 func TestIfMatch(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		seen := s.ask(t, "user", "POST", "/tasks", `{"title":"Shared"}`).header.Get("ETag")
@@ -314,6 +320,7 @@ func TestIfMatch(t *testing.T) {
 // Whoever follows the Link headers must see each task that matches once, in
 // order, and stop.
 func TestPagesOverHTTP(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		for i := range 11 {

@@ -16,6 +16,7 @@ import (
 // Somebody who is told that nothing has changed, when something has, works on
 // with a board that is not there any more.
 func TestUnchangedList(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSite(t, d)
 		at := time.Now().UTC().Truncate(time.Millisecond)
@@ -98,6 +99,7 @@ func TestUnchangedList(t *testing.T) {
 
 // A database that was set back gives its numbers again, to other events.
 func TestMarkOfAnotherTime(t *testing.T) {
+	t.Parallel()
 	marks := map[string]bool{}
 	for range 2 {
 		d := dbtest.Open(t, dbtest.URL(t, db.SQLite))

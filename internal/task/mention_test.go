@@ -14,6 +14,7 @@ import (
 
 // Who is called in vain is woken, and who is not found is not.
 func TestMentioned(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		cto, coo := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "coo", actor.Agent, true)
 		people := map[string]string{cto.ID: "cto", coo.ID: "coo"}
@@ -92,6 +93,7 @@ func FuzzCalls(f *testing.F) {
 
 // Backticks that close nothing were once looked for from each of them.
 func TestWithoutCodeIsFast(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	for n := 1; b.Len() < 1<<20; n++ {
 		b.WriteString(strings.Repeat("`", n%150+1) + "x")

@@ -14,6 +14,7 @@ import (
 // Two cards with the same place, or one on the wrong side of the other, and
 // nobody can put the board in order any more.
 func TestPositions(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		board := []string{firstPosition(1), firstPosition(2), firstPosition(10)}
 		made := int64(10)
@@ -43,6 +44,7 @@ func TestPositions(t *testing.T) {
 }
 
 func TestPlaceRefuses(t *testing.T) {
+	t.Parallel()
 	for name, p := range map[string]Place{
 		"none":           {},
 		"two":            {Before: new("TASK-1"), After: new("TASK-2")},
@@ -59,6 +61,7 @@ func TestPlaceRefuses(t *testing.T) {
 
 // A card goes where it was put, and no other card moves.
 func TestPlace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		for i := range 5 {
@@ -118,6 +121,7 @@ func TestPlace(t *testing.T) {
 
 // Cards that many people move at once must all get places of their own.
 func TestPlaceRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		for range 10 {

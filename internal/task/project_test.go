@@ -36,6 +36,7 @@ func projectKeys(ps []Project) string {
 
 // A project must be found as it was stored, and tell the log what was done to it.
 func TestProject(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		made := newProject(t, s, "WEB")
@@ -81,6 +82,7 @@ func TestProject(t *testing.T) {
 
 // A list that forgets or repeats a project, or mixes in the archive, hides work.
 func TestProjectList(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		for i, key := range []string{"WEB", "A1", "AB", "OPS"} {
@@ -119,6 +121,7 @@ func TestProjectList(t *testing.T) {
 
 // Eight at once: each change must be there, or its caller told.
 func TestUpdateProjectRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		made := newProject(t, s, "WEB")
@@ -141,6 +144,7 @@ func TestUpdateProjectRace(t *testing.T) {
 
 // What would break lists and addresses must not get in.
 func TestProjectRules(t *testing.T) {
+	t.Parallel()
 	for name, n := range map[string]NewProject{
 		"/key: a small letter":   {Key: "Web", Name: "x"},
 		"/key: one letter":       {Key: "W", Name: "x"},
@@ -166,6 +170,7 @@ func TestProjectRules(t *testing.T) {
 
 // The routes must say what the service says, with what clients need to go on.
 func TestProjectRoutes(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, dbtest.New(t))
 	body := `{"key":"WEB","name":"Site"}`
 	made := s.ask(t, "cto", "POST", "/projects", body, "Idempotency-Key", "k")

@@ -19,6 +19,7 @@ func to(status Status) Change { return Change{Status: &status} }
 
 // A task that is begun before what it needs is there is work for nothing.
 func TestDependencies(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		for _, title := range []string{"Foundation", "Walls", "Roof"} {
@@ -83,6 +84,7 @@ func TestDependencies(t *testing.T) {
 
 // Tasks that wait for each other wait for ever.
 func TestCycles(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		for range 4 {
@@ -119,6 +121,7 @@ func TestCycles(t *testing.T) {
 
 // Two people who close a circle at once, each with half of it, must not succeed both.
 func TestCycleRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		for range 2 {
@@ -144,6 +147,7 @@ func TestCycleRace(t *testing.T) {
 // The number of what a task waits for must be right whoever finishes what at
 // the same time: else it is never begun, or too early.
 func TestWaitingRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		const n = 6
@@ -188,6 +192,7 @@ func makeProject(t testing.TB, d *db.DB, key string, archived bool) string {
 
 // A task in the wrong project is seen by nobody who looks for it.
 func TestProjects(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		web := makeProject(t, d, "WEB", false)

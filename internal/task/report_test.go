@@ -15,6 +15,7 @@ import (
 
 // What a report does to the task must not depend on who sends it how often.
 func TestReportChange(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		report Report
@@ -51,6 +52,7 @@ func TestReportChange(t *testing.T) {
 // One call, one event: an agent whose answer was lost sends its report again,
 // and that must be as if it had sent it once.
 func TestReport(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		agent, human := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "ada", actor.User, true)
@@ -112,6 +114,7 @@ func TestReport(t *testing.T) {
 
 // An agent that reports on a task that another one holds works on the wrong one.
 func TestReportOfAnother(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		cto, cmo := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, true)), actor.With(t.Context(), makeUser(t, d, "cmo", actor.Agent, true))
@@ -133,6 +136,7 @@ func TestReportOfAnother(t *testing.T) {
 // A standup tells an agent what it has done: what others did, or it did before,
 // would be held against it wrongly.
 func TestReportsBy(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := live(d)
 		former := actor.With(t.Context(), makeUser(t, d, "cto", actor.Agent, false))

@@ -25,6 +25,7 @@ func searched(t testing.TB, d *db.DB, text string, archived *bool) string {
 
 // Who searches must find what the board says now, and nothing that is gone.
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		makeTask(t, s, "Count the chairs")

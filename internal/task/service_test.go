@@ -129,6 +129,7 @@ var unexported = cmp.AllowUnexported(Task{})
 
 // Whatever is stored must come back the same from either engine.
 func TestCreate(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		by, cto := makeUser(t, d, "ada", actor.User, true), makeUser(t, d, "cto", actor.Agent, true)
@@ -165,6 +166,7 @@ func TestCreate(t *testing.T) {
 
 // An assignee who is nobody, or has left, would be a task that nobody does.
 func TestAssignee(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		gone, cto := makeUser(t, d, "cto", actor.Agent, false), makeUser(t, d, "cto", actor.Agent, true)
@@ -194,6 +196,7 @@ func TestAssignee(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		cto, left := makeUser(t, d, "cto", actor.Agent, true), makeUser(t, d, "left", actor.User, true)
@@ -249,6 +252,7 @@ func TestList(t *testing.T) {
 // Tasks that are made while somebody turns pages must neither repeat a row nor
 // hide one that was there before.
 func TestListPages(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		const old, size = 25, 4
@@ -293,6 +297,7 @@ func TestListPages(t *testing.T) {
 // People say "TASK-12" for years: a number given twice would be two tasks, and
 // one that is missing looks like something was deleted.
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		undone := errors.New("undone")
@@ -322,6 +327,7 @@ func TestKeys(t *testing.T) {
 
 // The log must tell of every change, by whom, and of nothing that was refused.
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ada, cto := makeUser(t, d, "ada", actor.User, true), makeUser(t, d, "cto", actor.Agent, true)
@@ -373,6 +379,7 @@ func wantData(t *testing.T, e event.Event, want string) {
 // A standup that is undone must take its tasks, their events and their numbers
 // with it.
 func TestCreateIn(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		ctx := actor.With(t.Context(), actor.System)
@@ -423,6 +430,7 @@ func TestCreateIn(t *testing.T) {
 // An agent's report is held against this: a task too many or too few would
 // call it a liar.
 func TestOf(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		before := makeUser(t, d, "cto", actor.Agent, false)

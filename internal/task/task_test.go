@@ -55,6 +55,7 @@ func refused(t testing.TB, err error) []string {
 
 // What a caller leaves out must get the same values however the task is made.
 func TestMake(t *testing.T) {
+	t.Parallel()
 	got := card(t)
 	want := Task{
 		ID: "id", Title: "Ship it", Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{}, DependsOn: []string{},
@@ -81,6 +82,7 @@ func TestMake(t *testing.T) {
 
 // What slips through here is on the board and in the log for ever.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat
 	tags := func(n int) []Tag {
 		var list []Tag
@@ -163,6 +165,7 @@ func TestLimits(t *testing.T) {
 
 // Tags are compared as text: two spellings of one word would be two tags.
 func TestTags(t *testing.T) {
+	t.Parallel()
 	is := card(t)
 	if err := is.apply(Change{Tags: &[]Tag{" Security ", "API", "security", "Ärger", "api"}}, monday, ada); err != nil {
 		t.Fatal(err)
@@ -178,6 +181,7 @@ func TestTags(t *testing.T) {
 // Who writes in a script with marks or without capitals tags in it too, and what is
 // no word is no tag.
 func TestTagShape(t *testing.T) {
+	t.Parallel()
 	for tag, want := range map[Tag]bool{
 		"a": true, "7": true, "release-2.1_b": true, "日本": true, "हिन्दी": true, "ʻokina": true, "ärger": true, "٣": true,
 		Tag(strings.Repeat("ä", maxTag)): true, Tag(strings.Repeat("a", maxTag+1)): false,
@@ -192,6 +196,7 @@ func TestTagShape(t *testing.T) {
 // The age of a blocker is what the standup escalates by. Wording it anew must
 // not make it young.
 func TestBlocked(t *testing.T) {
+	t.Parallel()
 	is := card(t)
 	block := func(reason string, at time.Time, by actor.Actor) {
 		t.Helper()
@@ -221,6 +226,7 @@ func TestBlocked(t *testing.T) {
 }
 
 func TestMove(t *testing.T) {
+	t.Parallel()
 	columns := []Status{Backlog, Todo, InProgress, Review, Done}
 	t.Run("any column to any other", func(t *testing.T) {
 		for _, from := range columns {
@@ -286,6 +292,7 @@ func TestMove(t *testing.T) {
 
 // A change that diff does not see is neither stored nor told.
 func TestDiff(t *testing.T) {
+	t.Parallel()
 	was := card(t)
 	if got := diff(was, card(t)); len(got) > 0 {
 		t.Errorf("two equal tasks differ in %v", got)
@@ -325,6 +332,7 @@ func TestDiff(t *testing.T) {
 }
 
 func TestParseKey(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		ref  string
 		want int64

@@ -19,6 +19,7 @@ import (
 
 // A field that is stored wrong, or not at all, is lost for good.
 func TestUpdate(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		by := makeUser(t, d, "cto", actor.Agent, true)
@@ -66,6 +67,7 @@ func TestUpdate(t *testing.T) {
 
 // A change of what somebody has not seen must be refused, and say what is there now.
 func TestUpdateStale(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		made := makeTask(t, s, "Ship it")
@@ -93,6 +95,7 @@ func TestUpdateStale(t *testing.T) {
 // Two people change the same task at once: one of them must be told, and of
 // what is there now.
 func TestUpdateRace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		made := makeTask(t, s, "Shared")
@@ -115,6 +118,7 @@ func TestUpdateRace(t *testing.T) {
 // A change that waits for another one to commit is overtaken by it: it must be
 // told of what was committed, and not write over it.
 func TestUpdateOvertaken(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithTimeout(asService(t), 30*time.Second) // or the wait below has no end
 		defer cancel()
@@ -155,6 +159,7 @@ func TestUpdateOvertaken(t *testing.T) {
 // Who names no version asks for no check: partial changes of different fields
 // must all be kept, and none be refused.
 func TestUpdateRaceWithoutVersion(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		made := makeTask(t, s, "Shared")
@@ -187,6 +192,7 @@ func TestUpdateRaceWithoutVersion(t *testing.T) {
 
 // A client that sends what is there already must not wake everybody.
 func TestUpdateNothing(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newService(d)
 		made, err := s.Create(asService(t), New{Title: "Ship it", Tags: []Tag{"web"}, DueAt: clock.Ptr(tuesday)})

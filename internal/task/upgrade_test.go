@@ -17,6 +17,7 @@ import (
 // A board that is older than places, ranks and the archive must be listed and
 // pulled from like one that was made today.
 func TestUpgrade(t *testing.T) {
+	t.Parallel()
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			d, err := db.Own(t.Context(), dbtest.Untouched(t, engine))
@@ -88,6 +89,7 @@ func TestUpgrade(t *testing.T) {
 
 // Tags are read in a way of their own, which must be JSON's.
 func TestReadTags(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{`[]`, `["web"]`, `["web","ärger","v1.2_rc-3"]`, `["\u0061b","c"]`, ` [ "a" , "b" ] `, `["a", "b"]`} {
 		var plain []Tag
 		if err := json.Unmarshal([]byte(text), &plain); err != nil {

@@ -19,6 +19,7 @@ const lasting, moment = patience + time.Minute, time.Second
 // A gateway that dies at night must be in the inbox in the morning, and one that
 // restarts, or that there is none of, must not.
 func TestEveryState(t *testing.T) {
+	t.Parallel()
 	at := clock.At(night)
 	cases := []struct {
 		name  string
@@ -68,6 +69,7 @@ func TestEveryState(t *testing.T) {
 // Who reads the item must learn what is wrong and where to go, and nothing that
 // the gateway said: it may quote a secret.
 func TestWords(t *testing.T) {
+	t.Parallel()
 	titles := map[string]bool{}
 	for _, state := range []gateway.State{
 		gateway.Unauthorized, gateway.Unpaired, gateway.Untrusted, gateway.Slow, gateway.MissingScopes, gateway.Unreachable,
@@ -104,6 +106,7 @@ func (p *process) spell() spell { return p.Service.is }
 
 // An item that comes and goes with every hiccup is one that nobody reads.
 func TestTroubleComesAndGoes(t *testing.T) {
+	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		p := w.starts(gateway.Connected)
@@ -137,6 +140,7 @@ func TestTroubleComesAndGoes(t *testing.T) {
 
 // Somebody who has dealt with an item must not be told the same again.
 func TestPeopleAreHeard(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		p := w.starts(gateway.Unreachable)
@@ -172,6 +176,7 @@ func TestPeopleAreHeard(t *testing.T) {
 // Of several processes one tells, and one that still tries does not bring back
 // what another one has taken back.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		one, same := w.starts(gateway.Unreachable), w.starts(gateway.Unreachable)
@@ -201,6 +206,7 @@ func TestReplicas(t *testing.T) {
 // A process that comes after another one knows nothing of what that has told, and
 // must still take it back.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	for _, state := range []gateway.State{gateway.Connected, gateway.NotConfigured} {
 		w := newWorld(t, dbtest.New(t))
 		w.starts(gateway.Unreachable)
@@ -217,6 +223,7 @@ func TestRestart(t *testing.T) {
 
 // An approval that nobody knows to be waited for never comes.
 func TestPairing(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d)
 		p := w.starts(gateway.Connecting).shows(func(s *gateway.Status) { s.DeviceID = "d1" })
@@ -239,6 +246,7 @@ func TestPairing(t *testing.T) {
 
 // What could not be told while the database was away must be told after it.
 func TestTriedAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, dbtest.New(t))
 	w.starts(gateway.Unreachable)
 	w.fault = errors.New("the disk is full")
@@ -251,6 +259,7 @@ func TestTriedAgain(t *testing.T) {
 
 // A state can mean another thing without having changed: nobody is told then.
 func TestScopesOfAConnection(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, dbtest.New(t))
 	p := w.starts(gateway.MissingScopes)
 	w.passes(patience)
@@ -262,6 +271,7 @@ func TestScopesOfAConnection(t *testing.T) {
 
 // The service has to listen and to look by itself, and to end when it is told to.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	runs := func(t *testing.T, p *process, ok func() bool) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -298,6 +308,7 @@ func TestRun(t *testing.T) {
 // With one of two connections up, part of the work goes on, and the item must not
 // say that all of it has stopped.
 func TestOneConnectionOfTwo(t *testing.T) {
+	t.Parallel()
 	at := clock.At(night)
 	for _, c := range []struct {
 		down      gateway.Purpose

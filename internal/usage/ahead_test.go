@@ -12,6 +12,7 @@ import (
 // A list that is older than the totals beside it must not make a correction of a
 // run that the next list will tell of.
 func TestTotalsThatAreAheadOfTheList(t *testing.T) {
+	t.Parallel()
 	p := play(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.ask(c, "a", used("m", 1, 1, 1))
@@ -42,6 +43,7 @@ func TestTotalsThatAreAheadOfTheList(t *testing.T) {
 // Somebody goes back in a conversation of this morning, and the totals are here
 // before the list that has the copy.
 func TestTotalsOfACopyAheadOfTheList(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		c := p.open("agent:cto:main")
@@ -67,6 +69,7 @@ func TestTotalsOfACopyAheadOfTheList(t *testing.T) {
 // The row of a job's session keeps the time at which its run began. The run is
 // one all the same, and no correction.
 func TestRunsOfWhichTheListDoesNotTell(t *testing.T) {
+	t.Parallel()
 	p := play(dbtest.New(t))
 	c := p.open("agent:coo:cron:job")
 	rows := p.list()
@@ -93,6 +96,7 @@ func TestRunsOfWhichTheListDoesNotTell(t *testing.T) {
 // before its first list: a ledger that is held against them then gets a
 // correction for each run, and another one when the run itself is found.
 func TestTotalsBeforeTheFirstList(t *testing.T) {
+	t.Parallel()
 	p := play(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.ask(c, "run-1", used("m", 10, 20, 30))

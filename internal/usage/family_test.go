@@ -46,6 +46,7 @@ func (r *runtime) send(from, to *conversation, runID string, u *gateway.Usage) {
 // An agent that has others work on its task spends for it what they spend: a task
 // that shows only its own part looks cheap whatever it costs.
 func TestWhatOthersSpendForATask(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		task := p.open("agent:coo:Task:TASK-7")

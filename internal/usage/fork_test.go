@@ -46,6 +46,7 @@ func (p *played) wantTotal(t *testing.T, when string, in, cost, runs, correction
 
 // Who forks a conversation has it on the screen twice, and has paid for it once.
 func TestFork(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		c := p.open("agent:cto:main")
@@ -81,6 +82,7 @@ func TestFork(t *testing.T) {
 
 // Who goes back and asks otherwise has paid for both.
 func TestRewind(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		c := p.open("agent:cto:main")
@@ -110,6 +112,7 @@ func TestRewind(t *testing.T) {
 
 // A fork that is gone before anybody has read it leaves its totals behind.
 func TestCopyThatNobodyRead(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		c := p.open("agent:cto:main")
@@ -146,6 +149,7 @@ func TestCopyThatNobodyRead(t *testing.T) {
 // A sub-agent that begins with what was said to the one that starts it has a part
 // of a run that goes on.
 func TestForkOfWhatIsGoing(t *testing.T) {
+	t.Parallel()
 	for _, order := range []string{"the original is read first", "the copy is read first", "the original was never read"} {
 		t.Run(order, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -189,6 +193,7 @@ func TestForkOfWhatIsGoing(t *testing.T) {
 
 // What the rows of a busy copy name is not going because they name no run.
 func TestCopyOfNamelessRuns(t *testing.T) {
+	t.Parallel()
 	p := play(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.nameless(c, "m1", used("m", 100, 1, 50))
@@ -218,6 +223,7 @@ func (s *reluctant) Turns(ctx context.Context, key string, limit int, offset int
 
 // Whoever asked a run notes it while its copy is read.
 func TestForkWhileItIsNoted(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		if d.Engine() == db.SQLite {
 			return // where one writes at a time
@@ -256,6 +262,7 @@ func TestForkWhileItIsNoted(t *testing.T) {
 
 // A session that is begun anew is no copy, and a run that goes on in it none either.
 func TestBegunAnew(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		c := p.open("agent:cto:main")

@@ -40,6 +40,7 @@ func (p *played) wantGoing(t *testing.T, when string, runs int, in, cost, ever i
 // An agent that works for hours burns money for hours: what it has used so far is
 // seen while it goes on, and never twice.
 func TestGoing(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		c := p.open("agent:cto:task:TASK-7")
@@ -96,6 +97,7 @@ func TestGoing(t *testing.T) {
 // What is kept of a run must not stay on the screen when its session is gone, or
 // nobody can read how it ended.
 func TestGoingIsForgotten(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		gone, shut := p.open("agent:cto:main"), p.open("agent:cmo:main")
@@ -123,6 +125,7 @@ func TestGoingIsForgotten(t *testing.T) {
 // What one process keeps is there for the others, whatever they have heard: one
 // that has no list yet, one whose list is older, and one that is all that is left.
 func TestGoingAmongReplicas(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		p.ask(p.open("agent:cto:main"), "old", used("m", 1, 1, 1))
@@ -161,6 +164,7 @@ func TestGoingAmongReplicas(t *testing.T) {
 // A run that has ended is nowhere for a moment when the runtime's list does not
 // say that: what is known of it stays until its totals come.
 func TestGoingOfAJob(t *testing.T) {
+	t.Parallel()
 	p := play(dbtest.New(t))
 	c := p.open("agent:coo:cron:job")
 	at := c.UpdatedAt
@@ -184,6 +188,7 @@ func TestGoingOfAJob(t *testing.T) {
 
 // A busy session that cannot be read must not keep the service awake.
 func TestGoingThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	p := play(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.step(c, "a", used("m", 10, 1, 5))
@@ -201,6 +206,7 @@ func TestGoingThatCannotBeRead(t *testing.T) {
 // While the gateway is away nobody knows whether a run goes on: what it had used
 // stays, with its age.
 func TestGoingWithoutGateway(t *testing.T) {
+	t.Parallel()
 	p := play(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.step(c, "a", used("m", 10, 1, 5))

@@ -17,6 +17,7 @@ import (
 // Standups and transcripts tell of the same runs, and replicas of all of them:
 // whoever comes second must find the row.
 func TestNoteOnce(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		r := Run{RunID: "a", AgentID: "cto", EndedAt: noon, Parts: []Part{
@@ -57,6 +58,7 @@ func TestNoteOnce(t *testing.T) {
 
 // A day before the ledger began must not look like one that cost nothing.
 func TestLedgerBegins(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		p.Now, p.Zone = func() time.Time { return noon }, time.UTC
@@ -88,6 +90,7 @@ func TestLedgerBegins(t *testing.T) {
 // not forgotten yet: sums of that are no more than a part. And a quiet day after
 // that is a day of nothing, though the first run came later.
 func TestFollowedSince(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		since := func() (begins, since *clock.Time) {
@@ -135,6 +138,7 @@ func TestFollowedSince(t *testing.T) {
 // A gateway that lies, or counts wrong, must not be able to break every report by
 // a few rows whose sum no column holds.
 func TestAbsurdNumbers(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		if !p.note(t, Run{RunID: "good", AgentID: "cto", EndedAt: noon, Parts: []Part{
@@ -187,6 +191,7 @@ func TestAbsurdNumbers(t *testing.T) {
 
 // Two processes that read the same transcripts cost the gateway twice.
 func TestClaim(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		a, b := play(d), play(d)
 		b.runtime = a.runtime
@@ -229,6 +234,7 @@ func (p *played) priced(t *testing.T, c *conversation, nano int64) {
 // What the runtime has priced meanwhile is not estimated once more when somebody
 // sets a price.
 func TestPricesAfterTheRuntimes(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		c := p.open("agent:cto:main")
@@ -251,6 +257,7 @@ func TestPricesAfterTheRuntimes(t *testing.T) {
 // A price that comes later must not be counted beside the estimate, nor leave the
 // run among those without a price.
 func TestPrices(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		c := p.open("agent:cto:main")

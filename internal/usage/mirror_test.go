@@ -265,6 +265,7 @@ func (p *played) total(t *testing.T) Sums {
 // What the service did not see, because it was down or the event was lost, is in
 // the transcript all the same; and it is there again after each restart.
 func TestFollow(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		c := p.open("agent:cto:main")
@@ -291,6 +292,7 @@ func TestFollow(t *testing.T) {
 
 // A long transcript comes in pages; a run between two of them is one run.
 func TestFollowPages(t *testing.T) {
+	t.Parallel()
 	p := play(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	for i := range 700 {
@@ -305,6 +307,7 @@ func TestFollowPages(t *testing.T) {
 // A run that goes on must not be counted with what it has used so far: what it
 // uses after that would be a correction, of no run.
 func TestFollowBusy(t *testing.T) {
+	t.Parallel()
 	p := play(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.ask(c, "a", used("m", 1, 1, 1))
@@ -339,6 +342,7 @@ func TestFollowBusy(t *testing.T) {
 // The gateway's totals are what the runtime's owner compares us with. What we
 // could not read, or read otherwise, must still be in the sum, once.
 func TestReconcile(t *testing.T) {
+	t.Parallel()
 	t.Run("a session that was deleted before anybody read it", func(t *testing.T) {
 		dbtest.Each(t, func(t *testing.T, d *db.DB) {
 			p := play(d)
@@ -460,6 +464,7 @@ func (p *played) note(t *testing.T, r Run) bool {
 
 // While the gateway is away nothing is lost and nothing is counted in part.
 func TestFollowAway(t *testing.T) {
+	t.Parallel()
 	p := play(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.ask(c, "a", used("m", 1, 1, 1))
@@ -476,6 +481,7 @@ func TestFollowAway(t *testing.T) {
 // One session that the runtime cannot show must not keep what all others cost out
 // of the ledger; what it cost comes when it is shown again.
 func TestFollowWithoutTheRefused(t *testing.T) {
+	t.Parallel()
 	for name, err := range map[string]error{"refused": gateway.ErrRefused, "busy": gateway.ErrBusy, "slow": gateway.ErrTimeout} {
 		t.Run(name, func(t *testing.T) {
 			p := play(dbtest.New(t))

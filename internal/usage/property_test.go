@@ -97,6 +97,7 @@ func (s Sums) back() amounts {
 // The number above the chart, the chart, the table and the file that somebody
 // sends to the bookkeeper: one of them that differs, and nobody believes any.
 func TestEverythingAddsUp(t *testing.T) {
+	t.Parallel()
 	const ledgers, entries = 4, 400
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := &Service{DB: d, Now: func() time.Time { return noon }, Zone: time.UTC}

@@ -93,6 +93,7 @@ func refill(t testing.TB, d *db.DB) {
 // Whatever becomes of runs, and however the service learns of them, the sums by
 // hour and day are those of the ledger, to the nano-dollar: reports are made of them.
 func TestRollupEqualsTheLedger(t *testing.T) {
+	t.Parallel()
 	const histories, steps = 3, 120
 	for seed := range uint64(histories) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 // A run that is filed under the wrong source makes the question "what do our
 // standups cost" unanswerable for ever: rows are not changed.
 func TestAttribute(t *testing.T) {
+	t.Parallel()
 	const id = "01990000-0000-7000-8000-000000000001"
 	tests := map[string]struct {
 		key, run string
@@ -59,6 +60,7 @@ func price(provider, model, from string, input money.Nano) Price {
 
 // An estimate with the price of another time or another provider is a wrong bill.
 func TestEstimate(t *testing.T) {
+	t.Parallel()
 	p := Prices{Prices: []Price{
 		price("p", "m", "2026-01-01", 1_000_000_000), price("p", "m", "2026-06-01", 3_000_000_000),
 		price("", "m", "2026-09-01", 9_000_000_000), price("", "free", "2026-01-01", 0), price("p", "tiny", "2026-01-01", 1),
@@ -97,6 +99,7 @@ func TestEstimate(t *testing.T) {
 
 // A price that somebody mistyped would be in every estimate from then on.
 func TestCheckPrices(t *testing.T) {
+	t.Parallel()
 	for name, bad := range map[string][]Price{
 		"a day that is none":   {price("p", "m", "2026-02-30", 1)},
 		"below zero":           {price("p", "m", "2026-02-01", -1)},
@@ -128,6 +131,7 @@ func period(t testing.TB, from, to, zone string) Period {
 
 // A day of 23 or 25 hours is one day, and an hour that comes twice is two.
 func TestSlots(t *testing.T) {
+	t.Parallel()
 	type slot struct {
 		Label string
 		Long  time.Duration
@@ -177,6 +181,7 @@ func TestSlots(t *testing.T) {
 
 // Who leaves everything out gets thirty days, today among them.
 func TestReadPeriod(t *testing.T) {
+	t.Parallel()
 	p := period(t, "", "", "Europe/Berlin")
 	if got := p.From.Format(time.RFC3339); got != "2026-10-21T22:00:00Z" {
 		t.Errorf("from %s", got)
@@ -206,6 +211,7 @@ func TestReadPeriod(t *testing.T) {
 
 // "Unknown" that looks like nothing is the confident zero that we must not show.
 func TestSums(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		of   amounts
 		want string

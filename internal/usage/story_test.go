@@ -49,6 +49,7 @@ func (p *played) purposes(t *testing.T) map[string]Source {
 // An agent that wakes every half hour and has nothing to say costs more than all
 // questions: as a correction of nobody's it would be a riddle on the bill.
 func TestSilentRuns(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		c := p.open("agent:cto:main")
@@ -82,6 +83,7 @@ func TestSilentRuns(t *testing.T) {
 
 // A gateway that cannot tell what it leaves out is no reason for a wrong sum.
 func TestSilentRunsUntold(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		p.unkept = true
@@ -105,6 +107,7 @@ func TestSilentRunsUntold(t *testing.T) {
 // A turn that the gateway resumes after a restart belongs to who asked, and the
 // last word of a talk among agents to the talk: neither is the agent's own clock.
 func TestRunsThatNobodyAsked(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		c := p.open("agent:cto:main")

@@ -13,6 +13,7 @@ import (
 // waited for, then its totals count, and the runs instead of them once they can
 // be read.
 func TestTranscriptThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := play(d)
 		c := p.open("agent:cto:long")

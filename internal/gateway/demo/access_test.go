@@ -18,6 +18,7 @@ func turned(t *testing.T, r *Runtime, params object) (failure object, end object
 
 // A client that gets less than it asked for is connected, and must hear so.
 func TestWithhold(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	before := join(t, r)
 	r.Withhold(scopeWrite)
@@ -40,6 +41,7 @@ func TestWithhold(t *testing.T) {
 
 // Another version of the protocol is refused with the numbers that say who is older.
 func TestSpeak(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	for _, v := range []float64{5, 3} {
 		r.Speak(int(v))
@@ -64,6 +66,7 @@ func TestSpeak(t *testing.T) {
 
 // After the token changes nobody with the old one may stay or come back.
 func TestChangeToken(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	r.ChangeToken("another-token")
@@ -87,6 +90,7 @@ func TestChangeToken(t *testing.T) {
 
 // A locked-out client is told how long to stay away, also with the right token.
 func TestLockOut(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	r.LockOut(5 * time.Minute)
@@ -104,6 +108,7 @@ func TestLockOut(t *testing.T) {
 
 // The gateway's clock is the one that counts, wherever it shows.
 func TestSkew(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	off := func(ms float64) time.Duration {
 		return (time.Duration(ms) * time.Millisecond).Round(time.Minute) - time.Duration(time.Now().UnixMilli()*int64(time.Millisecond)).Round(time.Minute)

@@ -51,6 +51,7 @@ func schedules(t *testing.T, c *gateway.Client) error {
 // configuration. So every method has its connection, and those that start runs
 // never have the one with operator.admin.
 func TestClientTwoConnections(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	var mu sync.Mutex
@@ -108,6 +109,7 @@ func TestClientTwoConnections(t *testing.T) {
 // The demo runtime has to show the fault that two connections mend, or no test
 // over it proves anything.
 func TestOwnerRuns(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	plain, all := join(t, r), dial(t, r, nil)
 	all.event("connect.challenge")
@@ -125,6 +127,7 @@ func TestOwnerRuns(t *testing.T) {
 // Without operator.admin there is one connection, as there always was; also where
 // the gateway does not grant it.
 func TestClientOneConnection(t *testing.T) {
+	t.Parallel()
 	for name, withheld := range map[string]string{"not asked for": "", "not granted": scopeAdmin} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{})
@@ -151,6 +154,7 @@ func TestClientOneConnection(t *testing.T) {
 // While the connection that starts runs is down, no run starts: not over the other
 // one either. All else goes on, and whoever wants to ask waits.
 func TestClientRunConnectionDown(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	events, stop := c.Events(1000)
@@ -204,6 +208,7 @@ func TestClientRunConnectionDown(t *testing.T) {
 // all the same; what needs it is refused as with a gateway that is away, and
 // nothing says that a scope is missing.
 func TestClientAdminConnectionDown(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	events, stop := c.Events(1000)
@@ -245,6 +250,7 @@ func TestClientAdminConnectionDown(t *testing.T) {
 
 // Both connections get every event: whoever counts them must count each once.
 func TestClientEventsOnce(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	events, stop := c.Events(1000)
@@ -274,6 +280,7 @@ func TestClientEventsOnce(t *testing.T) {
 // However often both are cut, two connections are left, and no run begins with
 // operator.admin. A gateway that is away is called by one of the two.
 func TestClientTwoConnectionsInAStorm(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, withAdmin)
 	over := make(chan struct{})
@@ -317,6 +324,7 @@ func TestClientTwoConnectionsInAStorm(t *testing.T) {
 
 // A service that stops leaves nothing behind, whichever connection is up.
 func TestClientTwoConnectionsShutDown(t *testing.T) {
+	t.Parallel()
 	for name, whom := range map[string]func([]string) bool{"both": nil, "runs": Admin, "manages": Plain} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{})
@@ -349,6 +357,7 @@ func TestClientTwoConnectionsShutDown(t *testing.T) {
 // Both connections are one device: it asks for one approval, for everything, and
 // what becomes of it is told once.
 func TestClientTwoConnectionsPair(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	c, heard := hearing(t, r, withAdmin, func(o *gateway.Options) { o.Backoff.Max = 20 * time.Millisecond })
@@ -397,6 +406,7 @@ func TestClientTwoConnectionsPair(t *testing.T) {
 // A device that is approved for less goes on with that, and says what waits: runs
 // need no operator.admin.
 func TestClientScopeUpgrade(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	before, _ := hearing(t, r)
@@ -435,6 +445,7 @@ func TestClientScopeUpgrade(t *testing.T) {
 // A token that was replaced is noticed by both, and neither shows the old one for
 // ever.
 func TestClientTwoConnectionsWithANewToken(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	c, _ := hearing(t, r, withAdmin)
@@ -455,6 +466,7 @@ func TestClientTwoConnectionsWithANewToken(t *testing.T) {
 
 // The doctor examines both connections, and says of each what it is for.
 func TestDoctorTwoConnections(t *testing.T) {
+	t.Parallel()
 	options := func(r *Runtime) gateway.Options {
 		return gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite, scopeAdmin}, Timeout: patience}
 	}

@@ -80,6 +80,7 @@ func as(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) gateway.Status 
 // A device comes, and goes, while the service runs: what it is refused for at the
 // moment, with half a minute or more until the next attempt, must not matter.
 func TestClientBecomes(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	c, _ := hearing(t, r)
@@ -112,6 +113,7 @@ func TestClientBecomes(t *testing.T) {
 // What the gateway makes of the device has to be told, because it is stored: a
 // token that is lost costs an approval.
 func TestClientTellsOfItsDevice(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	c, heard := hearing(t, r)
@@ -163,6 +165,7 @@ func TestClientTellsOfItsDevice(t *testing.T) {
 
 // Another device is introduced beside the connection, which must not notice.
 func TestIntroduce(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	made := c.Connections()

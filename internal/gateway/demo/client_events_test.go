@@ -14,6 +14,7 @@ import (
 // Also the first events of a connection count: who comes without having seen
 // them must hear that they are missing.
 func TestClientFirstEventsLost(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Lose("", true)
 	c := connected(t, r)
@@ -34,6 +35,7 @@ func TestClientFirstEventsLost(t *testing.T) {
 
 // Events that come again or out of order must not put an older state over a newer one.
 func TestClientEventsInOrder(t *testing.T) {
+	t.Parallel()
 	for name, turn := range map[string]func(*Runtime){
 		"repeated": func(r *Runtime) { r.Repeat("", 2) },
 		"swapped":  func(r *Runtime) { r.Swap(true) },
@@ -66,6 +68,7 @@ func TestClientEventsInOrder(t *testing.T) {
 // What agents are called and say reaches screens and terminals: nothing in it
 // may steer them, and emoji stay whole.
 func TestClientTextsAreClean(t *testing.T) {
+	t.Parallel()
 	const engineer = "👩\u200d💻"
 	r := open(t, Options{Agents: []Agent{{ID: "cto", Name: "Ada " + engineer, Emoji: engineer, Model: "stub/stub-1"}}})
 	r.Answer("cto", func(Question) string { return "one " + engineer + "\n\x1b[2Jtwo\u202e\u2028three\a\x7f\tend" })
@@ -102,6 +105,7 @@ func TestClientTextsAreClean(t *testing.T) {
 // A door that says when to come back is not run down meanwhile, nor believed
 // beyond reason.
 func TestClientRetryAfter(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Front(BusyDoor) // Retry-After: 7
 	for name, c := range map[string]struct{ most, from, to time.Duration }{
@@ -125,6 +129,7 @@ func TestClientRetryAfter(t *testing.T) {
 // The certificate that a gateway makes for itself has no names: who is told to
 // use another name would look for one in vain.
 func TestClientCertificateWithoutNames(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{TLS: true})
 	s := in(t, impatient(t, r), gateway.Untrusted)
 	for _, want := range []string{"holds no names", "AGENTRT_GATEWAY_TLS_PIN=" + s.Certificate.Fingerprint} {
@@ -140,6 +145,7 @@ func TestClientCertificateWithoutNames(t *testing.T) {
 // Who is locked out for the wrong tokens of a neighbour must not take a right
 // token for a wrong one.
 func TestClientLockedOut(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.LockOut(time.Minute)
 	s := in(t, impatient(t, r), gateway.Unauthorized)
@@ -154,6 +160,7 @@ func TestClientLockedOut(t *testing.T) {
 // question that comes in between was not put to the agent, and the resumed
 // turn's answer is the answer to the first one.
 func TestClientResumedTurn(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("cto", true)
 	c := connected(t, r)

@@ -11,6 +11,7 @@ import (
 // An answer that is too long for what the gateway shows at once must be found whole,
 // whatever is interrupted: else it is lost, and the agent does all of it again.
 func TestLongAnswersAreFoundWhole(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"of 5,000 characters":           "Yesterday: " + strings.Repeat("word ", 1_000) + "end.",
 		"of 140 KiB":                    "Yesterday: " + strings.Repeat("word ", 28_700) + "end.",
@@ -68,6 +69,7 @@ func TestLongAnswersAreFoundWhole(t *testing.T) {
 
 // A gateway without chat.message.get loses long answers as before, and nothing else.
 func TestLongAnswersOfAnOlderGateway(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Without("chat.message.get")
 	r.Answer("cto", func(Question) string { return strings.Repeat("word ", 28_700) })

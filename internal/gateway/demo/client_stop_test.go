@@ -16,6 +16,7 @@ import (
 // A run outlives the connection that it was begun over, and must be stopped all
 // the same: it burns money.
 func TestClientStopsWhatItBeganBefore(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("cto", true)
 	before, now := connected(t, r), connected(t, r)

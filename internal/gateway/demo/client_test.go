@@ -80,6 +80,7 @@ func works(t *testing.T, c *gateway.Client, runID string) {
 
 // Garbage between the frames disturbs nothing, and nobody hangs up for it.
 func TestClientGarbage(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []Garbage{NotJSON, WrongShape, BinaryFrame, InvalidUTF8, StrayAnswer, UnknownEvent, ExtraMembers, MissingMembers, ControlCharacters} {
 		t.Run(string(kind), func(t *testing.T) {
 			r := open(t, Options{})
@@ -102,6 +103,7 @@ func TestClientGarbage(t *testing.T) {
 
 // Answers that make no sense are errors, not empty truths; then all is well again.
 func TestClientWrongTypes(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	r.Garble(WrongTypes)
@@ -124,6 +126,7 @@ func TestClientWrongTypes(t *testing.T) {
 
 // A frame at the limit is taken. One beyond it ends the connection, and only that.
 func TestClientHuge(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Timeout = patience })
 	r.Bloat("agents.list", maxPayload)
@@ -139,6 +142,7 @@ func TestClientHuge(t *testing.T) {
 
 // Answers that come again, or in another order, reach whom they are for.
 func TestClientOrder(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	r.Repeat("", 2)
@@ -181,6 +185,7 @@ func TestClientOrder(t *testing.T) {
 // A slow answer is an error of the one who asked, not of the connection; a late
 // one reaches nobody else.
 func TestClientSlow(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Timeout = shortTimeout })
 	r.Hang("agents.list", true)
@@ -216,6 +221,7 @@ func TestClientSlow(t *testing.T) {
 
 // Whoever derives something from events must hear that some were lost.
 func TestClientGap(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	events, stop := c.Events(100)
@@ -237,6 +243,7 @@ func TestClientGap(t *testing.T) {
 
 // A connection that breaks is made anew, and what it carried is not lost in silence.
 func TestClientBroken(t *testing.T) {
+	t.Parallel()
 	for name, fault := range map[string]func(*Runtime){
 		"torn":   func(r *Runtime) { r.Tear("agents.list", true) },
 		"frozen": func(r *Runtime) { r.Freeze(true) },
@@ -257,6 +264,7 @@ func TestClientBroken(t *testing.T) {
 
 // A gateway that is hushed and pings is alive.
 func TestClientHush(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.ping = 20 * time.Millisecond })
 	c := connected(t, r, func(o *gateway.Options) { o.Silence = 4 * time.Second })
 	r.Hush(true)
@@ -272,6 +280,7 @@ func TestClientHush(t *testing.T) {
 
 // Each way to be kept out has its own state and words.
 func TestClientAccess(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		fault func(*Runtime)
 		state gateway.State
@@ -319,6 +328,7 @@ func TestClientAccess(t *testing.T) {
 
 // A token that changes under us is told as such, and not asked for again and again.
 func TestClientTokenChanged(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	r.ChangeToken("another")
@@ -329,6 +339,7 @@ func TestClientTokenChanged(t *testing.T) {
 
 // Without pairing the gateway keeps the service out; the state must say so.
 func TestClientUnpaired(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	c := impatient(t, r)

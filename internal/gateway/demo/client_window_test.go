@@ -26,6 +26,7 @@ func lacks(c *gateway.Client) (methods []string) {
 // A method that a gateway does not have must cost what needs it, and nothing
 // else; and somebody must be told.
 func TestClientWithoutMethod(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Without("sessions.describe", "sessions.usage")
 	c := connected(t, r)
@@ -57,6 +58,7 @@ func TestClientWithoutMethod(t *testing.T) {
 
 // A gateway that says nothing of its methods lacks none that we know of.
 func TestClientWithoutFeatures(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Garble(MissingMembers)
 	c := connected(t, r)
@@ -70,6 +72,7 @@ func TestClientWithoutFeatures(t *testing.T) {
 // while agents are asked and events are read. In the end all is well, and
 // nothing of the many connections is left.
 func TestClientReconnectStorm(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	events, stop := c.Events(10_000)
@@ -125,6 +128,7 @@ func TestClientReconnectStorm(t *testing.T) {
 // A gateway that takes everybody and hangs up at once is not called as often as
 // one that was there for long: each time the pause grows, and a count tells.
 func TestClientIsNotTheStorm(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := impatient(t, r, func(o *gateway.Options) {
 		o.Backoff = gateway.Backoff{Min: 20 * time.Millisecond, Max: 10 * time.Second, Quick: 10 * time.Second, Jitter: func() float64 { return 1 }}
@@ -145,6 +149,7 @@ func TestClientIsNotTheStorm(t *testing.T) {
 // Somebody who subscribes and never reads must not stop the reader: the gateway
 // drops a client that does not answer its pings.
 func TestClientSlowReader(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = 20*time.Millisecond, 5*time.Second })
 	c := connected(t, r)
 	lazy, stopLazy := c.Events(1)
@@ -180,6 +185,7 @@ func TestClientSlowReader(t *testing.T) {
 // An event of 25 MiB is one event more, not the end of the connection; an
 // answer of that size comes through while others are asked for.
 func TestClientHugeEvent(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Timeout = patience })
 	events, stop := c.Events(100)
@@ -206,6 +212,7 @@ func TestClientHugeEvent(t *testing.T) {
 // Everything at once, as no gateway should be: doubled and reversed answers,
 // swapped events, unknown members. What is asked for is answered, to whom asked.
 func TestClientDisorder(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	r.Repeat("", 1)

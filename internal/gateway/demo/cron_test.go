@@ -44,6 +44,7 @@ func job(change func(object)) object {
 // Every method of timed jobs must answer in the recorded shape, and tell of what
 // it did as the gateway does, or what works here fails there.
 func TestCronMethods(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := admin(t, r)
 	shape := func(method, name string, params object, except ...string) object {
@@ -92,6 +93,7 @@ func TestCronMethods(t *testing.T) {
 
 // What the gateway refuses must be refused here, in the same words.
 func TestCronRefusals(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := admin(t, r)
 	for _, test := range []struct {
@@ -134,6 +136,7 @@ func TestCronRefusals(t *testing.T) {
 
 // A client that changes jobs without end is stopped for a while, and says so.
 func TestCronRateLimit(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	var ahead atomic.Int64
 	r := open(t, Options{Now: func() time.Time { return now.Add(time.Duration(ahead.Load())) }})
@@ -155,6 +158,7 @@ func TestCronRateLimit(t *testing.T) {
 
 // More jobs than fit on a page are all read, each once, by their names.
 func TestCronManyJobs(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{Writes: 1000})
 	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
 	const many = 450
@@ -180,6 +184,7 @@ func TestCronManyJobs(t *testing.T) {
 
 // A job runs at its time, once, and a disabled one never; a restart keeps it.
 func TestCronRuns(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 8, 29, 0, 0, time.UTC) // 09:29 in Berlin
 	var ahead atomic.Int64
 	r := open(t, Options{Now: func() time.Time { return now.Add(time.Duration(ahead.Load())) }})
@@ -223,6 +228,7 @@ func TestCronRuns(t *testing.T) {
 
 // A restart takes a job's run away: the job says so and runs again later.
 func TestCronInterrupted(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
 	r.Silence("cto", true)
@@ -278,6 +284,7 @@ func newDesk(t *testing.T, run int, answer string) *desk {
 // The demo's COO does what a job's message says, with the credential from its
 // environment, and says honestly how it went.
 func TestErrand(t *testing.T) {
+	t.Parallel()
 	const message = "Open it with POST /api/v1/standups at %s, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY."
 	going := newDesk(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
 	done := newDesk(t, http.StatusConflict, `{"code":"already_completed","status":409,"detail":"It is."}`)
@@ -313,6 +320,7 @@ func TestErrand(t *testing.T) {
 
 // Of whichever team the message speaks, its standup is opened and no other's.
 func TestErrandOfTeam(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
 	c := join(t, open(t, Options{Env: func(string) string { return "wrk_x" }}))
 	message := `Hold it at ` + d.URL + `: POST /api/v1/standups with {"team":"design-2"}, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY.`
@@ -328,6 +336,7 @@ func TestErrandOfTeam(t *testing.T) {
 
 // Who cannot see a job that was not run cannot test that somebody is told.
 func TestStopJobs(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := admin(t, r)
 	r.StopJobs(true)

@@ -313,6 +313,7 @@ func pair(t *testing.T, r *Runtime, o gateway.Options) {
 // Somebody who cannot connect reads this and nothing else. A wrong layer sends
 // them to the wrong host; a missing fix leaves them there.
 func TestDoctorFindsTheFault(t *testing.T) {
+	t.Parallel()
 	for _, table := range []map[string]ailment{below(), above()} {
 		for name, test := range table {
 			t.Run(name, func(t *testing.T) {
@@ -354,6 +355,7 @@ func TestDoctorKnowsWhoSpeaksFirst(t *testing.T) {
 
 // A doctor who calls the healthy ill is not asked again.
 func TestDoctorLikesTheHealthy(t *testing.T) {
+	t.Parallel()
 	fingerprint := func(r *Runtime) [][32]byte {
 		var sum [32]byte
 		for i := range sum {
@@ -426,6 +428,7 @@ func unhex(c byte) byte {
 
 // Without a gateway there is nothing to find, and no connection to make.
 func TestDoctorWithoutGateway(t *testing.T) {
+	t.Parallel()
 	found := examined(t, gateway.Options{})
 	if found.Configured || found.Healthy || found.Failure != nil {
 		t.Errorf("found %+v", found)
@@ -435,6 +438,7 @@ func TestDoctorWithoutGateway(t *testing.T) {
 // Twenty admins press the button at once: the gateway is examined once, and the
 // connection that the service works with does not notice.
 func TestDoctorIsSharedAndDisturbsNobody(t *testing.T) {
+	t.Parallel()
 	r := ticking(t, Options{})
 	c := connected(t, r)
 	made := c.Connections()
@@ -460,6 +464,7 @@ func TestDoctorIsSharedAndDisturbsNobody(t *testing.T) {
 
 // Whoever asked and went away must not keep the next one from an answer.
 func TestDoctorWhoLeaves(t *testing.T) {
+	t.Parallel()
 	r := ticking(t, Options{})
 	r.Front(MuteDoor)
 	c, err := gateway.New(gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead}, Timeout: patience})

@@ -20,6 +20,7 @@ import (
 
 // What stands before a gateway answers probes and upgrades in its own way.
 func TestFront(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	for door, want := range map[Door]struct {
@@ -65,6 +66,7 @@ func TestFront(t *testing.T) {
 
 // A mute door must not hold up the end of the runtime, with TLS or without.
 func TestMuteDoorCloses(t *testing.T) {
+	t.Parallel()
 	for _, secure := range []bool{false, true} {
 		r := open(t, Options{TLS: secure})
 		r.Front(MuteDoor)
@@ -109,6 +111,7 @@ func peer(t *testing.T, r *Runtime) *x509.Certificate {
 // The certificate is one that no client can verify by name, so a client that
 // connects has pinned it.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{TLS: true})
 	cert := peer(t, r)
 	if cert.Subject.CommonName != "openclaw-gateway" || len(cert.DNSNames)+len(cert.IPAddresses) > 0 || cert.CheckSignatureFrom(cert) != nil {
@@ -139,6 +142,7 @@ func TestTLS(t *testing.T) {
 
 // Who speaks plain HTTP to a gateway with TLS is hung up on without a word.
 func TestTLSPlain(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{TLS: true})
 	var d net.Dialer
 	c, err := d.DialContext(t.Context(), "tcp", strings.TrimPrefix(r.URL(), "https://"))

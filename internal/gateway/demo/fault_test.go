@@ -25,6 +25,7 @@ func sameJSON(t *testing.T, raw json.RawMessage, v any) {
 
 // A slow agent answers when it is ready, and not before.
 func TestDelay(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{Pace: 10 * time.Millisecond})
 	r.Delay("cto", 40*time.Millisecond)
 	c := join(t, r)
@@ -47,6 +48,7 @@ func TestDelay(t *testing.T) {
 
 // A silent agent ends with an abort, and only its next run is healed.
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("", true)
 	c := join(t, r)
@@ -64,6 +66,7 @@ func TestSilence(t *testing.T) {
 
 // A failure is told with its reason; one agent's does not touch the others.
 func TestFail(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Fail("cto", "out of credit")
 	c := join(t, r)
@@ -84,6 +87,7 @@ func TestFail(t *testing.T) {
 
 // A script sees what the agent was asked.
 func TestAnswer(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	asked := make(chan Question, 1)
 	r.Answer("cto", func(q Question) string { asked <- q; return "Yesterday: x\nToday: y\nBlockers: None" })
@@ -110,6 +114,7 @@ func TestAnswer(t *testing.T) {
 // A cut connection has no close frame. The run goes on, and a new connection
 // gets its answer.
 func TestDrop(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	release := make(chan struct{})
 	r.Answer("cto", func(Question) string { <-release; return "still here" })
@@ -144,6 +149,7 @@ func bootID(t *testing.T, r *Runtime) string {
 // whole. A run under way leaves its question unanswered; a queued one leaves
 // nothing, and whoever waits for it is told.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	before := bootID(t, r)
 	c := join(t, r)
@@ -205,6 +211,7 @@ func TestRestart(t *testing.T) {
 // On a connection that is still open while the gateway goes down, everything
 // is refused, and worth repeating.
 func TestDraining(t *testing.T) {
+	t.Parallel()
 	r := &Runtime{}
 	r.methods = r.table()
 	c := call{conn: &connection{boot: &boot{draining: true}, scopes: []string{scopeRead}}}
@@ -234,6 +241,7 @@ func (c *client) answered(id string) object {
 
 // For as long as the restart takes, nobody can connect.
 func TestRestartDown(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	r.Restart(time.Hour)
@@ -251,6 +259,7 @@ func TestRestartDown(t *testing.T) {
 
 // Then everybody can, at the same address.
 func TestRestartUp(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Restart(5 * time.Millisecond)
 	eventually(t, "the port answers", func() bool {
@@ -270,6 +279,7 @@ func TestRestartUp(t *testing.T) {
 // Close tells the clients, and nothing is left: not even while the port is
 // down, while agents think, or when it is called twice.
 func TestClose(t *testing.T) {
+	t.Parallel()
 	t.Run("with clients and runs", func(t *testing.T) {
 		r := open(t, Options{Pace: time.Hour})
 		c := join(t, r)
@@ -327,6 +337,7 @@ func TestClose(t *testing.T) {
 
 // Options that cannot work are refused at the start.
 func TestOptions(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]Options{
 		"no token":       {},
 		"repeated agent": {Token: token, Agents: []Agent{{ID: "a"}, {ID: "a"}}},
@@ -351,6 +362,7 @@ func TestOptions(t *testing.T) {
 
 // Many clients, switches and runs at once: the race detector looks on.
 func TestTurmoil(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{Pace: time.Millisecond})
 	type asked struct {
 		c  *client
@@ -380,6 +392,7 @@ func TestTurmoil(t *testing.T) {
 
 // A client that does not take what it is sent must not fill our memory.
 func TestBacklog(t *testing.T) {
+	t.Parallel()
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
 	c := &connection{socket: ours, stop: func() {}, queue: outbox{wake: make(chan struct{}, 1)}}

@@ -24,6 +24,7 @@ func (c *client) junk() (bad []packet) {
 // A client is held against these frames; if they were not on the wire, it would
 // be held against nothing. And the proper ones must still come.
 func TestGarble(t *testing.T) {
+	t.Parallel()
 	for kind, there := range map[Garbage]func(*client) bool{
 		NotJSON:    func(c *client) bool { return c.has("") && c.has("{") && c.has("not json at all") },
 		WrongShape: func(c *client) bool { return c.has(`[]`) && c.has(`null`) && c.has(`{"type":"res"}`) && c.has(`42`) },
@@ -100,6 +101,7 @@ func list(packets []packet) string {
 
 // The answers themselves may be bad, and healed they must be as they were.
 func TestGarbleAnswers(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	ask := func(kinds ...Garbage) object {
@@ -134,6 +136,7 @@ func TestGarbleAnswers(t *testing.T) {
 
 // The handshake may be bad, too.
 func TestGarbleHandshake(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Garble(NotJSON, WrongTypes)
 	c := dial(t, r, nil)
@@ -151,6 +154,7 @@ func TestGarbleHandshake(t *testing.T) {
 
 // Tests may need a frame that nobody has thought of.
 func TestInject(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	stranger, c := dial(t, r, nil), join(t, r)
 	c.garbled = true

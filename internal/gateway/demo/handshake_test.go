@@ -13,6 +13,7 @@ import (
 
 // A client that connects as it should must see what the real gateway shows.
 func TestConnect(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := dial(t, r, nil)
 	sameShape(t, "challenge", recording(t, "responses.json", "connect.challenge"), without(c.event("connect.challenge"), "seq"))
@@ -45,6 +46,7 @@ func without(o object, keys ...string) object {
 
 // Each refusal has its own code and its own close; a client tells them apart by these.
 func TestConnectRefusals(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	setClient := func(k string, v any) func(object) {
 		return func(p object) { must[object](t, p, "client")[k] = v }
@@ -93,6 +95,7 @@ func TestConnectRefusals(t *testing.T) {
 
 // Only a backend client gets scopes without a device; the others get in and may do nothing.
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	for _, c := range []struct {
 		id, mode string
@@ -134,6 +137,7 @@ func TestScopes(t *testing.T) {
 
 // What is not a connect ends the connection, each in its own way.
 func TestFirstFrame(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	for name, c := range map[string]struct {
 		kind websocket.MessageType
@@ -170,6 +174,7 @@ func TestFirstFrame(t *testing.T) {
 
 // While it starts the runtime says so, and that it is worth coming back.
 func TestStarting(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Starting(true)
 	conn := dial(t, r, nil)
@@ -193,6 +198,7 @@ func TestStarting(t *testing.T) {
 
 // Probes need no token, and everything else on HTTP is not there.
 func TestProbes(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	for path, want := range map[string]object{
 		"/health":   {"ok": true, "status": "live"},
@@ -217,6 +223,7 @@ func TestProbes(t *testing.T) {
 
 // A peer that answers pings stays.
 func TestPing(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.ping = time.Millisecond })
 	pings := make(chan struct{})
 	c := dial(t, r, &websocket.DialOptions{OnPingReceived: func(context.Context, []byte) bool {
@@ -242,6 +249,7 @@ func TestPing(t *testing.T) {
 
 // A peer that does not read is cut off.
 func TestNoPong(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = 5*time.Millisecond, 20*time.Millisecond })
 	deaf, resp, err := websocket.Dial(t.Context(), r.URL(), nil)
 	if err != nil {

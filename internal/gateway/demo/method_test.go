@@ -22,6 +22,7 @@ func under(prefix string, paths ...string) []string {
 // Every method must answer in the recorded shape, or a client that works here
 // fails at the real gateway.
 func TestMethods(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("agent", question("cto", "run-1", "Daily standup please"))
@@ -70,6 +71,7 @@ func TestMethods(t *testing.T) {
 
 // What the gateway refuses must be refused here, in the same words.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	for _, test := range []struct {
@@ -125,6 +127,7 @@ func TestRefusals(t *testing.T) {
 
 // After the handshake the gateway drops what it cannot read, and goes on.
 func TestGarbage(t *testing.T) {
+	t.Parallel()
 	c := join(t, open(t, Options{}))
 	c.send(websocket.MessageText, "not JSON")
 	c.send(websocket.MessageText, `{"type":"res","id":"r1","ok":true}`)
@@ -135,6 +138,7 @@ func TestGarbage(t *testing.T) {
 // A question without a session goes to the agent's main one, and without an
 // agent to the default one.
 func TestTarget(t *testing.T) {
+	t.Parallel()
 	c := join(t, open(t, Options{}))
 	got := c.call("agent", object{"message": "hi", "agentId": "cmo", "idempotencyKey": "a"})
 	sameShape(t, "agentId only", recording(t, "responses.json", "agent agentId only"), got)
@@ -154,6 +158,7 @@ func TestTarget(t *testing.T) {
 
 // Lists must page, filter and tell how many there are.
 func TestSessionsList(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	clock := &now
 	r := open(t, Options{Now: func() time.Time { return *clock }})
@@ -202,6 +207,7 @@ func TestSessionsList(t *testing.T) {
 
 // The overview counts runs by how they ended.
 func TestStatusCounts(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("agent", question("cto", "good", "hi"))
@@ -219,6 +225,7 @@ func TestStatusCounts(t *testing.T) {
 
 // Beats come to everyone, without asking.
 func TestTickAndHealth(t *testing.T) {
+	t.Parallel()
 	c := join(t, open(t, Options{}, func(p *timing) { p.tick, p.health = 5*time.Millisecond, 5*time.Millisecond }))
 	sameShape(t, "tick", recording(t, "events.json", "tick"), c.event("tick"))
 	sameShape(t, "health", recording(t, "events.json", "health"), c.event("health"))

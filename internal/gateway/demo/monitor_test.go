@@ -9,6 +9,7 @@ import (
 
 // A monitor shows where a sub-agent comes from, what it is called and what it does.
 func TestSpawn(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("sessions.subscribe", object{})
@@ -64,6 +65,7 @@ func TestSpawn(t *testing.T) {
 
 // What people call a session is what a monitor calls it.
 func TestLabel(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("sessions.subscribe", object{})
@@ -87,6 +89,7 @@ func TestLabel(t *testing.T) {
 // All that a monitor shows must be in the row, in the list, in the transcript
 // and in the events alike.
 func TestMonitorRow(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("sessions.subscribe", object{})
@@ -114,6 +117,7 @@ func TestMonitorRow(t *testing.T) {
 
 // The first numbers are none, and must not pass for zero.
 func TestRefreshing(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("agent", question("cto", "run-1", "hi"))

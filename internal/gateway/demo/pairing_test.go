@@ -111,6 +111,7 @@ var (
 // The whole story as it was recorded: not approved, approved, the token of its
 // own, more scopes, a rotated token, removed.
 func TestPairing(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	guard := dial(t, r, nil)
 	guard.ok("connect", hello(func(p object) { p["scopes"] = []string{scopePairing} }))
@@ -176,6 +177,7 @@ func TestPairing(t *testing.T) {
 // Without a device nobody gets in from elsewhere, and a device token is worth
 // nothing without its device.
 func TestPairingWithoutDevice(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.RequirePairing(true)
 	got, _ := turned(t, r, hello(nil))
@@ -197,6 +199,7 @@ func TestPairingWithoutDevice(t *testing.T) {
 // On the gateway's own host a service's device is looked at and not kept, and
 // another client's is paired without asking.
 func TestLocalDevice(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	m := newMachine(t, r)
 	auth := must[object](t, m.connect(shared, all, nil).first(), "payload", "auth")
@@ -212,6 +215,7 @@ func TestLocalDevice(t *testing.T) {
 
 // Each way to be wrong has its own code, with pairing and without.
 func TestDeviceRefusals(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	m := newMachine(t, r)
 	device := func(k string, v any) func(object) {
@@ -253,6 +257,7 @@ func TestDeviceRefusals(t *testing.T) {
 // A client whose clock is right must be refused by a gateway whose clock is
 // wrong, unless it takes the time from the challenge.
 func TestSignatureClock(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Skew(time.Hour)
 	m := newMachine(t, r)
@@ -276,6 +281,7 @@ func TestSignatureClock(t *testing.T) {
 
 // Our reading of what is signed must be that of the real gateway, to the byte.
 func TestSignature(t *testing.T) {
+	t.Parallel()
 	var v struct {
 		PublicKey, DeviceID string
 		Input               struct {

@@ -48,6 +48,7 @@ func told(r *Runtime) (cost map[string]int64, said []message) {
 // A demo that remembers another past at its second start would count everything
 // twice, and one whose jobs all went well would show nothing of what a ledger is for.
 func TestPast(t *testing.T) {
+	t.Parallel()
 	past := lived()
 	r := remembering(t, past)
 	c := connected(t, r)
@@ -99,6 +100,7 @@ func TestPast(t *testing.T) {
 // What the team does after a later start, and what it forgets, must change nothing
 // of what the ledgers have of it already.
 func TestPastGoesOn(t *testing.T) {
+	t.Parallel()
 	past := lived()
 	before, _ := told(remembering(t, past))
 	past.Spans = append(past.Spans, Span{until.Add(20 * time.Minute), until.Add(30 * time.Hour)})
@@ -135,6 +137,7 @@ func TestPastGoesOn(t *testing.T) {
 // Who starts the demo again a moment after it has ended finds what was said a
 // moment ago, and not only what was said before the hours in which they watched.
 func TestPastAfterWatching(t *testing.T) {
+	t.Parallel()
 	past, watched := lived(), 3*time.Hour
 	before, _ := told(remembering(t, past))
 	again := until.Add(watched)
@@ -188,6 +191,7 @@ func liveCost(r *Runtime, rest, lasts time.Duration) (cost int64) {
 // Who looks at the spend sees one team: a day at the pace of now costs about what
 // the days before have cost, with tokens of the same kinds in the same measure.
 func TestPastCostsWhatNowCosts(t *testing.T) {
+	t.Parallel()
 	const rest = 90 * time.Second // as `wardroom demo` has it
 	r := remembering(t, Past{
 		Spans: []Span{{until.AddDate(0, 0, -14), until}},
@@ -219,6 +223,7 @@ func TestPastCostsWhatNowCosts(t *testing.T) {
 
 // Who watches for a quarter of an hour must not see the same thing twice.
 func TestScriptDoesNotRepeat(t *testing.T) {
+	t.Parallel()
 	const rest = 90 * time.Second
 	live, again := script{seed: "a"}, script{seed: "a"}
 	last, at, orders := map[string]time.Duration{}, time.Duration(0), map[string]bool{}
@@ -249,6 +254,7 @@ func TestScriptDoesNotRepeat(t *testing.T) {
 
 // What nobody sees move is not believed to be live.
 func TestLive(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	events, stop := c.Events(1000)

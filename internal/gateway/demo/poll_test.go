@@ -12,6 +12,7 @@ import (
 
 // What nobody needs to read is paid for all the same: who counts has to find it.
 func TestPoll(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r)
 	works(t, c, "run-1")

@@ -15,6 +15,7 @@ import (
 // Waiting for too short a time, or for a run nobody knows, says the same: a
 // timeout without an end. The run goes on.
 func TestWaitTimeout(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("cto", true)
 	c := join(t, r)
@@ -40,6 +41,7 @@ func TestWaitTimeout(t *testing.T) {
 
 // Whoever waits for a run before it exists is told when it ends.
 func TestWaitBefore(t *testing.T) {
+	t.Parallel()
 	c := join(t, open(t, Options{}))
 	id := c.ask("agent.wait", object{"runId": "run-1", "timeoutMs": patience.Milliseconds()})
 	c.ok("agent", question("cto", "run-1", "hi"))
@@ -51,6 +53,7 @@ func TestWaitBefore(t *testing.T) {
 // A repeated key never asks twice: in flight while it runs, then the same
 // answer for five minutes.
 func TestIdempotency(t *testing.T) {
+	t.Parallel()
 	var now atomic.Int64
 	now.Store(time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC).UnixMilli())
 	r := open(t, Options{Now: func() time.Time { return time.UnixMilli(now.Load()) }})
@@ -82,6 +85,7 @@ func TestIdempotency(t *testing.T) {
 
 // A failure is remembered like an answer.
 func TestIdempotentFailure(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Fail("", "LLM request failed.")
 	c := join(t, r)
@@ -99,6 +103,7 @@ func TestIdempotentFailure(t *testing.T) {
 
 // The gateway remembers no more than a thousand runs.
 func TestRemember(t *testing.T) {
+	t.Parallel()
 	b := &boot{runs: map[string]*run{}}
 	now := time.UnixMilli(1_795_161_590_000)
 	for i := range keepRuns + 10 {
@@ -116,6 +121,7 @@ func TestRemember(t *testing.T) {
 
 // One session answers one question at a time; other sessions do not wait for it.
 func TestQueue(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	step := make(chan struct{})
 	r.Answer("cto", func(q Question) string { <-step; return "to " + q.Message })
@@ -148,6 +154,7 @@ func TestQueue(t *testing.T) {
 // Who has not begun a run may not abort it, unless they may do all; the task
 // ledger has it all the same, but for messages.
 func TestAbortOfOthers(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("cto", true)
 	c := join(t, r)
@@ -191,6 +198,7 @@ func TestAbortOfOthers(t *testing.T) {
 
 // Aborting a session stops what runs and what waits; nothing of it is asked.
 func TestAbortQueue(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("cto", true)
 	c := join(t, r)
@@ -220,6 +228,7 @@ func TestAbortQueue(t *testing.T) {
 // Every token is accounted for, and the price is exact to the last digit: per
 // message, per run, per session and in all.
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Answer("", func(Question) string { return strings.Repeat("word", 10) }) // 10 tokens
 	c := join(t, r)
@@ -275,6 +284,7 @@ func TestUsage(t *testing.T) {
 
 // A service that asks for all there is must not get the last thirty days.
 func TestUsageRange(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	r := open(t, Options{Now: func() time.Time { return now }})
 	c := join(t, r)
@@ -306,6 +316,7 @@ func TestUsageRange(t *testing.T) {
 
 // Prices are exact: no binary fraction may get in.
 func TestUSD(t *testing.T) {
+	t.Parallel()
 	for nano, want := range map[int64]string{0: "0", 1: "0.000000001", 28_314_000: "0.028314", 1_000_000_000: "1", 1_165_965_000: "1.165965", 10_000_000_000: "10"} {
 		if got := usd(nano).String(); got != want {
 			t.Errorf("%d nano-dollars are %s, want %s", nano, got, want)
@@ -315,6 +326,7 @@ func TestUSD(t *testing.T) {
 
 // A board that cannot be read is a run that failed, not a silent agent.
 func TestBoardError(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{Board: func(context.Context, string) ([]Task, error) { return nil, context.DeadlineExceeded }})
 	c := join(t, r)
 	c.ok("agent", question("cto", "run-1", "standup"))
@@ -325,6 +337,7 @@ func TestBoardError(t *testing.T) {
 
 // A model may say nothing at all.
 func TestEmptyAnswer(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	r.Answer("cto", func(Question) string { return "" })
 	c := join(t, r)

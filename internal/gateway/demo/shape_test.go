@@ -90,6 +90,7 @@ func differences(path string, want, got any) []string {
 
 // The comparison itself must notice what it is there for.
 func TestSameShapeNotices(t *testing.T) {
+	t.Parallel()
 	want := object{"a": 1.0, "b": []any{object{"c": "x"}}, "d": nil}
 	for _, got := range []object{
 		{"a": 1.0, "b": []any{}},

@@ -54,6 +54,7 @@ var begin = []string{
 // A question that is answered: two responses, the events in the recorded
 // order, and each in its recorded shape.
 func TestAnswered(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("sessions.subscribe", object{})
@@ -116,6 +117,7 @@ var sessionEventExcept = slices.Concat(
 // Everyone who may read sees every run; the rows of the sessions come only to
 // those who asked for them; and without a scope there is nothing to see.
 func TestVisibility(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.tick = 50 * time.Millisecond })
 	join := func(scopes ...string) *client {
 		c := dial(t, r, nil)
@@ -203,6 +205,7 @@ var endings = map[string]endingTest{
 // A run that fails, one whose time is up and one that is aborted: three
 // endings that a client must be able to tell apart, each as recorded.
 func TestEndings(t *testing.T) {
+	t.Parallel()
 	for name, test := range endings {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, Options{})

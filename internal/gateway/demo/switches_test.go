@@ -16,6 +16,7 @@ import (
 // A frame at the limit must be taken, one beyond it must not; so both must be
 // exactly as large as they say.
 func TestBloat(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	r.Bloat("agents.list", maxPayload-1)
@@ -49,6 +50,7 @@ func TestBloat(t *testing.T) {
 
 // The same answer may come again, and the same event with the same number.
 func TestRepeat(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("sessions.subscribe", object{})
@@ -91,6 +93,7 @@ func (c *client) order() (ids []string) {
 
 // Nothing promises that answers come in the order of the questions.
 func TestReverse(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	r.Reverse("", 3)
@@ -115,6 +118,7 @@ func TestReverse(t *testing.T) {
 // What a slow gateway does is done at once, only its answer is late, and the
 // answers stay in order. Others are not late.
 func TestLag(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	const late = 50 * time.Millisecond
@@ -142,6 +146,7 @@ func TestLag(t *testing.T) {
 
 // A slow handshake must not let events out before its answer.
 func TestLagConnect(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.tick = time.Millisecond })
 	r.Lag("connect", 30*time.Millisecond)
 	c := dial(t, r, nil)
@@ -162,6 +167,7 @@ func TestLagConnect(t *testing.T) {
 
 // A request that is never answered may have been carried out.
 func TestHang(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	r.Hang("agent", true)
@@ -226,6 +232,7 @@ func (c *client) numbers() (all []float64) {
 // Lost events leave a gap, swapped ones go backwards, and what is hushed leaves
 // no trace at all.
 func TestEventFaults(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	ticks(r, 1) // 1
@@ -253,6 +260,7 @@ func TestEventFaults(t *testing.T) {
 // A half-open connection looks alive and is not. What it owes comes when it
 // wakes; and it must not hold up the end of the runtime.
 func TestFreeze(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = time.Millisecond, 20*time.Millisecond })
 	c := join(t, r)
 	r.Freeze(true)
@@ -283,6 +291,7 @@ func TestFreeze(t *testing.T) {
 
 // In the frost a new connection is taken and never answered.
 func TestFreezeNew(t *testing.T) {
+	t.Parallel()
 	for name, door := range map[string]func(*Runtime, bool){
 		"frozen": (*Runtime).Freeze,
 		"mute": func(r *Runtime, on bool) {
@@ -313,6 +322,7 @@ func TestFreezeNew(t *testing.T) {
 
 // A connection that breaks inside a frame is none that ends well.
 func TestTear(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	c.ok("health", object{})
@@ -332,6 +342,7 @@ func TestTear(t *testing.T) {
 // The half of the frame is really sent: a reader is in the middle of it when
 // the connection goes.
 func TestTornFrame(t *testing.T) {
+	t.Parallel()
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
 	c := &connection{socket: ours, stop: func() {}}
@@ -344,6 +355,7 @@ func TestTornFrame(t *testing.T) {
 
 // One call heals everything, so that a test can say where the trouble ends.
 func TestHeal(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	waiting := c.ask("agent.wait", object{"runId": "x", "timeoutMs": 1})

@@ -60,6 +60,7 @@ const standup = "Daily standup. What did you do yesterday, what do you do today,
 // Each agent reports from its own part of the board, in its own format: the
 // formats are what the service has to be able to read.
 func TestReports(t *testing.T) {
+	t.Parallel()
 	c := team(t, board())
 	for agent, want := range map[string]string{
 		"cto": `## Yesterday
@@ -107,6 +108,7 @@ Blockers: TASK-9 Launch page: no access to the domain (for 1 day).`,
 
 // Anyone beyond the four has a format too, always the same.
 func TestStyleOfOthers(t *testing.T) {
+	t.Parallel()
 	r := &Runtime{}
 	for _, id := range []string{"qa", "legal", "ops-lead"} {
 		if s := r.style(Agent{ID: id}); s >= styles || s != r.style(Agent{ID: id}) {
@@ -134,6 +136,7 @@ func reviewed(t *testing.T, text string) review {
 
 // The COO settles what is young, hands up what is old, and sums up the day.
 func TestReview(t *testing.T) {
+	t.Parallel()
 	c := team(t, board())
 	four, nine := "TASK-4", "TASK-9"
 	want := review{
@@ -163,6 +166,7 @@ func TestReview(t *testing.T) {
 
 // What yesterday's standup put on the board is not put there again.
 func TestReviewDoesNotRepeat(t *testing.T) {
+	t.Parallel()
 	tasks := board()
 	tasks["cto"] = append(tasks["cto"], Task{Key: "TASK-20", Title: "Write down the options for TASK-4 and what each costs us", Status: "todo", UpdatedAt: ago(1)})
 	got := reviewed(t, team(t, tasks).said("coo", "action_items")).ActionItems
@@ -173,6 +177,7 @@ func TestReviewDoesNotRepeat(t *testing.T) {
 
 // A day on which nothing happened still has a summary and something to do.
 func TestReviewOfNothing(t *testing.T) {
+	t.Parallel()
 	got := reviewed(t, team(t, nil).said("coo", "action_items"))
 	want := review{
 		Summary:     "Nothing was finished since the last standup. Nobody has a task under way.",
@@ -186,6 +191,7 @@ func TestReviewOfNothing(t *testing.T) {
 
 // The ways to settle a blocker and to name many tasks.
 func TestReviewWords(t *testing.T) {
+	t.Parallel()
 	for reason, part := range map[string]string{
 		"needs a code review": "asks for the review", "waiting for the vendor": "asks for a date",
 		"a DECISION is open": "options to the next sync", "the build is red": "splits off",
@@ -203,6 +209,7 @@ func TestReviewWords(t *testing.T) {
 
 // Anything else gets a short answer that knows the board.
 func TestChat(t *testing.T) {
+	t.Parallel()
 	c := team(t, board())
 	for agent, want := range map[string]string{
 		"cto": "Technology here: understood. I am on TASK-3 Move the queue first and will come back to this after it.",
@@ -218,6 +225,7 @@ func TestChat(t *testing.T) {
 // What a standup has told is no news in the next one, neither in the reports nor
 // in the headline.
 func TestTellsNothingTwice(t *testing.T) {
+	t.Parallel()
 	tasks := board()
 	tasks["cpo"][0].UpdatedAt = ago(30)
 	tasks["cto"] = append(tasks["cto"], done("TASK-6", "Rotate the keys", 30), done("TASK-8", "Renew the domain", 60))

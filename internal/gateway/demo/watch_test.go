@@ -9,6 +9,7 @@ import (
 // What happens to a client at the moment in which its request arrives happens
 // before the request does: else a test that ends a client there ends it anywhere.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	r := open(t, Options{})
 	c := join(t, r)
 	var mu sync.Mutex

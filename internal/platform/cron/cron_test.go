@@ -32,6 +32,7 @@ func at(t testing.TB, text string) time.Time {
 
 // What is due at nine is due at nine, and where the clocks change it is due once.
 func TestNext(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, expression, zone, after, want string }{
 		{"the same day", "0 9 * * *", "UTC", "2026-11-20T08:59:59Z", "11-20T09:00"},
 		{"not now, but next time", "0 9 * * *", "UTC", "2026-11-20T09:00:00Z", "11-21T09:00 11-22T09:00"},
@@ -84,6 +85,7 @@ func TestNext(t *testing.T) {
 // What cannot be read, or never comes, is told to whoever wrote it, and not
 // found out in the night when nothing happened.
 func TestParseRefuses(t *testing.T) {
+	t.Parallel()
 	for _, expression := range []string{
 		"", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * 32 * *", "* * * 13 * *", "* * * * 8", "-1 * * * *",
 		"*/0 * * * *", "5-1/0 * * * *", "x * * * *", "@daily", "@every 1s", "H * * * *", "* * L * *", "* * 1W * *", "* * * * 5#1", "* * * * 5L",
@@ -117,6 +119,7 @@ var places = []string{
 // A daily job runs each day that there is, and once, in all the years up to
 // 2045: those of the tables and those for which a zone has only a rule.
 func TestDaily(t *testing.T) {
+	t.Parallel()
 	for _, place := range places {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
@@ -172,6 +175,7 @@ func daysBetween(from, to string, zone *time.Location) []string {
 // Whatever the expression, its moments rise, match their minute by the clock,
 // and are the same from wherever one asks.
 func TestMoments(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		field := func(name string, low, high int) string {
 			a, b := rapid.IntRange(low, high).Draw(rt, name), rapid.IntRange(low, high).Draw(rt, name+" to")

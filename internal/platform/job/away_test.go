@@ -14,6 +14,7 @@ import (
 
 // A database that goes away in the middle of a job is no failure of the job.
 func TestAwayIsNoFailure(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		gone, times := errors.New("gone"), atomic.Int32{}
 		q := newQueue(t, d)

@@ -75,6 +75,7 @@ func state(t *testing.T, d *db.DB, key string) (state string) {
 
 // Two replicas look at the same jobs: each job must be done exactly once.
 func TestEachJobOnce(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const jobs = 40
 		var done sync.Map
@@ -104,6 +105,7 @@ func TestEachJobOnce(t *testing.T) {
 
 // While a job is alive a second one of its kind and key is not added; afterwards it is.
 func TestOneAlive(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		release := make(chan struct{})
@@ -127,6 +129,7 @@ func TestOneAlive(t *testing.T) {
 // A process dies in the middle: another goes on, and a step that was kept is
 // not done again. What the dead one still writes does not count.
 func TestTakeover(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		var asked, finished atomic.Int32
 		step := func(ctx context.Context, h *job.Held) error {
@@ -192,6 +195,7 @@ func takeAway(t *testing.T, d *db.DB, id string) {
 // A service that stops hands its work back, so that the next goes on at once,
 // and that does not count as a failure.
 func TestHandBack(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		first, second := newQueue(t, d), newQueue(t, d)
 		first.Lease, second.Lease = time.Hour, time.Hour
@@ -220,6 +224,7 @@ func TestHandBack(t *testing.T) {
 
 // A cancelled job stops at once and what it still does is not kept.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		started, ended := make(chan struct{}), make(chan error, 1)
@@ -246,6 +251,7 @@ func TestCancel(t *testing.T) {
 
 // What fails for good must say so to what it worked on; a panic is a failure.
 func TestGiveUp(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		var told atomic.Value
@@ -269,6 +275,7 @@ func TestGiveUp(t *testing.T) {
 // A process that slept longer than its lease takes its own job again: the old
 // worker is told, and the new one stays under watch.
 func TestReclaimOwn(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		var begun atomic.Int32
@@ -327,6 +334,7 @@ func TestReclaimOwn(t *testing.T) {
 
 // An error text from outside must not keep a job from being closed.
 func TestHostileErrorText(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		q.Lease = time.Hour
@@ -340,6 +348,7 @@ func TestHostileErrorText(t *testing.T) {
 // A job taken back and handed out anew in one transaction: the new one is not
 // stopped in place of the old.
 func TestReplace(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		var begun, lost atomic.Int32
@@ -381,6 +390,7 @@ func TestReplace(t *testing.T) {
 // A queue takes no more than it has workers for, whatever plan PostgreSQL makes
 // of the claim: what it does not do would wait while others are idle.
 func TestTakesWhatItCanDo(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		q.Workers = 1
@@ -420,6 +430,7 @@ func TestTakesWhatItCanDo(t *testing.T) {
 
 // Replicas are upgraded one by one: the older leaves alone what it does not know.
 func TestUnknownKind(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := newQueue(t, d)
 		q.Kinds["known"] = job.Kind{Do: func(context.Context, *job.Held) error { return nil }}

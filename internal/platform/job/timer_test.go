@@ -26,6 +26,7 @@ func jobsLeft(t *testing.T, d *db.DB) (n int) {
 
 // Two replicas share a timer: a firing is one, and what was missed is one.
 func TestTimerFiresOnce(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		var fired atomic.Int32
 		for range 2 {
@@ -47,6 +48,7 @@ func TestTimerFiresOnce(t *testing.T) {
 
 // A clock that was years ahead and is right again does not silence a timer.
 func TestTimerAfterClockChange(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		if err := d.Tx(t.Context(), func(tx *db.Tx) error {
 			_, err := tx.Exec(t.Context(), `INSERT INTO job_timers (name, next_at) VALUES ('sweep', ?)`, time.Now().AddDate(5, 0, 0))
@@ -73,6 +75,7 @@ func TestTimerAfterClockChange(t *testing.T) {
 // once for all replicas; what was missed meanwhile is made up for, and a time
 // that was noted under another plan is not.
 func TestTimerAtATime(t *testing.T) {
+	t.Parallel()
 	far, err := cron.Parse("0 0 29 2 *", "Europe/Berlin") // never while this runs
 	if err != nil {
 		t.Fatal(err)
@@ -144,6 +147,7 @@ func TestTimerAtATime(t *testing.T) {
 // stops or dies while it fires, or what it does fails; what comes again after an
 // interval is.
 func TestFiringIsNotLost(t *testing.T) {
+	t.Parallel()
 	far, err := cron.Parse("0 0 29 2 *", "Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
@@ -198,6 +202,7 @@ func TestFiringIsNotLost(t *testing.T) {
 
 // Work that is due at all times or never is a mistake, and told at the start.
 func TestTimerNeedsATime(t *testing.T) {
+	t.Parallel()
 	q := newQueue(t, dbtest.New(t))
 	q.Timers = []job.Timer{{Name: "never", Do: func(context.Context) error { return nil }}}
 	if err := q.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "never") {

@@ -14,6 +14,7 @@ import (
 // What waits for hours has a queue of its own: it must neither keep the timers
 // from firing, nor take them or their jobs for its own, also when it starts late.
 func TestTwoQueues(t *testing.T) {
+	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		release := make(chan struct{})
 		var ticks, works, waits atomic.Int32

@@ -40,6 +40,7 @@ func addressAt(trusted ...string) func(peer string, forwardedFor ...string) neti
 // The address is that of the connection, whatever the caller says of itself:
 // else nobody who guesses passwords is ever slowed down.
 func TestClientAddress(t *testing.T) {
+	t.Parallel()
 	for name, at := range map[string]func(string, ...string) netip.Addr{
 		"nobody is trusted": addressAt(), "others are trusted": addressAt("127.0.0.1/32", "10.0.0.0/8", "fd00::/8"),
 	} {
@@ -64,6 +65,7 @@ func TestClientAddress(t *testing.T) {
 
 // Behind a proxy the callers must be told apart, and none may choose who it is.
 func TestClientAddressBehindProxies(t *testing.T) {
+	t.Parallel()
 	at := addressAt("127.0.0.1/32", "10.0.0.0/8", "fd00::/8", "fe80::/10")
 	for _, tt := range []struct {
 		name, peer string
@@ -156,6 +158,7 @@ func written(header string, a netip.Addr) bool {
 // A caller must not be able to send others elsewhere: what we say of addresses
 // of our own never has the host that a request claims.
 func TestLinksAreRelative(t *testing.T) {
+	t.Parallel()
 	api := web.New(web.Options{Title: "Test", Version: "1", TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
 	web.Get(api, "/things", actor.Public, "List", func(ctx context.Context, _ *struct{}) (*web.List[int], error) {
 		return web.Page(ctx, []int{1}, "next"), nil

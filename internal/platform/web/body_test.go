@@ -14,6 +14,7 @@ import (
 )
 
 func TestBodyRefused(t *testing.T) {
+	t.Parallel()
 	const ok = `{"name":"a"}`
 	tests := []struct {
 		name, body, contentType string
@@ -46,6 +47,7 @@ func TestBodyRefused(t *testing.T) {
 }
 
 func TestBodyAccepted(t *testing.T) {
+	t.Parallel()
 	for _, contentType := range []string{"", "application/json", "Application/JSON; charset=UTF-8", "application/merge-patch+json"} {
 		if w := newToys(t).ask(t, "POST", "/api/v1/toys", "\t{\"name\" : \"\\ud83d\\ude00\"}\r\n", "Content-Type", contentType); w.Code != 201 {
 			t.Errorf("%q is %d %s", contentType, w.Code, w.Body)
@@ -62,6 +64,7 @@ func TestBodyAccepted(t *testing.T) {
 // A page of another site may send what has no type without asking, so that it could
 // spend the failed logins of whoever looks at it.
 func TestBodyOfAnotherSite(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		contentType, header, value string
 		want                       int
@@ -92,6 +95,7 @@ func (u untouched) Read([]byte) (int, error) {
 // A body that announces itself as too large is not read by whoever can be told
 // before they send it, nor when there is too much of it.
 func TestBodyAnnounced(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		length int64
 		expect string
@@ -107,6 +111,7 @@ func TestBodyAnnounced(t *testing.T) {
 
 // A body whose length nobody said is held to the limit all the same.
 func TestBodyChunked(t *testing.T) {
+	t.Parallel()
 	s := newToys(t, func(o *web.Options) { o.MaxBody = 20 })
 	for n, want := range map[int]int{1: 201, 30: 413} {
 		req := newRequest(t, "POST", "/api/v1/toys", io.MultiReader(strings.NewReader(`{"name":"a"}`), strings.NewReader(strings.Repeat(" ", n))))

@@ -152,6 +152,7 @@ func unpacked(t *testing.T, r io.Reader) string {
 // A board of thousands of tasks is read over a phone's line: long answers have to
 // be compressed for whoever takes that, and must be the same for whoever does not.
 func TestCompressed(t *testing.T) {
+	t.Parallel()
 	s := newPacked(t)
 	for path, kind := range map[string]string{
 		"/long/7": "application/json", "/marked": "application/json", "/long/refused": "application/problem+json",
@@ -178,6 +179,7 @@ func TestCompressed(t *testing.T) {
 
 // Who does not want it, or has nothing of it, must get what they always got.
 func TestNotCompressed(t *testing.T) {
+	t.Parallel()
 	s := newPacked(t)
 	for _, c := range []struct{ name, method, path, accept string }{
 		{"without the header", "GET", "/long/7", ""},
@@ -217,6 +219,7 @@ func TestNotCompressed(t *testing.T) {
 // A client must be able to ask "is it still so?" and to change what it read,
 // whichever of the two answers it was given.
 func TestCompressedETags(t *testing.T) {
+	t.Parallel()
 	s := newPacked(t)
 	for _, path := range []string{"/long/7", "/marked"} {
 		plain, small := s.fetch(t, "GET", path).Header.Get("ETag"), s.fetch(t, "GET", path, "Accept-Encoding", "gzip").Header.Get("ETag")
@@ -261,6 +264,7 @@ func TestCompressedETags(t *testing.T) {
 
 // What is said piece by piece must arrive piece by piece, compressed or not.
 func TestCompressedPieces(t *testing.T) {
+	t.Parallel()
 	s := newPacked(t)
 	t.Run("text", func(t *testing.T) {
 		res := s.fetch(t, "GET", "/text", "Accept-Encoding", "gzip")
@@ -289,6 +293,7 @@ func TestCompressedPieces(t *testing.T) {
 
 // Half a table must not pass for the whole because its compression has an end.
 func TestCompressedCutOff(t *testing.T) {
+	t.Parallel()
 	s := newPacked(t)
 	for _, accept := range []string{"", "gzip"} {
 		res := s.fetch(t, "GET", "/rows.csv?breaks=true", "Accept-Encoding", accept)
@@ -304,6 +309,7 @@ func TestCompressedCutOff(t *testing.T) {
 // The length of a compressed answer tells something of what is in it, so one with
 // a key or a token must not be compressed (BREACH).
 func TestSecretsAreNotCompressed(t *testing.T) {
+	t.Parallel()
 	s := newPacked(t)
 	res := s.fetch(t, "POST", "/keys", "Accept-Encoding", "gzip")
 	if body := whole(t, res.Body); res.Header.Get("Content-Encoding") != "" || !strings.Contains(body, "wrk_secret") {
@@ -321,6 +327,7 @@ func TestSecretsAreNotCompressed(t *testing.T) {
 
 // curl is what the documentation tells people to use.
 func TestCurlCompressed(t *testing.T) {
+	t.Parallel()
 	s := newPacked(t)
 	curl := func(args ...string) []byte {
 		args = append([]string{"-sS", "--fail", "-H", "Authorization: Bearer owner", s.url + "/long/7"}, args...)

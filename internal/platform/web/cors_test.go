@@ -41,6 +41,7 @@ func (s *toys) preflight(t *testing.T, origin, method string, headers ...string)
 
 // The dashboard of the settings must be able to do all that the API offers.
 func TestCORS(t *testing.T) {
+	t.Parallel()
 	for setting, answered := range map[string]string{dashboard: dashboard, "*": "*"} {
 		s := newToys(t, sharing(setting))
 		for _, c := range []struct{ method, path, token string }{
@@ -84,6 +85,7 @@ func TestCORS(t *testing.T) {
 // A page from elsewhere must learn nothing, neither by asking nor by asking
 // whether it may; nor may the dashboard send what we do not know.
 func TestCORSRefuses(t *testing.T) {
+	t.Parallel()
 	s := newToys(t, sharing(dashboard))
 	for _, origin := range []string{"", "null", "*", "http://ops.example.com", dashboard + ":8443", dashboard + ".evil.com", "https://evil.com", "https://x.ops.example.com", dashboard + "/"} {
 		w := s.ask(t, "GET", "/api/v1/toys/7", "", "Origin", origin)
@@ -110,6 +112,7 @@ func TestCORSRefuses(t *testing.T) {
 
 // Without the setting nothing is said of origins at all.
 func TestCORSOff(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	if w := s.ask(t, "GET", "/api/v1/toys/7", "", "Origin", dashboard); len(sharedHeaders(w)) > 0 || strings.Contains(w.Header().Get("Vary"), "Origin") {
 		t.Errorf("got %v", w.Header())
@@ -123,6 +126,7 @@ func TestCORSOff(t *testing.T) {
 
 // A page sends a preflight for nearly every address: those lines tell nobody anything.
 func TestCORSLog(t *testing.T) {
+	t.Parallel()
 	s := newToys(t, sharing(dashboard))
 	s.preflight(t, dashboard, "PATCH", "Authorization")
 	if l := s.lines(t); len(l) != 1 || l[0]["level"] != "DEBUG" || l[0]["route"] != "preflight" || l[0]["status"] != 204.0 {

@@ -43,6 +43,7 @@ func newTables(t testing.TB) *toys {
 // A name that somebody gave a thing must not run in the spreadsheet of
 // somebody else.
 func TestCSV(t *testing.T) {
+	t.Parallel()
 	s := newTables(t)
 	w := s.ask(t, "GET", "/api/v1/toys.csv", "")
 	want := "id,name\r\na,bear\r\nb,'=1+1\r\nc,'+1\r\nd,'-1+1\r\ne,'@x\r\nf,'\tx\r\ng,\"'x\"\r\nh,\"'\r\nx\"\r\ni,'＝1\r\nj,a=1\r\nk,\r\nl,\"say \"\"hi\"\", twice\"\r\nm,'quoted'\r\nn,-0.5\r\no,a;'=1+1\r\np,\"a;\"\"'=1+1;b\"\r\nq,\"a\r\n'-1; @x\"\r\n"
@@ -65,6 +66,7 @@ func TestCSV(t *testing.T) {
 
 // Half a table must not look whole.
 func TestCSVBreaksOff(t *testing.T) {
+	t.Parallel()
 	s := newTables(t)
 	defer func() {
 		if v := recover(); v != http.ErrAbortHandler { //nolint:errorlint // what net/http compares

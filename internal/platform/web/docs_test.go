@@ -39,6 +39,7 @@ func at(t testing.TB, d map[string]any, path ...string) any {
 
 // The committed document must change only when the API does.
 func TestDocumentIsStable(t *testing.T) {
+	t.Parallel()
 	if a, b := newToys(t).Document(), newToys(t).Document(); !bytes.Equal(a, b) {
 		t.Error("two documents of the same routes differ")
 	}
@@ -47,6 +48,7 @@ func TestDocumentIsStable(t *testing.T) {
 // Clients and the contract tests are made from the document: what it says of a
 // type must be what is sent.
 func TestDocument(t *testing.T) {
+	t.Parallel()
 	d := document(t, newToys(t))
 	want := map[string][]string{
 		`"delete_tasks"`:     {"paths", "/api/v1/toys/{id}", "delete", "x-permission"},
@@ -98,6 +100,7 @@ var (
 // The documentation must work in any browser, without scripts and without
 // asking another host, and every problem's type must lead to its place.
 func TestDocs(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	w := s.ask(t, "GET", "/api/docs", "", "Authorization", "")
 	page := w.Body.String()
@@ -140,6 +143,7 @@ func TestDocs(t *testing.T) {
 
 // The examples of the documentation must be accepted when pasted.
 func TestDocsExamples(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	close(s.release)
 	page := s.ask(t, "GET", "/api/docs", "").Body.String()
@@ -156,6 +160,7 @@ func TestDocsExamples(t *testing.T) {
 }
 
 func TestStatusOf(t *testing.T) {
+	t.Parallel()
 	for f, want := range map[*fault.Error]int{
 		errToken: 401, errNoToy: 404, errTaken: 409, errBusy: 429, errGateway: 503, fault.ErrInvalid: 422,
 		fault.New(fault.Stale, "stale", "Stale."): 412, fault.New(fault.Internal, "x", "X."): 500, fault.New(fault.Timeout, "y", "Y."): 504,

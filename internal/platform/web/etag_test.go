@@ -12,6 +12,7 @@ import (
 )
 
 func TestIfMatch(t *testing.T) {
+	t.Parallel()
 	for header, want := range map[string]int64{
 		"": 0, "*": 0, `"7-0a1b"`: 7, `W/"7-0a1b"`: 7, `"9223372036854775807-a"`: 1<<63 - 1, `"7"`: 7,
 	} {
@@ -30,6 +31,7 @@ func TestIfMatch(t *testing.T) {
 
 // What an answer gives as ETag must come back as its version.
 func TestETagRoundTrip(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	tag := s.ask(t, "GET", "/api/v1/toys/7", "").Header().Get("ETag")
 	w := s.ask(t, "PATCH", "/api/v1/toys/7", `{}`, "If-Match", tag)
@@ -46,6 +48,7 @@ func TestETagRoundTrip(t *testing.T) {
 // Who asks again every moment must not get the same body every moment, and
 // must never be told that nothing changed when something did.
 func TestIfNoneMatch(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	full := s.ask(t, "GET", "/api/v1/toys/7", "")
 	tag := full.Header().Get("ETag")
@@ -80,6 +83,7 @@ func TestIfNoneMatch(t *testing.T) {
 
 // The condition is for reading what is there; nothing else may become a 304.
 func TestIfNoneMatchElsewhere(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	for _, c := range []struct {
 		method, path, body string
@@ -103,6 +107,7 @@ func TestIfNoneMatchElsewhere(t *testing.T) {
 
 // A caller learns of the condition from the document, and of nothing that is not so.
 func TestIfNoneMatchDocumented(t *testing.T) {
+	t.Parallel()
 	var doc struct {
 		Paths map[string]map[string]struct {
 			Parameters []struct{ Name, In string }

@@ -27,6 +27,7 @@ type onlyReader struct{ io.Reader }
 // A client that sends all of a body before it reads must be told that it was too
 // large, and not that the connection broke.
 func TestTooLargeIsTold(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	addr, stop := s.served(t, time.Second)
 	tr := &http.Transport{ExpectContinueTimeout: 10 * time.Second}
@@ -111,6 +112,7 @@ func (c *counted) Read(b []byte) (int, error) {
 
 // Curl is what agents are told to use.
 func TestTooLargeForCurl(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	addr, stop := s.served(t, time.Second)
 	for _, args := range [][]string{nil, {"-H", "Transfer-Encoding: chunked"}, {"-H", "Expect:"}, {"-H", "Transfer-Encoding: chunked", "-H", "Expect:"}, {"-H", "Expect: 100-continue"}, {"--http1.0"}} {
@@ -131,6 +133,7 @@ func TestTooLargeForCurl(t *testing.T) {
 
 // Above a bound nobody reads on: the answer is there, and the connection closes.
 func TestTooLargeCloses(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	addr, stop := s.served(t, time.Second)
 	for name, c := range map[string]struct {
@@ -176,6 +179,7 @@ func TestTooLargeCloses(t *testing.T) {
 
 // Who stops in the middle of a body that is too large does not hold the service up.
 func TestTooLargeAndSlow(t *testing.T) {
+	t.Parallel()
 	s := newToys(t, func(o *web.Options) { o.BodyTimeout = time.Second })
 	addr, stop := s.served(t, time.Second)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)

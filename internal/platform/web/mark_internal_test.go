@@ -9,6 +9,7 @@ import (
 // Of a release that was built from an archive nothing but the version says that it
 // is another: whoever kept a list would never get its new fields.
 func TestTagOfAnotherVersion(t *testing.T) {
+	t.Parallel()
 	tag := func(version string) string {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, Prefix+"/toys", nil)
 		x := &exchange{api: New(Options{Version: version}), r: r}

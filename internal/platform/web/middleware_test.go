@@ -29,6 +29,7 @@ func (s *toys) do(r *http.Request) *httptest.ResponseRecorder {
 // The id of a request ties the answer to the log; what a caller chooses must
 // not be able to forge a line there.
 func TestRequestID(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	for given, kept := range map[string]bool{
 		"abc-DEF_1.2": true, strings.Repeat("a", 64): true, strings.Repeat("a", 65): false, "": false,
@@ -55,6 +56,7 @@ func TestRequestID(t *testing.T) {
 // One line per request, by pattern and never by address, with the level that
 // an alarm can go by.
 func TestLog(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		method, url, route, level string
 		status                    int
@@ -101,6 +103,7 @@ func TestLog(t *testing.T) {
 
 // The duration is that of our clock, so that it can be tested at all.
 func TestLogDuration(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := newToys(t, func(o *web.Options) {
 		o.Now = func() time.Time { now = now.Add(time.Second); return now }
@@ -114,6 +117,7 @@ func TestLogDuration(t *testing.T) {
 // When half of an answer is out, the connection must break: to the caller it
 // would look whole.
 func TestPanicHalfway(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	s.Raw("GET /half", actor.Public, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "half")

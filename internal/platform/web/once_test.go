@@ -50,6 +50,7 @@ func newOrders(t testing.TB) *toys {
 // A repetition is told from a new request by all that was sent, and from a bad
 // key by its shape.
 func TestOnce(t *testing.T) {
+	t.Parallel()
 	s := newOrders(t)
 	order := func(body string, keys ...string) (status int, id, replayed, code string) {
 		t.Helper()
@@ -96,6 +97,7 @@ func TestOnce(t *testing.T) {
 
 // A client reads in the document which requests it may repeat.
 func TestOnceIsDocumented(t *testing.T) {
+	t.Parallel()
 	text := string(newOrders(t).Document())
 	for _, want := range []string{`"Idempotency-Key"`, `"Idempotency-Replayed"`, "idempotency_conflict", "idempotency_gone"} {
 		if !strings.Contains(text, want) {

@@ -10,6 +10,7 @@ import (
 // An address of the application that is reloaded must lead to it again, and a
 // script or an API address that does not exist must not be taken for a page.
 func TestPages(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	s.Pages(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

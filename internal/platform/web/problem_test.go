@@ -46,6 +46,7 @@ func pointers(t testing.TB, w *httptest.ResponseRecorder) []string {
 
 // Whatever goes wrong has one shape and its own code, and shows nothing of ours.
 func TestProblems(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, method, url, body string
 		status                  int
@@ -100,6 +101,7 @@ func TestProblems(t *testing.T) {
 // The facts of a failure are members of its problem, and replace none of the
 // standard ones.
 func TestProblemWhole(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	w := s.ask(t, "GET", "/api/v1/toys/taken?", "", "X-Request-Id", "abc-1")
 	want := map[string]any{
@@ -115,6 +117,7 @@ func TestProblemWhole(t *testing.T) {
 }
 
 func TestInvalid(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, method, url, body string
 		want                    []string
@@ -153,6 +156,7 @@ func TestInvalid(t *testing.T) {
 
 // Who misspells a filter is told what there is.
 func TestUnknownParameter(t *testing.T) {
+	t.Parallel()
 	for url, want := range map[string]string{
 		"/api/v1/toys?stauts=todo": "There is no such parameter. This address knows cursor, kind, limit, total.",
 		"/api/v1/toys/7?stauts=1":  "There is no such parameter; this address takes none.",
@@ -168,6 +172,7 @@ func TestUnknownParameter(t *testing.T) {
 // of the next page: without an end, one request costs the database megabytes,
 // and the Link header grows longer than clients read.
 func TestListsInTheAddressAreBounded(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	type input struct {
 		Tags []string `query:"tags" doc:"Only with these."`
@@ -190,6 +195,7 @@ func TestListsInTheAddressAreBounded(t *testing.T) {
 // What was refused may be a password. It must come back nowhere, whichever
 // check it failed, and be in no log.
 func TestNoEcho(t *testing.T) {
+	t.Parallel()
 	const secret = "hunter2hunter"
 	bodies := []string{
 		`{"name":"a","password":"` + secret[:9] + `"}`,
@@ -225,6 +231,7 @@ func TestNoEcho(t *testing.T) {
 
 // A problem must not be larger than what it is about.
 func TestInvalidIsBounded(t *testing.T) {
+	t.Parallel()
 	for _, item := range []string{"1", "null"} {
 		body := `{"name":"a","tags":[` + strings.Repeat(item+",", 10_000) + item + `]}`
 		if n := len(pointers(t, newToys(t).ask(t, "POST", "/api/v1/toys", body))); n > 50 || n == 0 {
@@ -234,6 +241,7 @@ func TestInvalidIsBounded(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	s := newToys(t, func(o *web.Options) { o.RequestTimeout = time.Millisecond })
 	w := s.ask(t, "GET", "/api/v1/slow", "")
 	if p := problem(t, w); w.Code != 504 || p["code"] != "request_timeout" {
@@ -243,6 +251,7 @@ func TestTimeout(t *testing.T) {
 
 // A route that waits is not held to the usual time.
 func TestWaits(t *testing.T) {
+	t.Parallel()
 	s := newToys(t, func(o *web.Options) { o.RequestTimeout = time.Nanosecond })
 	go func() { <-s.started; close(s.release) }()
 	if w := s.ask(t, "GET", "/api/v1/waits", ""); w.Code != 200 {
@@ -252,6 +261,7 @@ func TestWaits(t *testing.T) {
 
 // What is asked elsewhere may take as long as it may there, each time.
 func TestAsks(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	var left time.Duration
 	web.Get(s.API, "/asks", actor.Public, "Ask twice", func(ctx context.Context, _ *struct{}) (*seen, error) {
@@ -266,6 +276,7 @@ func TestAsks(t *testing.T) {
 
 // A caller who leaves is not a failure of ours: no error in the log.
 func TestCallerLeaves(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	ctx, leave := context.WithCancel(t.Context())
 	go func() { <-s.started; leave() }()

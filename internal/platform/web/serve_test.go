@@ -59,6 +59,7 @@ func get(addr, path string) <-chan string {
 
 // A deployment must not cut off the request that is being answered.
 func TestServeGraceful(t *testing.T) {
+	t.Parallel()
 	t.Run("lets requests finish", func(t *testing.T) {
 		s := newToys(t)
 		addr, stop := s.served(t, time.Minute)
@@ -140,6 +141,7 @@ func say(t *testing.T, addr, text string) (status int, body string, closes bool)
 
 // Somebody who sends a body byte by byte, or never, must not hold us.
 func TestSlowBody(t *testing.T) {
+	t.Parallel()
 	s := newToys(t, func(o *web.Options) { o.BodyTimeout = 20 * time.Millisecond })
 	addr, stop := s.served(t, time.Second)
 	head := "POST /api/v1/toys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer owner\r\nContent-Length: 100\r\n\r\n"
@@ -175,6 +177,7 @@ func (d *deadlines) SetWriteDeadline(at time.Time) error {
 // it is read, its deadline is lifted. The server's deadline for the answer is
 // moved for a route that waits.
 func TestDeadlines(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	close(s.release)
 	d := &deadlines{ResponseRecorder: httptest.NewRecorder()}

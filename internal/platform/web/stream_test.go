@@ -117,6 +117,7 @@ func readText(t *testing.T, r io.Reader, want string) {
 // A dashboard lives on this line: each piece must come at once, through proxies
 // and to pages of another origin, for longer than any other answer may take.
 func TestStream(t *testing.T) {
+	t.Parallel()
 	t.Run("sends each piece at once, past the limit of other routes", func(t *testing.T) {
 		s := newStreams(t, func(o *web.Options) {
 			o.RequestTimeout, o.CORSOrigin = 50*time.Millisecond, "https://ops.example.com"
@@ -210,6 +211,7 @@ func raw(t *testing.T, addr, method string) net.Conn {
 // A caller that reads nothing must not hold its goroutine and its memory for
 // ever, nor the stop of the service.
 func TestStreamStuck(t *testing.T) {
+	t.Parallel()
 	stuck := func(t *testing.T, s *streams, addr string) {
 		t.Helper()
 		c := raw(t, addr, "GET")

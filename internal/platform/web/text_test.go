@@ -39,6 +39,7 @@ func newMinutes(t *testing.T, change ...func(*web.Options)) *streams {
 // Minutes are followed for as long as a meeting takes, in which an account can be
 // closed: who may not read them any more hears nothing of what is said from then on.
 func TestTextForWhomItIs(t *testing.T) {
+	t.Parallel()
 	var gone atomic.Bool
 	s := newMinutes(t, func(o *web.Options) {
 		before := o.Authenticate
@@ -67,6 +68,7 @@ func TestTextForWhomItIs(t *testing.T) {
 // A caller that reads nothing does not hold its goroutine for as long as a meeting
 // may take.
 func TestTextStuck(t *testing.T) {
+	t.Parallel()
 	s := newMinutes(t, func(o *web.Options) { o.SendTimeout = 500 * time.Millisecond })
 	addr, _ := s.served(t, time.Minute)
 	raw(t, addr, http.MethodGet)

@@ -20,6 +20,7 @@ import (
 // Every route must ask for its permission of every role, and let in exactly
 // those that have it.
 func TestPermissions(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	for _, r := range s.Routes() {
 		for _, role := range actor.Roles() {
@@ -36,6 +37,7 @@ func TestPermissions(t *testing.T) {
 }
 
 func TestAuthenticate(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, header    string
 		status          int
@@ -81,6 +83,7 @@ func TestAuthenticate(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	tests := []struct {
 		name, method, url, body string
@@ -126,6 +129,7 @@ func TestAnswers(t *testing.T) {
 // A client that follows Link must see every row once, and an empty list must
 // be [], or each client needs a case for null.
 func TestList(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	url, names := "/api/v1/toys?limit=1&total=true", []string{}
 	for url != "" {
@@ -157,6 +161,7 @@ func TestList(t *testing.T) {
 
 // Absent, null and a value are three things.
 func TestPatch(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	for body, want := range map[string]string{
 		`{}`:                                     `{}`,
@@ -194,6 +199,7 @@ func TestPatch(t *testing.T) {
 }
 
 func TestRoutes(t *testing.T) {
+	t.Parallel()
 	want := []web.Route{
 		{Method: "GET", Path: "/api/docs", Permission: "public"},
 		{Method: "GET", Path: "/api/v1/openapi.json", Permission: "public"},
@@ -222,6 +228,7 @@ type hidden struct {
 
 // A mistake in a declaration must stop the start, not wait for a request.
 func TestDeclarationsRefused(t *testing.T) {
+	t.Parallel()
 	type none = struct{}
 	ok := func(context.Context, *none) (*none, error) { return &none{}, nil }
 	tests := map[string]func(a *web.API){
@@ -297,6 +304,7 @@ func TestDeclarationsRefused(t *testing.T) {
 // Whoever joins an address and a path with one slash too many must be told in
 // the shape of all failures, and nobody be led anywhere by what they sent.
 func TestNoRedirects(t *testing.T) {
+	t.Parallel()
 	s := newToys(t)
 	for _, path := range []string{
 		"/api//v1/toys/7", "/api/v1//toys/7", "//api/v1/toys/7", "/api/v1/toys//7", "/api/v1/./toys/7", "/api/v1/x/../toys/7",

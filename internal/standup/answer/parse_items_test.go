@@ -10,6 +10,7 @@ import (
 // Each item becomes a blocker with an age of its own: two in one, or half of
 // one, would be counted wrongly.
 func TestItems(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		text string
 		want []string
@@ -42,6 +43,7 @@ func TestItems(t *testing.T) {
 
 // A key that is not one would put a remark on somebody else's task.
 func TestTaskKeys(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"":                                   "",
 		"TASK-12 and task-3, TASK-12 again":  "TASK-12 TASK-3",
@@ -64,6 +66,7 @@ func TestTaskKeys(t *testing.T) {
 // Claims are held against the board and shown to people: nobody may be said to
 // have called a task finished who did not.
 func TestFinishedClaims(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"":                                                     "",
 		"Finished TASK-1":                                      "TASK-1",

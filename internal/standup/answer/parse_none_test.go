@@ -5,6 +5,7 @@ import "testing"
 // A blocker that is read as "none" is one that nobody hears of; "none" that is
 // read as a blocker grows older every day.
 func TestSaysNone(t *testing.T) {
+	t.Parallel()
 	for _, s := range []string{
 		"", "-", "—", "none", "None.", "**None**", "- none", "N/A", "n/a", "No", "Nope!", "nil", "0", "✅", "🎉 None 🎉", "No blockers", "No blockers today.", "No blockers at this time!",
 		"No current blockers.", "None at the moment", "None currently", "None right now, thanks!", "Nothing", "Nothing blocking me", "Nothing is blocking me right now.", "Not blocked",

@@ -128,6 +128,7 @@ func text(s *string) string {
 // Whatever form a report has, no word may be lost, stand twice, or stand under
 // another part than its own, and the words keep their order.
 func TestParseReportKeepsEveryWord(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		g := &reportGen{T: t, want: map[part][]string{}}
 		report := g.report()
@@ -255,6 +256,7 @@ func FuzzParseReport(f *testing.F) {
 // Reports in JSON go another way than the others: there, too, each text stands
 // under its own part, once, whatever characters it has.
 func TestParseReportJSON(t *testing.T) {
+	t.Parallel()
 	texts := rapid.StringMatching(`[A-Za-z0-9 {}"\\,:#*|é✅-]{0,20}w[a-z]{3}`)
 	rapid.Check(t, func(t *rapid.T) {
 		fields := map[string]any{}
@@ -296,6 +298,7 @@ func TestParseReportJSON(t *testing.T) {
 
 // A report of 100 kB is read whole, in no more than a moment.
 func TestParseReportLong(t *testing.T) {
+	t.Parallel()
 	line := "- TASK-7 went on, and today this line is one of very many\n"
 	body := strings.Repeat(line, 33_000/len(line))
 	start := time.Now()
@@ -328,6 +331,7 @@ func hostile(n int) map[string]string {
 // with its square. The bound is loose enough for a busy machine
 // and the race detector; a square would take minutes.
 func TestParseReportIsLinear(t *testing.T) {
+	t.Parallel()
 	for name, s := range hostile(30_000) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()

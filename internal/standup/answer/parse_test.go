@@ -16,6 +16,7 @@ var updateGolden = flag.Bool("update", false, "write the expected results of tes
 // Reports come in every form that a model can think of. A part that is missed
 // or mixed up with another tells the team something that nobody said.
 func TestParseReportCorpus(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/reports/*.txt")
 	if err != nil || len(files) < 25 {
 		t.Fatalf("%d reports, %v", len(files), err)

@@ -27,6 +27,7 @@ var formRead = Review{
 // The facilitator is a model: what it means must be understood as long as it
 // is clear, or its decisions are lost to a second question.
 func TestParseReview(t *testing.T) {
+	t.Parallel()
 	only := func(summary string) Review {
 		return Review{Summary: summary, Resolutions: []Resolution{}, Escalations: []Escalation{}, ActionItems: []ActionItem{}}
 	}
@@ -96,6 +97,7 @@ func TestParseReview(t *testing.T) {
 
 // What is no review must be asked for again, not taken for an empty one.
 func TestParseReviewRefuses(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		"", "All on track, nothing to escalate.", "{}", `{"summary":""}`, `{"summary":" \n "}`, `{"summary":null}`, `{"summary":7}`, `["summary"]`,
 		`{"summary":"cut off in the mid`, `{"escalations":["x"]}`, "{'summary': 'python'}", `"summary":"s"`,
@@ -109,6 +111,7 @@ func TestParseReviewRefuses(t *testing.T) {
 // An answer of 2 MB must neither hold the meeting up nor fill the record,
 // wherever in it the form stands.
 func TestParseReviewOfTwoMegabytes(t *testing.T) {
+	t.Parallel()
 	const size = 2 << 20
 	long := strings.Repeat(`{"x": [1, 2]} and so on. `, size/25)
 	for name, c := range map[string]struct {
@@ -137,6 +140,7 @@ func TestParseReviewOfTwoMegabytes(t *testing.T) {
 
 // A model that runs wild must not fill the database.
 func TestParseReviewBounds(t *testing.T) {
+	t.Parallel()
 	list := make([]map[string]string, 60)
 	for i := range list {
 		long := strings.Repeat("ü", 10_001)
@@ -162,6 +166,7 @@ func TestParseReviewBounds(t *testing.T) {
 
 // Any review that is written as it should be is read as it was meant.
 func TestParseReviewRoundTrip(t *testing.T) {
+	t.Parallel()
 	text := rapid.StringMatching(`[A-Za-z{}"\\,:\[\] é]{0,20}[a-z]`)
 	rapid.Check(t, func(t *rapid.T) {
 		r := Review{Summary: strings.TrimSpace(text.Draw(t, "summary")), Resolutions: []Resolution{}, Escalations: []Escalation{}, ActionItems: []ActionItem{}}
@@ -186,6 +191,7 @@ func TestParseReviewRoundTrip(t *testing.T) {
 
 // PostgreSQL refuses NUL and bad UTF-8: one such byte would lose a whole report.
 func TestClean(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		in   string
 		most int

@@ -8,6 +8,7 @@ import (
 // Statements are held against the board, in the record and before the
 // facilitator: nobody may be said to have said what they did not.
 func TestStatements(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"":                  "",
 		"TASK-1 is blocked": "TASK-1 blocked",
