@@ -45,6 +45,7 @@ func keptTexts() []string { return []string{"close standups that nobody ran"} }
 
 // A retired phrase must not return to a screen, an error or a help text.
 func TestRetiredPhrases(t *testing.T) {
+	t.Parallel()
 	list := readRetired(t)
 	texts := append(goTexts(t), screenTexts(t)...)
 	if len(list) < 50 || len(texts) < 4000 {
@@ -301,6 +302,7 @@ func unescape(s string) string {
 }
 
 func TestRetiredPhrasesMatch(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		phrase, words string
 		want          bool
