@@ -1,16 +1,16 @@
-# `make help` says what there is. `make test` is what has to pass before a change is merged.
+# `make help` lists the targets. `make test` must pass before a change is merged.
 
 GO      ?= go
 BIN     := bin/wardroom
 LINT    := $(GO) tool -modfile=tools/go.mod golangci-lint
-# The same flags everywhere, so that one compile serves the binary and all tests.
+# The same flags for the binary and all tests, so that they share the build cache.
 export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
-# The race detector skips SQLite's own code and bcrypt, which run several times faster without it. It still finds
-# our races. Checks of unsafe pointers, which our code does not use, are off.
+# The race detector skips SQLite's code and bcrypt, which run several times faster without it; races in Wardroom's
+# code are still found. Checks of unsafe pointers are off, because Wardroom does not use them.
 RACE    := -race -gcflags='all=-d=checkptr=0' -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='golang.org/x/crypto/...=-race=false -d=checkptr=0'
 RAN     := $(GO) run ./test/ran
 UNIT    := $(GO) test -json -count=1 -parallel 6 -timeout 45m
-# The slowest packages start first, so that nothing waits for them at the end.
+# The slowest packages, which start first so that the run does not end with waiting for them.
 LONGEST := ./internal/app ./internal/standup ./internal/gateway/demo
 # The detector runs where goroutines are started. It also sees all other packages at work there.
 RACED    = $(shell test/packages.sh raced)
@@ -23,7 +23,7 @@ TRIALS  := ^(TestLedger|TestSlots)$$
 REPEATS := TestJourney/PostgreSQL|TestDispatch/costs_what_it_cost|TestDispatch/is_found_answered
 STAGE   := @test/stage.sh
 
-# A failed test must not pass because what shows it did not fail.
+# With pipefail, a failed test fails the target even if its output goes through a pipe.
 SHELL       := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -31,32 +31,31 @@ SHELL       := bash
 .PHONY: help build fmt lint vet generate needs format-check generated-check web web-needs web-check e2e pictures \
 	check unit unit-race unit-sqlite unit-postgres journey trials claims test code outside nightly measure bench clean
 
-help: ## this list
+help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-# Without symbols and debugging data, which traces of panics do not need.
-build: ## the binary, as bin/wardroom
+# The flags leave out symbols and debug data, which stack traces do not need.
+build: ## build the binary bin/wardroom
 	$(GO) build -trimpath -ldflags='-s -w' -o $(BIN) ./cmd/wardroom
 
-fmt: ## formats the Go code
+fmt: ## format the Go code
 	$(LINT) fmt
 
-lint: ## golangci-lint, as .golangci.yml says
+lint: ## run golangci-lint
 	$(LINT) run ./...
 
 vet:
 	$(GO) vet -tags journey ./...
 
-# What the code says about itself (the OpenAPI document, docs/settings.md, docs/errors.md)
-# is written by the same tests that hold it fresh.
-generate: ## writes the files that are generated from the code
+# The tests that check the generated files (the OpenAPI document, docs/settings.md and docs/errors.md) also write
+# them.
+generate: ## write the files that are generated from the code
 	$(GO) test ./internal/app -count=1 -run 'Generated' -update
 
 generated-check:
 	$(GO) test ./internal/app -count=1 -run 'Generated'
 
-# What the dashboard is built with. The lock files name no registry, so that npm's
-# own settings say where packages come from.
+# The packages that build the dashboard. The lock files name no registry, so npm uses the one in its settings.
 web-needs: web/node_modules/.package-lock.json web/openapi/node_modules/.package-lock.json
 
 web/node_modules/.package-lock.json: web/package-lock.json
@@ -67,22 +66,22 @@ web/openapi/node_modules/.package-lock.json: web/openapi/package-lock.json
 	npm ci --prefix web/openapi --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-web: web-needs ## the dashboard: the types of the API, its format, and what the binary carries (web/dist)
+web: web-needs ## build the dashboard: generate the API types, format the sources, write web/dist
 	npm run --silent --prefix web/openapi generate
 	npm run --silent --prefix web fix
 	npm run --silent --prefix web build
 
-web-check: web-needs ## the dashboard's types, lint and tests, and whether web/dist is what its sources build
+web-check: web-needs ## check the dashboard: types, lint, tests, and that web/dist is up to date
 	npm run --silent --prefix web/openapi generate -- --check
 	npm run --silent --prefix web check
 	npm run --silent --prefix web test
 	cd web && npx vite build --logLevel=warn --outDir ../bin/web-check --emptyOutDir
-	@diff -rq web/dist bin/web-check || { echo "web/dist is not what its sources build: run make web" >&2; exit 1; }
+	@diff -rq web/dist bin/web-check || { echo "web/dist is out of date: run make web" >&2; exit 1; }
 
-e2e: build web-needs ## the dashboard in a real browser against the built binary (E2E=tasks: those files alone)
+e2e: build web-needs ## test the dashboard in a real browser against the built binary (E2E=tasks: only those files)
 	npm run --silent --prefix web e2e -- $(E2E)
 
-pictures: build web-needs ## a picture of every place in both themes, on a desktop and a phone, in bin/pictures
+pictures: build web-needs ## take screenshots of every page in both themes, desktop and phone, in bin/pictures
 	PICTURES=$(CURDIR)/bin/pictures npm run --silent --prefix web e2e
 
 needs:
@@ -93,7 +92,7 @@ needs:
 format-check:
 	$(LINT) fmt --diff
 
-check: ## what to run before each commit: format, vet, lint, and the Go tests on SQLite without the race detector
+check: ## run before each commit: format, vet, lint, Go tests on SQLite without the race detector
 	$(LINT) fmt --diff
 	$(GO) vet -tags journey ./...
 	$(LINT) run ./...
@@ -114,7 +113,7 @@ unit-postgres:
 	@mkdir -p bin
 	TEST_ENGINES=postgres test/postgres.sh $(UNIT) $(LONGEST) $(STORED) | $(RAN) record bin/unit-postgres.ran
 
-journey: ## the built binary against a real agent gateway (installs it once, about 860 MB)
+journey: ## test the built binary with a real agent gateway (installs it once, about 860 MB)
 	@mkdir -p bin
 	test/postgres.sh $(GO) test -json -tags journey -count=1 -parallel 4 -timeout 20m -v -skip '$(TRIALS)|$(REPEATS)' ./test/realgateway | $(RAN) record -v bin/journey.ran
 
@@ -148,7 +147,7 @@ code:
 outside:
 	$(STAGE) "journey on a real gateway" $(MAKE) --no-print-directory journey
 
-nightly: ## what takes too long for each change: the race detector on both databases, long proofs, every look in the browser, trials
+nightly: ## run what takes too long for each change: race detector on both databases, long tests, all browser layouts, trials
 	@rm -rf bin/stages
 	$(STAGE) "what the tests need" $(MAKE) --no-print-directory needs
 	$(STAGE) "tests on both databases, race detector" env WARDROOM_NIGHTLY=1 GROWTH_ROWS=100000 test/postgres.sh $(GO) test $(RACE) -count=1 -parallel 6 -timeout 90m $(LONGEST) ./...
@@ -156,11 +155,11 @@ nightly: ## what takes too long for each change: the race detector on both datab
 	$(STAGE) "journey and trials on a real gateway" $(MAKE) --no-print-directory trials
 	@test/stage.sh --times
 
-measure: build web-needs ## how fast the dashboard is in a browser, told and not asserted; alone on a quiet machine
+measure: build web-needs ## measure the dashboard's speed in a browser without asserting limits (needs an idle machine)
 	MEASURE=1 npm run --silent --prefix web e2e
 
-bench: build ## measures the service beside a bare server (BENCH=quick: SQLite alone, two minutes)
+bench: build ## benchmark Wardroom against a minimal HTTP server (BENCH=quick: SQLite only, 2 minutes)
 	@if [ "$(BENCH)" = quick ]; then $(GO) run ./test/bench; else env -u TEST_POSTGRES_URL TMPDIR="$${TMPDIR:-/tmp}" test/postgres.sh $(GO) run ./test/bench; fi
 
-clean: ## removes what was built (not the gateway's cache, not any data)
+clean: ## remove build output (keeps the gateway's cache and all data)
 	rm -rf bin coverage.* *.test

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Checks that what the tests use is on this machine:  test/needs.sh [go] [cc] [node] [postgres] [shell] [chromium]
-# Without arguments: all of them. What is missing is installed where that is possible without asking (root on a
-# Debian-like system). Elsewhere it says what to install, and fails.
+# Checks that the programs the tests use are installed:  test/needs.sh [go] [cc] [node] [postgres] [shell] [chromium]
+# Without arguments it checks all of them. As root on a Debian-like system it installs missing packages; otherwise
+# it lists them and fails.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 missing=()  # Debian packages
-wanted=()   # the same, in words, for people on other systems
+wanted=()   # descriptions of the same, for other systems
 
-need() { # need "in words" package...
+need() { # need DESCRIPTION PACKAGE...
   wanted+=("$1")
   missing+=("${@:2}")
 }
@@ -24,7 +24,7 @@ have_initdb() {
   return 1
 }
 
-# The headless shell has no window to draw and needs a third less time.
+# The headless shell draws no window and needs a third less time.
 have_chromium() {
   if [ -n "${CHROMIUM:-}" ]; then
     [ -x "$CHROMIUM" ]
@@ -33,7 +33,7 @@ have_chromium() {
   fi
 }
 
-# Go is not taken from the system's packages: they are years behind.
+# Go is not installed from the system's packages, which are years behind.
 check_go() {
   local want
   want=$(awk '$1 == "go" { print $2 }' go.mod)
@@ -41,7 +41,7 @@ check_go() {
     echo "Go is missing: install Go $want or newer, see https://go.dev/doc/install" >&2
     exit 1
   fi
-  # The go command compares go.mod with itself and says so in clear words.
+  # The go command reports an error if it is older than go.mod requires.
   go list -m >/dev/null
 }
 
@@ -50,19 +50,19 @@ check() {
     go) check_go ;;
     cc) have gcc || have cc || have clang || need "a C compiler (for the race detector)" gcc libc6-dev ;;
     node)
-      # Some builds of nodejs bring npm along and refuse the separate package:
-      # npm is asked for only when Node is there and npm is not.
+      # Some nodejs packages include npm and conflict with the npm package, so npm is
+      # requested only if Node.js is installed without it.
       if ! have node; then need "Node.js with npm" nodejs; elif ! have npm; then need "npm" npm; fi
       ;;
     postgres) have_initdb || need "PostgreSQL (initdb, pg_ctl)" postgresql ;;
-    chromium) have_chromium || need "Chromium, or its headless shell (or CHROMIUM with its path)" chromium-headless-shell ;;
-    shell) have bash && have curl && have jq && have openssl || need "curl, jq and openssl (for what the documents say)" curl jq openssl ;;
-    *) echo "needs.sh: $1 is not known" >&2; exit 2 ;;
+    chromium) have_chromium || need "Chromium or its headless shell (or its path in CHROMIUM)" chromium-headless-shell ;;
+    shell) have bash && have curl && have jq && have openssl || need "curl, jq and openssl (for the commands in the documents)" curl jq openssl ;;
+    *) echo "needs.sh: unknown argument: $1" >&2; exit 2 ;;
   esac
 }
 
-# install puts packages on a Debian-like system. Installing PostgreSQL there
-# would also make a cluster and start it, which nobody asked for.
+# install installs the missing packages on a Debian-like system. The PostgreSQL package
+# would also create and start a cluster, which the tests do not need.
 no_cluster=/etc/postgresql-common/createcluster.d/50-wardroom-tests.conf
 install() {
   echo "installing ${missing[*]}" >&2
@@ -77,7 +77,8 @@ install() {
 all=("$@")
 if [ $# -eq 0 ]; then all=(go cc node postgres shell chromium); fi
 
-look() {
+# check_all fills missing and wanted, and succeeds if nothing is missing.
+check_all() {
   missing=()
   wanted=()
   local one
@@ -86,14 +87,14 @@ look() {
   [ ${#missing[@]} -eq 0 ]
 }
 
-if look; then exit 0; fi
+if check_all; then exit 0; fi
 if [ "$(id -u)" -eq 0 ] && have apt-get; then
   install
-  if look; then exit 0; fi
-  install # what only the first round could show: npm
-  if look; then exit 0; fi
+  if check_all; then exit 0; fi
+  install # the second round installs npm if nodejs came without it
+  if check_all; then exit 0; fi
 fi
-echo "These are missing and could not be installed from here:" >&2
+echo "Missing programs that this script cannot install:" >&2
 printf '  %s\n' "${wanted[@]}" >&2
 echo "On Debian or Ubuntu: sudo apt-get install ${missing[*]}" >&2
 exit 1

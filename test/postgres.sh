@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs a command with a PostgreSQL of its own:  test/postgres.sh COMMAND [ARGUMENT...]
-# The command finds it in TEST_POSTGRES_URL (a superuser, who may create databases).
-# The cluster lives in a temporary folder (in TMPDIR, if that is set), on a free
-# loopback port, and is gone when the command ends. With TEST_POSTGRES_URL already
-# set, that one is used.
+# Runs a command with a temporary PostgreSQL cluster:  test/postgres.sh COMMAND [ARGUMENT...]
+# TEST_POSTGRES_URL has its address, with a superuser that may create databases. The
+# cluster uses a temporary folder (in TMPDIR, if set) and a free loopback port, and is
+# deleted when the command ends. If TEST_POSTGRES_URL is set already, the command uses
+# that cluster.
 set -euo pipefail
 
 if [ $# -eq 0 ]; then
@@ -14,7 +14,7 @@ if [ -n "${TEST_POSTGRES_URL:-}" ]; then exec "$@"; fi
 
 "$(dirname "${BASH_SOURCE[0]}")/needs.sh" postgres
 
-# bin prints the folder of PostgreSQL's programs: the one in PATH, or Debian's newest.
+# bin prints the folder of PostgreSQL's programs: the one in PATH, or the newest of Debian's.
 bin() {
   local dir
   if command -v initdb >/dev/null 2>&1; then
@@ -25,14 +25,14 @@ bin() {
 }
 BIN=$(bin)
 
-# PostgreSQL refuses to run as root: there it runs as its own user.
+# PostgreSQL refuses to run as root, so root runs it as another user.
 user=$(id -un)
 if [ "$(id -u)" -eq 0 ]; then
   user=postgres
   id -u "$user" >/dev/null 2>&1 || user=nobody
 fi
 
-# owner runs a command as the user whom the cluster belongs to.
+# owner runs a command as the user that owns the cluster.
 owner() {
   if [ "$(id -un)" = "$user" ]; then
     "$@"
@@ -41,9 +41,9 @@ owner() {
   fi
 }
 
-# room prints where the cluster lives: in memory where there is room for it, as a
-# disk that is busy with other tests keeps whoever connects waiting for seconds.
-# What belongs to a person is not safe there: it can go when they log out.
+# room prints the folder for the cluster: /dev/shm if root runs the tests and it has
+# enough space, because a disk that is busy with other tests delays connections by
+# seconds. For other users, the system may empty /dev/shm when they log out.
 room() {
   local free=0
   if [ -z "${TMPDIR:-}" ] && [ "$(id -u)" -eq 0 ]; then
@@ -70,7 +70,7 @@ trap stop EXIT
 trap 'stop; exit 130' INT
 trap 'stop; exit 143' TERM HUP
 
-cd "$dir" # initdb looks back at where it was called, and may not be let in there
+cd "$dir" # initdb fails if its user may not read the current folder
 chown "$user" "$dir"
 password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 printf '%s\n' "$password" | owner sh -c "umask 077; cat >'$dir/password'"
@@ -78,7 +78,7 @@ owner "$BIN/initdb" -D "$dir/data" -U wardroom --pwfile="$dir/password" \
   --auth=password --encoding=UTF8 --locale=C --no-sync >"$dir/initdb.log" 2>&1 ||
   { cat "$dir/initdb.log" >&2; exit 1; }
 
-# A crash of this cluster may lose everything: it keeps nothing that anybody needs.
+# Durability is off: the cluster holds only test data.
 owner sh -c "cat >>'$dir/data/postgresql.conf'" <<'CONF'
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
@@ -91,11 +91,11 @@ autovacuum_naptime = 1h
 log_min_messages = log
 CONF
 
-# A port is free only until somebody takes it: try a few.
+# Another process can take a free port at any time, so start tries several.
 start() {
   local port
   for _ in 1 2 3 4 5 6 7 8 9 10; do
-    port=$((20000 + RANDOM % 12000)) # below the ports that the kernel gives to clients
+    port=$((20000 + RANDOM % 12000)) # below the kernel's range of ephemeral ports
     if owner "$BIN/pg_ctl" start -D "$dir/data" -w -t 60 -s -l "$dir/server.log" -o "-p $port" 2>"$dir/pg_ctl.log"; then
       TEST_POSTGRES_URL="postgres://wardroom:$password@127.0.0.1:$port/postgres?sslmode=disable"
       export TEST_POSTGRES_URL
@@ -110,7 +110,7 @@ start() {
 start
 cd "$OLDPWD"
 
-# The command gets a process group of its own, so that ending it ends all of it.
+# The command gets its own process group, so that stop also ends its child processes.
 set -m
 "$@" </dev/null &
 child=$!

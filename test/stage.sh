@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs one stage of `make test` and says how long it took:
-#   test/stage.sh "in words" COMMAND [ARGUMENT...]
-#   test/stage.sh --times       prints the stages so far with their seconds
-# Stages may run at the same time: the output of each is kept in bin/stages and
-# printed in one piece when the stage ends.
+# Runs one stage of `make test` and prints how long it took:
+#   test/stage.sh NAME COMMAND [ARGUMENT...]
+#   test/stage.sh --times       prints the finished stages with their seconds
+# Stages may run in parallel: the output of each goes to bin/stages and is printed when
+# the stage ends.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folder=bin/stages

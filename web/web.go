@@ -1,7 +1,6 @@
-// Package dashboard is the web application that the binary carries: what a
-// person opens in the morning. Its source is beside this file; dist is what
-// `make web` built of it, committed so that neither `go run` nor `go install`
-// needs Node.
+// Package dashboard serves the web dashboard, which is embedded in the binary. The
+// source is in this folder. The build output in dist (`make web`) is committed, so
+// that `go run` and `go install` do not need Node.
 package dashboard
 
 import (
@@ -23,9 +22,8 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// Policy is what a page of the dashboard may do: load from its own origin, and
-// nothing else. No script and no style stands in the page itself, so that text
-// which gets into it by mistake cannot run.
+// Policy is the Content-Security-Policy of the dashboard. It allows only resources of
+// the same origin and no inline scripts or styles, so that injected text cannot run.
 const Policy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 
 // Dashboard serves the built files.
@@ -33,7 +31,7 @@ type Dashboard struct {
 	files map[string]*file // by path, such as /assets/index-1a2b.js
 }
 
-// New lists what was built. It fails when the binary was made without it.
+// New returns the embedded dashboard. It fails if the binary was built without one.
 func New() (*Dashboard, error) {
 	d := &Dashboard{files: map[string]*file{}}
 	err := fs.WalkDir(dist, "dist", func(name string, e fs.DirEntry, err error) error {
@@ -54,8 +52,8 @@ func New() (*Dashboard, error) {
 
 const index = "/index.html"
 
-// Paths are those of the built files, but for the page itself and the note of
-// its sources, which nobody needs.
+// Paths returns the sorted paths of the built files, without the page itself and the
+// checksum of the sources.
 func (d *Dashboard) Paths() []string {
 	var ps []string
 	for p := range d.files {
@@ -67,8 +65,9 @@ func (d *Dashboard) Paths() []string {
 	return ps
 }
 
-// ServeFile answers the file at the path of the request, or 404 without a page:
-// a missing script that is answered with HTML is told as a syntax error.
+// ServeFile serves the file at the path of the request. It returns false, without
+// answering, if there is none: answering with the page instead would make a missing
+// script look like a syntax error.
 func (d *Dashboard) ServeFile(w http.ResponseWriter, r *http.Request) bool {
 	f := d.files[path.Clean(r.URL.Path)]
 	if f == nil || r.URL.Path == index {
@@ -78,8 +77,7 @@ func (d *Dashboard) ServeFile(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// ServePage answers the page of the application, whichever of its places the
-// address names; the application finds that out.
+// ServePage serves the page of the application, which handles all paths itself.
 func (d *Dashboard) ServePage(w http.ResponseWriter, r *http.Request) {
 	d.files[index].serve(w, r)
 }
@@ -89,33 +87,34 @@ type file struct {
 	kind  string
 	cache string
 	page  bool
-	body  func() ([]byte, error) // a copy: what is embedded stays in the program's file
+	body  func() ([]byte, error) // returns a copy, so that the file does not stay in memory
 	made  func() (forms, error)
 }
 
-// forms are a file's ETag, and its compressed body, which is nil when that is not
-// smaller.
+// forms are a file's ETag and its compressed body, which is nil if compression saves
+// too little.
 type forms struct {
 	etag   string
 	packed []byte
 }
 
+// newFile returns the file with the given name in dist.
 func newFile(name string) *file {
 	at := strings.TrimPrefix(name, "dist")
 	f := &file{
 		kind: kinds[path.Ext(at)], page: at == index,
 		body: func() ([]byte, error) { return dist.ReadFile(name) },
-		// It may be kept, and is asked for each time.
+		// The browser may cache the file, but must revalidate it.
 		cache: "no-cache",
 	}
 	switch {
-	case strings.HasPrefix(at, "/assets/"): // their names have a hash of what is in them
+	case strings.HasPrefix(at, "/assets/"): // the names contain a hash of the content
 		f.cache = "public, max-age=31536000, immutable"
 	case f.page:
-		f.cache = "no-store" // a page of yesterday asks for scripts that are gone
+		f.cache = "no-store" // a cached page would load scripts that no longer exist
 	}
-	// Once for each file, when somebody asks for it: reading all of them at the start
-	// costs time and memory, and a program that only migrates needs none.
+	// Each file is read at its first request. Reading all of them at the start would
+	// cost time and memory.
 	f.made = sync.OnceValues(func() (forms, error) {
 		body, err := f.body()
 		if err != nil {
@@ -127,8 +126,8 @@ func newFile(name string) *file {
 	return f
 }
 
-// kinds are the types of what a build writes. The standard library would read the
-// machine's own tables, at every start, and believe them.
+// kinds are the content types of the built files. The standard library would use the
+// tables of the machine, which may be wrong.
 var kinds = map[string]string{
 	".css":    "text/css; charset=utf-8",
 	".html":   "text/html; charset=utf-8",
@@ -140,15 +139,15 @@ var kinds = map[string]string{
 	".woff2":  "font/woff2",
 }
 
-// pack compresses, or returns nil when that saves nothing worth it.
+// pack returns body compressed with gzip, or nil if that saves less than a tenth.
 func pack(body []byte) []byte {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
-		return nil // not with that level
+		return nil // cannot happen with a valid level
 	}
 	if _, err := z.Write(body); err != nil || z.Close() != nil {
-		return nil // not into memory
+		return nil // cannot happen when writing to memory
 	}
 	if b.Len() > len(body)*9/10 {
 		return nil
@@ -156,6 +155,7 @@ func pack(body []byte) []byte {
 	return b.Bytes()
 }
 
+// serve answers with the file, compressed if the client accepts that.
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	made, err := f.made()
@@ -168,7 +168,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 		body, err = f.body()
 	}
 	if err != nil {
-		http.Error(w, "The dashboard cannot be read.", http.StatusInternalServerError) // it is in the program itself
+		http.Error(w, "Couldn't read the dashboard.", http.StatusInternalServerError) // cannot happen: the file is embedded
 		return
 	}
 	h.Set("Content-Type", f.kind)
@@ -184,11 +184,11 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // the caller may have left
+		_, _ = w.Write(body) // fails if the client has disconnected
 	}
 }
 
-// takesGzip reads Accept-Encoding; "gzip;q=0" says no.
+// takesGzip reports whether the client accepts gzip. "gzip;q=0" means that it does not.
 func takesGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
@@ -201,6 +201,7 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
+// has reports whether an If-None-Match header contains the ETag.
 func has(list, etag string) bool {
 	for given := range strings.SplitSeq(list, ",") {
 		if given = strings.TrimSpace(given); given == "*" || strings.TrimPrefix(given, "W/") == etag {

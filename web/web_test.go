@@ -39,8 +39,7 @@ func get(t *testing.T, h http.HandlerFunc, method, path string, headers ...strin
 	return w
 }
 
-// What the binary carries must be what the source says: whoever changes a
-// source and forgets `make web` would ship the dashboard of yesterday.
+// The embedded dashboard must be built from the current sources.
 func TestDistIsOfTheseSources(t *testing.T) {
 	var names []string
 	for _, root := range []string{"compile-hint.ts", "first-load.ts", "index.html", "package-lock.json", "package.json", "public", "source-hash.ts", "src", "tsconfig.json", "vite.config.ts"} {
@@ -70,12 +69,12 @@ func TestDistIsOfTheseSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := hex.EncodeToString(hash.Sum(nil)); got != strings.TrimSpace(string(built)) {
-		t.Errorf("dist was built of other sources (%s, these are %s): run `make web` and commit what it writes", built, got)
+		t.Errorf("dist was built from other sources (%s, want %s): run `make web` and commit the result", built, got)
 	}
 }
 
-// The page must run what its policy allows and nothing else: a script or style
-// in it, or from elsewhere, would not work, and would be a way in if it did.
+// The page must contain only what its policy allows. Inline scripts and styles, or those
+// of another origin, would not work.
 func TestPageKeepsItsPolicy(t *testing.T) {
 	d := open(t)
 	page := get(t, d.ServePage, http.MethodGet, "/tasks")
@@ -84,7 +83,7 @@ func TestPageKeepsItsPolicy(t *testing.T) {
 		t.Errorf("the policy is %q", csp)
 	}
 	if got := page.Header().Get("Cache-Control"); got != "no-store" {
-		t.Errorf("the page may be kept: %q", got)
+		t.Errorf("the page may be cached: %q", got)
 	}
 	for what, bad := range map[string]string{
 		"a script in the page": `<script>|<script (?:[^s>]|s[^r])*>`, "a style in the page": `<style| style=`,
@@ -96,12 +95,12 @@ func TestPageKeepsItsPolicy(t *testing.T) {
 	}
 	for _, asset := range regexp.MustCompile(`(?:src|href)="(/[^"]+)"`).FindAllStringSubmatch(html, -1) {
 		if w := httptest.NewRecorder(); !d.ServeFile(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, asset[1], nil)) {
-			t.Errorf("the page loads %s, which is not there", asset[1])
+			t.Errorf("the page loads %s, which does not exist", asset[1])
 		}
 	}
 }
 
-// A browser does not run a script of another type, nor show such a picture.
+// Browsers do not run scripts or show images with another content type.
 func TestEveryFileHasAType(t *testing.T) {
 	d := open(t)
 	for _, p := range append(d.Paths(), "/index.html") {
@@ -116,7 +115,7 @@ func TestEveryFileHasAType(t *testing.T) {
 	}
 }
 
-// Files are sent once, small, and kept for as long as their name says.
+// Files are compressed and cached for as long as their name allows.
 func TestServeFile(t *testing.T) {
 	d := open(t)
 	serve := func(w http.ResponseWriter, r *http.Request) {
@@ -137,23 +136,23 @@ func TestServeFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if body, err := io.ReadAll(z); err != nil || !bytes.Equal(body, plain.Body.Bytes()) {
-		t.Errorf("unpacked it is not what is sent plain: %v", err)
+		t.Errorf("the decompressed body differs from the plain one: %v", err)
 	}
 	if plain.Header().Get("ETag") == packed.Header().Get("ETag") {
-		t.Error("two encodings have one ETag")
+		t.Error("both encodings have the same ETag")
 	}
 	if got := packed.Header().Get("Cache-Control"); !strings.Contains(got, "immutable") {
 		t.Errorf("%s: Cache-Control is %q", script, got)
 	}
 	if got := get(t, serve, http.MethodGet, script, "Accept-Encoding", "gzip;q=0").Header().Get("Content-Encoding"); got != "" {
-		t.Errorf("who takes no gzip gets %s", got)
+		t.Errorf("without gzip the encoding is %s", got)
 	}
 	theme := get(t, serve, http.MethodGet, "/theme.js")
 	if got := theme.Header().Get("Cache-Control"); got != "no-cache" {
 		t.Errorf("/theme.js has no hash in its name and Cache-Control %q", got)
 	}
 	if got := get(t, serve, http.MethodGet, "/theme.js", "If-None-Match", theme.Header().Get("ETag")); got.Code != http.StatusNotModified || got.Body.Len() > 0 {
-		t.Errorf("what is unchanged is sent again: %d", got.Code)
+		t.Errorf("an unchanged file is sent again: %d", got.Code)
 	}
 	for _, gone := range []string{"/assets/gone.js", "/index.html", "/assets/../../web.go", "/assets/"} {
 		if got := get(t, serve, http.MethodGet, gone); got.Code != http.StatusNotFound {
@@ -162,8 +161,8 @@ func TestServeFile(t *testing.T) {
 	}
 }
 
-// The first load is what somebody waits for each morning: its script and style
-// must stay within 200 kB as they are sent, before the page's own part.
+// The script and the styles of the first page load must stay within 200 kB as sent,
+// without the page's own chunk.
 func TestFirstLoad(t *testing.T) {
 	const most = 200_000
 	d := open(t)
@@ -176,6 +175,6 @@ func TestFirstLoad(t *testing.T) {
 	}
 	t.Logf("%7d bytes in all", sum)
 	if sum > most || sum == 0 {
-		t.Errorf("the first load is %d bytes, at most %d are to be", sum, most)
+		t.Errorf("the first load is %d bytes, want at most %d", sum, most)
 	}
 }

@@ -22,8 +22,8 @@ import (
 type backupCmd struct {
 	config.RawCommon `embed:""`
 
-	File    string `arg:"" help:"File to write. - writes to standard output."`
-	Replace bool   `help:"Replace FILE if it is an earlier backup."`
+	File    string `arg:"" help:"File to write, or - for standard output."`
+	Replace bool   `help:"Replace FILE if it is a backup."`
 }
 
 // Run writes a backup.
@@ -37,7 +37,7 @@ func (c backupCmd) Run(ctx context.Context, t terminal) error {
 	var made backup.Made
 	if c.File == "-" {
 		if isTerminal(t.out) {
-			return usage(errors.New("a backup is not text: send standard output to a file or a program"))
+			return usage(errors.New("a backup is binary: redirect standard output to a file or a program"))
 		}
 		report = t.err
 		made, err = tool.Stream(ctx, database, t.out)
@@ -45,20 +45,20 @@ func (c backupCmd) Run(ctx context.Context, t terminal) error {
 		made, err = tool.Make(ctx, database, c.File, c.Replace)
 	}
 	if err != nil {
-		return failed(ctx, "make the backup", err)
+		return failed(ctx, "create the backup", err)
 	}
-	fmt.Fprintf(report, "Wrote %s: %s in %s.\n", named(c.File), size(made.Bytes), short(time.Since(began)))
-	fmt.Fprintf(report, "It holds the whole database (%s). Keep the settings (.env) and the encryption key (ENCRYPTION_KEY, or %s) elsewhere: they are not in it.\n",
+	fmt.Fprintf(report, "Wrote %s: %s in %s.\n", outputName(c.File), size(made.Bytes), short(time.Since(began)))
+	fmt.Fprintf(report, "It contains the whole database (%s). It does not contain the settings (.env) or the encryption key (ENCRYPTION_KEY, or %s): back them up separately.\n",
 		origin(made.Manifest), filepath.Join(dataDir, "encryption.key"))
 	if len(made.Faults) > 0 {
-		return fmt.Errorf("the backup was written, but it repeats faults of the database, and `wardroom restore` will refuse it:\n%s", indented(made.Faults))
+		return fmt.Errorf("the backup was written, but the database has problems, so `wardroom restore` will refuse the backup:\n%s", indented(made.Faults))
 	}
 	return nil
 }
 
 type restoreCmd struct {
 	File string `arg:"" help:"The backup."`
-	Into string `required:"" placeholder:"NEW" help:"Where to restore it, a place where nothing is yet: a data folder, an SQLite file such as new/wardroom.db, or postgres://USER@HOST:PORT/NAME of an empty database. Set PGPASSWORD rather than writing a password here, where other users of the machine can read it."`
+	Into string `required:"" placeholder:"NEW" help:"Where to restore: a new data folder, a new SQLite file such as new/wardroom.db, or an empty database such as postgres://USER@HOST:PORT/NAME. Pass the password in PGPASSWORD: other users of the machine can read the command line."`
 }
 
 // Run restores a backup.
@@ -70,19 +70,19 @@ func (c restoreCmd) Run(ctx context.Context, t terminal) error {
 	}
 	fmt.Fprintf(t.out, "Restored and checked in %s: %s.\n", short(time.Since(began)), described(r.Manifest))
 	if r.Value == "" {
-		fmt.Fprintf(t.out, "To use it, set %s to the address that you gave, and start Wardroom.\n", r.Setting)
+		fmt.Fprintf(t.out, "To use it, set %s to the address you gave and start Wardroom.\n", r.Setting)
 	} else {
 		fmt.Fprintf(t.out, "To use it, set this and start Wardroom:\n\n  %s=%s\n\n", r.Setting, r.Value)
 	}
-	fmt.Fprintln(t.out, "Set ENCRYPTION_KEY as before, or put encryption.key back into the data folder: without it, pair with the gateway anew.")
+	fmt.Fprintln(t.out, "Set the same ENCRYPTION_KEY as before, or copy encryption.key into the data folder. Without the key, you must pair with the gateway again.")
 	return nil
 }
 
 type verifyCmd struct {
 	config.RawCommon `embed:""`
 
-	File  string `arg:"" optional:"" help:"The backup. Without it the database of the settings is checked, also while the service runs."`
-	Using string `placeholder:"postgres://…" help:"A PostgreSQL server to restore a PostgreSQL backup into, in a scratch database that is dropped again. Its user must be allowed to create databases."`
+	File  string `arg:"" optional:"" help:"The backup. The default is to check the database in the settings, which is safe while Wardroom runs."`
+	Using string `placeholder:"postgres://…" help:"PostgreSQL server for a test restore of a PostgreSQL backup into a temporary database. The user must be allowed to create databases."`
 }
 
 // Run checks a backup or the database.
@@ -100,7 +100,7 @@ func (c verifyCmd) Run(ctx context.Context, t terminal) error {
 		v, err = t.backups().VerifyDatabase(ctx, database)
 	}
 	if err != nil {
-		return failed(ctx, "verify it", err)
+		return failed(ctx, "finish the check", err)
 	}
 	if c.File != "" {
 		fmt.Fprintf(t.out, "%s: %s.\n", c.File, described(v.Manifest))
@@ -112,31 +112,33 @@ func (c verifyCmd) Run(ctx context.Context, t terminal) error {
 		fmt.Fprintf(t.out, "Not checked:\n%s\n", indented(v.Missed))
 	}
 	if len(v.Faults) > 0 {
-		return fmt.Errorf("it has faults:\n%s", indented(v.Faults))
+		return fmt.Errorf("problems found:\n%s", indented(v.Faults))
 	}
-	fmt.Fprintln(t.out, "No faults found.")
+	fmt.Fprintln(t.out, "No problems found.")
 	return nil
 }
 
-// failed says what could not be done, and why.
+// failed returns the error for an action that failed with err or was interrupted.
 func failed(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
-		err = errors.New("stopped")
+		err = errors.New("interrupted")
 	}
 	return fmt.Errorf("could not %s: %w", what, err)
 }
 
-// source is the database of the settings, which must exist, and the data folder.
+// source returns the address of the database in the settings, which must exist, and
+// the data folder.
 func source(raw config.RawCommon) (database, dataDir string, err error) {
 	cfg, _, err := raw.Check()
 	if err != nil {
-		return "", "", usage(fmt.Errorf("these settings need a change:\n%w", err))
+		return "", "", usage(fmt.Errorf("invalid settings:\n%w", err))
 	}
 	database = cfg.DatabaseURL.Reveal()
 	return database, cfg.DataDir, exists(database)
 }
 
-// backups is the tool, which shows how far it is when a person watches.
+// backups returns the backup tool. It reports progress if standard error is a
+// terminal.
 func (t terminal) backups() *backup.Tool {
 	tool := &backup.Tool{Version: app.Version, Now: clock.Now}
 	if isTerminal(t.err) {
@@ -145,7 +147,8 @@ func (t terminal) backups() *backup.Tool {
 	return tool
 }
 
-// progressLine is what stands on the screen during a step; nothing after it.
+// progressLine formats the progress of a step. It returns an empty string when the
+// step is over.
 func progressLine(p backup.Progress) string {
 	switch took := short(p.Took); {
 	case p.Over:
@@ -164,12 +167,12 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// described is what a backup is.
+// described describes a backup: its database, when it was made and by which version.
 func described(m backup.Manifest) string {
 	return fmt.Sprintf("a backup of %s, made at %s by Wardroom %s", origin(m), m.MadeAt.Format("2006-01-02 15:04:05 UTC"), m.Version)
 }
 
-// origin is the database that a backup was made of.
+// origin describes the database that a backup was made from.
 func origin(m backup.Manifest) string {
 	engine := "SQLite"
 	if m.Engine == db.Postgres.String() {
@@ -178,7 +181,7 @@ func origin(m backup.Manifest) string {
 	return fmt.Sprintf("%s, migration %d", engine, m.Schema)
 }
 
-func named(file string) string {
+func outputName(file string) string {
 	if file == "-" {
 		return "standard output"
 	}
@@ -187,7 +190,7 @@ func named(file string) string {
 
 func indented(lines []string) string { return "  " + strings.Join(lines, "\n  ") }
 
-// size is a number of bytes for people.
+// size formats a number of bytes in kB or MB.
 func size(n int64) string {
 	const kilo = 1000
 	if n < kilo*kilo {
@@ -196,5 +199,5 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/(kilo*kilo))
 }
 
-// short is a duration for people.
+// short formats a duration to a tenth of a second.
 func short(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }

@@ -20,14 +20,14 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// writers make tasks until stop is called.
+// writers create tasks until stop is called.
 type writers struct {
 	mu   sync.Mutex
 	made map[string]bool // titles of tasks that were acknowledged
 	stop func()
 }
 
-// begin has n writers at work, and waits until they have made a few tasks.
+// begin starts n writers and waits until they have created a few tasks.
 func (v *victim) begin(n int) *writers {
 	v.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -52,20 +52,20 @@ func (v *victim) begin(n int) *writers {
 	v.t.Cleanup(w.stop)
 	for end := time.Now().Add(30 * time.Second); len(w.acknowledged()) < 20*n; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) || v.t.Failed() {
-			v.t.Fatal("the writers make nothing")
+			v.t.Fatal("the writers create no tasks")
 		}
 	}
 	return w
 }
 
-// acknowledged is what was made so far.
+// acknowledged returns the titles of the tasks created so far.
 func (w *writers) acknowledged() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Collect(maps.Keys(w.made))
 }
 
-// run runs the binary with the service's settings and more.
+// run runs the binary with the service's settings and additional ones.
 func (v *victim) run(env []string, args ...string) outcome {
 	v.t.Helper()
 	var out, errs output
@@ -82,7 +82,7 @@ func (v *victim) run(env []string, args ...string) outcome {
 	return outcome{v.t, "wardroom " + strings.Join(args, " "), code, out.String(), errs.String()}
 }
 
-// titles are those of a database's tasks.
+// titles returns the titles of all tasks in a database.
 func titles(t *testing.T, address string) map[string]bool {
 	t.Helper()
 	d, err := db.OpenReadOnly(t.Context(), address)
@@ -102,9 +102,9 @@ func titles(t *testing.T, address string) map[string]bool {
 	return out
 }
 
-// A backup beside a service at work holds everything that was promised before it
-// began, of one moment, and becomes a service that works. One that is killed leaves
-// no file that looks like a backup.
+// A backup taken while the service works must contain everything acknowledged before it
+// began, must be consistent, and must restore to a working service. A killed backup must
+// not leave a file that looks like a backup.
 func TestBackupBesideService(t *testing.T) {
 	t.Parallel()
 	bin := filepath.Join(t.TempDir(), "wardroom")
@@ -126,10 +126,10 @@ func TestBackupBesideService(t *testing.T) {
 			v.run(nil, "backup", file).ends(0, "Wrote "+file, "encryption key")
 			took := time.Since(began)
 			if now := w.acknowledged(); len(now) <= len(before) {
-				t.Errorf("nobody wrote during the backup: %d tasks before, %d after", len(before), len(now))
+				t.Errorf("no writes during the backup: %d tasks before, %d after", len(before), len(now))
 			}
-			v.run(nil, "verify", file, "--using", os.Getenv(dbtest.Env)).ends(0, "No faults found", "event log without gaps")
-			v.run(nil, "verify").ends(0, "No faults found") // while they write
+			v.run(nil, "verify", file, "--using", os.Getenv(dbtest.Env)).ends(0, "No problems found", "event log without gaps")
+			v.run(nil, "verify").ends(0, "No problems found") // while the writers work
 			v.killBackups(took)
 			if engine == db.SQLite {
 				v.copyFolders(filepath.Dir(address))
@@ -142,7 +142,7 @@ func TestBackupBesideService(t *testing.T) {
 	}
 }
 
-// startOn has the service go on with another database, in which somebody works.
+// startOn restarts the service with another database and uses it.
 func (v *victim) startOn(engine db.Engine, address string) {
 	v.t.Helper()
 	v.kill()
@@ -150,7 +150,7 @@ func (v *victim) startOn(engine db.Engine, address string) {
 	if engine == db.SQLite {
 		setting = "sqlite:" + address
 	}
-	v.env = append(v.env, "DATABASE_URL="+setting) // the last one counts
+	v.env = append(v.env, "DATABASE_URL="+setting) // the last value counts
 	v.start()
 	var in struct{ Token string }
 	v.must("", "/auth/login", map[string]any{"email": "owner@example.com", "password": password}, &in)
@@ -160,7 +160,7 @@ func (v *victim) startOn(engine db.Engine, address string) {
 	}
 }
 
-// missing wants all tasks in a database.
+// missing reports the tasks that a database lacks.
 func (v *victim) missing(address string, want []string) {
 	v.t.Helper()
 	there := titles(v.t, address)
@@ -171,7 +171,7 @@ func (v *victim) missing(address string, want []string) {
 	}
 }
 
-// killBackups kills backups at all stages, which take so long together.
+// killBackups kills backups at different stages. took is how long a backup takes.
 func (v *victim) killBackups(took time.Duration) {
 	v.t.Helper()
 	const kills = 8
@@ -186,23 +186,22 @@ func (v *victim) killBackups(took time.Duration) {
 		}
 		<-time.After(took * time.Duration(i+1) / (kills + 1))
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // killed is what it says
+		_ = cmd.Wait() // always an error after a kill
 		if _, err := os.Stat(file); err == nil {
 			v.run(nil, "verify", file).ends(0)
 		}
-		left, _ = filepath.Glob(filepath.Join(dir, ".wardroom-backup-*")) // fails for patterns alone
+		left, _ = filepath.Glob(filepath.Join(dir, ".wardroom-backup-*")) // fails only for invalid patterns
 	}
 	if len(left) == 0 {
-		v.t.Error("none was killed at work")
+		v.t.Error("no backup was killed while it worked")
 	}
 	last := filepath.Join(dir, "last")
 	v.run(nil, "backup", last).ends(0)
-	v.run(nil, "verify", last).ends(0, "No faults found")
+	v.run(nil, "verify", last).ends(0, "No problems found")
 }
 
-// copyFolders copies the service's folder while it writes, as people do whatever
-// the documents say. A copy that came out damaged must not start, and one that
-// starts must be sound.
+// copyFolders copies the data folder while the service writes, as people do in spite of
+// the documentation. A damaged copy must not start, and a copy that starts must be sound.
 func (v *victim) copyFolders(data string) {
 	v.t.Helper()
 	for i := range 4 {
@@ -210,7 +209,7 @@ func (v *victim) copyFolders(data string) {
 		if out, err := exec.CommandContext(v.t.Context(), "cp", "-a", data, copied).CombinedOutput(); err != nil {
 			v.t.Fatalf("%v: %s", err, out)
 		}
-		if i%2 == 0 { // as of somebody who takes the database for one file
+		if i%2 == 0 { // as if a user copied only the database file
 			for _, end := range []string{"-wal", "-shm", ".lock"} {
 				if err := os.Remove(filepath.Join(copied, "test.db"+end)); err != nil {
 					v.t.Fatal(err)
@@ -222,11 +221,11 @@ func (v *victim) copyFolders(data string) {
 			o.ends(1, "is damaged", "wardroom restore")
 			continue
 		}
-		v.run(there, "verify").ends(0, "No faults found")
+		v.run(there, "verify").ends(0, "No problems found")
 	}
 }
 
-// A damaged database stops the start in words that say what to do.
+// The error for a damaged database must say what to do.
 func TestDamagedDatabaseDoesNotStart(t *testing.T) {
 	machine(t)
 	t.Setenv("JWT_SECRET", secret)
@@ -244,27 +243,27 @@ func TestDamagedDatabaseDoesNotStart(t *testing.T) {
 	for _, name := range []string{"serve", "migrate"} {
 		command(t, "", name).ends(1, "the database is damaged: data/wardroom.db", "did not change the file", "wardroom restore FILE --into NEW")
 	}
-	if o := command(t, "", "verify").ends(1, "it has faults:\n  Tree "); strings.Contains(o.out, "ledger") {
-		t.Errorf("it claims to have checked more than it did:\n%s", o.out)
+	if o := command(t, "", "verify").ends(1, "problems found:\n  Tree "); strings.Contains(o.out, "ledger") {
+		t.Errorf("it lists checks that did not run:\n%s", o.out)
 	}
 	command(t, "", "backup", "x").ends(1, "the database is damaged")
 }
 
-// The commands say what they do, and what is wrong with what they are given.
+// The backup commands report what they did, and what is wrong with their arguments.
 func TestBackupCommands(t *testing.T) {
 	machine(t)
 	command(t, "", "--help").ends(0, "backup", "restore", "verify")
 	command(t, "", "backup").ends(2, "<file>")
-	command(t, "", "backup", "x").ends(1, "there is no database at data/wardroom.db")
-	command(t, "", "verify").ends(1, "there is no database at data/wardroom.db")
+	command(t, "", "backup", "x").ends(1, "no database at data/wardroom.db")
+	command(t, "", "verify").ends(1, "no database at data/wardroom.db")
 	command(t, "", "migrate").ends(0)
 	command(t, "", "restore", "x").ends(2, "--into")
 	command(t, "", "verify", "x").ends(1, "x: no such file")
 	command(t, "", "backup", "x").ends(0, "Wrote x", "SQLite, migration", "data/encryption.key")
 	command(t, "", "backup", "x").ends(1, "x already exists")
 	command(t, "", "backup", "data").ends(1, "data is a folder")
-	command(t, "", "verify", "x").ends(0, "a backup of SQLite", "No faults found")
-	command(t, "", "restore", "x", "--into", "data").ends(1, "data/wardroom.db already exists")
+	command(t, "", "verify", "x").ends(0, "a backup of SQLite", "No problems found")
+	command(t, "", "restore", "x", "--into", "data").ends(1, "data/wardroom.db exists already")
 	command(t, "", "restore", "x", "--into", "new").ends(0, "\n  DATA_DIR=new\n")
 	command(t, "", "verify", "--data-dir", "new").ends(0)
 	streamed := command(t, "", "backup", "-").ends(0)
@@ -276,12 +275,12 @@ func TestBackupCommands(t *testing.T) {
 	address := "postgres://wardroom:" + other + "@127.0.0.1:9/wardroom"
 	for _, args := range [][]string{{"backup", "p", "--database-url", address}, {"verify", "--database-url", address}, {"restore", "x", "--into", address}} {
 		if o := command(t, "", args...).ends(1); strings.Contains(o.out+o.err, other) {
-			t.Errorf("it shows the database's password:\n%s%s", o.out, o.err)
+			t.Errorf("the output contains the database's password:\n%s%s", o.out, o.err)
 		}
 	}
 }
 
-// Progress is for people: it says how far a step is, and leaves nothing behind.
+// The progress line shows how far a step is, and is empty at the end.
 func TestProgressLine(t *testing.T) {
 	const million = 1000 * 1000
 	for want, p := range map[string]backup.Progress{

@@ -7,19 +7,19 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// story is what the log says that a task is.
+// story is the state of a task according to the event log.
 type story struct {
-	steps  []step // one a version
+	steps  []step // one for each version
 	title  string
 	status string
-	holder string // whose claim it is
+	holder string // who holds the claim
 	claims int64
 }
 
 type step struct{ kind, actor, mark string }
 
-// check reads what is new in the log, holds the rows against all of it, and
-// looks for everything that was acknowledged.
+// check reads the new events, compares the rows with the whole log, and looks for every
+// acknowledged write.
 func (v *victim) check() {
 	v.t.Helper()
 	rows := 0
@@ -47,14 +47,14 @@ func (v *victim) check() {
 			}
 			s := v.stories[id]
 			if s == nil {
-				v.t.Errorf("nothing in the log says that %s was made", id)
+				v.t.Errorf("the log has no creation of %s", id)
 				continue
 			}
 			if version != int64(len(s.steps)) || is.title != s.title || is.status != s.status || is.holder != s.holder || is.claims != s.claims {
 				v.t.Errorf("the row of %s has version %d and %+v,\nits history %+v", id, version, is, *s)
 			}
 			if held := is.holder != ""; held != until || held && is.status != "in_progress" {
-				v.t.Errorf("%s is %s, held by %q, with an end: %t", id, is.status, is.holder, until)
+				v.t.Errorf("%s is %s, claimed by %q, has an expiry: %t", id, is.status, is.holder, until)
 			}
 		}
 		return found.Err()
@@ -63,11 +63,11 @@ func (v *victim) check() {
 		v.t.Fatal(err)
 	}
 	if rows != len(v.stories) {
-		v.t.Errorf("there are %d tasks, and the log tells of %d", rows, len(v.stories))
+		v.t.Errorf("there are %d tasks, and the log has %d", rows, len(v.stories))
 	}
 	for mark, n := range v.told {
 		if n != 1 {
-			v.t.Errorf("%s happened %d times", mark, n)
+			v.t.Errorf("%s is in the log %d times", mark, n)
 		}
 	}
 	for _, w := range v.sent {
@@ -84,7 +84,7 @@ func (v *victim) wantKept(w *sent) {
 	s := v.stories[w.task]
 	if s == nil || int64(len(s.steps)) < w.version {
 		v.t.Errorf("lost: %+v; the log has %+v", *w, s)
-		w.acked = false // once is enough
+		w.acked = false // reported once
 		return
 	}
 	if got, want := s.steps[w.version-1], (step{w.kind, v.ids[w.by], w.mark}); got != want {
@@ -100,11 +100,11 @@ func (v *victim) wantKept(w *sent) {
 		}
 	}
 	if n != w.token {
-		v.t.Errorf("the claim %d of %s is number %d in its history", w.token, w.task, n)
+		v.t.Errorf("claim token %d of %s is claim number %d in the history", w.token, w.task, n)
 	}
 }
 
-// read takes what is new in the log into the stories.
+// read applies the new events to the stories.
 func (v *victim) read(q db.Queryer) error {
 	rows, err := q.Query(v.t.Context(), `SELECT id, kind, actor_id, subject_kind, subject_id, data FROM events WHERE id > ? ORDER BY id`, v.last)
 	if err != nil {
@@ -119,7 +119,7 @@ func (v *victim) read(q db.Queryer) error {
 			return err
 		}
 		if id != v.last+1 {
-			v.t.Errorf("after event %d comes %d", v.last, id)
+			v.t.Errorf("event %d is followed by %d", v.last, id)
 		}
 		if v.last = id; about != "task" {
 			continue

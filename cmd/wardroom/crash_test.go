@@ -20,8 +20,8 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// Somebody pulls the plug while agents and people work. What was answered with
-// a 2xx was promised: all of it is there, and nothing else is half there.
+// TestKilledUnderLoad kills the service while agents and people work. Every write that
+// was answered with a 2xx must still be there, and no write may be half done.
 func TestKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	bin := filepath.Join(t.TempDir(), "wardroom")
@@ -41,9 +41,9 @@ func TestKilledUnderLoad(t *testing.T) {
 			v.again()
 			v.check()
 			t.Logf("%d kills: %d writes were acknowledged, %d broke off; the log has %d events", rounds, v.acked, v.broken, v.last)
-			// A test that kills an idle process shows nothing.
+			// Killing an idle process would prove nothing.
 			if v.acked < 10*rounds || v.broken < rounds {
-				t.Errorf("too few for %d kills: %d acknowledged, %d broken off", rounds, v.acked, v.broken)
+				t.Errorf("too little work for %d kills: %d acknowledged, %d broken off", rounds, v.acked, v.broken)
 			}
 			var sound string
 			if engine == db.Postgres {
@@ -56,43 +56,43 @@ func TestKilledUnderLoad(t *testing.T) {
 	}
 }
 
-// victim is a service that is killed and started again on the same database.
+// victim is a service that is killed and restarted on the same database.
 type victim struct {
 	t       *testing.T
 	bin     string
 	env     []string
-	db      *db.DB // our own look at its database
+	db      *db.DB // the test's own connection to its database
 	tokens  []string
-	ids     []string // of those whose tokens they are
+	ids     []string // IDs of the users of the tokens
 	cmd     *exec.Cmd
 	out     *output
 	address string
 	client  *http.Client
 
 	mu     sync.Mutex
-	sent   []*sent // every write that was ever sent
+	sent   []*sent // all writes that were sent
 	rounds int
-	acked  int // of them, in time
-	broken int // of them, when the process was killed
+	acked  int // number of acknowledged writes
+	broken int // number of writes that were interrupted by a kill
 
-	last    int64             // the id of the last event that was checked
-	stories map[string]*story // by the task's id
-	told    map[string]int    // how often the log has each mark
+	last    int64             // ID of the last event that was checked
+	stories map[string]*story // by task ID
+	told    map[string]int    // number of occurrences of each mark in the log
 }
 
-// sent is one write and what came of it.
+// sent is one write and its outcome.
 type sent struct {
-	kind    string // of the event that it leaves
-	by      int    // whose token
-	mark    string // a text that no other write has; empty for claims
-	key     string // its Idempotency-Key
-	body    any    // for again
+	kind    string // kind of the event that it records
+	by      int    // index of the user's token
+	mark    string // text that no other write has; empty for claims
+	key     string // Idempotency-Key
+	body    any    // body, to repeat the request
 	round   int
 	acked   bool
-	refused bool // answered, and not by a 2xx
+	refused bool // answered with an error
 	task    string
 	version int64
-	token   int64 // that a claim was given
+	token   int64 // claim token of the answer
 }
 
 // newVictim starts a service with an owner and three agents.
@@ -114,7 +114,7 @@ func newVictim(t *testing.T, bin, address string) *victim {
 		v.kill()
 		v.client.CloseIdleConnections()
 		if t.Failed() {
-			t.Logf("the last process said:\n%s", v.out)
+			t.Logf("output of the last process:\n%s", v.out)
 		}
 	})
 	v.start()
@@ -157,24 +157,24 @@ func (v *victim) start() {
 			return
 		}
 		if time.Now().After(end) {
-			v.t.Fatalf("it does not serve:\n%s", v.out)
+			v.t.Fatalf("the service did not start:\n%s", v.out)
 		}
 	}
 }
 
-// kill is the end without a last word.
+// kill ends the process with SIGKILL.
 func (v *victim) kill() {
 	if v.cmd == nil {
 		return
 	}
 	_ = v.cmd.Process.Signal(os.Kill)
-	_ = v.cmd.Wait() // killed is what it says
+	_ = v.cmd.Wait() // always an error after a kill
 	v.cmd = nil
 	v.client.CloseIdleConnections()
 }
 
-// round starts the process where the last one was killed, looks for what that
-// had promised, and kills it in the middle of the next work.
+// round restarts the killed process, checks everything that it acknowledged, and kills
+// the process again while it works.
 func (v *victim) round() {
 	v.t.Helper()
 	if v.cmd == nil {
@@ -200,7 +200,7 @@ func (v *victim) round() {
 	case <-time.After(time.Minute):
 		v.t.Errorf("only %d writes in a minute", acks.Load())
 	}
-	<-time.After(time.Duration(rand.Int64N(int64(3 * time.Millisecond)))) // anywhere in a request
+	<-time.After(time.Duration(rand.Int64N(int64(3 * time.Millisecond)))) // at any point of a request
 	v.kill()
 	workers.Wait()
 	for _, w := range v.sent {
@@ -214,8 +214,8 @@ func (v *victim) round() {
 	}
 }
 
-// ask sends one request and reads all of the answer. An error is that of a
-// connection that broke: nobody knows what became of the request.
+// ask sends one request and reads the whole answer. An error means that the connection
+// broke, so that the outcome of the request is unknown.
 func (v *victim) ask(method, token, path string, body any, headers ...string) (status int, header http.Header, text []byte, err error) {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -241,7 +241,7 @@ func (v *victim) ask(method, token, path string, body any, headers ...string) (s
 	return res.StatusCode, res.Header, text, err
 }
 
-// must makes something before anybody is killed.
+// must sends a request of the setup, which must succeed.
 func (v *victim) must(token, path string, body, into any) {
 	v.t.Helper()
 	status, _, text, err := v.ask(http.MethodPost, token, path, body)
@@ -253,15 +253,14 @@ func (v *victim) must(token, path string, body, into any) {
 	}
 }
 
-// card is what the answer to a write says of the task.
+// card is the part of a task that the tests read from an answer.
 type card struct {
 	ID      string
 	Version int64
 	Claim   *struct{ Token int64 }
 }
 
-// write sends one write and keeps what came of it. It answers false when the
-// process is gone.
+// write sends one write and records its outcome. It returns false if the process is gone.
 func (v *victim) write(w *sent, method, path string, body any, acked func()) (card, bool) {
 	headers := []string{}
 	if w.key != "" {
@@ -276,7 +275,7 @@ func (v *victim) write(w *sent, method, path string, body any, acked func()) (ca
 	switch {
 	case err != nil:
 		return card{}, false
-	case status == http.StatusNoContent, status == http.StatusConflict: // nothing to claim, or somebody was faster
+	case status == http.StatusNoContent, status == http.StatusConflict: // no task to claim, or another user was faster
 		w.refused = true
 		return card{}, true
 	case status > 299:
@@ -295,8 +294,8 @@ func (v *victim) write(w *sent, method, path string, body any, acked func()) (ca
 	return c, true
 }
 
-// work is what somebody does until the process is gone: two new tasks, a new
-// title for one, and the next task claimed, reported on and finished or given back.
+// work does what an agent does until the process is gone: create two tasks, rename one,
+// claim the next one, report on it, and finish or release it.
 func (v *victim) work(by int, acked func()) {
 	for n := 0; ; n++ {
 		a := &sent{kind: "task.created", by: by, mark: db.NewID(), key: db.NewID()}
@@ -336,8 +335,8 @@ func (v *victim) work(by int, acked func()) {
 	}
 }
 
-// again repeats what was made in the last round, whether it was answered or
-// not: there must be one effect of both.
+// again repeats the creations of the last round, answered or not. Both requests together
+// must have one effect.
 func (v *victim) again() {
 	v.t.Helper()
 	for _, w := range v.sent {
@@ -351,7 +350,7 @@ func (v *victim) again() {
 			continue
 		}
 		if w.acked && (c.ID != w.task || header.Get("Idempotency-Replayed") != "true") {
-			v.t.Errorf("%s was made, and again it is %s, replayed: %q", w.task, c.ID, header.Get("Idempotency-Replayed"))
+			v.t.Errorf("repeating the creation of %s returned %s, replayed: %q", w.task, c.ID, header.Get("Idempotency-Replayed"))
 		}
 		if !w.acked {
 			w.acked, w.task, w.version = true, c.ID, 1

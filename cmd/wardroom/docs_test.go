@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What docs/agents.md tells agents and operators to do is done here, line by
-// line and in its order: a document that does not work is worse than none.
+// TestAgentsDocument runs the commands of docs/agents.md in order, because they must work
+// as written.
 func TestAgentsDocument(t *testing.T) {
 	page, err := filepath.Abs("../../docs/agents.md")
 	if err != nil {
@@ -29,17 +29,18 @@ func TestAgentsDocument(t *testing.T) {
 	p := serve(t, "demo", "--dir", dir, "--port", "0", "--pace", "1ms")
 	said := regexp.MustCompile(`Password +(\S+)`).FindStringSubmatch(p.out.String())
 	if said == nil {
-		t.Fatalf("the demo tells no password:\n%s", p.out.String())
+		t.Fatalf("the demo prints no password:\n%s", p.out.String())
 	}
 	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1)
 	if len(blocks) < 15 {
-		t.Fatalf("only %d blocks of commands", len(blocks))
+		t.Fatalf("the document has only %d blocks of commands", len(blocks))
 	}
-	// Whatever is refused ends the script, but where the document looks at the status itself.
+	// A refused request ends the script, except where the document prints the status
+	// itself.
 	script := `set -eu -o pipefail
 curl() { case " $* " in *" -w "*) command curl "$@" ;; *) command curl --fail-with-body "$@" ;; esac }
 `
-	for _, b := range blocks[1:] { // the first is what is set below
+	for _, b := range blocks[1:] { // the first block sets the variables that are set below
 		script += "echo '+' >&2\n" + strings.ReplaceAll(b[1], "wardroom user add", "printf '%s' \"$PASSWORD\" | wardroom user add")
 	}
 	shell := exec.CommandContext(t.Context(), "bash", "-c", script+"echo ran to the end\n")
@@ -51,10 +52,10 @@ curl() { case " $* " in *" -w "*) command curl "$@" ;; *) command curl --fail-wi
 		t.Fatalf("%v after %d of %d blocks\n%s", err, strings.Count(string(out), "+\n"), len(blocks)-1, out)
 	}
 	for _, want := range []string{
-		`"status": "completed"`,                 // the standup that was held
-		"Hold today's standup through the oper", // what the job tells the COO
+		`"status": "completed"`,                 // the standup has run
+		"Hold today's standup through the oper", // the prompt of the job for the COO
 		"Hold today's standup of the team design through the oper",
-		"\n409\n", // running it again does no harm
+		"\n409\n", // the second run is refused
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the output lacks %q:\n%s", want, out)

@@ -17,27 +17,28 @@ import (
 type doctorCmd struct {
 	config.Raw `embed:""`
 
-	JSON bool `help:"Print the examination as one JSON object, as GET /api/v1/agentrt/doctor answers it."`
+	JSON bool `help:"Print the result as one JSON object, as GET /api/v1/agentrt/doctor returns it."`
 }
 
-// errUnwell is the exit status of an examination that found something. What it
-// found has been printed.
-var errUnwell = errors.New("the agent runtime cannot be used as it is")
+// errUnhealthy makes the command exit with 1. The failed check has been printed by
+// then.
+var errUnhealthy = errors.New("the agent runtime is not usable")
 
-// Run examines the way to the agent runtime and prints what it finds.
+// Run checks the connection to the agent runtime layer by layer and prints the
+// results.
 func (c doctorCmd) Run(ctx context.Context, t terminal) error {
 	cfg, warnings, err := c.CheckGateway()
 	if err != nil {
-		return usage(fmt.Errorf("these settings need a change:\n%w", err))
+		return usage(fmt.Errorf("invalid settings:\n%w", err))
 	}
-	tell := func(gateway.Step) {}
+	report := func(gateway.Step) {}
 	if !c.JSON {
 		for _, w := range warnings {
 			fmt.Fprintf(t.err, "Note: %s.\n", w)
 		}
-		tell = tellStep(t)
+		report = stepPrinter(t)
 	}
-	found, err := app.Examine(ctx, cfg, tell)
+	found, err := app.Examine(ctx, cfg, report)
 	if err != nil {
 		return err
 	}
@@ -50,13 +51,13 @@ func (c doctorCmd) Run(ctx context.Context, t terminal) error {
 		printFindings(t.out, found)
 	}
 	if err == nil && !found.Healthy {
-		err = errUnwell
+		err = errUnhealthy
 	}
 	return err
 }
 
-// tellStep prints each layer as it is known.
-func tellStep(t terminal) func(gateway.Step) {
+// stepPrinter returns a function that prints the result of one layer.
+func stepPrinter(t terminal) func(gateway.Step) {
 	return func(s gateway.Step) {
 		took := ""
 		if s.TookMS != nil {
@@ -65,23 +66,23 @@ func tellStep(t terminal) func(gateway.Step) {
 		state := strings.ReplaceAll(string(s.State), "_", " ")
 		fmt.Fprintln(t.out, strings.TrimRight(fmt.Sprintf("%-10s %-12s %9s  %s", s.Layer, state, took, s.Saw), " "))
 		if s.Layer == gateway.LayerMethods && s.State == gateway.StepOK {
-			fmt.Fprintln(t.err, "Listening for the gateway's next event, which may take half a minute.")
+			fmt.Fprintln(t.err, "Waiting for the next event from the gateway. This can take 30 s.")
 		}
 	}
 }
 
-// printFindings says what is wrong and what to do, below the layers.
+// printFindings prints the problems and how to fix them.
 func printFindings(w io.Writer, found gateway.Examination) {
 	fmt.Fprintln(w)
 	for _, f := range found.Warnings {
-		fmt.Fprintf(w, "Warning (%s): %s\n  Do: %s\n\n", f.Layer, f.Cause, f.Fix)
+		fmt.Fprintf(w, "Warning (%s): %s\n  Fix: %s\n\n", f.Layer, f.Cause, f.Fix)
 	}
 	switch {
 	case !found.Configured:
-		fmt.Fprintln(w, "No gateway is configured. Everything but the agents works without one.\n  Do: set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN.")
+		fmt.Fprintln(w, "No gateway is configured. Wardroom runs without one, but cannot reach any agents.\n  Fix: Set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN.")
 	case found.Failure != nil:
-		fmt.Fprintf(w, "It fails at %s: %s\n  Do: %s\n", found.Failure.Layer, found.Failure.Cause, found.Failure.Fix)
+		fmt.Fprintf(w, "Failed at %s: %s\n  Fix: %s\n", found.Failure.Layer, found.Failure.Cause, found.Failure.Fix)
 	default:
-		fmt.Fprintf(w, "All is well with %s.\n", found.URL)
+		fmt.Fprintf(w, "All checks passed for %s.\n", found.URL)
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"wardroom/internal/gateway/demo"
 )
 
-// gatewayToken is long enough to be looked for.
+// gatewayToken is unlikely to appear in other output.
 const gatewayToken = "gateway-token-of-the-doctor-4711"
 
-// runtimeOf is a runtime that always has something to tell.
+// runtimeOf starts a runtime that sends an event every few milliseconds.
 func runtimeOf(t *testing.T) *demo.Runtime {
 	t.Helper()
 	r, err := demo.Start(t.Context(), demo.Options{Token: gatewayToken})
@@ -25,7 +25,7 @@ func runtimeOf(t *testing.T) *demo.Runtime {
 	}
 	over := make(chan struct{})
 	var talking sync.WaitGroup
-	talking.Go(func() { // its own ticks are half a minute apart
+	talking.Go(func() { // the runtime's own ticks are 30 s apart
 		for {
 			select {
 			case <-over:
@@ -45,8 +45,8 @@ func runtimeOf(t *testing.T) *demo.Runtime {
 	return r
 }
 
-// The doctor is for a service that does not come up: it must need nothing of it
-// but the settings of the connection, and its exit status is what scripts read.
+// The doctor helps when the service does not start. It must need only the connection
+// settings, and scripts rely on its exit status.
 func TestDoctor(t *testing.T) {
 	r := runtimeOf(t)
 	doctor := func(t *testing.T, settings map[string]string, args ...string) outcome {
@@ -57,41 +57,41 @@ func TestDoctor(t *testing.T) {
 		}
 		o := command(t, "", append([]string{"doctor"}, args...)...)
 		if strings.Contains(o.out+o.err, gatewayToken) {
-			t.Errorf("it shows the token:\n%s%s", o.out, o.err)
+			t.Errorf("the output contains the token:\n%s%s", o.out, o.err)
 		}
 		return o
 	}
 	with := func(token string) map[string]string {
 		return map[string]string{"AGENTRT_GATEWAY_URL": r.URL(), "AGENTRT_GATEWAY_TOKEN": token}
 	}
-	t.Run("says that all is well, with status 0", func(t *testing.T) {
+	t.Run("exits with 0 if all checks pass", func(t *testing.T) {
 		o := doctor(t, with(gatewayToken))
-		o.ends(0, "All is well with ws://127.0.0.1", "methods    ok", "tls        skipped", "events     ok")
+		o.ends(0, "All checks passed for ws://127.0.0.1", "methods    ok", "tls        skipped", "events     ok")
 		if n := strings.Count(o.out, "\n"); n != len(gateway.Layers())+2 {
-			t.Errorf("%d lines:\n%s", n, o.out)
+			t.Errorf("the output has %d lines:\n%s", n, o.out)
 		}
 	})
-	t.Run("names the first failure and the fix, with status 1", func(t *testing.T) {
+	t.Run("names the first failure and the fix and exits with 1", func(t *testing.T) {
 		o := doctor(t, with("another-token"))
-		o.ends(1, "auth       failed", "events     not reached", "It fails at auth: The gateway rejected the shared token.", "Do: Set AGENTRT_GATEWAY_TOKEN")
+		o.ends(1, "auth       failed", "events     not reached", "Failed at auth: The gateway refused our token.", "Fix: Set AGENTRT_GATEWAY_TOKEN")
 	})
-	t.Run("says what to set where nothing is, with status 1", func(t *testing.T) {
+	t.Run("names the missing settings and exits with 1", func(t *testing.T) {
 		doctor(t, nil).ends(1, "No gateway is configured", "AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN")
 	})
-	t.Run("refuses settings that are none, with status 2", func(t *testing.T) {
-		doctor(t, map[string]string{"AGENTRT_GATEWAY_URL": "gopher://x"}).ends(2, "AGENTRT_GATEWAY_URL is not a valid URL")
+	t.Run("rejects invalid settings with status 2", func(t *testing.T) {
+		doctor(t, map[string]string{"AGENTRT_GATEWAY_URL": "gopher://x"}).ends(2, "AGENTRT_GATEWAY_URL is not an address")
 	})
-	t.Run("says that it cannot see the device that the service has stored, and examines the rest", func(t *testing.T) {
+	t.Run("warns that it cannot read the stored device and runs the checks", func(t *testing.T) {
 		settings := with(gatewayToken)
 		settings["DATABASE_URL"] = "postgres://nobody@127.0.0.1:1/none?sslmode=disable"
-		doctor(t, settings).ends(0, "events     ok", "Warning (pairing): Whether this service has made a device of its own cannot be seen", "ENCRYPTION_KEY")
+		doctor(t, settings).ends(0, "events     ok", "Warning (pairing): Could not read the device that Wardroom has stored", "ENCRYPTION_KEY")
 	})
-	t.Run("goes on beside a setting that has nothing to do with the connection", func(t *testing.T) {
+	t.Run("ignores invalid settings that do not concern the connection", func(t *testing.T) {
 		settings := with(gatewayToken)
 		settings["ENCRYPTION_KEY"] = "short"
 		doctor(t, settings).ends(0, "events     ok", "Note: the stored device cannot be read", "ENCRYPTION_KEY has 5 characters")
 	})
-	t.Run("prints what the API answers, and nothing else", func(t *testing.T) {
+	t.Run("prints the same JSON as the API", func(t *testing.T) {
 		o := doctor(t, with("another-token"), "--json")
 		o.ends(1)
 		var found gateway.Examination
@@ -104,7 +104,7 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("found %+v", found)
 		}
 	})
-	t.Run("ends when it is told to", func(t *testing.T) {
+	t.Run("stops when its context ends", func(t *testing.T) {
 		machine(t)
 		ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 		if err != nil {
@@ -116,7 +116,7 @@ func TestDoctor(t *testing.T) {
 		ended := make(chan int, 1)
 		var out, errs output
 		go func() { ended <- run(ctx, []string{"doctor"}, terminal{strings.NewReader(""), &out, &errs, 0}) }()
-		c, err := ln.Accept() // it is being examined, and hears nothing
+		c, err := ln.Accept() // the check waits for an answer
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,19 +16,19 @@ import (
 type keyCmd struct {
 	config.RawCommon `embed:""`
 
-	Add    keyAddCmd    `cmd:"" help:"Make a key and print it, once, on standard output."`
+	Add    keyAddCmd    `cmd:"" help:"Create a key and print it to standard output. It is shown only once."`
 	List   keyListCmd   `cmd:"" help:"List the keys of an account."`
-	Revoke keyRevokeCmd `cmd:"" help:"End a key, at once."`
+	Revoke keyRevokeCmd `cmd:"" help:"Revoke a key immediately."`
 }
 
 type keyAddCmd struct {
 	Email   string `arg:"" help:"The agent user's email."`
-	Name    string `required:"" help:"What the key is for, such as the machine that it is on."`
-	Expires string `help:"How long it works: 12h, 90d, 52w; without it for ever."`
+	Name    string `required:"" help:"Name of the key, such as the machine that uses it."`
+	Expires string `help:"Lifetime of the key, such as 12h, 90d or 52w. By default it does not expire."`
 }
 
-// Run makes a key. Standard output has the key and nothing else, so that it can
-// go where it is needed without being seen.
+// Run creates a key. It prints only the key to standard output, so that a script can
+// store it without showing it.
 func (c keyAddCmd) Run(ctx context.Context, parent *cli, t terminal) (err error) {
 	n := account.NewKey{Name: c.Name}
 	if c.Expires != "" {
@@ -47,13 +47,13 @@ func (c keyAddCmd) Run(ctx context.Context, parent *cli, t terminal) (err error)
 	if err != nil {
 		return explain(err)
 	}
-	fmt.Fprintf(t.err, "Made the key %s (%s) of %s. It is shown this once.\n", k.ID, k.Name, c.Email)
+	fmt.Fprintf(t.err, "Created key %s (%s) for %s. It is shown only once.\n", k.ID, k.Name, c.Email)
 	_, err = fmt.Fprintln(t.out, k.Secret)
 	return err
 }
 
 type keyListCmd struct {
-	Email string `arg:"" help:"Whose keys."`
+	Email string `arg:"" help:"The agent user's email."`
 }
 
 // Run lists the keys of an account.
@@ -72,7 +72,7 @@ func (c keyListCmd) Run(ctx context.Context, parent *cli, t terminal) (err error
 		}
 		for _, k := range part.Rows {
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-				k.ID, k.Name, k.Hint, minute(&k.CreatedAt), minute(k.LastUsedAt), minute(k.ExpiresAt), minute(k.RevokedAt))
+				k.ID, k.Name, k.Hint, formatTime(&k.CreatedAt), formatTime(k.LastUsedAt), formatTime(k.ExpiresAt), formatTime(k.RevokedAt))
 		}
 		if cursor = part.Next; cursor == "" {
 			return table.Flush()
@@ -80,8 +80,8 @@ func (c keyListCmd) Run(ctx context.Context, parent *cli, t terminal) (err error
 	}
 }
 
-// minute writes a time for a table.
-func minute(at *clock.Time) string {
+// formatTime formats a time to the minute, and nil as "-".
+func formatTime(at *clock.Time) string {
 	if at == nil {
 		return "-"
 	}
@@ -89,8 +89,8 @@ func minute(at *clock.Time) string {
 }
 
 type keyRevokeCmd struct {
-	Email string `arg:"" help:"Whose key."`
-	ID    string `arg:"" help:"The key's id, as listed."`
+	Email string `arg:"" help:"The agent user's email."`
+	ID    string `arg:"" help:"The key's ID, as key list shows it."`
 }
 
 // Run revokes a key.
@@ -103,6 +103,6 @@ func (c keyRevokeCmd) Run(ctx context.Context, parent *cli, t terminal) (err err
 	if err := s.RevokeKey(ctx, c.Email, c.ID); err != nil {
 		return explain(err)
 	}
-	_, err = fmt.Fprintf(t.out, "The key %s of %s is revoked.\n", c.ID, c.Email)
+	_, err = fmt.Fprintf(t.out, "Revoked key %s of %s.\n", c.ID, c.Email)
 	return err
 }

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	_ "time/tzdata" // time zones also where the machine has none
+	_ "time/tzdata" // time zones for machines without a zone database
 
 	"github.com/alecthomas/kong"
 
@@ -20,8 +20,8 @@ import (
 	"wardroom/internal/platform/config"
 )
 
-// Exit statuses: what is wrong with the settings or the command line is told
-// from what goes wrong while running, so that a supervisor need not try again.
+// Exit statuses. A supervisor should not restart after exitUsage: the settings or
+// the command line must change first.
 const (
 	exitFailed = 1
 	exitUsage  = 2
@@ -29,26 +29,26 @@ const (
 
 // cli is the command line.
 type cli struct {
-	Serve   serveCmd   `cmd:"" help:"Run the service."`
-	Demo    demoCmd    `cmd:"" help:"Run the service with a built-in team of agents; it needs nothing else."`
-	Doctor  doctorCmd  `cmd:"" help:"Find out what stands between this machine and the agent runtime; needs no running service. The exit status is 0 when all is well, and 1 when not."`
-	Migrate migrateCmd `cmd:"" help:"Bring the database up to date and stop."`
-	Backup  backupCmd  `cmd:"" help:"Write a backup of the database to one file, also while the service runs."`
-	Restore restoreCmd `cmd:"" help:"Restore a backup into a new place. It never overwrites anything."`
-	Verify  verifyCmd  `cmd:"" help:"Check a backup, or the database. The exit status is 0 when it is sound, and 1 when not."`
-	User    userCmd    `cmd:"" help:"Look after accounts, also while the service runs."`
-	Key     keyCmd     `cmd:"" help:"Look after the API keys of agent users, also while the service runs."`
-	Version versionCmd `cmd:"" help:"Say which version this is."`
+	Serve   serveCmd   `cmd:"" help:"Run Wardroom."`
+	Demo    demoCmd    `cmd:"" help:"Run Wardroom with a built-in team of agents. Needs no gateway and no settings."`
+	Doctor  doctorCmd  `cmd:"" help:"Diagnose the connection to the agent runtime. Works even if Wardroom is not running. Exits with 0 if all checks pass, otherwise 1."`
+	Migrate migrateCmd `cmd:"" help:"Apply pending database migrations and exit."`
+	Backup  backupCmd  `cmd:"" help:"Write a backup of the database to one file. Safe while Wardroom runs."`
+	Restore restoreCmd `cmd:"" help:"Restore a backup to a new location. Never overwrites anything."`
+	Verify  verifyCmd  `cmd:"" help:"Check a backup or the database. Exits with 0 if no problems are found, otherwise 1."`
+	User    userCmd    `cmd:"" help:"Manage accounts. Safe while Wardroom runs."`
+	Key     keyCmd     `cmd:"" help:"Manage the API keys of agent users. Safe while Wardroom runs."`
+	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
-// errUsage marks a mistake in the settings or the command line.
+// errUsage marks an error in the settings or the command line.
 var errUsage = errors.New("usage")
 
-// terminal is where a command talks to the person who called it.
+// terminal holds the standard streams of a command.
 type terminal struct {
 	in       io.Reader
 	out, err io.Writer
-	cost     int // of bcrypt; 0 is the default. Tests take the least
+	cost     int // bcrypt cost; 0 is the default. Tests use the minimum
 }
 
 func main() {
@@ -57,7 +57,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 }
 
-// run does what the arguments say and returns the exit status.
+// run executes the command line and returns the exit status.
 func run(ctx context.Context, args []string, t terminal) int {
 	err := dispatch(ctx, args, t)
 	switch {
@@ -72,18 +72,18 @@ func run(ctx context.Context, args []string, t terminal) int {
 	}
 }
 
-// brief is the text of an error in which no line stands twice in a row: the
-// client of PostgreSQL tries an address with TLS and without, and tells of both
-// in the same words.
+// brief returns the text of err without repeated consecutive lines: the PostgreSQL
+// client tries an address with and without TLS and reports the same failure twice.
 func brief(err error) string {
 	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "\n")
 }
 
-// done ends the parser where kong would end the process, after --help.
+// done is the value of the panic that leaves the parser where kong would exit the
+// process, such as after --help.
 type done struct{ code int }
 
-// dotEnv reads the file .env, which is the service's: a demo beside it has nothing
-// of it, least of all its port.
+// dotEnv reads the file .env. The demo ignores it: the file belongs to a service in
+// the same folder, and the demo must not take that service's port.
 func dotEnv(args []string) (map[string]string, error) {
 	if len(args) > 0 && args[0] == "demo" {
 		return map[string]string{}, nil
@@ -91,6 +91,7 @@ func dotEnv(args []string) (map[string]string, error) {
 	return config.LoadDotEnv(".env", os.LookupEnv)
 }
 
+// dispatch parses the command line and runs the command that it names.
 func dispatch(ctx context.Context, args []string, t terminal) (err error) {
 	env, err := dotEnv(args)
 	if err != nil {
@@ -110,7 +111,7 @@ func dispatch(ctx context.Context, args []string, t terminal) (err error) {
 	var c cli
 	parser, err := kong.New(&c,
 		kong.Name("wardroom"),
-		kong.Description("The operations service for a team of AI agents.\n\nEvery flag can also be set by the variable beside it, in the environment or in a file .env."),
+		kong.Description("The operations service for a team of AI agents.\n\nYou can also set each flag with the variable next to it, in the environment or in a .env file."),
 		kong.Resolvers(config.Resolver(env)),
 		kong.Writers(t.out, t.err),
 		kong.Exit(func(code int) { panic(done{code}) }),
@@ -127,7 +128,7 @@ func dispatch(ctx context.Context, args []string, t terminal) (err error) {
 	return command.Run()
 }
 
-// usage marks err as a mistake of the caller.
+// usage marks err as an error in the settings or the command line.
 func usage(err error) error { return usageError{err} }
 
 type usageError struct{ error }
@@ -135,7 +136,7 @@ type usageError struct{ error }
 func (e usageError) Is(target error) bool { return target == errUsage }
 func (e usageError) Unwrap() error        { return e.error }
 
-// newLog writes lines for people or for machines.
+// newLog returns a logger that writes text or JSON lines, as the settings say.
 func newLog(w io.Writer, c config.Common) *slog.Logger {
 	o := &slog.HandlerOptions{Level: c.LogLevel}
 	if c.LogFormat == "json" {

@@ -32,20 +32,19 @@ const (
 	password = "correct horse battery 9c41"
 )
 
-// machine is an empty working directory and an environment without any of our
-// settings, whatever the machine that tests has.
+// machine sets an empty working directory and an environment without Wardroom's settings.
 func machine(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for _, s := range config.Settings() {
-		t.Setenv(s.Env, "") // puts back what was there
+		t.Setenv(s.Env, "") // restores the value after the test
 		if err := os.Unsetenv(s.Env); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// output is what a command writes, readable while it runs.
+// output is the output of a command. It can be read while the command writes.
 type output struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -63,7 +62,7 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// outcome is how a command ended.
+// outcome is the result of a command.
 type outcome struct {
 	t        *testing.T
 	what     string
@@ -71,7 +70,7 @@ type outcome struct {
 	out, err string
 }
 
-// command runs one to its end.
+// command runs a command and waits for its end.
 func command(t *testing.T, in string, args ...string) outcome {
 	t.Helper()
 	var out, errs output
@@ -79,14 +78,14 @@ func command(t *testing.T, in string, args ...string) outcome {
 	o := outcome{t, "wardroom " + strings.Join(args, " "), code, out.String(), errs.String()}
 	for _, s := range []string{secret, password} {
 		if strings.Contains(o.out+o.err, s) {
-			t.Errorf("%s shows a secret:\n%s%s", o.what, o.out, o.err)
+			t.Errorf("%s prints a secret:\n%s%s", o.what, o.out, o.err)
 		}
 	}
 	return o
 }
 
-// ends checks the exit status, and that each text was said to the person at
-// the terminal, on one stream or the other.
+// ends checks the exit status, and that standard output or standard error contains each
+// text.
 func (o outcome) ends(code int, said ...string) outcome {
 	o.t.Helper()
 	if o.code != code {
@@ -94,13 +93,13 @@ func (o outcome) ends(code int, said ...string) outcome {
 	}
 	for _, s := range said {
 		if !strings.Contains(o.out+o.err, s) {
-			o.t.Errorf("%s does not say %q:\n%s%s", o.what, s, o.out, o.err)
+			o.t.Errorf("%s does not print %q:\n%s%s", o.what, s, o.out, o.err)
 		}
 	}
 	return o
 }
 
-// process is a command that serves.
+// process is a running service.
 type process struct {
 	t        *testing.T
 	out, err output
@@ -110,26 +109,26 @@ type process struct {
 	once     sync.Once
 }
 
-// serve starts a command and waits until it says where it listens.
+// serve starts a command and waits until it prints its address.
 func serve(t *testing.T, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{t: t, stop: cancel, done: make(chan int, 1)}
 	go func() { p.done <- run(ctx, args, terminal{strings.NewReader(""), &p.out, &p.err, bcrypt.MinCost}) }()
 	t.Cleanup(p.end)
-	listening := regexp.MustCompile(`(?:address=|Look at +)(http://[0-9.:]+)`)
+	listening := regexp.MustCompile(`(?:address=|Open +)(http://[0-9.:]+)`)
 	for end := time.Now().Add(30 * time.Second); p.address == ""; time.Sleep(5 * time.Millisecond) {
 		if m := listening.FindStringSubmatch(p.out.String() + p.err.String()); m != nil {
 			p.address = m[1]
 		}
 		if time.Now().After(end) || len(p.done) > 0 {
-			t.Fatalf("%v does not serve:\n%s%s", args, p.out.String(), p.err.String())
+			t.Fatalf("%v does not start to serve:\n%s%s", args, p.out.String(), p.err.String())
 		}
 	}
 	return p
 }
 
-// end is Ctrl-C.
+// end stops the process as Ctrl-C does.
 func (p *process) end() {
 	p.once.Do(func() {
 		p.stop()
@@ -139,18 +138,18 @@ func (p *process) end() {
 				p.t.Errorf("it stopped with exit status %d:\n%s", code, p.err.String())
 			}
 		case <-time.After(30 * time.Second):
-			p.t.Fatal("it does not stop")
+			p.t.Fatal("the process does not stop")
 		}
 	})
 }
 
-// login signs somebody in over HTTP.
+// login logs in over HTTP.
 func (p *process) login(email, password string) (status int, role string) {
 	p.t.Helper()
 	return p.signIn("login", map[string]string{"email": email, "password": password})
 }
 
-// signIn sends what makes somebody signed in.
+// signIn sends a login or a setup.
 func (p *process) signIn(how string, fields map[string]string) (status int, role string) {
 	p.t.Helper()
 	body, err := json.Marshal(fields)
@@ -182,7 +181,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// Whoever asks how it works, or which it is, gets an answer and a good status.
+// Help and version print to standard output and exit with 0.
 func TestHelpAndVersion(t *testing.T) {
 	machine(t)
 	command(t, "", "version").ends(0, "wardroom "+app.Version+"\n")
@@ -190,12 +189,12 @@ func TestHelpAndVersion(t *testing.T) {
 	command(t, "", "serve", "--help").ends(0, "--jwt-secret", "$JWT_SECRET", "STANDUP_DEADLINE")
 	command(t, "", "user", "add", "--help").ends(0, "--role", "--agent-id")
 	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
-		t.Errorf("they left %v, %v", files, err)
+		t.Errorf("the commands left files %v, %v", files, err)
 	}
 }
 
-// A mistake of the caller is status 2, which a supervisor does not try again,
-// and all of them are said at once.
+// Errors in the settings exit with 2, which tells supervisors not to restart, and are
+// reported all at once.
 func TestMistakes(t *testing.T) {
 	machine(t)
 	command(t, "").ends(2, "serve", "wardroom --help")
@@ -209,10 +208,10 @@ func TestMistakes(t *testing.T) {
 		ends(2, "PORT", "TIMEZONE", "Mars", "JWT_EXPIRES_IN", "AGENTRT_GATEWAY_URL", "JWT_SECRET is missing", "openssl rand -hex 48")
 	t.Setenv("JWT_SECRET", "short-secret-77e1")
 	if o := command(t, "", "serve").ends(2, "JWT_SECRET has 17 characters"); strings.Contains(o.err, "77e1") {
-		t.Errorf("it shows the secret:\n%s", o.err)
+		t.Errorf("the output contains the secret:\n%s", o.err)
 	}
 	if _, err := os.Stat("data"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a mistake left a data folder: %v", err)
+		t.Errorf("an invalid command left a data folder: %v", err)
 	}
 }
 
@@ -220,11 +219,11 @@ func TestMigrate(t *testing.T) {
 	machine(t)
 	command(t, "", "migrate").ends(0, "applied 0001_accounts.sql")
 	if o := command(t, "", "migrate").ends(0, "up to date"); strings.Contains(o.out, "applied") {
-		t.Errorf("the second time it says:\n%s", o.out)
+		t.Errorf("the second run prints:\n%s", o.out)
 	}
 }
 
-// The file .env stands beside the service; what the environment says wins.
+// The environment takes precedence over the .env file.
 func TestDotEnv(t *testing.T) {
 	machine(t)
 	write(t, ".env", "JWT_SECRET="+secret+"\nPORT=0\nDATA_DIR=from-the-file\nTIMEZONE=Mars\n")
@@ -238,7 +237,7 @@ func TestDotEnv(t *testing.T) {
 	command(t, "", "serve").ends(2, ".env", "line 2")
 }
 
-// What is in the way of a start is said with the way around it.
+// The error for a failed start must say how to fix it.
 func TestServeFails(t *testing.T) {
 	machine(t)
 	t.Setenv("JWT_SECRET", secret)
@@ -252,22 +251,22 @@ func TestServeFails(t *testing.T) {
 	}
 	command(t, "", "serve", "--data-dir", "other", "--port", port).ends(1, "address already in use", "set another HOST or PORT")
 	p.end()
-	command(t, "", "migrate").ends(0, "up to date") // the lock is gone with the process
+	command(t, "", "migrate").ends(0, "up to date") // the process has released the lock
 	const other = "database-password-52be"
 	for _, args := range [][]string{{"serve"}, {"migrate"}, {"user", "list"}} {
 		o := command(t, "", append(args, "--database-url", "postgres://wardroom:"+other+"@127.0.0.1:9/wardroom")...).
 			ends(1, "connect to the database on 127.0.0.1")
 		if strings.Contains(o.out+o.err, other) {
-			t.Errorf("it shows the database's password:\n%s%s", o.out, o.err)
+			t.Errorf("the output contains the database's password:\n%s%s", o.out, o.err)
 		}
 		if n := strings.Count(o.err, "connection refused"); n != 1 {
-			t.Errorf("it says %d times that nobody is there:\n%s", n, o.err)
+			t.Errorf("the output has %d times that the connection was refused:\n%s", n, o.err)
 		}
 	}
 }
 
-// Whoever starts the service and nobody else is shown how to own it: on the
-// terminal, and not in a line of the log, which others read.
+// The setup token is shown on the terminal and must not be logged, because other people
+// can read the log.
 func TestSetupToken(t *testing.T) {
 	machine(t)
 	t.Setenv("JWT_SECRET", secret)
@@ -281,7 +280,7 @@ func TestSetupToken(t *testing.T) {
 				return m[1], m[3], m[4]
 			}
 		}
-		t.Fatalf("it shows no lines to paste:\n%s", p.err.String())
+		t.Fatalf("the output has no lines to paste:\n%s", p.err.String())
 		return "", "", ""
 	}
 	p := serve(t, "serve")
@@ -290,15 +289,15 @@ func TestSetupToken(t *testing.T) {
 	p = serve(t, "serve")
 	line, body, token := shown(p)
 	if token == first {
-		t.Error("after the next start it is the same token")
+		t.Error("the token is the same after a restart")
 	}
 	if strings.Contains(line, token) || strings.Contains(line, "password") {
-		t.Errorf("the shell's history and the list of processes get a secret: %s", line)
+		t.Errorf("the command line contains a secret: %s", line)
 	}
 	shell := exec.CommandContext(t.Context(), "sh", "-c", line)
 	shell.Stdin = strings.NewReader(strings.NewReplacer("you@example.com", "ada@example.com", "…", password).Replace(body) + "\n")
 	if made, err := shell.Output(); err != nil || !strings.Contains(string(made), `"role":"owner"`) {
-		t.Errorf("what it shows, pasted into a shell: %s, %v", made, err)
+		t.Errorf("the printed command: %s, %v", made, err)
 	}
 	if status, role := p.login("ada@example.com", password); status != http.StatusOK || role != "owner" {
 		t.Errorf("the login: %d, %s", status, role)
@@ -306,7 +305,7 @@ func TestSetupToken(t *testing.T) {
 	p.end()
 	for line := range strings.Lines(p.err.String()) {
 		if strings.Contains(line, "level=") && strings.Contains(line, token) {
-			t.Errorf("the log shows the token: %s", line)
+			t.Errorf("the log contains the token: %s", line)
 		}
 	}
 	p = serve(t, "serve")
@@ -317,11 +316,11 @@ func TestSetupToken(t *testing.T) {
 	q := serve(t, "serve")
 	q.end()
 	if said := p.err.String() + q.err.String(); strings.Contains(said, "auth/setup") {
-		t.Errorf("with an owner it still offers one:\n%s", said)
+		t.Errorf("it offers a setup token although there is an owner:\n%s", said)
 	}
 }
 
-// Accounts are looked after beside a running service, which sees it at once.
+// Changes to accounts take effect at once in a running service.
 func TestUser(t *testing.T) {
 	machine(t)
 	t.Setenv("JWT_SECRET", secret)
@@ -332,13 +331,13 @@ func TestUser(t *testing.T) {
 	const other = "another pass phrase 61f0"
 
 	command(t, password+"\n", "user", "add", "coo@example.com", "--role", "agent", "--agent-id", "coo", "--name", "COO").
-		ends(0, "Made coo@example.com with role agent.")
-	command(t, password+"\n", "user", "add", "Ada@example.com", "--role", "admin").ends(0, "Made Ada@example.com with role admin.")
+		ends(0, "Created coo@example.com with role agent.")
+	command(t, password+"\n", "user", "add", "Ada@example.com", "--role", "admin").ends(0, "Created Ada@example.com with role admin.")
 	if status, role := p.login("ada@example.com", password); status != http.StatusOK || role != "admin" {
 		t.Errorf("the new admin's login: %d, %s", status, role)
 	}
 
-	command(t, other, "user", "password", "ada@example.com").ends(0, "is set")
+	command(t, other, "user", "password", "ada@example.com").ends(0, "Set the password of ada@example.com")
 	if status, _ := p.login("ada@example.com", password); status != http.StatusUnauthorized {
 		t.Errorf("the old password: %d", status)
 	}
@@ -346,24 +345,24 @@ func TestUser(t *testing.T) {
 		t.Errorf("the new password: %d", status)
 	}
 
-	command(t, "", "user", "owner", "ada@example.com").ends(0, "Ada@example.com is the owner now.")
+	command(t, "", "user", "owner", "ada@example.com").ends(0, "Ada@example.com is now the owner.")
 	list := command(t, "", "user", "list").ends(0)
 	for _, want := range []string{
 		`Ada@example\.com +Ada +owner +- +true`, `owner@example\.com +owner +admin +- +true`, `coo@example\.com +COO +agent +coo +true`,
 	} {
 		if !regexp.MustCompile(want).MatchString(list.out) {
-			t.Errorf("the list has no %q:\n%s", want, list.out)
+			t.Errorf("the list does not match %q:\n%s", want, list.out)
 		}
 	}
 	if strings.Contains(list.out, "$2") {
-		t.Errorf("the list shows a hash:\n%s", list.out)
+		t.Errorf("the list contains a password hash:\n%s", list.out)
 	}
 	if log := p.err.String(); strings.Contains(log, password) || strings.Contains(log, other) || strings.Contains(log, secret) {
-		t.Errorf("the service's log shows a secret:\n%s", log)
+		t.Errorf("the log contains a secret:\n%s", log)
 	}
 }
 
-// What cannot be done to an account is said in words, and shows no password.
+// A refused change explains why and does not print the password.
 func TestUserRefusals(t *testing.T) {
 	machine(t)
 	command(t, "", "migrate").ends(0)
@@ -377,18 +376,18 @@ func TestUserRefusals(t *testing.T) {
 	add(password+"\n", "cto@example.com", "--role", "agent").ends(1, "agent_id: Required for the role agent.")
 	add(password+"\n", "nonsense").ends(1, "email: Must look like name@example.com.")
 	add("", "a@example.com").ends(2, "no password")
-	if o := add("short7b3\n", "a@example.com").ends(1, "password: Must have at least 12 characters."); strings.Contains(o.out+o.err, "short7b3") {
-		t.Errorf("it shows the password:\n%s", o.err)
+	if o := add("short7b3\n", "a@example.com").ends(1, "password: It needs at least 12 characters."); strings.Contains(o.out+o.err, "short7b3") {
+		t.Errorf("the output contains the password:\n%s", o.err)
 	}
 	command(t, password, "user", "password", "nobody@example.com").ends(1, "User not found.")
 	command(t, "", "user", "owner", "coo@example.com").ends(1, "An agent cannot be the owner.")
 	if o := command(t, "", "user", "list").ends(0); strings.Count(o.out, "\n") != 2 {
-		t.Errorf("the list should have one account:\n%s", o.out)
+		t.Errorf("the list does not have one account:\n%s", o.out)
 	}
 }
 
-// An agent's machine gets its key without a person seeing it, and loses it the
-// moment somebody says so.
+// A key is printed only to standard output, where a script can read it, and stops working
+// as soon as it is revoked.
 func TestKey(t *testing.T) {
 	machine(t)
 	t.Setenv("JWT_SECRET", secret)
@@ -412,20 +411,20 @@ func TestKey(t *testing.T) {
 	list := command(t, "", "key", "list", "coo@example.com").ends(0, "build server", "wrk_…"+key[len(key)-4:])
 	row := strings.Fields(strings.Split(list.out, "\n")[1])
 	if strings.Contains(list.out, key) || row[len(row)-1] != "-" || row[len(row)-2] == "-" {
-		t.Errorf("the list shows the key, or not when it ends:\n%s", list.out)
+		t.Errorf("the list contains the key or lacks its expiry:\n%s", list.out)
 	}
-	command(t, "", "key", "revoke", "ada@example.com", row[0]).ends(1, "API key not found.")
-	command(t, "", "key", "revoke", "coo@example.com", row[0]).ends(0, "is revoked")
+	command(t, "", "key", "revoke", "ada@example.com", row[0]).ends(1, "The account has no such key.")
+	command(t, "", "key", "revoke", "coo@example.com", row[0]).ends(0, "Revoked key")
 	if status := p.me(key); status != http.StatusUnauthorized {
 		t.Errorf("with the revoked key: %d", status)
 	}
 	p.end()
 	if log := p.err.String(); strings.Contains(log, key) {
-		t.Errorf("the log shows the key:\n%s", log)
+		t.Errorf("the log contains the key:\n%s", log)
 	}
 }
 
-// me asks who a token belongs to.
+// me returns the status of a request with the token.
 func (p *process) me(token string) (status int) {
 	p.t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, p.address+"/api/v1/auth/me", http.NoBody)
@@ -442,26 +441,24 @@ func (p *process) me(token string) (status int) {
 	return res.StatusCode
 }
 
-// In the wrong folder, `user` must not make a database of its own, in which
-// the account is made and never found again.
+// In the wrong folder, `user` must not create a database: the account would be lost.
 func TestUserWithoutDatabase(t *testing.T) {
 	machine(t)
 	for _, args := range [][]string{{"add", "a@example.com"}, {"password", "a@example.com"}, {"list"}, {"owner", "a@example.com"}} {
 		command(t, password+"\n", append([]string{"user"}, args...)...).
-			ends(1, "there is no database at "+filepath.Join("data", "wardroom.db"), "wardroom migrate", "DATA_DIR")
+			ends(1, "no database at "+filepath.Join("data", "wardroom.db"), "wardroom migrate", "DATA_DIR")
 	}
 	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
-		t.Errorf("they left %v, %v", files, err)
+		t.Errorf("the commands left files %v, %v", files, err)
 	}
 	write(t, "empty.db", "")
 	command(t, password+"\n", "user", "--database-url", "sqlite:empty.db", "list").ends(1, "not up to date", "wardroom migrate")
 }
 
-// `wardroom demo` says all that is needed to go on, and is itself again after
-// the next start.
+// `wardroom demo` prints the address and the login, and keeps them after a restart.
 func TestDemo(t *testing.T) {
 	machine(t)
-	t.Setenv("PORT", "") // an empty value counts as not given
+	t.Setenv("PORT", "") // an empty value counts as unset
 	write(t, ".env", "of the service, and nothing to a demo beside it\n")
 	said := regexp.MustCompile(`Password +(\S+)`)
 	var first string
@@ -470,7 +467,7 @@ func TestDemo(t *testing.T) {
 		out := p.out.String()
 		m := said.FindStringSubmatch(out)
 		if m == nil || !strings.Contains(out, app.DemoOwner) || !strings.Contains(out, p.address+"/api/docs") {
-			t.Fatalf("it says\n%s", out)
+			t.Fatalf("the output is\n%s", out)
 		}
 		if status, role := p.login(app.DemoOwner, m[1]); status != http.StatusOK || role != "owner" {
 			t.Errorf("the owner's login: %d, %s", status, role)
@@ -482,7 +479,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("the password was %s and is %s", first, m[1])
 		}
 		if log := p.err.String(); strings.Contains(log, m[1]) || strings.Contains(log, "level=ERROR") || strings.Contains(log, "level=WARN") {
-			t.Errorf("the log has the password, or complains:\n%s", log)
+			t.Errorf("the log contains the password or a warning:\n%s", log)
 		}
 		p.end()
 	}

@@ -8,14 +8,14 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// An older program that writes to a newer database damages what it does not know
-// of. Every command that could must say which program to start instead.
+// An older version could damage data of a newer database. Every command that writes must
+// refuse it and name the version to use.
 func TestNewerDatabase(t *testing.T) {
 	machine(t)
 	t.Setenv("JWT_SECRET", secret)
 	newer := func(address string) {
 		t.Helper()
-		t.Run("migrated", func(t *testing.T) { // and closes it
+		t.Run("migrated", func(t *testing.T) { // the subtest closes the database at its end
 			err := dbtest.Open(t, address).Tx(t.Context(), func(tx *db.Tx) error {
 				_, err := tx.Exec(t.Context(), `INSERT INTO migrations (version_id, is_applied) VALUES (9999, TRUE)`)
 				if err == nil {

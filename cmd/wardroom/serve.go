@@ -19,11 +19,11 @@ type serveCmd struct {
 	config.Raw `embed:""`
 }
 
-// Run serves until it is told to stop.
+// Run serves until ctx is canceled.
 func (c serveCmd) Run(ctx context.Context, t terminal) error {
 	cfg, warnings, err := c.Check()
 	if err != nil {
-		return usage(fmt.Errorf("these settings need a change:\n%w", err))
+		return usage(fmt.Errorf("invalid settings:\n%w", err))
 	}
 	log := newLog(t.err, cfg.Common)
 	for _, w := range warnings {
@@ -38,66 +38,67 @@ func (c serveCmd) Run(ctx context.Context, t terminal) error {
 		return errors.Join(err, a.Close())
 	}
 	log.InfoContext(ctx, "serving", "address", "http://"+ln.Addr().String(), "version", app.Version, "database", a.DB.Engine().String())
-	go settle(ctx)
+	go releaseMemory(ctx)
 	err = a.Run(ctx, ln)
 	log.InfoContext(context.WithoutCancel(ctx), "stopped")
 	return err
 }
 
-// settle gives back to the system what only the start needed, mostly the 16 MB in
-// which the migrations are read. A collector that goes by how much is allocated
-// would keep them, for as long as nobody asks the service for anything.
-func settle(ctx context.Context) {
-	const started = time.Second // by then everything runs
-	rest := time.NewTimer(started)
-	defer rest.Stop()
+// releaseMemory returns the memory that only the start needed to the system, mostly
+// the 16 MB used to read the migrations. The garbage collector runs when allocations
+// grow, so an idle service would keep this memory.
+func releaseMemory(ctx context.Context) {
+	const started = time.Second // the start is over by then
+	timer := time.NewTimer(started)
+	defer timer.Stop()
 	select {
-	case <-rest.C:
-		runtime.GC() // pools give up what they hold after two collections
+	case <-timer.C:
+		runtime.GC() // pools are emptied after two collections
 		debug.FreeOSMemory()
 	case <-ctx.Done():
 	}
 }
 
-// showSetup tells the person who started the service how to become its owner.
-// It goes to the terminal and never through the log, which others read.
+// showSetup prints how to create the owner account. It writes to the terminal and
+// never to the log, which other people can read.
 func (t terminal) showSetup(o app.SetupOffer) {
 	fmt.Fprintf(t.err, setup, account.SetupLife/time.Minute, o.Until.Local().Format("15:04"), o.Address, o.Token, o.Token, o.Address, o.Token)
 }
 
-// setup begins with a link that holds the token behind a #, which browsers send
-// to no server, so that no log has it. Then it has two parts to copy: what is given to a program on its standard input
-// stands neither in the list of processes nor in the shell's history, where a
-// here-document would be as well.
+// setup keeps the token out of logs, process lists and the shell's history. In the
+// link it follows a #, and browsers do not send that part to servers. The curl
+// command reads it from standard input rather than from its arguments or a
+// here-document.
 const setup = `
-Nobody owns this service yet. With this link you become its owner; it works once, for %d minutes, until %s:
+Wardroom has no owner yet. Open this link to create the owner account. It works once and expires in %d minutes, at %s:
 
   %s/setup#%s
 
-From another machine, put its address in place of the link's. Without a browser, this is the token:
+From another machine, replace the address in the link with the address of this machine.
+Without a browser, use this token:
 
   %s
 
-Run this line first:
+Run this command:
 
   curl %s/api/v1/auth/setup --json @-
 
-Then give it this, with your email and a password of at least 12 characters in it, and end with Enter and Ctrl-D:
+Then paste this, with your email and a password of at least 12 characters, and press Enter and Ctrl-D:
 
   {"token":"%s","email":"you@example.com","password":"…"}
 
 `
 
 type demoCmd struct {
-	Dir  string        `default:"wardroom-demo" help:"Folder of the demo's data; delete it to begin anew."`
+	Dir  string        `default:"wardroom-demo" help:"Folder for the demo's data. Delete it to start over."`
 	Host string        `default:"127.0.0.1" env:"HOST" help:"Address to listen on."`
-	Port string        `default:"3000" env:"PORT" help:"Port to listen on; 0 takes a free one."`
+	Port string        `default:"3000" env:"PORT" help:"Port to listen on; 0 picks a free one."`
 	Pace time.Duration `default:"2500ms" help:"How long an agent thinks before it answers."`
 
-	Still bool `help:"The agents do only what they are told to; without it they work by themselves, too."`
+	Still bool `help:"Agents only answer requests. By default they also work on their own."`
 }
 
-// Run runs the service with the built-in team.
+// Run serves the demo until ctx is canceled.
 func (c demoCmd) Run(ctx context.Context, t terminal) error {
 	log := newLog(t.err, config.Common{LogFormat: "text"})
 	d, err := app.NewDemo(ctx, app.DemoOptions{Dir: c.Dir, Host: c.Host, Port: c.Port, Pace: c.Pace, Still: c.Still}, log)
@@ -117,29 +118,29 @@ func (c demoCmd) Run(ctx context.Context, t terminal) error {
 	}
 	at := "http://" + ln.Addr().String()
 	fmt.Fprintf(t.out, welcome, at, at, app.DemoOwner, d.Password, folder, at, app.DemoOwner, d.Password, at, at, at)
-	go settle(ctx)
+	go releaseMemory(ctx)
 	err = d.App.Run(ctx, ln)
 	return errors.Join(err, d.Runtime.Close())
 }
 
 const welcome = `
-Wardroom's demo is running, with four agents: coo, cto, cpo and cmo.
+The Wardroom demo is running with four agents: coo, cto, cpo and cmo.
 
-  Look at        %s
+  Open           %s
   API            %s/api/docs
   Sign in as     %s
   Password       %s
-                 (the agents are coo@wardroom.demo and so on, with the same password)
+                 (agents use the same password: coo@wardroom.demo, cto@wardroom.demo, …)
   Data           %s
 
-Hold a standup from a second terminal:
+To run a standup from a second terminal:
 
   TOKEN=$(curl -s %s/api/v1/auth/login --json '{"email":"%s","password":"%s"}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
   ID=$(curl -s -X POST %s/api/v1/standups -H "Authorization: Bearer $TOKEN" | sed 's/{"id":"\([^"]*\)".*/\1/')
   curl -s -X POST %s/api/v1/standups/$ID/run -H "Authorization: Bearer $TOKEN" --json '{"again":true}' >/dev/null
   curl -s %s/api/v1/standups/$ID/transcript -H "Authorization: Bearer $TOKEN"
 
-Press Ctrl-C to stop it. Start it again and all is still there, but for the runtime's sessions of meanwhile and its changed jobs.
+Press Ctrl-C to stop. Your data is kept for the next start; only the demo runtime's own sessions and job edits are lost.
 
 `
 
@@ -147,11 +148,11 @@ type migrateCmd struct {
 	config.RawCommon `embed:""`
 }
 
-// Run brings the database up to date.
+// Run applies the pending migrations.
 func (c migrateCmd) Run(ctx context.Context, t terminal) (err error) {
 	cfg, _, err := c.Check()
 	if err != nil {
-		return usage(fmt.Errorf("these settings need a change:\n%w", err))
+		return usage(fmt.Errorf("invalid settings:\n%w", err))
 	}
 	d, err := db.Own(ctx, cfg.DatabaseURL.Reveal())
 	if err != nil {

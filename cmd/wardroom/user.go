@@ -27,23 +27,24 @@ import (
 type userCmd struct {
 	config.RawCommon `embed:""`
 
-	Add      userAddCmd      `cmd:"" help:"Make an account. Its password is asked for, or read from standard input."`
-	Password userPasswordCmd `cmd:"" help:"Set an account's password."`
-	List     userListCmd     `cmd:"" help:"List the accounts."`
-	Owner    userOwnerCmd    `cmd:"" help:"Make an account the owner; the one before becomes an admin."`
+	Add      userAddCmd      `cmd:"" help:"Create an account. Prompts for the password, or reads it from standard input."`
+	Password userPasswordCmd `cmd:"" help:"Set the password of an account. Prompts for it, or reads it from standard input."`
+	List     userListCmd     `cmd:"" help:"List all accounts."`
+	Owner    userOwnerCmd    `cmd:"" help:"Make an account the owner. The previous owner becomes an admin."`
 }
 
-// open opens the accounts.
+// open opens the accounts of the database in the settings.
 func (c userCmd) open(ctx context.Context, t terminal) (_ context.Context, _ *account.Service, done func() error, _ error) {
 	return openAccounts(ctx, t, c.RawCommon)
 }
 
-// openAccounts does not take the database's lock: the commands that use it work
-// beside a running service.
+// openAccounts returns the account service, a context that acts as the system, and a
+// function that closes the database. It does not lock the database, so that it works
+// while Wardroom runs.
 func openAccounts(ctx context.Context, t terminal, raw config.RawCommon) (_ context.Context, _ *account.Service, done func() error, _ error) {
 	cfg, _, err := raw.Check()
 	if err != nil {
-		return nil, nil, nil, usage(fmt.Errorf("these settings need a change:\n%w", err))
+		return nil, nil, nil, usage(fmt.Errorf("invalid settings:\n%w", err))
 	}
 	if err := exists(cfg.DatabaseURL.Reveal()); err != nil {
 		return nil, nil, nil, err
@@ -59,26 +60,26 @@ func openAccounts(ctx context.Context, t terminal, raw config.RawCommon) (_ cont
 	return actor.With(actor.Through(ctx, actor.Origin{Via: actor.ViaCommand}), actor.System), s, d.Close, nil
 }
 
-// exists refuses an SQLite file that is not there: to open it would make an
-// empty one, as a rule in the wrong folder.
+// exists returns an error if the SQLite file is missing: opening it would create an
+// empty database, usually in the wrong folder.
 func exists(database string) error {
 	if strings.Contains(database, "://") {
 		return nil
 	}
 	if _, err := os.Stat(database); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no database at %s: run `wardroom migrate` or start the service once, or set DATA_DIR to where it is", database)
+		return fmt.Errorf("no database at %s: set DATA_DIR to the folder that has it, or run `wardroom migrate` to create it", database)
 	}
 	return nil
 }
 
 type userAddCmd struct {
-	Email   string `arg:"" help:"The account's email, with which it logs in."`
+	Email   string `arg:"" help:"Email of the account, used to log in."`
 	Role    string `default:"user" enum:"admin,user,agent" help:"admin, user or agent."`
-	AgentID string `help:"The runtime agent that an account with role agent is, such as coo."`
-	Name    string `help:"The name that others see."`
+	AgentID string `help:"ID of the agent in the runtime, such as coo. Required with role agent."`
+	Name    string `help:"Display name."`
 }
 
-// Run makes an account.
+// Run creates an account.
 func (c userAddCmd) Run(ctx context.Context, parent *cli, t terminal) (err error) {
 	ctx, s, done, err := parent.User.open(ctx, t)
 	if err != nil {
@@ -97,12 +98,12 @@ func (c userAddCmd) Run(ctx context.Context, parent *cli, t terminal) (err error
 	if err != nil {
 		return explain(err)
 	}
-	fmt.Fprintf(t.out, "Made %s with role %s.\n", u.Email, u.Role)
+	fmt.Fprintf(t.out, "Created %s with role %s.\n", u.Email, u.Role)
 	return nil
 }
 
 type userPasswordCmd struct {
-	Email string `arg:"" help:"Whose password."`
+	Email string `arg:"" help:"Email of the account."`
 }
 
 // Run sets a password.
@@ -122,7 +123,7 @@ func (c userPasswordCmd) Run(ctx context.Context, parent *cli, t terminal) (err 
 	if err := s.SetPassword(ctx, c.Email, password); err != nil {
 		return explain(err)
 	}
-	fmt.Fprintf(t.out, "The password of %s is set. Logins that are open stay so until their tokens expire.\n", c.Email)
+	fmt.Fprintf(t.out, "Set the password of %s. Existing logins stay valid until their tokens expire.\n", c.Email)
 	return nil
 }
 
@@ -156,10 +157,10 @@ func (userListCmd) Run(ctx context.Context, parent *cli, t terminal) (err error)
 }
 
 type userOwnerCmd struct {
-	Email string `arg:"" help:"Who becomes the owner."`
+	Email string `arg:"" help:"Email of the new owner."`
 }
 
-// Run hands the ownership over.
+// Run transfers the ownership.
 func (c userOwnerCmd) Run(ctx context.Context, parent *cli, t terminal) (err error) {
 	ctx, s, done, err := parent.User.open(ctx, t)
 	if err != nil {
@@ -170,23 +171,23 @@ func (c userOwnerCmd) Run(ctx context.Context, parent *cli, t terminal) (err err
 	if err != nil {
 		return explain(err)
 	}
-	fmt.Fprintf(t.out, "%s is the owner now.\n", u.Email)
+	fmt.Fprintf(t.out, "%s is now the owner.\n", u.Email)
 	return nil
 }
 
-// askPassword reads a password: twice and without echo from a terminal, else
-// the first line of standard input.
+// askPassword reads a password twice from a terminal, without echo, or else the first
+// line of standard input.
 func askPassword(t terminal) (string, error) {
 	f, ok := t.in.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		line, err := bufio.NewReader(t.in).ReadString('\n')
 		if line == "" && err != nil {
-			return "", usage(errors.New("no password: give it on standard input, or run the command in a terminal"))
+			return "", usage(errors.New("no password: pass it on standard input, or run the command in a terminal"))
 		}
 		return strings.TrimRight(line, "\r\n"), nil
 	}
 	var typed [2]string
-	for i, prompt := range []string{"Password: ", "Once more: "} {
+	for i, prompt := range []string{"Password: ", "Repeat password: "} {
 		fmt.Fprint(t.err, prompt)
 		p, err := term.ReadPassword(int(f.Fd()))
 		fmt.Fprintln(t.err)
@@ -196,12 +197,13 @@ func askPassword(t terminal) (string, error) {
 		typed[i] = string(p)
 	}
 	if typed[0] != typed[1] {
-		return "", usage(errors.New("the two passwords differ"))
+		return "", usage(errors.New("the passwords do not match"))
 	}
 	return typed[0], nil
 }
 
-// explain puts a fault into words for a terminal.
+// explain formats a fault for the terminal: its title and detail, then a line for
+// each invalid field.
 func explain(err error) error {
 	f := fault.Of(err)
 	if f == nil {

@@ -13,16 +13,17 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Who may register is what the operator said, and everybody is told the same.
+// The setting decides who may register, and the public configuration reports it to
+// everyone.
 func TestRegistration(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
 		for setting, open := range map[string]bool{"": false, "false": false, "true": true} {
 			s := newHouse(t, engine, func(r *config.Raw) { r.RegistrationEnabled = setting }).start()
-			if c := decode[app.PublicConfig](s.nobody().get("/api/v1/config").want(http.StatusOK)); c.RegistrationEnabled != open {
+			if c := decode[app.PublicConfig](s.anonymous().get("/api/v1/config").want(http.StatusOK)); c.RegistrationEnabled != open {
 				t.Errorf("REGISTRATION_ENABLED=%q: the configuration says %v", setting, c.RegistrationEnabled)
 			}
-			made := s.nobody().post("/api/v1/auth/register", map[string]string{"email": "ada@example.com", "password": password})
+			made := s.anonymous().post("/api/v1/auth/register", map[string]string{"email": "ada@example.com", "password": password})
 			if !open {
 				made.wantProblem(http.StatusForbidden, "registration_disabled")
 				continue
@@ -35,32 +36,33 @@ func TestRegistration(t *testing.T) {
 	})
 }
 
-// A replica with a count of its own would give whoever guesses one more go.
+// All replicas must share one count of failed logins. Otherwise each replica would allow
+// more guesses.
 func TestThrottleReachesEveryReplica(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.Postgres, nil)
 	replicas := []*service{h.start(), h.start()}
 	owner := replicas[0].login(ownerEmail)
 	guess := func(i int, email, password string) answer {
-		return replicas[i%2].nobody().post("/api/v1/auth/login", map[string]string{"email": email, "password": password})
+		return replicas[i%2].anonymous().post("/api/v1/auth/login", map[string]string{"email": email, "password": password})
 	}
 	for i := range 5 {
 		guess(i, ownerEmail, "wrong").wantProblem(http.StatusUnauthorized, "login_failed")
 	}
 	for i := range 2 {
 		if a := guess(i, ownerEmail, password).wantProblem(http.StatusTooManyRequests, "too_many_logins"); a.header.Get("Retry-After") == "" {
-			t.Error("nobody says for how long")
+			t.Error("Retry-After is missing")
 		}
 	}
-	owner.get("/api/v1/auth/me").want(http.StatusOK) // who is in stays in
+	owner.get("/api/v1/auth/me").want(http.StatusOK) // existing logins keep working
 	for i := range 15 {
 		guess(i, fmt.Sprintf("nobody%d@example.com", i), "wrong").wantProblem(http.StatusUnauthorized, "login_failed")
 	}
 	guess(1, "nobody@example.com", "wrong").wantProblem(http.StatusTooManyRequests, "too_many_logins")
 }
 
-// Behind a proxy one who guesses must not lock everybody out, nor get around
-// the limit by saying to be somebody else.
+// Behind a proxy, an attacker must neither lock out other clients nor get around the
+// limit with a forged address.
 func TestThrottleBehindAProxy(t *testing.T) {
 	t.Parallel()
 	for setting, told := range map[string]bool{"": false, "127.0.0.1, ::1": true, "192.0.2.0/24": false} {
@@ -68,7 +70,7 @@ func TestThrottleBehindAProxy(t *testing.T) {
 		s := h.start()
 		guess := func(i int, chain string) answer {
 			body := map[string]string{"email": fmt.Sprintf("nobody%d@example.com", i), "password": "wrong"}
-			return s.nobody().send(http.MethodPost, "/api/v1/auth/login", body, "X-Forwarded-For", chain)
+			return s.anonymous().send(http.MethodPost, "/api/v1/auth/login", body, "X-Forwarded-For", chain)
 		}
 		for i := range 20 {
 			guess(i, fmt.Sprintf("198.51.100.%d, 203.0.113.7", i)).wantProblem(http.StatusUnauthorized, "login_failed")
@@ -83,7 +85,7 @@ func TestThrottleBehindAProxy(t *testing.T) {
 	}
 }
 
-// What is forgotten anyhow does not stay: the timer is really there.
+// The timer that purges old failures and setup tokens must be registered.
 func TestAccountsArePurged(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -104,7 +106,7 @@ func TestAccountsArePurged(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := h.start()
-		waitFor(t, "the old failures and tokens to go", func() bool {
+		waitFor(t, "the purge of old failures and tokens", func() bool {
 			var n int
 			if err := s.DB.QueryRow(t.Context(), `SELECT (SELECT COUNT(*) FROM login_failures) + (SELECT COUNT(*) FROM setup_tokens)`).Scan(&n); err != nil {
 				t.Fatal(err)
@@ -114,8 +116,8 @@ func TestAccountsArePurged(t *testing.T) {
 	})
 }
 
-// Without an owner nobody can do anything: the way in must be there, work at
-// every replica, and say when it is closed.
+// Setup must work on every replica while there is no owner, and must be refused
+// afterwards.
 func TestSetup(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -136,20 +138,20 @@ func TestSetup(t *testing.T) {
 			t.Errorf("the address is %s, want %s", offer.Address, first.base)
 		}
 		required := func() bool {
-			return decode[app.PublicConfig](last.nobody().get("/api/v1/config").want(http.StatusOK)).SetupRequired
+			return decode[app.PublicConfig](last.anonymous().get("/api/v1/config").want(http.StatusOK)).SetupRequired
 		}
 		setup := func(s *service, token string) answer {
-			return s.nobody().post("/api/v1/auth/setup", map[string]string{"token": token, "email": ownerEmail, "password": password})
+			return s.anonymous().post("/api/v1/auth/setup", map[string]string{"token": token, "email": ownerEmail, "password": password})
 		}
 		setup(last, "AAAAAAAAAAAAAAAAAAAAAAAAAA").wantProblem(http.StatusForbidden, "setup_token_invalid")
 		if !required() {
-			t.Error("no set-up is required, and there is no owner")
+			t.Error("setup_required is false without an owner")
 		}
 		owner := caller{first, decode[struct{ Token string }](setup(last, offer.Token).want(http.StatusCreated)).Token}
 		owner.get("/api/v1/users").want(http.StatusOK)
 		setup(first, offer.Token).wantProblem(http.StatusConflict, "setup_done")
 		if required() {
-			t.Error("set-up is required, and there is an owner")
+			t.Error("setup_required is true with an owner")
 		}
 	})
 }

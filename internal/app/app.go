@@ -1,5 +1,5 @@
-// Package app puts the program together: it is the only package that knows
-// every other.
+// Package app assembles the service from its features. It is the only package that
+// imports all of them.
 package app
 
 import (
@@ -39,28 +39,30 @@ import (
 	"wardroom/internal/usage"
 )
 
-// Version is the version of the service.
+// Version is the version of Wardroom.
 const Version = "0.1.0"
 
-// Schema is what this program makes of a database.
+// Schema returns the migrations of this version.
 func Schema() db.Schema { return db.Schema{Files: schema.FS(), Program: Version} }
 
-// grace is what requests get to finish at shutdown.
+// grace is how long requests may take to finish at shutdown.
 const grace = 15 * time.Second
 
-// Options are what the settings do not say. The zero Options are right for serve.
+// Options are what the settings do not cover. The zero Options suit wardroom serve,
+// except for OnSetup.
 type Options struct {
-	Demo bool             // told in the public configuration
-	Cost int              // of bcrypt; 0 is the default. Tests take the least
+	Demo bool             // reported in the public configuration
+	Cost int              // bcrypt cost; 0 is the default. Tests use the minimum
 	Now  func() time.Time // nil is the real clock
-	// OnSetup shows a set-up token to whoever started the service, while there is
-	// no owner; nil makes none.
+	// OnSetup receives each setup token while there is no owner. If it is nil, no
+	// tokens are created.
 	OnSetup func(SetupOffer)
-	// Backoff says how soon to try the gateway again; the zero value has the defaults.
+	// Backoff sets the delays between connection attempts to the gateway. The zero
+	// value is the default.
 	Backoff gateway.Backoff
 }
 
-// App is the program, built but not running.
+// App is the assembled service. New builds it and Run runs it.
 type App struct {
 	Accounts  *account.Service
 	Tasks     *task.Service
@@ -78,38 +80,39 @@ type App struct {
 	Dispatch  *dispatch.Service
 	Trouble   *trouble.Service
 	Gateway   *gateway.Client
-	Queue     *job.Queue
-	Meetings  *job.Queue // standups, with workers of their own
-	Errands   *job.Queue // what waits for agents for hours, with workers of its own
-	Recalls   *job.Queue // what stops runs that were taken back, with workers of its own
-	DB        *db.DB
-	API       *web.API
+	Queue     *job.Queue // timers and short jobs
+	// The other queues have workers of their own, because their jobs wait for agents.
+	StandupQueue  *job.Queue
+	DispatchQueue *job.Queue // waits for runs of dispatched tasks, which can take hours
+	StopQueue     *job.Queue // stops the runs of withdrawn tasks
+	DB            *db.DB
+	API           *web.API
 
 	cfg     config.Config
 	opts    Options
 	log     *slog.Logger
 	outage  *outage
 	metrics *metrics               // nil when METRICS_ADDR is not set
-	scraped net.Listener           // where they are read; nil when they are not
-	address atomic.Pointer[string] // where the API is, for somebody on this machine; nil before Listen
+	scraped net.Listener           // for the metrics; nil without them
+	address atomic.Pointer[string] // URL of the API as seen from this machine; nil before Listen
 }
 
-// New opens the database, brings it up to date and wires the features. Close
-// the App when it is not run.
+// New opens the database, migrates it and assembles the features. The caller closes
+// the App unless it runs it.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options) (*App, error) {
 	if opts.Now == nil {
 		opts.Now = clock.Now
 	}
 	client, err := gateway.New(gatewayOptions(cfg, log, opts.Backoff))
 	if err != nil {
-		return nil, fmt.Errorf("AGENTRT_GATEWAY_URL and the settings beside it: %w", err)
+		return nil, fmt.Errorf("invalid AGENTRT_GATEWAY_* settings: %w", err)
 	}
 	d, err := db.Own(ctx, cfg.DatabaseURL.Reveal())
 	if err != nil {
 		return nil, err
 	}
 	if c := d.StartCheck(); c.Ran {
-		log.InfoContext(ctx, "database checked: it was not closed cleanly", "complete", c.Complete, "took", c.Took)
+		log.InfoContext(ctx, "database checked after an unclean shutdown", "complete", c.Complete, "took", c.Took)
 	}
 	a := &App{cfg: cfg, opts: opts, log: log, DB: d, Gateway: client}
 	if err := a.prepare(ctx); err != nil {
@@ -118,12 +121,12 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options)
 	return a, nil
 }
 
-// gatewayOptions are the settings of the connection to the agents.
-func gatewayOptions(cfg config.Config, log *slog.Logger, again gateway.Backoff) gateway.Options {
+// gatewayOptions returns the options of the gateway client.
+func gatewayOptions(cfg config.Config, log *slog.Logger, backoff gateway.Backoff) gateway.Options {
 	opt := gateway.Options{
 		URL: cfg.GatewayURL, Token: cfg.GatewayToken.Reveal(), Scopes: cfg.GatewayScopes, Timeout: cfg.GatewayTimeout,
 		DeviceKey: cfg.DeviceKey.Reveal(), DeviceToken: cfg.DeviceToken.Reveal(), InsecureTLS: cfg.GatewayInsecureTLS,
-		Version: Version, Log: log, Backoff: again,
+		Version: Version, Log: log, Backoff: backoff,
 	}
 	if cfg.GatewayCA != nil {
 		opt.Roots = cfg.GatewayCA.Pool
@@ -134,7 +137,8 @@ func gatewayOptions(cfg config.Config, log *slog.Logger, again gateway.Backoff) 
 	return opt
 }
 
-// prepare migrates, wires and makes the first owner.
+// prepare migrates the database, assembles the features, declares the routes and
+// creates the owner that the settings name.
 func (a *App) prepare(ctx context.Context) error {
 	done, err := a.DB.Migrate(ctx, Schema())
 	if err != nil {
@@ -154,7 +158,7 @@ func (a *App) prepare(ctx context.Context) error {
 	}
 	created, warnings, err := a.Accounts.Bootstrap(ctx, a.cfg.BootstrapOwnerEmail, a.cfg.BootstrapOwnerPassword.Reveal())
 	for _, w := range warnings {
-		a.log.WarnContext(ctx, w) //nolint:sloglint // the account service words its warnings
+		a.log.WarnContext(ctx, w) //nolint:sloglint // the messages come from the account service
 	}
 	if err != nil {
 		return err
@@ -165,15 +169,15 @@ func (a *App) prepare(ctx context.Context) error {
 	}
 	owned, err := a.Accounts.HasOwner(ctx)
 	if err == nil && !owned {
-		a.log.WarnContext(ctx, "nobody owns this service yet", "fix",
-			"use the set-up token on the terminal, or set BOOTSTRAP_OWNER_EMAIL and BOOTSTRAP_OWNER_PASSWORD and start again, "+
+		a.log.WarnContext(ctx, "no owner account yet", "fix",
+			"open the setup link in the terminal; or set BOOTSTRAP_OWNER_EMAIL and BOOTSTRAP_OWNER_PASSWORD and restart; "+
 				"or run `wardroom user add EMAIL --role admin` and `wardroom user owner EMAIL`")
 	}
 	return err
 }
 
-// wire fills the services, each with what it needs of the others, and says what
-// is done in the background.
+// wire creates the services, connects them to each other and registers their
+// background work.
 func (a *App) wire() error {
 	cfg, now := a.cfg, a.opts.Now
 	a.Queue = job.New(a.DB, a.log, now)
@@ -200,7 +204,7 @@ func (a *App) wire() error {
 	return a.plan()
 }
 
-// wireRuntime fills the services that look at the runtime or ask its agents.
+// wireRuntime creates the services that use the agent runtime.
 func (a *App) wireRuntime() {
 	cfg, now := a.cfg, a.opts.Now
 	a.wireSessions()
@@ -211,9 +215,9 @@ func (a *App) wireRuntime() {
 	}
 	a.Sessions.Read = a.readSessions
 	a.wireAgents()
-	a.Meetings = a.newQueue(meetings)
+	a.StandupQueue = a.newQueue(standupWorkers)
 	a.Standups = &standup.Service{
-		DB: a.DB, Jobs: a.Meetings, Runtime: a.Gateway, Log: a.log, Now: now,
+		DB: a.DB, Jobs: a.StandupQueue, Runtime: a.Gateway, Log: a.log, Now: now,
 		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
 		Made: a.standupMade, Reported: a.standupReported, Sessions: a.standupSessions, Ran: a.standupRan,
 		Raise: a.raiseOfStandup, Resolve: a.Inbox.ResolveCause, RecordUsage: a.noteStandup,
@@ -222,8 +226,8 @@ func (a *App) wireRuntime() {
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
 		Timetable: a.Gateway, PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, StartGrace: cfg.StandupStartGrace, Fallback: cfg.StandupFallback,
 	}
-	a.Meetings.Kinds["standup"] = a.Standups.Kind()
-	a.Meetings.Kinds[standup.FallbackKind] = a.Standups.Fallbacks()
+	a.StandupQueue.Kinds["standup"] = a.Standups.Kind()
+	a.StandupQueue.Kinds[standup.FallbackKind] = a.Standups.Fallbacks()
 	a.wireSchedules()
 	a.wireDispatch()
 	a.Trouble = &trouble.Service{
@@ -232,8 +236,8 @@ func (a *App) wireRuntime() {
 	}
 }
 
-// plan says what is done in the background: one thing after the other by the
-// queue, and again and again by its timers.
+// plan registers the timers of the main queue. Their names are keys in the database
+// and must not change.
 func (a *App) plan() error {
 	now := a.opts.Now
 	a.Retention = &retention.Service{DB: a.DB, Jobs: a.Queue, Log: a.log, Now: now, Zone: a.cfg.Timezone, Policies: a.policies()}
@@ -261,19 +265,21 @@ func (a *App) plan() error {
 	return nil
 }
 
+// wireUsage creates the usage service.
 func (a *App) wireUsage() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Usage = &usage.Service{
-		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout, Grown: a.tellUsage, Changed: a.Sessions.LedgerGrown, Spent: a.spentOnTask,
+		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Patience: cfg.GatewayTimeout, Grown: a.publishUsage, Changed: a.Sessions.LedgerGrown, Spent: a.spentOnTask,
 		Away: func(err error) bool { return a.outage.notice("the usage ledger", err) },
 	}
 }
 
+// wireSchedules creates the service of scheduled jobs.
 func (a *App) wireSchedules() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Schedules = &schedule.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
-		Raise: a.raiseOfSchedule, Resolve: a.Inbox.ResolveCause, Changed: a.tellJobs,
+		Raise: a.raiseOfSchedule, Resolve: a.Inbox.ResolveCause, Changed: a.publishJobs,
 	}
 }
 
@@ -287,7 +293,7 @@ func (a *App) mount() error {
 		Title: "Wardroom", Version: Version, Log: a.log, Authenticate: a.Accounts.Authenticate, Now: a.opts.Now,
 		CORSOrigin: a.cfg.CORSOrigin, TrustedProxies: a.cfg.TrustedProxies, Observe: observe,
 		Away:        func(err error) bool { return a.outage.notice("requests", err) },
-		Description: "The operations service for a team of AI agents: a task board, the runtime's agents, and a standup every day.",
+		Description: "The operations service for a team of AI agents: a task board, daily standups, and the agents, sessions and spend of the agent runtime.",
 	})
 	a.mountPublic()
 	a.Accounts.Mount(a.API)
@@ -307,21 +313,21 @@ func (a *App) mount() error {
 	return a.mountDashboard()
 }
 
-// Close gives the database and the address of the metrics back. Run does it by
-// itself.
+// Close closes the database and the metrics listener. Run calls it before it
+// returns.
 func (a *App) Close() error {
 	err := a.DB.Close()
 	if a.scraped != nil {
-		_ = a.scraped.Close() // closed already when it was served
+		_ = a.scraped.Close() // Run may have closed it already
 	}
 	return err
 }
 
-// Handler serves every route.
+// Handler returns the handler of all routes.
 func (a *App) Handler() http.Handler { return a.API.Handler() }
 
-// Listen takes the addresses of the settings: that of the API, which it
-// returns, and that of the metrics, where there is one.
+// Listen opens the listener of the API, which it returns, and that of the metrics if
+// METRICS_ADDR is set.
 func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	address := net.JoinHostPort(a.cfg.Host, fmt.Sprint(a.cfg.Port))
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
@@ -339,7 +345,8 @@ func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	return ln, nil
 }
 
-// MetricsAddress is where the metrics are read since Listen, or empty.
+// MetricsAddress returns the URL of the metrics. It is empty before Listen and
+// without metrics.
 func (a *App) MetricsAddress() string {
 	if a.scraped == nil {
 		return ""
@@ -347,11 +354,11 @@ func (a *App) MetricsAddress() string {
 	return "http://" + a.scraped.Addr().String() + metricsPath
 }
 
-// Run serves requests and does background work until ctx ends; then it lets
-// requests finish, hands jobs back and closes the database.
+// Run serves requests and does background work until ctx ends. It then waits for
+// open requests, returns unfinished jobs to their queues and closes the database.
 func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	if err := a.auditStart(ctx); err != nil {
-		a.log.WarnContext(ctx, "the start is not in the audit", "err", err)
+		a.log.WarnContext(ctx, "could not record the start in the audit log", "err", err)
 	}
 	g, inner := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.Gateway.Run(inner) })
@@ -363,12 +370,12 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	g.Go(func() error { return a.Pairing.Run(inner) })
 	g.Go(func() error { return a.Trouble.Run(inner) })
 	g.Go(func() error { return a.Queue.Run(inner) })
-	g.Go(func() error { return a.Meetings.Run(inner) })
-	g.Go(func() error { return a.Errands.Run(inner) })
-	g.Go(func() error { return a.Recalls.Run(inner) })
+	g.Go(func() error { return a.StandupQueue.Run(inner) })
+	g.Go(func() error { return a.DispatchQueue.Run(inner) })
+	g.Go(func() error { return a.StopQueue.Run(inner) })
 	g.Go(func() error { return a.Events.Run(inner) })
 	g.Go(func() error { return a.Accounts.Run(inner) })
-	g.Go(func() error { a.tellGateway(inner); return nil })
+	g.Go(func() error { a.publishGatewayState(inner); return nil })
 	g.Go(func() error { a.Sessions.FollowMessages(inner); return nil })
 	g.Go(func() error { a.outage.watch(inner, a.wakeQueues); return nil })
 	if a.opts.OnSetup != nil {

@@ -12,9 +12,8 @@ import (
 
 var libc = regexp.MustCompile(`(?m)^\s*(?:require\s+)?modernc\.org/libc\s+(v\S+)`)
 
-// libcOf makes the rule that our go.mod names exactly the modernc.org/libc that
-// SQLite's go.mod asks for: the two are generated together, and its authors
-// promise nothing for any other pair, although it builds.
+// libcOf returns the rule that go.mod requires the same version of modernc.org/libc as
+// SQLite's go.mod. SQLite is tested only with that version.
 func libcOf(sqlite string) rule {
 	return func(tree fs.FS) ([]string, error) {
 		ours, err := fs.ReadFile(tree, "go.mod")
@@ -36,8 +35,8 @@ func libcOf(sqlite string) rule {
 	}
 }
 
-// sqliteMod is the go.mod of the SQLite that we build with. It was fetched to
-// build this test; nothing is asked of the network.
+// sqliteMod returns the go.mod of the SQLite module in use. It is in the module cache, so
+// that no network is needed.
 func sqliteMod(t testing.TB) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.GoMod}}", "modernc.org/sqlite")

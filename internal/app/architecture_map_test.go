@@ -2,17 +2,18 @@ package app_test
 
 import "slices"
 
-// The rules of the tree, as docs/architecture.md tells them. Change both
-// together. Packages are named by their folder below the module or internal/.
+// The rules of docs/architecture.md. Change both together. Packages are named by their
+// folder below the module or internal/.
 
-// plumbing is what every feature may import. Settings are not in it, because
-// features get theirs as fields, and dbtest is for tests.
+// plumbing is what every feature may import. It does not include the settings, which
+// features get as fields, and dbtest, which is for tests.
 var plumbing = []string{
 	"platform/actor", "platform/clock", "platform/cron", "platform/db", "platform/encode", "platform/fault", "platform/job", "platform/label",
 	"platform/limiter", "platform/list", "platform/money", "platform/once", "platform/page", "platform/patch", "platform/plaintext", "platform/vault", "platform/web",
 }
 
-// mayImport says who may import whom. A package that is not on it fails.
+// mayImport lists the imports that each package may have. A package that is not listed
+// fails.
 var mayImport = map[string][]string{
 	"cmd/wardroom": slices.Concat([]string{"app", "account", "backup", "gateway", "platform/config", "schema"}, plumbing),
 	"app": slices.Concat([]string{
@@ -33,16 +34,16 @@ var mayImport = map[string][]string{
 	"session":        slices.Concat([]string{"event", "gateway", "transcript"}, plumbing),
 	"standup":        slices.Concat([]string{"event", "gateway", "search", "standup/answer"}, plumbing),
 	"standup/answer": {"platform/plaintext"},
-	"transcript":     {"gateway", "platform/clock", "platform/money"}, // what both the sessions and their archive show
+	"transcript":     {"gateway", "platform/clock", "platform/money"}, // shared by the sessions and their archive
 	"task":           slices.Concat([]string{"event", "search"}, plumbing),
 	"trouble":        slices.Concat([]string{"event", "gateway"}, plumbing),
 	"usage":          slices.Concat([]string{"event", "gateway"}, plumbing),
 
 	"gateway":      {"platform/clock", "platform/fault", "platform/plaintext"},
-	"gateway/demo": {"gateway", "platform/cron"}, // its jobs run at the times of a place
+	"gateway/demo": {"gateway", "platform/cron"}, // its jobs run in a time zone
 	"schema":       {},
 
-	"web": {}, // the built dashboard; it reads its own files and knows nothing of us
+	"web": {}, // embeds the built dashboard; imports nothing
 
 	"platform/actor":     {},
 	"platform/clock":     {},
@@ -68,13 +69,13 @@ var mayImport = map[string][]string{
 	"test/realgateway": {},                                                                                                                                // drives the built binary from outside
 	"test/bench":       {"app", "account", "gateway", "gateway/demo", "platform/actor", "platform/config", "platform/db", "standup", "task", "test/year"}, // seeds through the services, and is the gateway of one
 	"test/year":        {"platform/db", "schema"},
-	"test/ran":         {}, // reads what `go test` says
+	"test/ran":         {}, // reads the output of `go test`
 }
 
 // features are the packages whose HTTP stays in http.go.
 var features = []string{"account", "agent", "archive", "dispatch", "event", "inbox", "pairing", "retention", "schedule", "search", "session", "standup", "standup/answer", "task", "trouble", "usage"}
 
-// owners says which package writes each table. Reading another's is free.
+// owners names the package that writes each table. Any package may read any table.
 var owners = map[string]string{
 	"users":              "account",
 	"agent_roster":       "agent",

@@ -18,10 +18,10 @@ import (
 	"testing/fstest"
 )
 
-// A rule names everything in a tree that breaks it.
+// A rule returns everything in a tree that breaks it.
 type rule func(tree fs.FS) (broken []string, err error)
 
-// treeRules are the rules, by what they are about.
+// treeRules returns the rules by name.
 func treeRules(t testing.TB) map[string]rule {
 	return map[string]rule{
 		"imports": imports,
@@ -34,7 +34,7 @@ func treeRules(t testing.TB) map[string]rule {
 	}
 }
 
-// What nobody holds to is not so for long.
+// TestTree checks the rules on the repository.
 func TestTree(t *testing.T) {
 	for name, r := range treeRules(t) {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestTree(t *testing.T) {
 
 const module = "wardroom"
 
-// goFile is one file of Go in a tree.
+// goFile is one Go file of a tree.
 type goFile struct {
 	*ast.File
 	path string
@@ -60,7 +60,7 @@ type goFile struct {
 	at   func(token.Pos) token.Position
 }
 
-// goFiles reads every Go file of the module, whatever its build tags.
+// goFiles reads every Go file of the module, including those with build tags.
 func goFiles(tree fs.FS) ([]goFile, error) {
 	var files []goFile
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
@@ -90,31 +90,32 @@ func goFiles(tree fs.FS) ([]goFile, error) {
 	return files, err
 }
 
-// isForeign reports whether a folder is none of the module's packages.
+// isForeign reports whether a folder does not belong to the module's packages.
 func isForeign(tree fs.FS, dir string) bool {
 	base := path.Base(dir)
 	_, err := fs.Stat(tree, path.Join(dir, "go.mod"))
 	return err == nil || strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules"
 }
 
-// paths are what the file imports.
+// paths returns the imports of the file.
 func (f goFile) paths() []string {
 	var list []string
 	for _, i := range f.Imports {
-		name, _ := strconv.Unquote(i.Path.Value) // the parser has read it
+		name, _ := strconv.Unquote(i.Path.Value) // cannot fail: the parser has read it
 		list = append(list, name)
 	}
 	return list
 }
 
-// ours turns an import path into a package as mayImport names it.
+// ours returns the package of an import path as mayImport names it. ok is false for
+// packages of other modules.
 func ours(name string) (pkg string, ok bool) {
 	pkg, ok = strings.CutPrefix(name, module+"/")
 	return strings.TrimPrefix(pkg, "internal/"), ok
 }
 
-// imports: who imports whom is on the map. Tests may also use the plumbing,
-// dbtest and the demo runtime, but no other feature.
+// imports is the rule that packages import only what mayImport lists. Tests may also use
+// the plumbing, dbtest and the demo runtime, but no other feature.
 func imports(tree fs.FS) (broken []string, err error) {
 	files, err := goFiles(tree)
 	for _, f := range files {
@@ -135,8 +136,8 @@ func imports(tree fs.FS) (broken []string, err error) {
 	return broken, err
 }
 
-// httpInItsFile: of a feature only http.go knows HTTP, and huma is known there,
-// in the platform and nowhere else.
+// httpInItsFile is the rule that a feature uses HTTP only in http.go, and that only those
+// files and the platform use huma.
 func httpInItsFile(tree fs.FS) (broken []string, err error) {
 	files, err := goFiles(tree)
 	for _, f := range files {
@@ -157,8 +158,8 @@ func httpInItsFile(tree fs.FS) (broken []string, err error) {
 	return broken, err
 }
 
-// What writes rows, and what makes tables. "ON CONFLICT DO UPDATE SET" names
-// no table.
+// Expressions for the tables that SQL writes and creates. "ON CONFLICT DO UPDATE SET"
+// names no table.
 var (
 	writes  = regexp.MustCompile(`(?i)\b(?:(?:(?:insert(?:\s+or\s+\w+)?|replace|merge)\s+into|delete\s+from)\s+([^\s(;]+)|update\s+([^\s(;]+)(?:\s+(?:as\s+)?\w+)?\s+set\b)`)
 	creates = regexp.MustCompile(`(?i)\bcreate\s+(?:virtual\s+)?table\s+(?:if\s+not\s+exists\s+)?"?(\w+)`)
@@ -166,7 +167,7 @@ var (
 	remark  = regexp.MustCompile(`--.*`)
 )
 
-// tableOwners: only its owner writes a table, and each table has an owner.
+// tableOwners is the rule that each table has an owner and only the owner writes it.
 func tableOwners(tree fs.FS) (broken []string, err error) {
 	tables, err := migratedTables(tree)
 	if err != nil {
@@ -179,7 +180,7 @@ func tableOwners(tree fs.FS) (broken []string, err error) {
 	}
 	files, err := goFiles(tree)
 	for _, f := range files {
-		if f.test || f.pkg == "test/bench" || f.pkg == "test/year" { // they fill databases of their own
+		if f.test || f.pkg == "test/bench" || f.pkg == "test/year" { // they fill databases for tests
 			continue
 		}
 		eachText(f.File, func(pos token.Pos, text string) {
@@ -206,7 +207,7 @@ func migratedTables(tree fs.FS) (tables []string, err error) {
 			return nil, err
 		}
 		text = remark.ReplaceAll(text, nil)
-		renamed := map[string]string{} // a table that is made anew gets its old name back
+		renamed := map[string]string{} // a rebuilt table gets its old name back
 		for _, m := range renames.FindAllSubmatch(text, -1) {
 			renamed[strings.ToLower(string(m[1]))] = strings.ToLower(string(m[2]))
 		}
@@ -218,12 +219,11 @@ func migratedTables(tree fs.FS) (tables []string, err error) {
 	return tables, err
 }
 
-// unknown stands in a text for what is only known when the program runs. As
-// the name of a table it is nobody's.
+// unknown replaces a part of a text that is known only at run time. No package owns a
+// table with this name.
 const unknown = "…"
 
-// eachText yields every string of a file; those that are put together with "+"
-// are one.
+// eachText yields every string of a file. Strings joined with "+" are yielded as one.
 func eachText(f ast.Node, yield func(token.Pos, string)) {
 	var visit func(ast.Node) bool
 	var join func(ast.Expr) string
@@ -260,8 +260,8 @@ func eachText(f ast.Node, yield func(token.Pos, string)) {
 	ast.Inspect(f, visit)
 }
 
-// mapsAreFresh: what stands on the maps is there. Else a name that comes back
-// would come back with rights that nobody remembers.
+// mapsAreFresh is the rule that everything listed in mayImport and owners exists. A stale
+// entry would apply to a new package or table of the same name.
 func mapsAreFresh(tree fs.FS) (broken []string, err error) {
 	files, err := goFiles(tree)
 	if err != nil {
@@ -285,9 +285,9 @@ func mapsAreFresh(tree fs.FS) (broken []string, err error) {
 	return broken, err
 }
 
-// noInitNoSkip: nothing runs because a package is imported, and no test is left
-// out because something is missing. Only dbtest skips the tests of an engine that
-// a run does not cover, and test/ran fails when no other run covers it.
+// noInitNoSkip is the rule that no package has an init function and no test is skipped.
+// Only dbtest may skip: it skips the tests of an engine that a run does not cover, and
+// test/ran fails if no other run covers it.
 func noInitNoSkip(tree fs.FS) (broken []string, err error) {
 	files, err := goFiles(tree)
 	for _, f := range files {
@@ -312,7 +312,7 @@ func noInitNoSkip(tree fs.FS) (broken []string, err error) {
 	return broken, err
 }
 
-// sound is a small tree that breaks no rule.
+// sound returns a small tree that breaks no rule.
 func sound() fstest.MapFS {
 	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	return fstest.MapFS{
@@ -328,7 +328,7 @@ func sound() fstest.MapFS {
 		"internal/task/store.go": text("package task; const q = `INSERT INTO tasks (` + c + `) VALUES (?) ON CONFLICT (id) DO UPDATE SET id = excluded.id`;" +
 			"const r = \"UPDATE tasks AS t SET \" + c; const s = `SELECT * FROM users FOR UPDATE SKIP LOCKED`; const e = `update the settings`"),
 		"internal/task/store_test.go": text("package task; const q = `DELETE FROM users`"),
-		// Not ours, whatever is in them.
+		// Files of other modules, which the rules ignore.
 		"tools/go.mod":                  text("module tools\n"),
 		"tools/tools.go":                text(`package tools; func init() {}`),
 		"internal/task/testdata/x.go":   text(`no Go at all`),
@@ -336,7 +336,7 @@ func sound() fstest.MapFS {
 	}
 }
 
-// A rule that cannot fail holds nothing.
+// Each rule must report a tree that breaks it.
 func TestTreeRulesFailWhenBroken(t *testing.T) {
 	const sqlite = "module modernc.org/sqlite\n\nrequire (\n\tmodernc.org/libc v1.77.1\n)\n"
 	rules := map[string]rule{"imports": imports, "http": httpInItsFile, "metrics": metricsInTheirFile, "tables": tableOwners, "libc": libcOf(sqlite), "tests": noInitNoSkip}
@@ -391,7 +391,7 @@ func TestTreeRulesFailWhenBroken(t *testing.T) {
 		tree[tt.path] = &fstest.MapFile{Data: []byte(tt.text)}
 		broken, err := rules[tt.rule](tree)
 		if err != nil || len(broken) != 1 || !strings.Contains(broken[0], tt.want) {
-			t.Errorf("%s: %s with %s: %q, %v; want one that says %q", tt.rule, tt.path, tt.text, broken, err, tt.want)
+			t.Errorf("%s: %s with %s: %q, %v; want an error with %q", tt.rule, tt.path, tt.text, broken, err, tt.want)
 		}
 	}
 	if broken, err := mapsAreFresh(fstest.MapFS{}); len(broken) != len(mayImport)+len(owners) || err != nil {

@@ -24,7 +24,7 @@ func (c caller) archive(query string) []archive.Archived {
 	return decode[[]archive.Archived](c.get("/api/v1/sessions?" + query).want(http.StatusOK))
 }
 
-// archived waits until a session is in the archive as ok wants it.
+// archived waits until a session is in the archive and ok accepts it.
 func (c caller) archived(key string, ok func(archive.Archived) bool) archive.Archived {
 	c.house.t.Helper()
 	var found archive.Archived
@@ -40,13 +40,13 @@ func (c caller) archived(key string, ok func(archive.Archived) bool) archive.Arc
 	return found
 }
 
-// isWhole reports whether all of it is there, and why it was archived. What goes on
-// is read while it does, so that all may be there before.
+// isWhole reports whether the session is archived completely. It checks the reason too,
+// because all messages may be there while the session is still in use.
 func isWhole(a archive.Archived) bool {
 	return a.Coverage == archive.Whole && a.Ended != nil && a.Status != nil
 }
 
-// all is a conversation from its beginning, read in pages of that many.
+// all reads a whole conversation in pages of limit messages.
 func (c caller) all(path string, limit int) []transcript.Message {
 	c.house.t.Helper()
 	pages := links[transcript.Message](c, fmt.Sprint(path, "/messages?limit=", limit))
@@ -61,7 +61,7 @@ func (h *house) recite(key string, lines ...demo.Line) {
 	}
 }
 
-// work is a conversation with tools in it.
+// work returns a conversation with tool calls.
 func work(n int) []demo.Line {
 	var lines []demo.Line
 	for i := range n {
@@ -74,8 +74,8 @@ func work(n int) []demo.Line {
 	return lines
 }
 
-// History outlives the runtime: what was said in a session is there, the same
-// and once, after it went on, after it was deleted, and while nobody is there.
+// The archive keeps each message once and unchanged: while the session continues, after
+// it is deleted in the runtime, and while the runtime is offline.
 func TestArchive(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -94,7 +94,7 @@ func TestArchive(t *testing.T) {
 				t.Fatalf("in pages of %d (-runtime +archive):\n%s", limit, diff)
 			}
 		}
-		t.Run("what goes on is archived anew, in its place", func(t *testing.T) {
+		t.Run("a continued session is archived again in the same place", func(t *testing.T) {
 			h.recite(key, work(60)...)
 			again := owner.archived(key, func(a archive.Archived) bool { return isWhole(a) && a.Messages == 270 })
 			if again.ID != a.ID {
@@ -105,7 +105,7 @@ func TestArchive(t *testing.T) {
 				t.Errorf("(-runtime +archive):\n%s", diff)
 			}
 		})
-		t.Run("what was begun anew is another one", func(t *testing.T) {
+		t.Run("a reset session is archived as another one", func(t *testing.T) {
 			if err := h.runtime.Reset(key); err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func TestArchive(t *testing.T) {
 				t.Errorf("the old one is %+v", old)
 			}
 		})
-		t.Run("what is deleted stays, and is found", func(t *testing.T) {
+		t.Run("a deleted session stays and can be found", func(t *testing.T) {
 			h.recite("agent:cto:plans", demo.Line{Role: "user", Text: "Consider the zeppelin."})
 			owner.archived("agent:cto:plans", isWhole)
 			if err := h.runtime.Delete("agent:cto:plans"); err != nil {
@@ -143,12 +143,12 @@ func TestArchive(t *testing.T) {
 	})
 }
 
-// keyed are the sessions that had a key.
+// keyed returns the archived sessions with a key.
 func (c caller) keyed(key string) []archive.Archived {
 	return slices.DeleteFunc(c.archive("limit=500"), func(a archive.Archived) bool { return a.Key != key })
 }
 
-// wantAway closes the runtime and reads what is there all the same.
+// wantAway stops the runtime and checks that the archive can still be read.
 func (c caller) wantAway(t *testing.T, id string) {
 	t.Helper()
 	before := c.archive("last_known=true")
@@ -162,7 +162,7 @@ func (c caller) wantAway(t *testing.T, id string) {
 	}
 	for _, k := range known {
 		if !k.Present || k.AsOf.IsZero() || k.Age < 0 {
-			t.Errorf("known is %+v", k)
+			t.Errorf("the session is %+v", k)
 		}
 	}
 	if got := c.all("/api/v1/sessions/"+id, 100); len(got) != 270 {
@@ -173,8 +173,8 @@ func (c caller) wantAway(t *testing.T, id string) {
 	c.get("/api/v1/sessions/"+id+"/messages?cursor=1WyJhIl0").wantProblem(http.StatusUnprocessableEntity, "invalid_cursor")
 }
 
-// A secret that an agent read or wrote is in the runtime; in what we keep for
-// years, and let everybody search, it is not.
+// Secrets that an agent read or wrote are redacted in the archive, which is kept for
+// years and can be searched by everyone.
 func TestArchiveMasks(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -189,24 +189,24 @@ func TestArchiveMasks(t *testing.T) {
 		shown := string(owner.get("/api/v1/sessions/"+a.ID+"/messages").want(http.StatusOK).body) + string(owner.get("/api/v1/sessions").body)
 		for _, text := range []string{secret, "kitten", "geheim77"} {
 			if strings.Contains(shown, text) {
-				t.Errorf("%s is shown", text)
+				t.Errorf("%s contains a secret", text)
 			}
 		}
 		if n := strings.Count(shown, "[masked:"); n < 6 {
-			t.Errorf("%d masks in %s", n, shown)
+			t.Errorf("%d redactions in %s", n, shown)
 		}
 		if found := owner.archive("q=" + secret); len(found) > 0 {
-			t.Errorf("it is found by its secret: %+v", found)
+			t.Errorf("searching for the secret finds it: %+v", found)
 		}
 		var stored string
 		if err := s.DB.QueryRow(t.Context(), `SELECT s.last_message || t.head || t.tail FROM archive_sessions s JOIN archive_texts t ON t.session_id = s.id WHERE s.id = ?`, a.ID).Scan(&stored); err != nil || strings.Contains(stored, secret) || strings.Contains(stored, "geheim77") {
-			t.Errorf("stored is %q, %v", stored, err)
+			t.Errorf("the stored text is %q, %v", stored, err)
 		}
 	})
 }
 
-// Two replicas, one of which dies in the middle, and a runtime that restarts:
-// each session is archived once, whole, and the long one from where it stood.
+// With two replicas, one of which dies, and a restarting runtime, each session is
+// archived once and completely. The archive of a long session continues where it stopped.
 func TestArchiveByReplicas(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.Postgres, nil)
@@ -221,7 +221,7 @@ func TestArchiveByReplicas(t *testing.T) {
 		h.recite(fmt.Sprint("agent:cpo:s", i), work(3)...)
 	}
 	owner := one.login(ownerEmail)
-	waitFor(t, "the long one to be begun", func() bool {
+	waitFor(t, "the archive of the long session to start", func() bool {
 		var n int64
 		err := one.DB.QueryRow(t.Context(), `SELECT COALESCE(MAX(messages), 0) FROM archive_sessions`).Scan(&n)
 		return err == nil && n > 100
@@ -234,7 +234,7 @@ func TestArchiveByReplicas(t *testing.T) {
 	if a.Messages != rows {
 		t.Errorf("%d messages, want %d", a.Messages, rows)
 	}
-	waitFor(t, "the others", func() bool {
+	waitFor(t, "the other sessions", func() bool {
 		return len(slices.DeleteFunc(owner.archive("agent_id=cpo"), func(a archive.Archived) bool { return !isWhole(a) })) == many
 	})
 	third := h.start().connected()
@@ -252,8 +252,8 @@ func TestArchiveByReplicas(t *testing.T) {
 	}
 }
 
-// Whatever is deleted before anybody read it was there all the same; and what
-// sub-agents said goes when it is old, while the ledger keeps what they cost.
+// A session that was deleted before it was read is still listed. Old messages of
+// sub-agents are deleted, while the ledger keeps their cost.
 func TestArchiveOfSubAgents(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -275,49 +275,50 @@ func TestArchiveOfSubAgents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "it to be seen", func() bool { return owner.get("/api/v1/agentrt/sessions/"+lost).status == http.StatusOK })
+		waitFor(t, "the session", func() bool { return owner.get("/api/v1/agentrt/sessions/"+lost).status == http.StatusOK })
 		if err := h.runtime.Delete(lost); err != nil {
 			t.Fatal(err)
 		}
 		b := owner.archived(lost, func(a archive.Archived) bool { return !a.Present })
 		if b.Coverage != archive.None || *b.Ended != archive.Deleted || *b.Label != "lost" || len(owner.all("/api/v1/sessions/"+b.ID, 10)) > 0 {
-			t.Errorf("deleted before it was read: %+v", b)
+			t.Errorf("a session deleted before it was read: %+v", b)
 		}
-		waitFor(t, "what it cost", func() bool { a = owner.archived(key, isWhole); return a.CostUSD != nil })
+		waitFor(t, "the cost", func() bool { a = owner.archived(key, isWhole); return a.CostUSD != nil })
 
 		month := time.Now().Add(40 * 24 * time.Hour)
 		n, oldest, err := s.Archive.CountOld(t.Context(), month)
 		if err != nil || n != 2 || oldest.IsZero() {
-			t.Errorf("%d would go, %s, %v", n, oldest, err)
+			t.Errorf("%d would be deleted, %s, %v", n, oldest, err)
 		}
 		err = s.DB.Tx(t.Context(), func(tx *db.Tx) (err error) { n, err = s.Archive.PurgeOld(t.Context(), tx, month, 10); return err })
 		if err != nil || n != 2 {
-			t.Errorf("%d went, %v", n, err)
+			t.Errorf("%d were deleted, %v", n, err)
 		}
 		if left := owner.archive("kind=subagent"); len(left) > 0 {
-			t.Errorf("there are %+v", left)
+			t.Errorf("left are %+v", left)
 		}
 		owner.get("/api/v1/sessions/"+b.ID).wantProblem(http.StatusNotFound, "archived_session_not_found")
-		// The runtime has the one still: it is not archived again unless it goes on.
+		// The runtime still has the other session. It is not archived again until it
+		// continues.
 		s.ask("run-3", "agent:cto:x", "Hello")
 		if known := owner.archive("last_known=true&kind=subagent"); len(known) != 1 || known[0].Messages != 0 || known[0].CostUSD == nil {
 			t.Errorf("known are %+v", known)
 		}
 		if n, _, err := s.Archive.CountOld(t.Context(), month); err != nil || n != 0 {
-			t.Errorf("%d would go again, %v", n, err)
+			t.Errorf("%d would be deleted again, %v", n, err)
 		}
 		if err := h.runtime.Delete(key); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "it to be forgotten", func() bool { return len(owner.archive("last_known=true&kind=subagent")) == 0 })
+		waitFor(t, "its removal", func() bool { return len(owner.archive("last_known=true&kind=subagent")) == 0 })
 		if left := owner.archive("kind=subagent"); len(left) > 0 {
-			t.Errorf("it came back: %+v", left)
+			t.Errorf("it was archived again: %+v", left)
 		}
 	})
 }
 
-// A message of two megabytes is cut, says by how much, and keeps nobody from the
-// rest.
+// A message of 2 MB is truncated and reports by how much. The rest of the session is
+// archived.
 func TestArchiveOfAHugeMessage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)

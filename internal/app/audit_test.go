@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// audit returns what the audit says of some kinds, the oldest first.
+// audit returns the audit events of some kinds, oldest first.
 func (c caller) audit(query string) []event.Event {
 	c.house.t.Helper()
 	return decode[[]event.Event](c.get("/api/v1/audit?limit=500&sort=id&" + query).want(http.StatusOK))
@@ -25,9 +25,8 @@ func kindsOf(events []event.Event) (kinds []string) {
 	return kinds
 }
 
-// After a break-in, somebody has to find who got in, what they opened, what
-// they took away, and from where. No secret is in it, which every test of a
-// house looks for, and nothing of it is where everybody reads.
+// The audit log shows who logged in from where and what they read and exported. It
+// contains no secrets, which the house checks in every test, and only admins may read it.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -36,10 +35,10 @@ func TestAudit(t *testing.T) {
 		const tried = "a password that was tried 2c9f"
 		h.secret(tried, "a password that was tried")
 		for _, email := range []string{ownerEmail, tried} {
-			s.nobody().post("/api/v1/auth/login", map[string]string{"email": email, "password": tried}).wantProblem(http.StatusUnauthorized, "login_failed")
+			s.anonymous().post("/api/v1/auth/login", map[string]string{"email": email, "password": tried}).wantProblem(http.StatusUnauthorized, "login_failed")
 		}
 		owner := s.login(ownerEmail)
-		waitFor(t, "the failures to be told", func() bool { return len(owner.audit("kind=login.failed")) == 2 })
+		waitFor(t, "the failed logins in the audit log", func() bool { return len(owner.audit("kind=login.failed")) == 2 })
 		owner.hire("cto")
 		bot, k := owner.key("cto@example.com", map[string]any{"name": "=2+3"})
 		owner.patch("/api/v1/users/cto@example.com", map[string]any{"name": "Chief", "password": password}).want(http.StatusOK)
@@ -53,9 +52,9 @@ func TestAudit(t *testing.T) {
 			"user.created", "service.started", "login.failed", "login.failed", "login.succeeded",
 			"user.created", "key.created", "user.changed", "key.revoked", "standup.deleted", "login.succeeded",
 		}
-		order := kindsOf(got) // a failure may be told after the login that followed it
+		order := kindsOf(got) // a failure may be recorded after the login that followed it
 		if slices.Sort(order); !slices.Equal(order, slices.Sorted(slices.Values(want))) {
-			t.Errorf("the audit tells of %v, want %v", order, want)
+			t.Errorf("the audit log has %v, want %v", order, want)
 		}
 		for _, e := range got {
 			if byRequest := e.Actor.ID != "system"; byRequest != (e.From.Address == "127.0.0.1") || byRequest != (e.From.Via == "api") {
@@ -64,7 +63,7 @@ func TestAudit(t *testing.T) {
 		}
 		for _, e := range decode[[]event.Event](owner.get("/api/v1/activity?limit=500").want(http.StatusOK)) {
 			if !strings.HasPrefix(e.Kind, "standup.") || e.From != nil {
-				t.Errorf("everybody reads %s, %+v", e.Kind, e.From)
+				t.Errorf("everyone can read %s, %+v", e.Kind, e.From)
 			}
 		}
 		table, err := csv.NewReader(strings.NewReader(string(owner.get("/api/v1/audit.csv").want(http.StatusOK).body))).ReadAll()
@@ -74,22 +73,22 @@ func TestAudit(t *testing.T) {
 	})
 }
 
-// What the service was told to do differently since its last start is found,
-// but no secret; and one that starts every second fills no disk.
+// The audit log shows which settings changed since the last start, without secrets.
+// Repeated identical starts are not recorded.
 func TestStartsAreAudited(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
 		h := newHouse(t, engine, nil)
 		for range 3 {
 			s := h.start()
-			s.nobody().get("/health").want(http.StatusOK) // by then it is told
+			s.anonymous().get("/health").want(http.StatusOK) // the start is recorded by then
 			s.stop()
 		}
 		h.raw.RegistrationEnabled, h.raw.BootstrapOwnerPassword = "true", ""
 		s := h.start()
 		got := s.login(ownerEmail).audit("kind=service.started")
 		if len(got) != 2 {
-			t.Fatalf("four starts, two of which differ, are told as %v", len(got))
+			t.Fatalf("the audit log of four starts, two of which differ, is %v", len(got))
 		}
 		var data struct {
 			Version  string
@@ -100,10 +99,10 @@ func TestStartsAreAudited(t *testing.T) {
 			t.Fatal(err)
 		}
 		if data.Settings["JWT_SECRET"] != "[secret]" || data.Settings["REGISTRATION_ENABLED"] != "true" || data.Version == "" || len(data.Changes) != 2 {
-			t.Errorf("told %s", got[1].Data)
+			t.Errorf("the event is %s", got[1].Data)
 		}
 		if c := data.Changes["REGISTRATION_ENABLED"]; c["before"] != nil || *c["after"] != "true" {
-			t.Errorf("told %s", got[1].Data)
+			t.Errorf("the event is %s", got[1].Data)
 		}
 	})
 }

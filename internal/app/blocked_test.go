@@ -17,8 +17,8 @@ import (
 	"wardroom/internal/task"
 )
 
-// What is blocked waits for somebody who does not look at the board: after two
-// days it is in the inbox, once, until it goes on.
+// A task that stays blocked for two days is raised in the inbox, once, until it is
+// unblocked.
 func TestBlockedTasksReachTheInbox(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -49,7 +49,7 @@ func TestBlockedTasksReachTheInbox(t *testing.T) {
 			since(made, hours)
 			return made
 		}
-		// open is how much each task presses of which the inbox tells.
+		// open returns the severity of each task's open inbox item.
 		open := func() map[string]string {
 			t.Helper()
 			all := map[string]string{}
@@ -77,14 +77,14 @@ func TestBlockedTasksReachTheInbox(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		since(told, 49) // not before it is told: the service looks, too
+		since(told, 49) // the service checks at the same time
 		wants("at first", map[string]string{old.Key: "medium", older.Key: "high", gone.Key: "medium"})
 		wants("at the second look", map[string]string{old.Key: "medium", older.Key: "high", gone.Key: "medium"})
 		items := owner.inboxOf(inbox.TaskBlocked, "open")
-		if i := slices.IndexFunc(items, func(i inbox.Item) bool { return i.Subject.Name == old.Key }); items[i].Count != 1 || items[i].Title != old.Key+" is still blocked: No # key" {
-			t.Errorf("the item is %+v", items[i])
+		if i := slices.IndexFunc(items, func(i inbox.Item) bool { return i.Subject.Name == old.Key }); items[i].Count != 1 || items[i].Title != old.Key+" stays blocked: No # key" {
+			t.Errorf("the inbox item is %+v", items[i])
 		} else if !strings.Contains(items[i].Detail, "\n> No\n> # key\n") {
-			t.Errorf("its words are %q", items[i].Detail)
+			t.Errorf("its detail is %q", items[i].Detail)
 		}
 
 		since(old, 8*24)
@@ -99,7 +99,7 @@ func TestBlockedTasksReachTheInbox(t *testing.T) {
 			t.Errorf("resolved with %v, want %v", notes, want)
 		}
 
-		// Whoever has seen to it is not asked again.
+		// A resolved item is not raised again.
 		item := owner.inboxOf(inbox.TaskBlocked, "open")[0]
 		owner.post("/api/v1/inbox/"+item.ID+"/resolve", nil).want(http.StatusOK)
 		wants("after somebody has resolved it", map[string]string{})
@@ -112,7 +112,7 @@ func TestBlockedTasksReachTheInbox(t *testing.T) {
 	})
 }
 
-// moveInbox puts the times of an item elsewhere, as if they were long ago.
+// moveInbox moves the times of an inbox item into the past.
 func moveInbox(t *testing.T, d *db.DB, id string, by time.Duration) {
 	t.Helper()
 	at := clock.At(time.Now().Add(by))

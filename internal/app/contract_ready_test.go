@@ -13,9 +13,8 @@ import (
 	"wardroom/internal/task"
 )
 
-// readiness makes, for operations that only few things are ready for, one that
-// is, and says where. Of those that there were at the beginning the requests
-// leave hardly any.
+// readiness returns, for operations with narrow preconditions, functions that create
+// something to use them on. Random requests would rarely meet these preconditions.
 func (c *contract) readiness() map[string]func(context.Context, *app.App) (target string, err error) {
 	rotation := pairingPath + "/rotate"
 	return map[string]func(context.Context, *app.App) (string, error){
@@ -30,7 +29,7 @@ func (c *contract) readiness() map[string]func(context.Context, *app.App) (targe
 		"delete-tasks-by-id-dispatch": func(ctx context.Context, a *app.App) (string, error) {
 			key, err := c.assigned(ctx, a)
 			if err == nil {
-				_, err = a.Dispatch.Create(ctx, key, dispatch.New{}) // which nobody begins here
+				_, err = a.Dispatch.Create(ctx, key, dispatch.New{}) // nothing starts it here
 			}
 			return "/api/v1/tasks/" + key + "/dispatch", err
 		},
@@ -46,7 +45,7 @@ func (c *contract) readiness() map[string]func(context.Context, *app.App) (targe
 		"post-agentrt-pairing-rotate": func(ctx context.Context, a *app.App) (string, error) {
 			_, made, err := a.Pairing.Start(ctx)
 			if made {
-				c.letIn() // what is to be replaced must have been let in
+				c.letIn() // the device to replace must have been approved
 			}
 			return rotation, err
 		},
@@ -63,7 +62,8 @@ func (c *contract) readiness() map[string]func(context.Context, *app.App) (targe
 	}
 }
 
-// ready is where op can be done now; empty for those that need no help.
+// ready returns a target for op, or an empty string for operations that need no
+// preparation.
 func (c *contract) ready(op route) string {
 	makeReady, ok := c.readiness()[op.ID]
 	if !ok {
@@ -77,8 +77,7 @@ func (c *contract) ready(op route) string {
 	return target
 }
 
-// assigned makes a task of an agent. Should all agents be deactivated by now,
-// one comes back.
+// assigned creates a task of an agent, and reactivates an agent if all are deactivated.
 func (c *contract) assigned(ctx context.Context, a *app.App) (key string, err error) {
 	agentID := ""
 	err = a.DB.Tx(ctx, func(tx *db.Tx) error {

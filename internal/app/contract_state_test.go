@@ -10,8 +10,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// columns are those of every table, by its name. Counts of failed logins are left
-// out: a refused login is there to be counted.
+// columns returns the columns of every table. It leaves out the counts of failed logins,
+// which refused requests may change.
 func (c *contract) columns() map[string][]string {
 	query := `SELECT t.name, c.name FROM pragma_table_list t, pragma_table_info(t.name) c
 		WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite_%' ORDER BY t.name, c.cid`
@@ -36,11 +36,12 @@ func (c *contract) columns() map[string][]string {
 	return of
 }
 
-// noteChanges makes the query that tells whether anything that is stored is other
-// than before. To read all of it after each request would be most of the test.
+// noteChanges creates the query that detects changes of the stored data. Reading all data
+// after each request would be too slow.
 func (c *contract) noteChanges() string {
 	if c.db.Engine() == db.Postgres {
-		// It says itself which transaction wrote a row, and reads no columns for that.
+		// PostgreSQL stores which transaction wrote a row, so that no columns must be
+		// read.
 		var tables []string
 		for _, table := range slices.Sorted(maps.Keys(c.columns())) {
 			tables = append(tables, `SELECT COUNT(*) || '/' || COALESCE(SUM(hashtext(xmin::text || ctid::text)), 0) AS state FROM `+table)
@@ -71,7 +72,7 @@ func (c *contract) noteChanges() string {
 	return `SELECT n FROM changes_noted`
 }
 
-// now is the state of all that is stored: the same as long as nothing changes.
+// now returns the state of all stored data. It stays the same as long as nothing changes.
 func (c *contract) now() (state string) {
 	if err := c.db.QueryRow(context.Background(), c.changes).Scan(&state); err != nil {
 		c.t.Fatal(err)

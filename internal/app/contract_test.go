@@ -24,9 +24,8 @@ import (
 	"wardroom/internal/session"
 )
 
-// TestContract draws requests, good and broken, from the OpenAPI document and
-// holds every answer against it: what the document promises is all that the
-// makers of a client have. What was refused must have changed nothing.
+// TestContract sends random valid and invalid requests derived from the OpenAPI document
+// and checks every answer against it. A refused request must not have changed anything.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	for _, engine := range dbtest.Engines() {
@@ -35,45 +34,46 @@ func TestContract(t *testing.T) {
 			c := newContract(t, engine)
 			c.tryAll(t)
 			for more := 0; more < 8 && !t.Failed() && c.lacks(); more++ {
-				c.tryAll(t) // by chance none of some operation got through, or none was refused
+				c.tryAll(t) // by chance, an operation had no accepted or no refused request
 			}
 			if t.Failed() {
 				return
 			}
-			// Only requests that get through, and others that do not, test anything.
+			// The test proves something only if some requests are accepted and some
+			// refused.
 			sent := 0
 			for _, op := range c.operations {
 				if !c.met(op) {
-					t.Errorf("%s was answered well %d times and refused %d times", op.ID, c.good[op.ID], c.refused[op.ID])
+					t.Errorf("%s was accepted %d times and refused %d times", op.ID, c.good[op.ID], c.refused[op.ID])
 				}
 				sent += c.good[op.ID] + c.refused[op.ID]
 			}
 			if sent < 2000 {
-				t.Errorf("only %d requests were tried", sent)
+				t.Errorf("only %d requests were sent", sent)
 			}
 		})
 	}
 }
 
-// contract is a service that has seen something of life, and its document.
+// contract is a service with some data, and its OpenAPI document.
 type contract struct {
 	*document
-	letIn         func() // has the gateway let in the device that was made
+	letIn         func() // makes the gateway approve the device
 	t             *testing.T
 	handler       http.Handler
 	db            *db.DB
 	app           *app.App
-	days          int // before today, of standups that were opened to be reported to
+	days          int // how many days before today the next standup to report to is opened
 	operations    []route
 	token         string
-	names         map[string][]string // what there is, by the first word of its path
-	next          map[string]string   // the query of a further page, by path
-	places        []string            // of what was made and has several names in its path
-	reports       []string            // the places of reports of standups that were opened
-	tags          map[string]string   // the last ETag, by path
-	changes       string              // the query of now
-	before        string              // the state as the last request left it
-	hash          string              // of the owner's password
+	names         map[string][]string // known names, by the first segment of their path
+	next          map[string]string   // query of a further page, by path
+	places        []string            // paths of things with several names in their path
+	reports       []string            // paths of reports of open standups
+	tags          map[string]string   // last ETag, by path
+	changes       string              // the query that now uses
+	before        string              // state after the last request
+	hash          string              // password hash of the owner
 	good, refused map[string]int
 }
 
@@ -82,9 +82,8 @@ type route struct {
 	method, path string
 }
 
-// newContract holds a real standup first, so that there are records with all
-// that they can have. Then nothing happens in the background any more, but that
-// the runtime is watched.
+// newContract runs a real standup first, so that there are records with all fields. After
+// that, nothing happens in the background except that the runtime is watched.
 func newContract(t *testing.T, engine db.Engine) *contract {
 	t.Helper()
 	h := newHouse(t, engine, func(r *config.Raw) {
@@ -98,7 +97,7 @@ func newContract(t *testing.T, engine db.Engine) *contract {
 	owner.post("/api/v1/tasks", map[string]any{"title": "Blocked", "assignee_id": "cto"}).want(http.StatusCreated)
 	owner.patch("/api/v1/tasks/TASK-1", map[string]any{"blocked": map[string]string{"reason": "No access"}}).want(http.StatusOK)
 	owner.hold(owner.open().ID)
-	names := map[string][]string{"agents": {"coo", "nobody"}} // of others the requests learn
+	names := map[string][]string{"agents": {"coo", "nobody"}} // the requests learn the other names
 	for _, known := range decode[[]session.Session](owner.get("/api/v1/agentrt/sessions").want(http.StatusOK)) {
 		names["sessions"] = append(names["sessions"], known.Key)
 	}
@@ -116,7 +115,7 @@ func newContract(t *testing.T, engine db.Engine) *contract {
 	watch(t, a)
 	a.Pairing.Runtime = settled{a.Gateway}
 	if engine == db.SQLite {
-		a.DB.Rehearse() // there transactions are done again for others' sake
+		a.DB.Rehearse() // makes the engine repeat transactions
 	}
 	c := &contract{
 		document: readDocument(t, a.API.Document()), t: t, letIn: func() { letIn(t, a) }, handler: a.Handler(), db: a.DB, app: a, token: owner.token,
@@ -135,14 +134,13 @@ func newContract(t *testing.T, engine db.Engine) *contract {
 	return c
 }
 
-// watch keeps the connection to the gateway, and what is known of it, until the
-// test ends.
+// watch runs the connection to the gateway and the session cache until the test ends.
 func watch(t *testing.T, a *app.App) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	watching.Go(func() { _ = a.Gateway.Run(ctx) })  // never fails
-	watching.Go(func() { _ = a.Sessions.Run(ctx) }) // neither does this
+	watching.Go(func() { _ = a.Sessions.Run(ctx) }) // never fails
 	t.Cleanup(func() {
 		cancel()
 		watching.Wait()
@@ -150,13 +148,13 @@ func watch(t *testing.T, a *app.App) {
 	waitFor(t, "the gateway", func() bool { return a.Gateway.Status().State == gateway.Connected })
 }
 
-// request is one that was drawn.
+// request is a generated request.
 type request struct {
 	method, target, body string
 	header               http.Header
 }
 
-// try draws a request for op and looks at its answer.
+// try sends a random request for op and checks the answer.
 func (c *contract) try(rt *rapid.T, op route) {
 	if rapid.IntRange(0, 19).Draw(rt, "an hour passes") == 0 {
 		c.forgetLogins()
@@ -168,7 +166,7 @@ func (c *contract) try(rt *rapid.T, op route) {
 	before := c.before
 	res := c.send(r)
 	if op.path == pairingPath && res.Code == http.StatusCreated {
-		c.letIn() // what is to be replaced must have been let in
+		c.letIn() // the device to replace must have been approved
 	}
 	bad := c.hold(op, res)
 	c.before = c.now()
@@ -186,9 +184,8 @@ func (c *contract) try(rt *rapid.T, op route) {
 	c.learn(op, r, res)
 }
 
-// forgetLogins ends the pauses after failed logins, of which there are many
-// here, and gives the owner back the email and password of the beginning: after
-// a good change of either, no login would get through any more.
+// forgetLogins ends the lockout after failed logins and restores the owner's email and
+// password, so that logins can be accepted after a change of either.
 func (c *contract) forgetLogins() {
 	ctx := context.Background()
 	err := c.db.Tx(ctx, func(tx *db.Tx) error {
@@ -217,8 +214,8 @@ func (c *contract) send(r request) *httptest.ResponseRecorder {
 	return res.ResponseRecorder
 }
 
-// leaver goes away when the first piece of an answer that grows is there.
-// Nobody holds meetings here: who follows one would wait for ever.
+// leaver disconnects after the first part of a streamed answer. No standups run here, so
+// that a client that follows one would wait forever.
 type leaver struct {
 	*httptest.ResponseRecorder
 	leave func()
@@ -229,7 +226,7 @@ func (l leaver) Flush() {
 	l.leave()
 }
 
-// hold says what is wrong with an answer, or nothing.
+// hold returns what is wrong with an answer, or an empty string.
 func (c *contract) hold(op route, res *httptest.ResponseRecorder) string {
 	if res.Code >= 500 {
 		return "our fault"
@@ -267,15 +264,14 @@ func (c *contract) hold(op route, res *httptest.ResponseRecorder) string {
 	return ""
 }
 
-// tryAll draws a hundred rounds, in each of which two of five operations have
-// their turn.
+// tryAll runs a hundred rounds, each with two fifths of the operations.
 func (c *contract) tryAll(t *testing.T) {
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
 		for i, op := range c.operations {
-			// What a request meets depends on those before it, so that there is
-			// nothing to shrink: the first failure is told, and that is all.
+			// The outcome of a request depends on the ones before it, so that shrinking
+			// does not help. The test stops at the first failure.
 			if !t.Failed() && (round+i)%5 < 2 {
 				c.try(rt, op)
 			}
@@ -283,10 +279,9 @@ func (c *contract) tryAll(t *testing.T) {
 	})
 }
 
-// met reports whether a request of an operation got through, and another one did
-// not.
+// met reports whether an operation had both an accepted and a refused request.
 func (c *contract) met(op route) bool {
-	once := op.path == "/api/v1/auth/setup" // there is an owner, so that it is refused for ever
+	once := op.path == "/api/v1/auth/setup" // there is an owner, so that it is always refused
 	return (c.good[op.ID] > 0 || once) && c.refused[op.ID] > 0
 }
 
@@ -294,7 +289,7 @@ func (c *contract) lacks() bool {
 	return slices.ContainsFunc(c.operations, func(op route) bool { return !c.met(op) })
 }
 
-// learn keeps the names of what there is now, for the requests that follow.
+// learn records the names in an answer for later requests.
 func (c *contract) learn(op route, r request, res *httptest.ResponseRecorder) {
 	if op.method == http.MethodDelete {
 		c.names[kindOf(op.path)] = slices.DeleteFunc(c.names[kindOf(op.path)], func(name string) bool { return strings.HasSuffix(r.target, name) })
@@ -330,8 +325,8 @@ func (c *contract) learn(op route, r request, res *httptest.ResponseRecorder) {
 	}
 }
 
-// learnReport keeps the place of a report in a standup that was opened. Those of
-// long ago have ended meanwhile, and take none.
+// learnReport records the path of a report in an open standup. Older standups have ended
+// and accept no reports.
 func (c *contract) learnReport(standup string, body []byte) {
 	var opened struct {
 		Reports []struct {
@@ -343,8 +338,8 @@ func (c *contract) learnReport(standup string, body []byte) {
 	}
 }
 
-// placesOf are the known places of things that are parts of others, such as a
-// comment of a task, as far as a route takes them.
+// placesOf returns the known paths of nested things, such as comments of a task, that fit
+// a route.
 func (c *contract) placesOf(path string) []string {
 	if strings.Count(path, "{") < 2 {
 		return nil
@@ -366,13 +361,13 @@ func (c *contract) placesOf(path string) []string {
 
 func kindOf(path string) string {
 	if strings.HasPrefix(path, "/api/v1/sessions") {
-		return "archive" // whose names are not those of the runtime
+		return "archive" // its names differ from those of the runtime
 	}
 	return strings.Split(strings.TrimPrefix(strings.TrimPrefix(path, "/api/v1/"), "agentrt/"), "/")[0]
 }
 
-// draw makes a request for op. About half are as the document wants them; the
-// others have one or more things wrong.
+// draw generates a request for op. About half are valid; the others have one or more
+// errors.
 func (c *contract) draw(rt *rapid.T, op route) request {
 	g := generator{rt, c, op, rapid.Bool().Draw(rt, "broken")}
 	r := request{method: op.method, header: http.Header{}}

@@ -12,8 +12,8 @@ import (
 	"wardroom/internal/usage"
 )
 
-// A standup that says another sum than the usage is believed by nobody; and what
-// a run cost whose end nobody here heard must not stay unknown for ever.
+// A standup shows the cost that the ledger has. The cost of a run whose end was missed
+// becomes known later.
 func TestStandupCostsWhatTheLedgerSays(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -45,18 +45,18 @@ func TestStandupCostsWhatTheLedgerSays(t *testing.T) {
 		forget(`UPDATE standup_reports SET cost_nano = NULL WHERE agent_id = 'cto'`)
 		got := decode[standup.Standup](owner.get("/api/v1/standups/" + held.ID).want(http.StatusOK))
 		if got.CostUSD == nil || *got.CostUSD != *held.CostUSD || got.Reports[0].CostUSD == nil || *got.Reports[0].CostUSD != *held.Reports[0].CostUSD {
-			t.Errorf("from the ledger it costs %v, and cto's report %v; want %v and %v", got.CostUSD, got.Reports[0].CostUSD, held.CostUSD, held.Reports[0].CostUSD)
+			t.Errorf("its cost from the ledger is %v, and cto's report %v; want %v and %v", got.CostUSD, got.Reports[0].CostUSD, held.CostUSD, held.Reports[0].CostUSD)
 		}
 		forget(`UPDATE usage_ledger SET cost_nano = NULL, price = 'unpriced', unpriced = 1 WHERE agent_id = 'cto'`)
 		got = decode[standup.Standup](owner.get("/api/v1/standups/" + held.ID).want(http.StatusOK))
 		if got.CostUSD != nil || got.Reports[0].CostUSD != nil {
-			t.Errorf("without a price it costs %v, and cto's report %v; want unknown", got.CostUSD, got.Reports[0].CostUSD)
+			t.Errorf("its cost without a price is %v, and cto's report %v; want unknown", got.CostUSD, got.Reports[0].CostUSD)
 		}
 	})
 }
 
-// An agent that works in a task's session on its own account costs, too; and the
-// board that is open must learn of it.
+// A task's cost includes runs that the agent started itself in the task's session, and an
+// open board is updated.
 func TestTaskCostsWhatTheLedgerSays(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -93,7 +93,7 @@ func TestTaskCostsWhatTheLedgerSays(t *testing.T) {
 			t.Errorf("the list shows %v, want %v", listed[0].CostUSD, last.CostUSD)
 		}
 		if last.Version != made.Version || last.Dispatch != nil {
-			t.Errorf("what it cost made version %d of %d", last.Version, made.Version)
+			t.Errorf("the cost changed the version to %d from %d", last.Version, made.Version)
 		}
 		owner.tells(made.Key, "task.spent")
 	})

@@ -16,8 +16,8 @@ import (
 	"wardroom/internal/standup"
 )
 
-// underWay is a meeting in which the CPO has been asked and thinks until it is
-// told to speak; the CTO has answered.
+// underWay starts a standup in which the CTO has answered and the CPO thinks until speak
+// is called.
 func underWay(t *testing.T, s *service, owner caller) (m meeting, speak func()) {
 	t.Helper()
 	h := s.house
@@ -25,12 +25,12 @@ func underWay(t *testing.T, s *service, owner caller) (m meeting, speak func()) 
 	h.runtime.Answer("cpo", func(demo.Question) string { <-word; return "Yesterday: a\nToday: b\nBlockers: none" })
 	m = owner.open()
 	owner.post("/api/v1/standups/"+m.ID+"/run", nil).want(http.StatusAccepted)
-	waitFor(t, "the CPO to be asked", func() bool { return h.runtime.Asked("cpo") == 1 })
+	waitFor(t, "the question to the CPO", func() bool { return h.runtime.Asked("cpo") == 1 })
 	return m, func() { close(word) }
 }
 
-// wantWhole waits for the end of a meeting that was interrupted, and looks for
-// what an interruption could have spoiled.
+// wantWhole waits for the end of an interrupted standup and checks that nothing was lost
+// or repeated.
 func wantWhole(t *testing.T, owner caller, id string) {
 	t.Helper()
 	var m meeting
@@ -39,7 +39,7 @@ func wantWhole(t *testing.T, owner caller, id string) {
 		return m.Status != standup.Running
 	})
 	if m.Status != standup.Completed || m.Attempt != 1 {
-		t.Fatalf("the meeting is %s, %+v, attempt %d", m.Status, m.Failure, m.Attempt)
+		t.Fatalf("the standup is %s, %+v, attempt %d", m.Status, m.Failure, m.Attempt)
 	}
 	for _, agent := range []string{"cto", "cpo", "cmo", "coo"} {
 		if n := owner.house.runtime.Asked(agent); n != 1 {
@@ -72,8 +72,8 @@ func wantWhole(t *testing.T, owner caller, id string) {
 	}
 }
 
-// The process stops, or dies, in the middle of a meeting; the next one goes on
-// where it stood, and nobody is asked twice.
+// If the process stops or crashes during a standup, the next one continues it, and no
+// agent is asked twice.
 func TestStandupSurvivesItsProcess(t *testing.T) {
 	t.Parallel()
 	for how, end := range map[string]func(*service){"stopped": (*service).stop, "killed": (*service).crash} {
@@ -86,15 +86,15 @@ func TestStandupSurvivesItsProcess(t *testing.T) {
 				owner.hire("coo", "cto", "cpo", "cmo")
 				m, speak := underWay(t, first, owner)
 				end(first)
-				speak() // while nobody listens
+				speak() // while no service runs
 				wantWhole(t, owner.at(h.start()), m.ID)
 			})
 		})
 	}
 }
 
-// Two replicas, one of which ends in the middle of its meeting: the other goes
-// on with it, at once when it was handed over and within the lease when not.
+// With two replicas, a standup whose replica ends continues on the other one: at once
+// after a clean stop, and otherwise within the lease.
 func TestStandupMovesToAnotherReplica(t *testing.T) {
 	t.Parallel()
 	for how, end := range map[string]func(*service){"stopped": (*service).stop, "killed": (*service).crash} {
@@ -104,7 +104,7 @@ func TestStandupMovesToAnotherReplica(t *testing.T) {
 			first := h.start().connected()
 			owner := first.login(ownerEmail)
 			owner.hire("coo", "cto", "cpo", "cmo")
-			m, speak := underWay(t, first, owner) // the first is alone, so it holds the meeting
+			m, speak := underWay(t, first, owner) // the first replica is alone, so it runs the standup
 			second := h.start().connected()
 			there := owner.at(second)
 			if seen := decode[meeting](there.get("/api/v1/standups/" + m.ID)); seen.Reports[1].Status != standup.Asked {
@@ -119,8 +119,8 @@ func TestStandupMovesToAnotherReplica(t *testing.T) {
 	}
 }
 
-// What an account may no longer do, it may no longer do anywhere: a replica
-// that believed its memory, or the token, would let a dismissed admin in.
+// A change of an account takes effect on every replica. No replica may rely on a cache or
+// on the token.
 func TestDemotionReachesEveryReplica(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.Postgres, nil)
@@ -140,15 +140,14 @@ func TestDemotionReachesEveryReplica(t *testing.T) {
 	admin.get("/api/v1/tasks").want(http.StatusOK)
 	change(map[string]any{"active": false})
 	admin.get("/api/v1/tasks").wantProblem(http.StatusForbidden, "account_deactivated")
-	second.nobody().post("/api/v1/auth/login", map[string]string{"email": "admin@example.com", "password": password}).
+	second.anonymous().post("/api/v1/auth/login", map[string]string{"email": "admin@example.com", "password": password}).
 		wantProblem(http.StatusUnauthorized, "login_failed")
 	change(map[string]any{"active": true, "role": "admin"})
-	admin.get("/api/v1/users").want(http.StatusOK) // its token was never touched
+	admin.get("/api/v1/users").want(http.StatusOK) // its token was never used up to here
 }
 
-// A deployment: who waits is answered, the meeting is handed over, and nothing
-// of the service stays behind in the process. It is not parallel, so that all
-// goroutines are its own.
+// At shutdown, waiting clients are answered, the standup is returned to the queue and no
+// goroutine is left. The test is not parallel, so that all goroutines are its own.
 func TestShutdown(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -166,7 +165,7 @@ func TestShutdown(t *testing.T) {
 				answers <- a
 				failed <- err
 			}()
-			waitFor(t, "the CTO to be asked", func() bool { return h.runtime.Asked("cto") == 1 })
+			waitFor(t, "the question to the CTO", func() bool { return h.runtime.Asked("cto") == 1 })
 			began := time.Now()
 			s.stop()
 			if took := time.Since(began); took > 8*time.Second {
@@ -174,18 +173,18 @@ func TestShutdown(t *testing.T) {
 			}
 			a := <-answers
 			if err := <-failed; err != nil {
-				t.Fatalf("who waited got no answer: %v", err)
+				t.Fatalf("the waiting client got no answer: %v", err)
 			}
 			if got := decode[meeting](a.want(http.StatusAccepted)); got.ID != m.ID || got.Status != standup.Running {
-				t.Errorf("who waited was answered with %s, %s", got.ID, got.Status)
+				t.Errorf("the waiting client got %s, %s", got.ID, got.Status)
 			}
-			waitFor(t, "the runtime to see us leave", func() bool { return h.runtime.Connections() == 0 })
-			// The agent who is silent is the runtime's.
+			waitFor(t, "the end of the connection at the runtime", func() bool { return h.runtime.Connections() == 0 })
+			// The silent agent belongs to the runtime.
 			if err := goleak.Find(before, goleak.IgnoreTopFunction("wardroom/internal/gateway/demo.(*Runtime).think")); err != nil {
 				t.Error(err)
 			}
 			if state, owner := h.jobOf(m.ID); state != "ready" || owner != nil {
-				t.Errorf("the meeting's job is %s of %v, want it handed back", state, owner)
+				t.Errorf("the meeting's job is %s of %v, want it back in the queue", state, owner)
 			}
 			if _, err := owner.try(http.MethodGet, "/health", nil); err == nil {
 				t.Error("the port still answers")
@@ -194,7 +193,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// jobOf looks the job of a standup up, with the service stopped.
+// jobOf reads the job of a standup while the service is stopped.
 func (h *house) jobOf(id string) (state string, owner *string) {
 	h.t.Helper()
 	cfg, _, err := h.raw.Check()

@@ -10,8 +10,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// A dashboard on another origin logs in, reads a task, and asks every moment
-// whether it has changed: what that needs of the settings and of the wire.
+// A dashboard on another origin can log in, read a task and poll for changes.
 func TestDashboardElsewhere(t *testing.T) {
 	t.Parallel()
 	const origin = "https://ops.example.com"
@@ -19,14 +18,14 @@ func TestDashboardElsewhere(t *testing.T) {
 	allowed := func(a answer) answer {
 		t.Helper()
 		if got := a.header.Get("Access-Control-Allow-Origin"); got != origin {
-			t.Errorf("%s: pages of %q may read it", a.what, got)
+			t.Errorf("%s: the allowed origin is %q", a.what, got)
 		}
 		return a
 	}
-	ask := s.nobody().send(http.MethodOptions, "/api/v1/auth/login", nil, "Origin", origin,
+	ask := s.anonymous().send(http.MethodOptions, "/api/v1/auth/login", nil, "Origin", origin,
 		"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type")
 	allowed(ask).want(http.StatusNoContent)
-	allowed(s.nobody().send(http.MethodPost, "/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": "wrong"}, "Origin", origin)).want(http.StatusUnauthorized)
+	allowed(s.anonymous().send(http.MethodPost, "/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": "wrong"}, "Origin", origin)).want(http.StatusUnauthorized)
 	owner := s.login(ownerEmail)
 	allowed(owner.send(http.MethodPost, "/api/v1/tasks", map[string]string{"title": "Watched"}, "Origin", origin)).want(http.StatusCreated)
 
@@ -44,13 +43,12 @@ func TestDashboardElsewhere(t *testing.T) {
 	}
 }
 
-// Whoever opens the service in a browser must find the dashboard, whole, and
-// under a policy that lets nothing else run.
+// The service serves the complete dashboard, with a policy that allows no other scripts.
 func TestDashboardIsServed(t *testing.T) {
 	t.Parallel()
 	s := newHouse(t, db.SQLite, nil).start()
 	for _, place := range []string{"/", "/tasks", "/standups"} {
-		page := s.nobody().send(http.MethodGet, place, nil, "Accept", "text/html").want(http.StatusOK)
+		page := s.anonymous().send(http.MethodGet, place, nil, "Accept", "text/html").want(http.StatusOK)
 		if policy := page.header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'self';") || strings.Contains(policy, "unsafe") {
 			t.Errorf("%s: the policy is %q", place, policy)
 		}
@@ -59,7 +57,7 @@ func TestDashboardIsServed(t *testing.T) {
 			t.Fatalf("%s names %d scripts and styles: %s", place, len(parts), page.body)
 		}
 		for _, part := range parts {
-			s.nobody().get(part[1]).want(http.StatusOK)
+			s.anonymous().get(part[1]).want(http.StatusOK)
 		}
 	}
 }

@@ -24,53 +24,53 @@ import (
 	"wardroom/internal/standup"
 )
 
-// DemoOwner is the account that a demo makes.
+// DemoOwner is the email of the demo's owner.
 const DemoOwner = "owner@wardroom.demo"
 
 // DemoOptions say how a demo runs.
 type DemoOptions struct {
-	Dir  string        // where it keeps its data; made when it is missing
-	Host string        // as in the settings, like Port
-	Port string        // "0" takes a free one
+	Dir  string        // data folder; created if missing
+	Host string        // like the setting HOST
+	Port string        // like the setting PORT; "0" picks a free port
 	Pace time.Duration // how long an agent thinks before it answers
-	// Still has the agents do only what they are told to. Otherwise they work by
-	// themselves, too.
+	// Still restricts the agents to answering requests. By default they also work on
+	// their own.
 	Still bool
 }
 
-// Demo is a service with the built-in team, ready to run.
+// Demo is Wardroom with the built-in team of agents, ready to run.
 type Demo struct {
 	App      *App
 	Runtime  *demo.Runtime
-	Password string // of the owner and of the agents' accounts
+	Password string // of the owner and the agents' accounts
 
-	began time.Time // when it was started for the first time
+	began time.Time // time of the first start
 	clock *demoClock
-	past  *App // the same service on the demo's clock
+	past  *App // the same services on clock, which creates the demo's past
 }
 
-// demoState is what a demo makes up at its first start and keeps in its folder.
+// demoState is what a demo generates at its first start and keeps in its folder.
 type demoState struct {
 	JWTSecret    string `json:"jwt_secret"`
 	GatewayToken string `json:"gateway_token"`
 	Password     string `json:"password"`
-	Key          string `json:"key"` // of the COO, in the environment of the demo's agents
-	// Began is when the demo was started for the first time: its board is of that time.
+	Key          string `json:"key"` // API key of the COO, in the environment of the demo's agents
+	// Began is the time of the first start. The sample board is dated relative to it.
 	Began time.Time `json:"began,omitzero"`
-	// Past is when its agents have worked while nobody was looking, before and
-	// between the starts. What they did is made from it, the same at every start.
+	// Past has the times in which the agents worked before and between the starts.
+	// The sessions of these times are generated from it, the same at every start.
 	Past []demo.Span `json:"past,omitempty"`
-	// Filled says that the team and its board are whole. From then on they
-	// belong to the person at the screen, and nothing is put back.
+	// Filled is set when the accounts and the sample board are complete. After that,
+	// a start restores nothing that the user changed or deleted.
 	Filled bool `json:"filled"`
 }
 
-// ErrSettings marks what NewDemo says of a Host or Port that cannot be used.
+// ErrSettings marks an invalid Host or Port in DemoOptions.
 var ErrSettings = errors.New("settings")
 
-// NewDemo prepares a demo that needs nothing else: its folder and secrets, the
-// demo runtime, an owner, the agents' accounts and a filled board. A folder
-// that has been used before is used as it is.
+// NewDemo prepares a self-contained demo: its folder and secrets, the demo runtime,
+// an owner, the agents' accounts and a sample board. It reuses the data of an
+// existing folder.
 func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error) {
 	state, err := loadDemoState(o.Dir)
 	if err != nil {
@@ -84,9 +84,9 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 		return nil, err
 	}
 	d := &Demo{Password: state.Password, began: state.Began, clock: &demoClock{}}
-	var key atomic.Pointer[string] // the agents have it as soon as there is one
-	var board atomic.Pointer[App]  // and talk about the board as soon as there is one
-	// The agents outlive ctx: the service hands its work back before they go.
+	var key atomic.Pointer[string] // the agents get it once it is issued
+	var board atomic.Pointer[App]  // the agents see the board once it exists
+	// The agents outlive ctx, because the service still uses them while it shuts down.
 	d.Runtime, err = demo.Start(context.WithoutCancel(ctx), demo.Options{
 		Token: state.GatewayToken, Pace: o.Pace, Log: log, Now: d.clock.Now,
 		Board: func(ctx context.Context, agentID string) ([]demo.Task, error) {
@@ -109,11 +109,11 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("start the demo's agents: %w", err)
+		return nil, fmt.Errorf("start the demo runtime: %w", err)
 	}
 	cfg.GatewayURL = d.Runtime.URL()
-	// The password stands beside the hashes, so that costly ones would protect
-	// nothing and only keep the person at the screen waiting.
+	// Slow password hashes would protect nothing: the password is stored in the same
+	// folder.
 	if d.App, err = New(ctx, cfg, log, Options{Demo: true, Cost: bcrypt.MinCost}); err != nil {
 		return nil, errors.Join(err, d.Runtime.Close())
 	}
@@ -134,15 +134,17 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	return d, nil
 }
 
-// archivePace is how soon one session after the other is read into the archive. The
-// runtime is ours and has nothing else to do, and two weeks are to be found at once.
+// archivePace is the delay between sessions that are read into the archive. It is
+// short, because the demo runtime has no other load and its past of two weeks should
+// be searchable at once.
 const archivePace = 20 * time.Millisecond
 
-// rest is about how long the demo's agents rest before the next one begins
-// something: seldom enough for a day of it to cost what a day of the past did.
+// rest is roughly how long the demo's agents pause between runs. With it, a day of
+// the demo costs about as much as a day of its generated past.
 const rest = 90 * time.Second
 
-// prepare gives the agents their past and, at the first start, fills the board.
+// prepare loads the generated past into the runtime and, at the first start, fills
+// the board.
 func (d *Demo) prepare(ctx context.Context, state *demoState, board *atomic.Pointer[App]) error {
 	if state.Filled {
 		state.goOn(ctx, d.App, clock.Now())
@@ -166,28 +168,27 @@ func (d *Demo) prepare(ctx context.Context, state *demoState, board *atomic.Poin
 	return nil
 }
 
-// issueKey makes the key with which the demo's COO calls the service when a job
-// of the runtime says so. Without the account, which a visitor may have taken
-// away, there is none, and the COO says so.
+// issueKey creates the API key with which the demo's COO starts standups. It returns
+// an empty key if that fails, such as when the user has removed the COO's account.
 func (d *Demo) issueKey(ctx context.Context) string {
 	k, err := d.App.Accounts.MakeKey(actor.With(ctx, actor.System), "coo@wardroom.demo", account.NewKey{Name: "the demo's agents"})
 	if err != nil {
-		d.App.log.WarnContext(ctx, "the demo's COO has no key, so that the runtime's job cannot start standups", "err", err)
+		d.App.log.WarnContext(ctx, "could not create the demo COO's API key; the daily standup job will not work", "err", err)
 	}
 	return k.Secret
 }
 
-// Close stops the agents and closes the database, for a demo that is not run.
+// Close stops the agents and closes the database of a demo that was not run.
 func (d *Demo) Close() error { return errors.Join(d.Runtime.Close(), d.App.Close()) }
 
-// demoConfig is the settings of a demo, without the address of its agents.
+// demoConfig returns the settings of a demo, without the address of its runtime.
 func demoConfig(o DemoOptions, s demoState) (config.Config, error) {
 	raw := config.Raw{
 		Host: o.Host, Port: o.Port, JWTSecret: config.Secret(s.JWTSecret), GatewayToken: config.Secret(s.GatewayToken),
-		StandupAgentTimeout: "30s", GatewayScopes: "operator.read,operator.write,operator.admin", // it is ours
+		StandupAgentTimeout: "30s", GatewayScopes: "operator.read,operator.write,operator.admin",
 	}
 	raw.DataDir = o.Dir
-	if !s.Filled { // later the owner is there, and no warning is due
+	if !s.Filled { // afterwards the owner exists, and these settings would cause a warning
 		raw.BootstrapOwnerEmail, raw.BootstrapOwnerPassword = DemoOwner, config.Secret(s.Password)
 	}
 	cfg, _, err := raw.Check()
@@ -197,11 +198,11 @@ func demoConfig(o DemoOptions, s demoState) (config.Config, error) {
 	return cfg, nil
 }
 
-// demoFile is where a demo keeps its state. That is not in the database: its
-// password is to be shown again at every start.
+// demoFile returns the path of a demo's state. The state is not in the database,
+// because each start shows the password again.
 func demoFile(dir string) string { return filepath.Join(dir, "demo.json") }
 
-// loadDemoState reads a demo's state, or makes a new one up.
+// loadDemoState reads the state of a demo, or generates a new one.
 func loadDemoState(dir string) (demoState, error) {
 	var s demoState
 	data, err := os.ReadFile(demoFile(dir))
@@ -213,40 +214,39 @@ func loadDemoState(dir string) (demoState, error) {
 		return s, fmt.Errorf("read the demo's secrets: %w", err)
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
-		return s, fmt.Errorf("%s is damaged: delete the folder %s to begin anew: %w", demoFile(dir), dir, err)
+		return s, fmt.Errorf("%s is damaged: %w; delete the folder %s to start over", demoFile(dir), err, dir)
 	}
 	return s, nil
 }
 
-// keep writes the state in one go, so that a demo that dies meanwhile leaves
-// the old one or the new one, and never half of one.
+// keep writes the state atomically, so that a crash leaves the old or the new state.
 func (s demoState) keep(dir string) error {
-	data, err := json.MarshalIndent(s, "", "  ") //nolint:gosec // G117: to keep the secrets is what the file is for
+	data, err := json.MarshalIndent(s, "", "  ") //nolint:gosec // G117: the file is meant to store the secrets
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the demo's folder: %w", err)
+		return fmt.Errorf("create the demo's folder: %w", err)
 	}
 	next := demoFile(dir) + ".new"
 	if err := os.WriteFile(next, append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("keep the demo's secrets: %w", err)
+		return fmt.Errorf("write the demo's secrets: %w", err)
 	}
 	if err := os.Rename(next, demoFile(dir)); err != nil {
-		return fmt.Errorf("keep the demo's secrets: %w", err)
+		return fmt.Errorf("write the demo's secrets: %w", err)
 	}
 	return nil
 }
 
-// random is n random bytes in hex.
+// random returns n random bytes in hex.
 func random(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // never fails
 	return hex.EncodeToString(b)
 }
 
-// demoStood is when an agent last answered in another standup than the one with
-// sessions of that name.
+// demoStood returns when an agent last answered in a standup other than the one
+// whose sessions have that name.
 func (a *App) demoStood(ctx context.Context, agentID, name string) (last time.Time, err error) {
 	const enough = 10
 	all, err := a.Standups.AnswersBy(ctx, agentID, enough)
@@ -262,11 +262,11 @@ func (a *App) demoStood(ctx context.Context, agentID, name string) (last time.Ti
 	return last, err
 }
 
-// demoBoard is the board as the demo's agents see it.
+// demoBoard returns an agent's tasks for the demo runtime.
 func (a *App) demoBoard(ctx context.Context, agentID string) ([]demo.Task, error) {
 	now := a.opts.Now()
-	const lately = 14 * 24 * time.Hour // as far as the agents tell of it
-	tasks, err := a.Tasks.Of(ctx, agentID, now.Add(-lately))
+	const window = 14 * 24 * time.Hour // the agents report on this much
+	tasks, err := a.Tasks.Of(ctx, agentID, now.Add(-window))
 	seen := make([]demo.Task, len(tasks))
 	for i, t := range tasks {
 		seen[i] = demo.Task{Key: t.Key, Title: t.Title, Status: string(t.Status), Priority: string(t.Priority), UpdatedAt: t.MovedAt.Time}

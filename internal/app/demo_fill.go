@@ -17,48 +17,48 @@ import (
 	"wardroom/internal/task"
 )
 
-// demoTask is a task of the demo's board and how it came to be where it is.
+// demoTask is a task of the demo's board with its history.
 type demoTask struct {
 	agent, title string
 	kind         task.Type
 	priority     task.Priority
-	daysAgo      int // when it was made
+	daysAgo      int // when it was created
 	status       task.Status
-	movedHours   int    // how long ago it came into its column
-	told         int    // it came there in time for the standup of so many days ago instead; 0 is for none
-	blocked      string // why it cannot go on
+	movedHours   int    // how many hours ago it got its status
+	told         int    // if not 0, it got its status before the standup of this many days ago; replaces movedHours
+	blocked      string // why it is blocked; empty if it is not
 	blockedDays  int
 	tags         []task.Tag
-	dueDays      int // when it is due, in days from now; 0 is never
+	dueDays      int // due in this many days; 0 is no due date
 	about        string
 }
 
-// demoTasks is a plausible week of a small team that brings out a product.
+// demoTasks returns a plausible week of tasks for a small product team.
 func demoTasks() []demoTask {
 	return []demoTask{
-		{agent: "cto", title: "Move sign-in to short-lived tokens", kind: task.Feature, priority: task.High, daysAgo: 9, status: task.Done, movedHours: 9, tags: []task.Tag{"security"}, about: "Tokens that live an hour, and are renewed while somebody works.\n\n- [x] the service\n- [x] the app\n- [x] sign out everywhere"},
-		{agent: "cto", title: "Search answers take 3 s on large workspaces", kind: task.Bug, priority: task.Urgent, daysAgo: 5, status: task.InProgress, movedHours: 20, tags: []task.Tag{"search", "customers"}, dueDays: 1, about: "Three customers with more than 50,000 documents wait **three seconds** for an answer.\n\n```\nsearch_documents   p95 2911 ms\n```"},
-		{agent: "cto", title: "Restore a backup into an empty machine", kind: task.Plain, priority: task.Medium, daysAgo: 8, status: task.Todo, movedHours: 120, tags: []task.Tag{"operations"}, dueDays: 6},
-		{agent: "cto", title: "Renew the signing certificate", kind: task.Plain, priority: task.High, daysAgo: 8, status: task.InProgress, movedHours: 150, blocked: "The card on file at the certificate authority has expired", blockedDays: 6, tags: []task.Tag{"security", "release"}, dueDays: 9, about: "It ends in nine days; after that no release can be signed."},
+		{agent: "cto", title: "Move sign-in to short-lived tokens", kind: task.Feature, priority: task.High, daysAgo: 9, status: task.Done, movedHours: 9, tags: []task.Tag{"security"}, about: "Tokens expire after an hour and are renewed while the user is active.\n\n- [x] the service\n- [x] the app\n- [x] sign out everywhere"},
+		{agent: "cto", title: "Search answers take 3 s on large workspaces", kind: task.Bug, priority: task.Urgent, daysAgo: 5, status: task.InProgress, movedHours: 20, tags: []task.Tag{"search", "customers"}, dueDays: 1, about: "Three customers with more than 50,000 documents wait **three seconds** for search results.\n\n```\nsearch_documents   p95 2911 ms\n```"},
+		{agent: "cto", title: "Restore a backup to a new machine", kind: task.Plain, priority: task.Medium, daysAgo: 8, status: task.Todo, movedHours: 120, tags: []task.Tag{"operations"}, dueDays: 6},
+		{agent: "cto", title: "Renew the signing certificate", kind: task.Plain, priority: task.High, daysAgo: 8, status: task.InProgress, movedHours: 150, blocked: "The card on file at the certificate authority has expired", blockedDays: 6, tags: []task.Tag{"security", "release"}, dueDays: 9, about: "It expires in nine days. After that, no release can be signed."},
 		{agent: "cto", title: "Drop support for the old export format", kind: task.Improvement, priority: task.Low, daysAgo: 12, status: task.Backlog, movedHours: 216},
 		{agent: "cpo", title: "Interview five customers about onboarding", kind: task.Research, priority: task.High, daysAgo: 10, status: task.Review, movedHours: 15, tags: []task.Tag{"customers"}, dueDays: -1},
-		{agent: "cpo", title: "Write the brief for shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 6, status: task.InProgress, movedHours: 26, tags: []task.Tag{"workspaces"}, dueDays: 3, about: "What it is, for whom, which rights there are, and what it does **not** do yet."},
+		{agent: "cpo", title: "Write the brief for shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 6, status: task.InProgress, movedHours: 26, tags: []task.Tag{"workspaces"}, dueDays: 3, about: "Cover the problem, the target users, the permissions, and what is **not** in scope yet."},
 		{agent: "cpo", title: "Decide what the free plan includes", kind: task.Research, priority: task.Medium, daysAgo: 7, status: task.Todo, movedHours: 90, blocked: "Waiting for the cost per workspace from the CTO", blockedDays: 1, tags: []task.Tag{"prices"}, dueDays: 5},
-		{agent: "cpo", title: "Sort the feature requests of October", kind: task.Plain, priority: task.Low, daysAgo: 11, status: task.Done, movedHours: 21},
-		{agent: "cmo", title: "Announce short-lived tokens in the change log", kind: task.Plain, priority: task.Medium, daysAgo: 5, status: task.Todo, movedHours: 40},
-		{agent: "cmo", title: "Page for the launch of shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 7, status: task.InProgress, movedHours: 18, tags: []task.Tag{"workspaces", "launch"}, dueDays: 8},
-		{agent: "cmo", title: "Newsletter of November", kind: task.Plain, priority: task.Medium, daysAgo: 9, status: task.Done, movedHours: 12, tags: []task.Tag{"launch"}},
-		{agent: "cmo", title: "Prices on the home page differ from the invoice", kind: task.Bug, priority: task.Urgent, daysAgo: 4, status: task.Todo, movedHours: 8, tags: []task.Tag{"prices"}, dueDays: 1},
+		{agent: "cpo", title: "Triage the feature requests from October", kind: task.Plain, priority: task.Low, daysAgo: 11, status: task.Done, movedHours: 21},
+		{agent: "cmo", title: "Announce short-lived tokens in the changelog", kind: task.Plain, priority: task.Medium, daysAgo: 5, status: task.Todo, movedHours: 40},
+		{agent: "cmo", title: "Launch page for shared workspaces", kind: task.Feature, priority: task.High, daysAgo: 7, status: task.InProgress, movedHours: 18, tags: []task.Tag{"workspaces", "launch"}, dueDays: 8},
+		{agent: "cmo", title: "November newsletter", kind: task.Plain, priority: task.Medium, daysAgo: 9, status: task.Done, movedHours: 12, tags: []task.Tag{"launch"}},
+		{agent: "cmo", title: "Home page prices differ from invoices", kind: task.Bug, priority: task.Urgent, daysAgo: 4, status: task.Todo, movedHours: 8, tags: []task.Tag{"prices"}, dueDays: 1},
 		{agent: "coo", title: "Agree on service hours with the support partner", kind: task.Plain, priority: task.Medium, daysAgo: 6, status: task.InProgress, movedHours: 22},
-		{agent: "cto", title: "Limit the rate of searches without an account", kind: task.Feature, priority: task.Medium, daysAgo: 4, status: task.Done, told: 1, tags: []task.Tag{"search", "security"}},
+		{agent: "cto", title: "Rate-limit anonymous searches", kind: task.Feature, priority: task.Medium, daysAgo: 4, status: task.Done, told: 1, tags: []task.Tag{"search", "security"}},
 		{agent: "coo", title: "Move the mailing list to the new provider", kind: task.Plain, priority: task.Medium, daysAgo: 4, status: task.Done, told: 2, tags: []task.Tag{"operations"}},
 		{agent: "coo", title: "Monthly cost report", kind: task.Plain, priority: task.Low, daysAgo: 5, status: task.Todo, movedHours: 45, tags: []task.Tag{"money"}, dueDays: 10},
 	}
 }
 
-// fill makes the agents' accounts and the board, through the same services as
-// everybody else. Nobody has been let in yet, so what is there already is from
-// a first start that died half-way: fill goes on after it.
+// fill creates the agents' accounts and the sample board through the regular
+// services. Data that exists already comes from a first start that was interrupted;
+// fill continues from there.
 func (d *Demo) fill(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
 	for _, a := range demo.DefaultAgents() {
@@ -73,13 +73,13 @@ func (d *Demo) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	leave, err := d.openSchedules(ctx)
+	disconnect, err := d.openSchedules(ctx)
 	if err != nil {
 		return err
 	}
-	defer leave()
-	end := d.holdMeetings(ctx)
-	defer end()
+	defer disconnect()
+	stop := d.runStandupQueue(ctx)
+	defer stop()
 	for _, s := range steps {
 		d.clock.set(d.began.Add(-s.age))
 		if err := s.do(ctx); err != nil {
@@ -89,30 +89,29 @@ func (d *Demo) fill(ctx context.Context) error {
 	return nil
 }
 
-// demoBefore is where a task was before it came where it is.
+// demoBefore maps the status of a task to the one before.
 func demoBefore() map[task.Status]task.Status {
 	return map[task.Status]task.Status{task.Done: task.InProgress, task.Review: task.InProgress, task.InProgress: task.Todo}
 }
 
-// moved is how long ago a task came where it is, and how long it was before that
-// where it was then.
+// moved returns how long ago a task got its status, and how long it had the status
+// before.
 func (d *Demo) moved(t demoTask) (ago, before time.Duration) {
 	if t.told == 0 {
 		return time.Duration(t.movedHours) * time.Hour, 50 * time.Hour
 	}
 	held := d.standupTimes()
-	return d.began.Sub(held[len(held)-t.told]) + 15*time.Hour, 10 * time.Hour // the afternoon before
+	return d.began.Sub(held[len(held)-t.told]) + 15*time.Hour, 10 * time.Hour // the afternoon before the standup
 }
 
-// demoStep is something that happened on the board some time ago.
+// demoStep is one event of the demo's past.
 type demoStep struct {
 	age time.Duration
 	do  func(context.Context) error
 }
 
-// steps is what made the board what it is, in the order in which it happened,
-// so that the log reads like a week. A step that was taken already changes
-// nothing.
+// steps returns the events that lead to the sample board, in chronological order, so
+// that the event log is consistent. Repeating a step has no effect.
 func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	now := d.began
 	tasks := demoTasks()
@@ -172,16 +171,16 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	return steps, nil
 }
 
-// tie adds what ties tasks together, and one that is held for a day.
+// tie adds a dependency, a subtask, a project and a claimed task.
 func (d *Demo) tie(add func(time.Duration, func(context.Context, *task.Service) error), keys map[string]string) {
 	add(26*time.Hour, func(ctx context.Context, s *task.Service) error {
 		on := []task.Name{task.Name(keys["Renew the signing certificate"])}
-		_, err := s.Update(ctx, keys["Announce short-lived tokens in the change log"], task.Change{DependsOn: &on}, nil)
+		_, err := s.Update(ctx, keys["Announce short-lived tokens in the changelog"], task.Change{DependsOn: &on}, nil)
 		return err
 	})
 	add(25*time.Hour, func(ctx context.Context, s *task.Service) error {
 		whole := patch.Set(keys["Write the brief for shared workspaces"])
-		_, err := s.Update(ctx, keys["Page for the launch of shared workspaces"], task.Change{Parent: whole}, nil)
+		_, err := s.Update(ctx, keys["Launch page for shared workspaces"], task.Change{Parent: whole}, nil)
 		return err
 	})
 	add(20*time.Hour, func(ctx context.Context, s *task.Service) error {
@@ -192,9 +191,9 @@ func (d *Demo) tie(add func(time.Duration, func(context.Context, *task.Service) 
 	})
 }
 
-// plan puts a task into a project.
+// plan moves a task into the project PLANS, which it creates if needed.
 func (d *Demo) plan(ctx context.Context, s *task.Service, key string) error {
-	_, err := s.CreateProject(ctx, task.NewProject{Key: "PLANS", Name: "Plans and prices", Description: "What we sell, and for how much."})
+	_, err := s.CreateProject(ctx, task.NewProject{Key: "PLANS", Name: "Plans and prices", Description: "What each plan includes, and its price."})
 	if err != nil && !errors.Is(err, task.ErrProjectKey) {
 		return err
 	}
@@ -202,27 +201,27 @@ func (d *Demo) plan(ctx context.Context, s *task.Service, key string) error {
 	return err
 }
 
-// demoComment is what an agent said on a task.
+// demoComment is an agent's comment on a task.
 type demoComment struct {
 	ago            time.Duration
 	title          string // of the task
-	place          int    // among the comments of the task, from 0 on
+	place          int    // index among the task's comments
 	agentID, words string
 }
 
-// demoTalk is what the agents have said to each other on their tasks.
+// demoTalk returns the comments on the sample board.
 func demoTalk() []demoComment {
 	return []demoComment{
-		{20 * time.Hour, "Decide what the free plan includes", 0, "cpo", "@cto, what does a workspace cost us in a month? Without that I cannot say what may be free."},
-		{19 * time.Hour, "Decide what the free plan includes", 1, "cto", "@cpo, storage is known; the share of the agents is not. You have a number on Monday."},
-		{17 * time.Hour, "Search answers take 3 s on large workspaces", 0, "cto", "It reads the whole table. An index over `workspace_id, updated_at` brings it from 2.9 s to **38 ms**; it takes 84 MB."},
-		{16 * time.Hour, "Search answers take 3 s on large workspaces", 1, "coo", "The three customers know that it is being looked at."},
-		{40 * time.Hour, "Renew the signing certificate", 0, "cto", "A prepaid account would do instead of a card. That needs somebody who may pay: @coo?"},
-		{14 * time.Hour, "Interview five customers about onboarding", 0, "cpo", "All five are done. 91 % make a workspace, 54 % get past the import. The notes are in review."},
+		{20 * time.Hour, "Decide what the free plan includes", 0, "cpo", "@cto, how much does a workspace cost us per month? I need that to decide what can be free."},
+		{19 * time.Hour, "Decide what the free plan includes", 1, "cto", "@cpo, I have the storage cost but not the agents' share. You'll get a number on Monday."},
+		{17 * time.Hour, "Search answers take 3 s on large workspaces", 0, "cto", "The query scans the whole table. An index on `workspace_id, updated_at` cuts it from 2.9 s to **38 ms** and takes 84 MB."},
+		{16 * time.Hour, "Search answers take 3 s on large workspaces", 1, "coo", "I told the three customers that we are working on it."},
+		{40 * time.Hour, "Renew the signing certificate", 0, "cto", "We could use a prepaid account instead of a card, but I can't approve the payment. @coo, can you?"},
+		{14 * time.Hour, "Interview five customers about onboarding", 0, "cpo", "All five interviews are done. 91% create a workspace, but only 54% get past the import. My notes are ready for review."},
 	}
 }
 
-// comment says something on a task, unless it was said already.
+// comment adds a comment to a task unless it was added already.
 func (d *Demo) comment(ctx context.Context, s *task.Service, key string, said demoComment) error {
 	t, err := s.Get(ctx, key)
 	if err != nil || int(t.Comments) > said.place {
@@ -234,7 +233,7 @@ func (d *Demo) comment(ctx context.Context, s *task.Service, key string, said de
 	})
 }
 
-// claim makes an agent the holder of a task for a day.
+// claim claims a task for an agent for one day.
 func (d *Demo) claim(ctx context.Context, s *task.Service, agentID, key string) error {
 	return d.as(ctx, agentID, func(ctx context.Context) error {
 		_, err := s.Claim(ctx, key, task.ClaimOptions{Lease: 24 * time.Hour})
@@ -242,7 +241,7 @@ func (d *Demo) claim(ctx context.Context, s *task.Service, agentID, key string) 
 	})
 }
 
-// as has an agent do something.
+// as calls do with an agent as the actor. It does nothing if the agent has no account.
 func (d *Demo) as(ctx context.Context, agentID string, do func(context.Context) error) error {
 	users, err := d.App.Accounts.AgentUsers(ctx, d.App.DB)
 	if err != nil {
@@ -257,8 +256,8 @@ func (d *Demo) as(ctx context.Context, agentID string, do func(context.Context) 
 	return nil
 }
 
-// demoWork is the tasks at which the team has worked before the demo began. Their
-// keys are known: the board gives them in the order in which its tasks were made.
+// demoWork returns the tasks that the agents work on in the demo's past. Their keys
+// follow from the order in which the board's tasks are created.
 func demoWork() []demo.Work {
 	tasks := demoTasks()
 	slices.SortStableFunc(tasks, func(a, b demoTask) int { return cmp.Compare(b.daysAgo, a.daysAgo) })

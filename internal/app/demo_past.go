@@ -18,47 +18,45 @@ import (
 	"wardroom/internal/standup"
 )
 
-// A demo that begins empty shows nothing of what the service is for. So its team
-// has worked for two weeks when it starts for the first time. Nothing of that is
-// written past the features: the runtime has a past of its own (demo.Remember),
-// which the mirrors read as they read any; the board and the standups are made by
-// the same services as always, on a clock that is turned back; and on that clock
-// the schedules look at the runtime's jobs once a day, and judge by their runs.
+// At its first start, the demo has two weeks of history, because an empty one would
+// show little. Nothing is written directly to the database: the runtime generates
+// past sessions (demo.Remember), which Wardroom reads like any others; the regular
+// services create the board and the standups with a clock that is set back; and the
+// schedule service reads the runtime's jobs once for each past day.
 //
-// It goes on at every later start: from when the service last saw the runtime
-// until then the team has worked, too.
+// Each later start adds history for the time since Wardroom last saw the runtime.
 
 const (
-	pastDays     = 14 // how far the team's past reaches back, and how far it remembers it
-	pastStandups = 3  // days of which it has held standups
+	pastDays     = 14 // length of the demo's past, and how far back the runtime keeps it
+	pastStandups = 3  // days with standups before the first start
 )
 
-// firstPast is that of a demo that starts for the first time.
+// firstPast returns the past of a demo that starts for the first time.
 func firstPast(began time.Time) []demo.Span {
 	return []demo.Span{{From: began.AddDate(0, 0, -pastDays), Until: began}}
 }
 
-// goOn adds to the past what the team has done since the service last saw it: what
-// it did until then is in the ledgers, and its own memory of that is lost.
+// goOn adds a span to the past, from when Wardroom last saw the runtime until now.
+// The ledgers already have everything before.
 func (s *demoState) goOn(ctx context.Context, a *App, now time.Time) {
 	from := now.AddDate(0, 0, -pastDays)
 	if _, known, err := a.Schedules.List(ctx, schedule.Filter{}, "", 0); err == nil && known.AsOf.After(from) {
 		from = known.AsOf.Time
 	}
 	if n := len(s.Past); n > 0 && s.Past[n-1].Until.After(from) {
-		from = s.Past[n-1].Until // the demo has ended before anything was seen
+		from = s.Past[n-1].Until // the demo stopped before it read the runtime
 	}
 	if now.After(from) {
 		s.Past = append(s.Past, demo.Span{From: from, Until: now})
 	}
 }
 
-// remembered is from when on the team remembers what it has done.
+// remembered returns the start of the past that the runtime keeps.
 func remembered(now time.Time) time.Time {
 	return now.UTC().AddDate(0, 0, -pastDays).Truncate(24 * time.Hour)
 }
 
-// remember gives the agents their past.
+// remember loads the past into the demo runtime.
 func (d *Demo) remember(s demoState) error {
 	if len(s.Past) == 0 {
 		return nil
@@ -66,10 +64,11 @@ func (d *Demo) remember(s demoState) error {
 	return d.Runtime.SeedPast(demo.Past{Spans: s.Past, Since: remembered(s.Past[len(s.Past)-1].Until), Work: demoWork()})
 }
 
-// demoClock is a clock that can be turned back; the zero one is right.
-type demoClock struct{ back atomic.Int64 } // milliseconds since 1970; 0 is now
+// demoClock is a clock that can be stopped at a past time. The zero value shows the
+// current time.
+type demoClock struct{ back atomic.Int64 } // milliseconds since 1970; 0 is the current time
 
-// Now is what the clock shows.
+// Now returns the time of the clock.
 func (c *demoClock) Now() time.Time {
 	if ms := c.back.Load(); ms != 0 {
 		return time.UnixMilli(ms).UTC()
@@ -77,7 +76,7 @@ func (c *demoClock) Now() time.Time {
 	return clock.Now()
 }
 
-// set makes the clock stand at a time; the zero time makes it right again.
+// set stops the clock at t. The zero time makes it show the current time again.
 func (c *demoClock) set(t time.Time) {
 	if t.IsZero() {
 		c.back.Store(0)
@@ -86,12 +85,11 @@ func (c *demoClock) set(t time.Time) {
 	c.back.Store(t.UnixMilli())
 }
 
-// pass lets time pass on a clock that stands.
+// pass moves a stopped clock forward by d.
 func (c *demoClock) pass(d time.Duration) { c.back.Add(d.Milliseconds()) }
 
-// wirePast builds the service once more on the demo's clock: whatever a feature
-// does of another one's, it does at that time as well. Nothing of it is ever run
-// but its queue, for the standups.
+// wirePast creates a second App on the demo's clock, so that everything it writes has
+// a past time. Only its standup queue is run.
 func (d *Demo) wirePast() error {
 	d.past = &App{cfg: d.App.cfg, opts: d.App.opts, log: d.App.log, DB: d.App.DB, Gateway: d.App.Gateway}
 	d.past.opts.Now = d.clock.Now
@@ -102,18 +100,18 @@ func (d *Demo) wirePast() error {
 	d.past.Standups.Sessions = func(_ context.Context, agentID string, since time.Time) (int, error) {
 		return d.Runtime.CountSessions(agentID, since, d.clock.Now()), nil
 	}
-	// On a clock that leaps nobody may seem dead for holding a job.
-	d.past.Meetings.Poll, d.past.Meetings.Lease = 20*time.Millisecond, 24*time.Hour
+	// The clock leaps ahead, which must not make the lease of a job expire.
+	d.past.StandupQueue.Poll, d.past.StandupQueue.Lease = 20*time.Millisecond, 24*time.Hour
 	return nil
 }
 
-// holdMeetings has the queue of the past work until the end is called for.
-func (d *Demo) holdMeetings(ctx context.Context) (end func()) {
+// runStandupQueue runs the standup queue of the past until stop is called.
+func (d *Demo) runStandupQueue(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() {
-		if err := d.past.Meetings.Run(ctx); err != nil {
-			d.past.log.ErrorContext(ctx, "the demo's past cannot be held", "err", err)
+		if err := d.past.StandupQueue.Run(ctx); err != nil {
+			d.past.log.ErrorContext(ctx, "could not create the demo's past standups", "err", err)
 		}
 	})
 	return func() {
@@ -122,7 +120,7 @@ func (d *Demo) holdMeetings(ctx context.Context) (end func()) {
 	}
 }
 
-// standupTimes are when the standups of the past began: at six minutes past eight.
+// standupTimes returns when the past standups started: 08:06 on each day.
 func (d *Demo) standupTimes() []time.Time {
 	day := d.began.In(d.App.cfg.Timezone)
 	var times []time.Time
@@ -132,7 +130,7 @@ func (d *Demo) standupTimes() []time.Time {
 	return times
 }
 
-// hold holds the standup of the day that the clock shows, unless that was done.
+// hold runs the standup of the clock's day unless it is completed already.
 func (d *Demo) hold(ctx context.Context) error {
 	const patience = time.Minute
 	ctx, cancel := context.WithTimeout(actor.With(ctx, actor.System), patience)
@@ -145,25 +143,26 @@ func (d *Demo) hold(ctx context.Context) error {
 	if _, err := s.Run(ctx, m.ID, false); err != nil && !errors.Is(err, standup.ErrRunning) {
 		return err
 	}
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
 	for m.Status != standup.Completed {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("hold the standup of %s: %w", m.Date, ctx.Err())
-		case <-look.C:
+			return fmt.Errorf("run the standup of %s: %w", m.Date, ctx.Err())
+		case <-poll.C:
 		}
 		if m, err = s.Get(ctx, m.ID); err != nil {
 			return err
 		}
 		if m.Failure != nil {
-			return fmt.Errorf("hold the standup of %s: %s", m.Date, m.Failure.Detail)
+			return fmt.Errorf("run the standup of %s: %s", m.Date, m.Failure.Detail)
 		}
 	}
 	return nil
 }
 
-// watchTimes are when the schedules looked at the jobs: once a day, and at the end.
+// watchTimes returns when the schedule service reads the runtime's jobs in the past:
+// once a day and at the end.
 func (d *Demo) watchTimes() []time.Time {
 	var times []time.Time
 	for ago := pastDays; ago >= 0; ago-- {
@@ -172,8 +171,8 @@ func (d *Demo) watchTimes() []time.Time {
 	return times
 }
 
-// openSchedules lets the schedules of the past see the runtime, until the end is
-// called for.
+// openSchedules connects the schedule service of the past to the runtime until end is
+// called.
 func (d *Demo) openSchedules(ctx context.Context) (end func(), err error) {
 	client, err := gateway.New(gatewayOptions(d.App.cfg, slog.New(slog.DiscardHandler), gateway.Backoff{}))
 	if err != nil {
@@ -191,7 +190,7 @@ func (d *Demo) openSchedules(ctx context.Context) (end func(), err error) {
 	defer stop()
 	if _, err := client.Await(late); err != nil {
 		end()
-		return nil, fmt.Errorf("look at the demo's jobs: %w", err)
+		return nil, fmt.Errorf("connect to the demo runtime: %w", err)
 	}
 	runs, err := jobRuns(late, client)
 	if err != nil {
@@ -200,11 +199,11 @@ func (d *Demo) openSchedules(ctx context.Context) (end func(), err error) {
 	}
 	s := d.past.Schedules
 	s.Runtime, s.Changed = &hindsight{client, d.clock, runs}, nil
-	s.Log = slog.New(slog.DiscardHandler) // what did not run is no news of now
+	s.Log = slog.New(slog.DiscardHandler) // past missed jobs are not worth a log line
 	return end, nil
 }
 
-// jobRuns are all runs that the runtime knows, the newest first.
+// jobRuns returns all job runs of the runtime, newest first.
 func jobRuns(ctx context.Context, c *gateway.Client) (all []gateway.JobRun, err error) {
 	const atOnce = 200
 	for more := true; more; {
@@ -218,16 +217,16 @@ func jobRuns(ctx context.Context, c *gateway.Client) (all []gateway.JobRun, err 
 	return all, nil
 }
 
-// hindsight is the runtime as the schedules of the past meet it: of the runs that
-// it knows they see those that had ended by then.
+// hindsight is a gateway client for the past: it returns only the job runs that had
+// ended by the clock's time.
 type hindsight struct {
 	*gateway.Client
 
 	clock *demoClock
-	runs  []gateway.JobRun // the newest first
+	runs  []gateway.JobRun // newest first
 }
 
-// JobRuns are those that had ended by what the clock shows.
+// JobRuns returns the job runs that had ended by the clock's time.
 func (h *hindsight) JobRuns(_ context.Context, want gateway.JobRunsWanted) (runs []gateway.JobRun, more bool, err error) {
 	now := h.clock.Now()
 	ended := slices.IndexFunc(h.runs, func(r gateway.JobRun) bool { return !r.EndedAt.After(now) })
@@ -238,8 +237,8 @@ func (h *hindsight) JobRuns(_ context.Context, want gateway.JobRunsWanted) (runs
 	return runs[:min(want.Limit, len(runs))], want.Limit < len(runs), nil
 }
 
-// rehearsal is the runtime as the standups of the past meet it: the demo's agents,
-// who answer at once, on a clock that goes on as long as they would have taken.
+// rehearsal is the runtime of the past standups. The demo's agents answer at once,
+// and the clock moves forward by the time that the answer would have taken.
 type rehearsal struct {
 	agents *demo.Runtime
 	clock  *demoClock
@@ -247,15 +246,15 @@ type rehearsal struct {
 
 const pastBoot = "before the demo"
 
-// Status says that the agents are there.
+// Status reports a connected gateway.
 func (r *rehearsal) Status() gateway.Status {
 	return gateway.Status{State: gateway.Connected, BootID: pastBoot, ConnectedAt: clock.Ptr(r.clock.Now())}
 }
 
-// Await does not wait: the agents are there.
+// Await returns at once.
 func (r *rehearsal) Await(context.Context) (string, error) { return pastBoot, nil }
 
-// Start asks a question, and has the answer.
+// Start asks an agent and returns its answer.
 func (r *rehearsal) Start(ctx context.Context, q gateway.Question) (gateway.Started, error) {
 	took := 4*time.Second + time.Duration(len(q.Message)%5000)*time.Millisecond
 	said, err := r.agents.AnswerDirectly(ctx, q.AgentID, q.SessionKey, q.RunID, q.Message, took)
@@ -272,15 +271,15 @@ func (r *rehearsal) Start(ctx context.Context, q gateway.Question) (gateway.Star
 	}}, nil
 }
 
-// Wait knows no run that goes on.
+// Wait returns an empty answer: Start has returned the answers already.
 func (r *rehearsal) Wait(context.Context, string, time.Duration) (gateway.Answer, error) {
 	return gateway.Answer{}, nil
 }
 
-// Find finds nothing: what was asked was answered.
+// Find returns an empty trace: no run is open after Start.
 func (r *rehearsal) Find(context.Context, string, string) (gateway.Trace, error) {
 	return gateway.Trace{}, nil
 }
 
-// Stop has nothing to stop.
+// Stop does nothing: no run is open after Start.
 func (r *rehearsal) Stop(context.Context, string, string) (bool, error) { return false, nil }

@@ -38,20 +38,20 @@ func startDemo(t *testing.T, dir string) *app.Demo {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Close() }) // once more does no harm
+	t.Cleanup(func() { _ = d.Close() }) // closing twice is harmless
 	return d
 }
 
-// card is what matters of a task on the demo's board.
+// card is the part of a task on the demo's board that the tests compare.
 type card struct {
 	Key, Title, Status, Assignee, Blocked string
 	AgeDays, MovedHours, BlockedDays      float64
 }
 
-// sameBoard compares boards that were made and looked at some minutes apart.
+// sameBoard tolerates the age that boards gain between two reads.
 var sameBoard = cmpopts.EquateApprox(0, 0.4)
 
-// boardOf is the demo's board as a person would see it, the oldest first.
+// boardOf returns the demo's board, oldest tasks first.
 func boardOf(t *testing.T, d *app.Demo) []card {
 	t.Helper()
 	part, err := d.App.Tasks.List(t.Context(), task.Filter{}, page.Want{})
@@ -82,8 +82,7 @@ func boardOf(t *testing.T, d *app.Demo) []card {
 	return cards
 }
 
-// The first five minutes: a board that looks lived in, and the same one, with
-// the same password, after the next start.
+// The demo starts with a plausible board, and a restart keeps it and the password.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "made", "by-itself")
@@ -93,9 +92,9 @@ func TestDemo(t *testing.T) {
 	columns := map[string]int{}
 	for i, c := range first {
 		columns[c.Status]++
-		// What comes after the seventeenth are action items of the last standups.
+		// Tasks after the seventeenth are action items of the past standups.
 		if c.Assignee == "" || i < 17 && c.AgeDays < 1 {
-			t.Errorf("%+v is nobody's, or of today", c)
+			t.Errorf("%+v has no assignee or is from today", c)
 		}
 		if c.Blocked != "" {
 			blocked++
@@ -108,13 +107,13 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	if len(columns) != 5 {
-		t.Errorf("the tasks stand in %v", columns)
+		t.Errorf("the statuses are %v", columns)
 	}
 	if len(first) < 12 || blocked < 2 || old == 0 || done < 2 {
 		t.Errorf("the board has %d tasks, %d blocked, %d of them for long, %d done", len(first), blocked, old, done)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "demo.json")); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the secrets are kept as %v, %v", info, err)
+		t.Errorf("the file with the secrets is %v, %v", info, err)
 	}
 	wantEscalation(t, d)
 	title, column := "A title that a visitor gave", task.Review
@@ -127,7 +126,7 @@ func TestDemo(t *testing.T) {
 
 	d = startDemo(t, dir)
 	if d.Password != pass {
-		t.Error("the second start has another password")
+		t.Error("the second start changed the password")
 	}
 	if _, err := d.App.Accounts.Login(t.Context(), app.DemoOwner, pass, netip.Addr{}); err != nil {
 		t.Errorf("the owner cannot log in: %v", err)
@@ -144,8 +143,8 @@ func TestDemo(t *testing.T) {
 	wantEscalation(t, d)
 }
 
-// wantEscalation wants the one matter that waits for a person in the demo, about
-// a task that is there.
+// wantEscalation checks that the demo's inbox has one open escalation about an existing
+// task.
 func wantEscalation(t *testing.T, d *app.Demo) {
 	t.Helper()
 	part, err := d.App.Inbox.List(t.Context(), inbox.Filter{Kinds: []inbox.Kind{inbox.Escalation}}, page.Want{})
@@ -159,7 +158,7 @@ func wantEscalation(t *testing.T, d *app.Demo) {
 	}
 }
 
-// serveDemo runs a demo, and signs its owner in.
+// serveDemo runs a demo and logs its owner in.
 func serveDemo(t *testing.T, d *app.Demo) (*service, caller) {
 	t.Helper()
 	ln, err := d.App.Listen(t.Context())
@@ -172,12 +171,12 @@ func serveDemo(t *testing.T, d *app.Demo) (*service, caller) {
 		client: &http.Client{Transport: &http.Transport{}, Timeout: 60 * time.Second},
 	}
 	go func() { s.ended <- d.App.Run(ctx, ln) }()
-	signIn := s.nobody().post("/api/v1/auth/login", map[string]string{"email": app.DemoOwner, "password": d.Password}).want(http.StatusOK)
+	signIn := s.anonymous().post("/api/v1/auth/login", map[string]string{"email": app.DemoOwner, "password": d.Password}).want(http.StatusOK)
 	return s, caller{s, decode[struct{ Token string }](signIn).Token}
 }
 
-// The first look at the service is a look at the demo: it has days of usage, jobs
-// that ran and did not, and standups that were held, all by the ways of real ones.
+// The demo has days of usage, scheduled jobs that ran and failed, and standups, all
+// created through the regular services.
 func TestDemoIsLivedIn(t *testing.T) {
 	t.Parallel()
 	dir, past := t.TempDir(), time.Now().Add(-lastMoment)
@@ -193,19 +192,19 @@ func TestDemoIsLivedIn(t *testing.T) {
 	if agents, models := owner.usage("group=agent&"+week), owner.usage("group=model&"+week); len(agents.Groups) != 4 || len(models.Groups) != 2 {
 		t.Errorf("%d agents used %d models", len(agents.Groups), len(models.Groups))
 	}
-	const patience = 3 * time.Minute // two weeks are written while others want the machine as well
+	const patience = 3 * time.Minute // two weeks are written on a busy machine
 	waitAtMost(t, patience, "what was spent on the same day a week ago", func() bool {
 		day := func(ago int) string { return time.Now().AddDate(0, 0, -ago).UTC().Format(time.DateOnly) }
 		return owner.usage("from="+day(7)+"&to="+day(6)).Total.Runs > 10
 	})
 	states, daily := owner.slotStates(time.Now().AddDate(0, 0, -14), past)
 	if states["on_time"] < 150 || states["late"] != 2 || states["missed"] != 2 || states["failed"] != 2 || daily < 13 {
-		t.Errorf("the slots of two weeks are %v, %d of a job of every day", states, daily)
+		t.Errorf("the due times of two weeks are %v, %d of the daily job", states, daily)
 	}
 	wantFailureOfTheNight(t, owner)
 	held := decode[[]standup.Brief](owner.get("/api/v1/standups?status=completed"))
 	if len(held) != 3 {
-		t.Errorf("%d standups were held", len(held))
+		t.Errorf("there are %d standups", len(held))
 	}
 	for _, b := range held {
 		m := decode[meeting](owner.get("/api/v1/standups/" + b.ID))
@@ -215,7 +214,7 @@ func TestDemoIsLivedIn(t *testing.T) {
 	}
 	s.stop()
 
-	// And the second start finds the same past, and counts nothing twice.
+	// The second start finds the same past and counts nothing twice.
 	d = startDemo(t, dir)
 	s, owner = serveDemo(t, d)
 	defer s.stop()
@@ -229,12 +228,12 @@ func TestDemoIsLivedIn(t *testing.T) {
 	}
 }
 
-// lastMoment is from when before its start on a demo's jobs are no part of its
-// past: what was due then is run as soon as it is there, which may be late.
+// lastMoment is how long before the start of a demo the outcome of its jobs is not
+// checked: jobs due then run as soon as the runtime is there, which may be late.
 const lastMoment = 2 * time.Minute
 
-// slotStates counts what became of the slots of a time, and those of the job that
-// checks the backup every night.
+// slotStates counts the outcomes of the due times in a period, and those of the nightly
+// backup check.
 func (c caller) slotStates(from, to time.Time) (states map[schedule.State]int, daily int) {
 	c.house.t.Helper()
 	states = map[schedule.State]int{}
@@ -248,21 +247,21 @@ func (c caller) slotStates(from, to time.Time) (states map[schedule.State]int, d
 	return states, daily
 }
 
-// wantFailureOfTheNight wants the backup that could not be checked in the inbox, as
-// old as its run is.
+// wantFailureOfTheNight checks that the inbox has the failed backup check with the time
+// of its run.
 func wantFailureOfTheNight(t *testing.T, owner caller) {
 	t.Helper()
 	items := decode[[]inbox.Item](owner.get("/api/v1/inbox?kind=job_failed").want(http.StatusOK))
 	if len(items) != 1 || items[0].Count != 2 {
-		t.Fatalf("the inbox has of failed jobs %+v", items)
+		t.Fatalf("the inbox items of failed jobs are %+v", items)
 	}
 	if at := items[0].LastAt.UTC(); at.Format("15:04") != "02:15" || time.Since(at) > 25*time.Hour {
 		t.Errorf("it failed at %s", at)
 	}
 }
 
-// Whoever starts the demo again the next day finds a team that has worked until a
-// moment ago, and ledgers that have nothing twice.
+// After a day off, the demo has data until a moment ago, and the ledgers have nothing
+// twice.
 func TestDemoGoesOnWorking(t *testing.T) {
 	t.Parallel()
 	dir, past := t.TempDir(), time.Now().Add(-lastMoment)
@@ -277,7 +276,7 @@ func TestDemoGoesOnWorking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It has been closed as soon as it was full, and started again only now.
+	// The demo was closed as soon as it was filled, and is started again only now.
 	if err := startDemo(t, dir).Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +286,7 @@ func TestDemoGoesOnWorking(t *testing.T) {
 		d := startDemo(t, dir)
 		s, owner := serveDemo(t, d)
 		s.connected()
-		waitFor(t, "the sessions of now", func() bool {
+		waitFor(t, "the newest sessions", func() bool {
 			rows, _, err := d.App.Sessions.List(t.Context(), session.Filter{}, nil, 1000)
 			if err != nil || len(rows) < 100 {
 				return false
@@ -308,17 +307,17 @@ func TestDemoGoesOnWorking(t *testing.T) {
 		})
 		total := owner.usage(before).Total
 		if again && total.Runs != first.Total.Runs || total.Corrections != 0 {
-			t.Errorf("there are %d runs of before, %d in the first place, and %d corrections", total.Runs, first.Total.Runs, total.Corrections)
+			t.Errorf("there are %d earlier runs, want %d, and %d corrections", total.Runs, first.Total.Runs, total.Corrections)
 		}
 		states, _ := owner.slotStates(began, past)
 		if states["on_time"] < 15 || states["missed"]+states["late"]+states["failed"]+states["unknown"] > 0 {
-			t.Errorf("since the first start the slots are %v", states)
+			t.Errorf("the due times since the first start are %v", states)
 		}
 		s.stop()
 	}
 }
 
-// A standup in the demo talks of what is on its board.
+// A standup in the demo refers to the tasks on its board.
 func TestDemoStandup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -340,10 +339,10 @@ func TestDemoStandup(t *testing.T) {
 		if a.status == http.StatusOK {
 			m = decode[meeting](a)
 		}
-		return m.Status == standup.Completed && m.Trigger != "system" // that is one of the past
+		return m.Status == standup.Completed && m.Trigger != "system" // a past standup
 	})
 	if m.Trigger != "agent" {
-		t.Errorf("begun by %q", m.Trigger)
+		t.Errorf("it was started by %q", m.Trigger)
 	}
 	if m.Status != standup.Completed || len(m.Escalations) == 0 || len(m.Blockers) < 2 {
 		t.Fatalf("the standup is %s, %+v, with %d escalations and %d blockers", m.Status, m.Failure, len(m.Escalations), len(m.Blockers))
@@ -355,11 +354,11 @@ func TestDemoStandup(t *testing.T) {
 	}
 	for _, r := range m.Reports {
 		if len(r.Claims) > 0 {
-			t.Errorf("%s claims what the board denies: %+v", r.AgentID, r.Claims)
+			t.Errorf("%s has claims that contradict the board: %+v", r.AgentID, r.Claims)
 		}
 	}
 
-	// What it has told is no news in the next one, also after a start.
+	// The next standup does not repeat it, not even after a restart.
 	if m.Summary == nil || !strings.HasPrefix(*m.Summary, "Since the last standup the team finished TASK-") {
 		t.Errorf("the headline is %v", m.Summary)
 	}
@@ -375,18 +374,16 @@ func TestDemoStandup(t *testing.T) {
 		return next.Status == standup.Completed
 	})
 	if next.Summary == nil || !strings.HasPrefix(*next.Summary, "Since the last standup the team finished TASK-15. ") {
-		t.Errorf("the headline of the next is %q", *next.Summary)
+		t.Errorf("the headline of the next standup is %q", *next.Summary)
 	}
 	for _, r := range next.Reports {
 		if r.Yesterday != nil && strings.Contains(*r.Yesterday, "Finished") && !strings.Contains(*r.Yesterday, "TASK-15") {
-			t.Errorf("%s tells once more: %s", r.AgentID, *r.Yesterday)
+			t.Errorf("%s repeats: %s", r.AgentID, *r.Yesterday)
 		}
 	}
 }
 
-// A demo that was killed while it filled its board for the first time is whole
-// after the next start, wherever it stood: half a team would be the first and
-// last impression.
+// A demo that was killed while it filled its board is complete after the next start.
 func TestDemoGoesOnFilling(t *testing.T) {
 	t.Parallel()
 	whole := boardOf(t, startDemo(t, t.TempDir()))
@@ -407,14 +404,14 @@ func TestDemoGoesOnFilling(t *testing.T) {
 			if err := d.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if strings.Contains(undo, "standups") { // what they brought to the inbox goes with them
+			if strings.Contains(undo, "standups") { // deletes the inbox items of the standups too
 				undo += `; DELETE FROM inbox_items`
 			}
 			unfill(t, dir, undo)
 			d = startDemo(t, dir)
 			wantEscalation(t, d)
 			if diff := cmp.Diff(whole, boardOf(t, d), sameBoard); diff != "" {
-				t.Errorf("the board is not what it should have been:\n%s", diff)
+				t.Errorf("the board differs:\n%s", diff)
 			}
 			for _, who := range []string{app.DemoOwner, "cpo@wardroom.demo", "coo@wardroom.demo"} {
 				if _, err := d.App.Accounts.Login(t.Context(), who, pass, netip.Addr{}); err != nil {
@@ -425,7 +422,7 @@ func TestDemoGoesOnFilling(t *testing.T) {
 	}
 }
 
-// unfill takes a demo back to a moment of its first start.
+// unfill returns a demo to a moment during its first start.
 func unfill(t *testing.T, dir, statements string) {
 	t.Helper()
 	d, err := db.Own(t.Context(), filepath.Join(dir, "wardroom.db"))
@@ -459,7 +456,7 @@ func unfill(t *testing.T, dir, statements string) {
 	}
 }
 
-// What cannot be used is said before anything is made.
+// Invalid options are reported before anything is created.
 func TestDemoRefusals(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
@@ -468,7 +465,7 @@ func TestDemoRefusals(t *testing.T) {
 		t.Errorf("a bad port: %v", err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it left a folder: %v", err)
+		t.Errorf("a refused demo left a folder: %v", err)
 	}
 	d := startDemo(t, dir)
 	if _, err := app.NewDemo(t.Context(), app.DemoOptions{Dir: dir, Port: "0"}, log); !errors.Is(err, db.ErrOwned) {
@@ -481,7 +478,7 @@ func TestDemoRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := app.NewDemo(t.Context(), app.DemoOptions{Dir: dir, Port: "0"}, log)
-	if want := fmt.Sprintf("delete the folder %s to begin anew", dir); err == nil || !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprintf("delete the folder %s to start over", dir); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("damaged secrets: %v, want %q in it", err, want)
 	}
 }

@@ -14,50 +14,50 @@ import (
 	"wardroom/internal/usage"
 )
 
-// errands is how many tasks of one process are with their agents at once; others
-// wait. Each takes one worker for as long as its run goes on.
-const errands = 64
+const (
+	// dispatchWorkers is how many dispatched tasks one process waits for at once.
+	// Each takes one worker until its run ends; more tasks wait in the queue.
+	dispatchWorkers = 64
+	// stopWorkers is how many runs one process stops at once.
+	stopWorkers = 16
+	// standupWorkers is how many standups one process runs at once.
+	standupWorkers = 16
+)
 
-// recalls is how many runs of one process are stopped at once.
-const recalls = 16
-
-// meetings is how many standups one process holds at once; others wait.
-const meetings = 16
-
-// newQueue is a queue beside that of the timers, with workers of its own.
+// newQueue returns a queue without timers that has workers of its own.
 func (a *App) newQueue(workers int) *job.Queue {
 	q := job.New(a.DB, a.log, a.opts.Now)
 	q.Workers, q.Away, q.Observe = workers, a.Queue.Away, a.Queue.Observe
 	return q
 }
 
-// wireDispatch fills what hands tasks to agents, and the queues that it has for
-// itself: a run takes hours, and neither the timers nor the end of another run
-// must wait for it.
+// wireDispatch creates the dispatch service and its two queues. They are separate
+// because a run can take hours, and neither the timers nor the stopping of another
+// run may wait for it.
 func (a *App) wireDispatch() {
 	cfg, now := a.cfg, a.opts.Now
-	a.Errands, a.Recalls = a.newQueue(errands), a.newQueue(recalls)
+	a.DispatchQueue, a.StopQueue = a.newQueue(dispatchWorkers), a.newQueue(stopWorkers)
 	a.Dispatch = &dispatch.Service{
-		DB: a.DB, Jobs: a.Errands, Stops: a.Recalls, Runtime: a.Gateway, Log: a.log, Now: now,
+		DB: a.DB, Jobs: a.DispatchQueue, Stops: a.StopQueue, Runtime: a.Gateway, Log: a.log, Now: now,
 		LockTask: a.handOver, TaskID: a.taskID, Ineligible: a.unwanted, Show: a.showDispatch, RecordUsage: a.noteDispatch,
 		Refusals: []*fault.Error{task.ErrNotFound, task.ErrArchived, task.ErrIsDone, task.ErrNoAgent, task.ErrWaiting, task.ErrClaimed},
 		Raise:    a.raiseOfDispatch, Resolve: a.Inbox.ResolveCause,
 		PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, Patience: cfg.DispatchPatience, Limit: cfg.DispatchTimeout,
 	}
-	maps.Copy(a.Errands.Kinds, a.Dispatch.Kinds())
-	maps.Copy(a.Recalls.Kinds, a.Dispatch.StopKinds())
+	maps.Copy(a.DispatchQueue.Kinds, a.Dispatch.Kinds())
+	maps.Copy(a.StopQueue.Kinds, a.Dispatch.StopKinds())
 	a.Tasks.Withdraw = a.withdrawTask
 }
 
 // wakeQueues makes all queues look for work.
 func (a *App) wakeQueues() {
 	a.Queue.Wake()
-	a.Meetings.Wake()
-	a.Errands.Wake()
-	a.Recalls.Wake()
+	a.StandupQueue.Wake()
+	a.DispatchQueue.Wake()
+	a.StopQueue.Wake()
 }
 
-// handOver reads a task as its agent is told of it.
+// handOver reads a task with everything that its dispatch tells the agent.
 func (a *App) handOver(ctx context.Context, tx *db.Tx, ref string) (dispatch.Task, error) {
 	h, err := a.Tasks.PrepareDispatch(ctx, tx, ref)
 	if err != nil {
@@ -80,12 +80,14 @@ func (a *App) handOver(ctx context.Context, tx *db.Tx, ref string) (dispatch.Tas
 	return out, nil
 }
 
+// taskID returns the ID of the task that ref names.
 func (a *App) taskID(ctx context.Context, q db.Queryer, ref string) (string, error) {
 	t, err := a.Tasks.Find(ctx, q, ref)
 	return t.ID, err
 }
 
-// unwanted says why a task is not to be handed over any more.
+// unwanted returns why a task must not be dispatched any more, or an empty code if it
+// may be.
 func (a *App) unwanted(ctx context.Context, q db.Queryer, taskID, userID string) (code dispatch.Code, why string, err error) {
 	t, err := a.Tasks.Find(ctx, q, taskID)
 	if err != nil {
@@ -98,18 +100,18 @@ func (a *App) unwanted(ctx context.Context, q db.Queryer, taskID, userID string)
 	mayReport := u.Active && u.AgentID != nil
 	switch given := t.AssigneeID == nil || *t.AssigneeID != userID; {
 	case t.Status == task.Done || t.ArchivedAt != nil:
-		return dispatch.Withdrawn, "The task is done, or in the archive.", nil
+		return dispatch.Withdrawn, "The task is done or archived.", nil
 	case given && mayReport:
-		return dispatch.Reassigned, "The task was given to somebody else before the agent began.", nil
-	case given: // it does not stay with the agent either, and has been seen to
-		return dispatch.Withdrawn, fmt.Sprintf("The task was given to somebody else, and the account of %s is deactivated, or no agent's any more.", u.Name), nil
+		return dispatch.Reassigned, "The task was reassigned before the agent started.", nil
+	case given: // nothing is left to do: the agent cannot start, and the task has another assignee
+		return dispatch.Withdrawn, fmt.Sprintf("The task was reassigned, and the account of %s is deactivated or no longer an agent's.", u.Name), nil
 	case !mayReport:
-		return dispatch.Deactivated, fmt.Sprintf("The account of %s is deactivated, or no agent's any more. Have it activated again, or give the task to another agent.", u.Name), nil
+		return dispatch.Deactivated, fmt.Sprintf("The account of %s is deactivated or no longer an agent's. Reactivate it, or assign the task to another agent.", u.Name), nil
 	}
 	return "", "", nil
 }
 
-// showDispatch puts a dispatch on the card of its task.
+// showDispatch updates the dispatch that a task shows.
 func (a *App) showDispatch(ctx context.Context, tx *db.Tx, d dispatch.Dispatch) error {
 	id, err := a.taskID(ctx, tx, d.Task)
 	if err != nil {
@@ -118,6 +120,7 @@ func (a *App) showDispatch(ctx context.Context, tx *db.Tx, d dispatch.Dispatch) 
 	return a.Tasks.SetDispatch(ctx, tx, id, cardOf(d))
 }
 
+// cardOf converts a dispatch to what a task shows of it.
 func cardOf(d dispatch.Dispatch) task.Dispatch {
 	c := task.Dispatch{
 		State: task.DispatchState(d.State), Since: d.Since, AgentID: d.AgentID, RunID: d.RunID, SessionKey: d.SessionKey, By: d.By, Waiting: d.Waiting,
@@ -128,7 +131,8 @@ func cardOf(d dispatch.Dispatch) task.Dispatch {
 	return c
 }
 
-// withdrawTask takes a task back from its agent that goes away.
+// withdrawTask withdraws the dispatch of a task that is archived or, if gone, deleted.
+// It returns the dispatch as the task shows it, or nil if none was in progress.
 func (a *App) withdrawTask(ctx context.Context, tx *db.Tx, t task.Task, gone bool) (*task.Dispatch, error) {
 	d, err := a.Dispatch.Withdraw(ctx, tx, t.ID, gone)
 	if err != nil || d == nil {
@@ -138,7 +142,7 @@ func (a *App) withdrawTask(ctx context.Context, tx *db.Tx, t task.Task, gone boo
 	return &c, nil
 }
 
-// noteDispatch puts what the run of a dispatch used into the ledger.
+// noteDispatch records the usage of a dispatch's run in the ledger.
 func (a *App) noteDispatch(ctx context.Context, tx *db.Tx, u dispatch.RunUsage) error {
 	_, err := a.Usage.Note(ctx, tx, usage.Run{
 		RunID: u.RunID, AgentID: u.AgentID, SessionKey: u.SessionKey, SessionID: u.Usage.SessionID,
@@ -148,7 +152,7 @@ func (a *App) noteDispatch(ctx context.Context, tx *db.Tx, u dispatch.RunUsage) 
 	return err
 }
 
-// raiseOfDispatch makes a task that could not be handed over an item of the inbox.
+// raiseOfDispatch raises an inbox item for a failed dispatch.
 func (a *App) raiseOfDispatch(ctx context.Context, tx *db.Tx, m dispatch.InboxItem) error {
 	return a.Inbox.Raise(ctx, tx, inbox.NewItem{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
 }

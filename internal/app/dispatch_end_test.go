@@ -17,8 +17,8 @@ import (
 	"wardroom/internal/task"
 )
 
-// What an agent does not come back from must end: by itself, by its time, or
-// because somebody takes it back; and no run may be left burning money.
+// Every dispatch ends: with its run, at its time limit or when it is withdrawn. No run
+// may be left running.
 func TestDispatchEnds(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -32,7 +32,7 @@ func TestDispatchEnds(t *testing.T) {
 		owner.dispatch(slow.Key)
 		owner.becomes(slow.Key, task.Started)
 		if d := owner.becomes(slow.Key, task.Failed).Dispatch; d.Error.Code != "timed_out" {
-			t.Errorf("after its time: %+v", d.Error)
+			t.Errorf("after its time limit: %+v", d.Error)
 		}
 		still()
 
@@ -41,7 +41,7 @@ func TestDispatchEnds(t *testing.T) {
 		owner.becomes(back.Key, task.Started)
 		a := owner.send(http.MethodDelete, "/api/v1/tasks/"+back.Key+"/dispatch", nil).want(http.StatusOK)
 		if d := decode[dispatch.Dispatch](a); d.State != dispatch.Failed || d.Error.Code != dispatch.Cancelled {
-			t.Errorf("taken back: %+v", d)
+			t.Errorf("withdrawn: %+v", d)
 		}
 		still()
 		if items := owner.inboxOf(inbox.DispatchFailed, "open"); len(items) != 1 || items[0].Subject.Name != slow.Key {
@@ -65,12 +65,12 @@ func TestDispatchEnds(t *testing.T) {
 		h.runtime.Fail("cto", "no credit")
 		owner.dispatch(slow.Key)
 		if d := owner.becomes(slow.Key, task.Failed).Dispatch; d.Error.Code != "run_failed" || !strings.Contains(d.Error.Detail, "no credit") {
-			t.Errorf("the provider refuses: %+v", d.Error)
+			t.Errorf("refused by the provider: %+v", d.Error)
 		}
 	})
 }
 
-// What has been seen to on the board is not asked for in the inbox any more.
+// An inbox item is resolved when the task no longer needs attention.
 func TestDispatchMoot(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -92,7 +92,7 @@ func TestDispatchMoot(t *testing.T) {
 		owner.patch("/api/v1/tasks/"+keys[0], map[string]any{"status": "done"}).want(http.StatusOK)
 		owner.post("/api/v1/tasks/"+keys[1]+"/archive", nil).want(http.StatusOK)
 		owner.send(http.MethodDelete, "/api/v1/tasks/"+keys[2], nil).want(http.StatusNoContent)
-		waitFor(t, "three items to be settled", func() bool { return len(owner.inboxOf(inbox.DispatchFailed, "open")) == 1 })
+		waitFor(t, "three items to be resolved", func() bool { return len(owner.inboxOf(inbox.DispatchFailed, "open")) == 1 })
 		if items := owner.inboxOf(inbox.DispatchFailed, "open"); items[0].Subject.Name != keys[3] {
 			t.Errorf("open is %+v", items[0])
 		}
@@ -110,28 +110,27 @@ func TestDispatchMoot(t *testing.T) {
 			t.Fatal(err)
 		}
 		if items := owner.inboxOf(inbox.DispatchFailed, "open"); len(items) != 2 {
-			t.Errorf("what somebody opened again is settled: open are %+v", items)
+			t.Errorf("a reopened item was resolved; open are %+v", items)
 		}
-		// What came back by itself was opened by nobody.
+		// An item whose snooze ended was not reopened by a user.
 		for _, i := range owner.inboxOf(inbox.DispatchFailed, "open") {
 			if i.Subject.Name == keys[3] {
 				owner.post("/api/v1/inbox/"+i.ID+"/resolve", nil).want(http.StatusOK)
 			}
 		}
 		owner.dispatch(keys[3])
-		waitFor(t, "it to come back", func() bool { return len(owner.inboxOf(inbox.DispatchFailed, "open")) == 2 })
+		waitFor(t, "the end of the snooze", func() bool { return len(owner.inboxOf(inbox.DispatchFailed, "open")) == 2 })
 		owner.patch("/api/v1/tasks/"+keys[3], map[string]any{"status": "done"}).want(http.StatusOK)
 		if err := s.Dispatch.ResolveStale(actor.With(t.Context(), actor.System)); err != nil {
 			t.Fatal(err)
 		}
 		if items := owner.inboxOf(inbox.DispatchFailed, "open"); len(items) != 1 || items[0].ID != again {
-			t.Errorf("what came back by itself stays: open are %+v", items)
+			t.Errorf("an item whose snooze ended was not resolved: open are %+v", items)
 		}
 	})
 }
 
-// What was sent, and given up because nobody could look any more, must not go on
-// working and spending behind everybody's back.
+// A run whose dispatch was given up while the gateway was offline must be stopped.
 func TestDispatchGivenUpInDoubt(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayTimeoutMS, r.DispatchPatience = "1000", "4s" })
@@ -144,16 +143,16 @@ func TestDispatchGivenUpInDoubt(t *testing.T) {
 	made := owner.handed("cto", "In doubt")
 	owner.dispatch(made.Key)
 	d := owner.becomes(made.Key, task.Failed).Dispatch
-	if d.Error.Code != "gateway_unreachable" || !strings.Contains(d.Error.Detail, "may have accepted the task") || h.runtime.Asked("cto") != 1 {
-		t.Errorf("it is %+v, with %d runs", d.Error, h.runtime.Asked("cto"))
+	if d.Error.Code != "gateway_unreachable" || !strings.Contains(d.Error.Detail, "may have taken it") || h.runtime.Asked("cto") != 1 {
+		t.Errorf("the dispatch is %+v, with %d runs", d.Error, h.runtime.Asked("cto"))
 	}
 	h.runtime.Hang("agent", false)
 	h.runtime.Hang("chat.history", false)
 	waitFor(t, "the run to stop", func() bool { return h.runtime.Busy() == 0 })
 }
 
-// A task that was given to somebody else before its agent began must not be
-// begun by the former one; one that the agent works on stays with the agent.
+// A task that is reassigned before its agent starts must not be started by the former
+// assignee. A task in progress stays with its agent.
 func TestDispatchOfReassigned(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -173,7 +172,7 @@ func TestDispatchOfReassigned(t *testing.T) {
 	owner.becomes(working.Key, task.Ended)
 
 	if n := h.runtime.Asked(""); n != 1 {
-		t.Errorf("%d runs began, want one", n)
+		t.Errorf("%d runs started, want one", n)
 	}
 
 	_ = h.runtime.Close()
@@ -185,16 +184,15 @@ func TestDispatchOfReassigned(t *testing.T) {
 		t.Errorf("reassigned: %+v", d.Error)
 	}
 	if n := h.runtime.Asked(""); n != 0 {
-		t.Errorf("%d runs began of a task that was given to somebody else", n)
+		t.Errorf("%d runs started for a reassigned task", n)
 	}
 	if items := owner.inboxOf(inbox.DispatchFailed, "open"); len(items) != 0 {
 		t.Errorf("the inbox has %+v", items)
 	}
 }
 
-// An agent whose account is deactivated may report nothing: it is handed no task,
-// and one that has not reached it by then does not. Somebody is told, as the task
-// lies there.
+// An agent whose account is deactivated gets no tasks, not even those already queued. The
+// inbox has an item, because the task has no agent.
 func TestDispatchOfDeactivated(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -217,22 +215,22 @@ func TestDispatchOfDeactivated(t *testing.T) {
 	turn(false)
 	a := owner.post("/api/v1/tasks/"+waiting.Key+"/dispatch", nil).wantProblem(http.StatusConflict, "task_without_agent")
 	if text := string(a.body); !strings.Contains(text, "The account of CTO is deactivated.") || !strings.Contains(text, "assignee_id") {
-		t.Errorf("it does not say what to do: %s", text)
+		t.Errorf("the detail does not say what to do: %s", text)
 	}
 	owner.patch("/api/v1/tasks/"+moved.Key, map[string]any{"assignee_id": "cpo"}).want(http.StatusOK)
 	h.reopen()
 	h.runtime.Answer("cto", func(demo.Question) string { return "Done." })
-	// The runs of those that had begun were lost with their gateway: they are not asked for again.
+	// The runs that had started were lost with their gateway. They are not repeated.
 	for _, key := range []string{waiting.Key, begun.Key} {
 		if d := owner.becomes(key, task.Failed).Dispatch; d.Error.Code != "agent_deactivated" || !strings.Contains(d.Error.Detail, "CTO") {
 			t.Errorf("%s: %+v", key, d.Error)
 		}
 	}
 	if d := owner.becomes(moved.Key, task.Failed).Dispatch; d.Error.Code != "withdrawn" {
-		t.Errorf("given to somebody else: %+v", d.Error)
+		t.Errorf("reassigned: %+v", d.Error)
 	}
 	if n := h.runtime.Asked(""); n != 0 {
-		t.Errorf("%d runs began for an agent whose account is deactivated", n)
+		t.Errorf("%d runs started for an agent whose account is deactivated", n)
 	}
 	if items := owner.inboxOf(inbox.DispatchFailed, "open"); len(items) != 2 {
 		t.Errorf("the inbox has %+v", items)
@@ -242,12 +240,12 @@ func TestDispatchOfDeactivated(t *testing.T) {
 	owner.becomes(waiting.Key, task.Ended)
 }
 
-// What ended well while nobody listened must not be called unknown, and asked for
-// again, because its time is over when somebody does.
+// A run that succeeded while Wardroom was down must be found, even if its time limit has
+// passed by then.
 func TestDispatchEndedLongAgo(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
-		const limit = 8 * time.Second // so long that a busy machine gets as far as the crash
+		const limit = 8 * time.Second // long enough for a busy machine to reach the crash
 		h := newHouse(t, engine, func(r *config.Raw) { r.DispatchTimeout = limit.String() })
 		s := h.start().connected()
 		owner := s.login(ownerEmail)
@@ -259,17 +257,16 @@ func TestDispatchEndedLongAgo(t *testing.T) {
 		owner.becomes(made.Key, task.Started)
 		s.crash()
 		close(word)
-		waitFor(t, "the agent to end", func() bool { return h.runtime.Busy() == 0 })
+		waitFor(t, "the end of the run", func() bool { return h.runtime.Busy() == 0 })
 		time.Sleep(limit)
 		owner = owner.at(h.start())
 		if d := owner.becomes(made.Key, task.Ended).Dispatch; d.Error != nil || h.runtime.Asked("cto") != 1 {
-			t.Errorf("it is %+v, and was asked for %d times", d, h.runtime.Asked("cto"))
+			t.Errorf("the dispatch is %+v, and the agent was asked %d times", d, h.runtime.Asked("cto"))
 		}
 	})
 }
 
-// A task that somebody has finished is not begun anew because the runtime has lost
-// its run.
+// A finished task is not started again when the runtime has lost its run.
 func TestDispatchOfDone(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -280,16 +277,16 @@ func TestDispatchOfDone(t *testing.T) {
 	made := owner.handed("cto", "Finished by hand")
 	owner.dispatch(made.Key)
 	owner.becomes(made.Key, task.Started)
-	// Also where somebody else has, to whom it was given meanwhile.
+	// The same holds if the new assignee has finished it.
 	owner.patch("/api/v1/tasks/"+made.Key, map[string]any{"status": "done", "assignee_id": nil}).want(http.StatusOK)
 	h.runtime.Restart(100 * time.Millisecond)
 	if d := owner.becomes(made.Key, task.Failed).Dispatch; d.Error.Code != "withdrawn" || h.runtime.Asked("cto") != 1 {
-		t.Errorf("it is %+v, and was asked for %d times", d.Error, h.runtime.Asked("cto"))
+		t.Errorf("the dispatch is %+v, and the agent was asked %d times", d.Error, h.runtime.Asked("cto"))
 	}
 }
 
-// A question that was taken and waits behind what goes on in its session is not
-// given up because the connection broke meanwhile. Whoever stops it there is believed.
+// A question that waits in the queue of its session is not given up when the connection
+// breaks. If it is stopped in the runtime, the dispatch ends.
 func TestDispatchThatWaitsItsTurn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -313,12 +310,12 @@ func TestDispatchThatWaitsItsTurn(t *testing.T) {
 	}
 	h.runtime.Drop()
 	calls := h.runtime.Calls("agent.wait")
-	waitFor(t, "them to be waited for", func() bool { return h.runtime.Calls("agent.wait") >= calls+2 })
+	waitFor(t, "the waits at the runtime", func() bool { return h.runtime.Calls("agent.wait") >= calls+2 })
 	if d := owner.task(made.Key).Dispatch; d.State != task.Started {
 		t.Errorf("while it waits: %+v", d)
 	}
 	if ended, err := s.Gateway.Stop(t.Context(), "agent:cto:task:"+stopped.Key, owner.task(stopped.Key).Dispatch.RunID); err != nil || !ended {
-		t.Errorf("the one that is stopped: %v, %v", ended, err)
+		t.Errorf("the stopped one: %v, %v", ended, err)
 	}
 	owner.becomes(stopped.Key, task.Failed)
 	release()
@@ -328,8 +325,8 @@ func TestDispatchThatWaitsItsTurn(t *testing.T) {
 	}
 }
 
-// Who has lost a claim and is handed the task is not refused for the claim, and
-// nobody else's hands reach for what an agent has been handed.
+// A lost claim does not keep an agent from getting the task dispatched, and no other
+// agent can claim a dispatched task.
 func TestDispatchOfClaimed(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {

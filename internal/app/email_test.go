@@ -9,8 +9,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Who may not list the accounts must not find out by a filter whether an email has
-// one: what they are answered is the same for every email but their own.
+// A filter must not reveal whether an account with an email exists to callers who may not
+// list accounts.
 func TestFiltersTellNoEmails(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -32,7 +32,7 @@ func TestFiltersTellNoEmails(t *testing.T) {
 		for who, by := range map[string]caller{"a user": ada, "an agent": cto} {
 			for _, list := range append(lists, "/api/v1/inbox?assignee=") {
 				if who == "an agent" && strings.Contains(list, "inbox") {
-					continue // it does not see that
+					continue // the role may not use this list
 				}
 				unknown := by.get(list + "nobody@example.com").want(http.StatusOK)
 				if len(decode[[]any](unknown)) != 0 {
@@ -46,7 +46,7 @@ func TestFiltersTellNoEmails(t *testing.T) {
 				}
 			}
 		}
-		// One's own is no secret, and those who may see all of them may look for them.
+		// Callers may find their own email, and those who may list accounts may find all.
 		for _, list := range lists {
 			for who, by := range map[string]caller{"ada": ada, "the owner": owner} {
 				if len(decode[[]any](by.get(list+"Ada@example.com").want(http.StatusOK))) == 0 {

@@ -17,7 +17,7 @@ import (
 	"wardroom/internal/task"
 )
 
-// load is requests that need no gateway, from several people at once.
+// load sends requests that need no gateway, from several clients at once.
 type load struct {
 	owner caller
 	t     *testing.T
@@ -25,22 +25,22 @@ type load struct {
 	work  sync.WaitGroup
 	once  sync.Once
 	live  *stream
-	idle  *httptest.Server // does nothing
-	limit time.Duration    // no request may take as long as one to the gateway
+	idle  *httptest.Server // answers at once
+	limit time.Duration    // below the time limit of the gateway
 
 	mu    sync.Mutex
 	count int
 	worst time.Duration
-	other time.Duration   // the longest that a request took which has nothing to do with the service
-	what  string          // took the longest
-	last  string          // the key of the last task that was made
-	told  map[string]bool // the keys of those that the live stream told of
+	other time.Duration   // longest time of a request to idle
+	what  string          // the slowest request
+	last  string          // key of the newest task
+	told  map[string]bool // keys of the tasks that the live stream reported
 }
 
-// people is how many send requests at the same time.
+// people is the number of concurrent clients.
 const people = 2
 
-// begins starts a load, until its end.
+// begins starts a load.
 func (f *broken) begins() {
 	made := decode[task.Task](f.owner.post("/api/v1/tasks", map[string]any{"title": "The first one"}).want(http.StatusCreated))
 	l := &load{
@@ -68,12 +68,12 @@ func (l *load) watch() {
 			l.told["TASK-"+number] = true
 			l.mu.Unlock()
 		case "end":
-			l.t.Errorf("meanwhile the live stream ended: %v", f)
+			l.t.Errorf("the live stream ended during the fault: %v", f)
 		}
 	}
 }
 
-// halt stops everybody.
+// halt stops all clients.
 func (l *load) halt() {
 	l.once.Do(func() {
 		close(l.stop)
@@ -83,8 +83,7 @@ func (l *load) halt() {
 	})
 }
 
-// person sends every kind of request again and again, with a breath between, as
-// a page does that is open somewhere.
+// person repeats every kind of request with short pauses, as an open page does.
 func (l *load) person() {
 	breath := time.NewTicker(40 * time.Millisecond)
 	defer breath.Stop()
@@ -115,7 +114,7 @@ func (l *load) person() {
 	}
 }
 
-// send sends one request and notes how long it took.
+// send sends one request and records its duration.
 func (l *load) send(method, path string, body any, want int) {
 	l.mu.Lock()
 	if method == http.MethodPatch {
@@ -126,7 +125,7 @@ func (l *load) send(method, path string, body any, want int) {
 	a, err := l.owner.try(method, path, body)
 	took := time.Since(began)
 	if err != nil || a.status != want {
-		l.t.Errorf("meanwhile %s %s: %d, %v, want %d\n%s", method, path, a.status, err, want, a.body)
+		l.t.Errorf("during the fault, %s %s: %d, %v, want %d\n%s", method, path, a.status, err, want, a.body)
 		return
 	}
 	l.mu.Lock()
@@ -140,18 +139,18 @@ func (l *load) send(method, path string, body any, want int) {
 	}
 }
 
-// compare asks a server that does nothing, to learn how busy the machine is.
+// compare sends a request to the idle server, to measure how busy the machine is.
 func (l *load) compare() {
 	began := time.Now()
 	if _, err := (caller{service: &service{house: l.owner.house, base: l.idle.URL, client: l.owner.client}}).try(http.MethodGet, "/", nil); err != nil {
-		l.t.Errorf("the server that does nothing: %v", err)
+		l.t.Errorf("the idle server: %v", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.other = max(l.other, time.Since(began))
 }
 
-// end stops the load and says how it went.
+// end stops the load and checks the result.
 func (l *load) end() {
 	l.t.Helper()
 	made := decode[task.Task](l.owner.post("/api/v1/tasks", map[string]any{"title": "The last one"}).want(http.StatusCreated))
@@ -161,14 +160,14 @@ func (l *load) end() {
 		return l.told[made.Key]
 	})
 	l.halt()
-	l.t.Logf("%d requests meanwhile; the longest took %s: %s; one to nobody took %s",
+	l.t.Logf("%d requests during the fault; the slowest took %s: %s; the slowest to an idle server %s",
 		l.count, l.worst.Round(time.Millisecond), l.what, l.other.Round(time.Millisecond))
 	if l.worst-l.other >= l.limit {
-		l.t.Errorf("%s took %s, as long as a request to the gateway, and one to nobody %s", l.what, l.worst, l.other)
+		l.t.Errorf("%s took %s, as long as a request to the gateway; the slowest request to an idle server took %s", l.what, l.worst, l.other)
 	}
 }
 
-// labelled runs fn, and every goroutine that it starts carries the name.
+// labelled runs fn with a profiler label, which all goroutines that it starts inherit.
 func labelled(name string, fn func()) {
 	if name == "" {
 		fn()
@@ -177,11 +176,11 @@ func labelled(name string, fn func()) {
 	pprof.Do(context.Background(), pprof.Labels("house", name), func(context.Context) { fn() })
 }
 
-// census counts goroutines by the function with which each began.
+// census counts goroutines by their start function.
 type census map[string]int
 
-// least takes the smaller count of each: what is left behind is there in every
-// look, and what comes and goes is absent from one, though not all of it from the same.
+// least returns the smaller of both counts for each function. A leaked goroutine is in
+// every census, while temporary ones are missing from some.
 func (c census) least(other census) census {
 	both := census{}
 	for began, n := range c {
@@ -199,7 +198,7 @@ func (c census) total() (sum int) {
 	return sum
 }
 
-// quiet is which goroutines the service has all the time when nothing happens.
+// quiet returns the goroutines that the idle service always has.
 func (f *broken) quiet() census {
 	f.t.Helper()
 	f.s.client.CloseIdleConnections()
@@ -214,7 +213,7 @@ func (f *broken) quiet() census {
 	return least
 }
 
-// profile counts the goroutines that carry the name and shows where they are.
+// profile counts the goroutines with the label and returns their stacks.
 func profile(name string) (count census, where string) {
 	count = census{}
 	var all bytes.Buffer
@@ -236,16 +235,16 @@ func profile(name string) (count census, where string) {
 		}
 		b := began.FindStringSubmatch(group)
 		if b == nil || b[1] == "modernc.org/sqlite.interruptOnDone.func1" {
-			continue // it has not begun yet, or watches one statement and ends with it: a busy machine always has some
+			continue // it has not started yet, or it watches a single statement, which a busy machine always has
 		}
-		n, _ := strconv.Atoi(m[1]) // the pattern has digits
+		n, _ := strconv.Atoi(m[1]) // cannot fail: the pattern matches digits
 		count[b[1]] += n
 		where += group + "\n\n"
 	}
 	return count, where
 }
 
-// wantGoroutines waits until no more of the service's are left than before.
+// wantGoroutines waits until the service has no more goroutines than before.
 func (f *broken) wantGoroutines(before census) {
 	f.t.Helper()
 	if len(before) < 2 {

@@ -15,8 +15,8 @@ import (
 	"wardroom/internal/gateway/demo"
 )
 
-// badFrames are those that change nothing for us. The one that is missing makes
-// of good answers such as nobody can read.
+// badFrames returns the kinds of bad frames that have no effect. The missing kind makes
+// valid answers unreadable.
 func badFrames() []demo.Garbage {
 	return []demo.Garbage{
 		demo.NotJSON, demo.WrongShape, demo.BinaryFrame, demo.InvalidUTF8, demo.StrayAnswer, demo.UnknownEvent,
@@ -24,7 +24,7 @@ func badFrames() []demo.Garbage {
 	}
 }
 
-// garbage is every kind of bad frame, from the handshake on.
+// garbage returns trials with every kind of bad frame, starting with the handshake.
 func garbage() []trial {
 	trials := []trial{{
 		name: "wrong types in what exists", turns: "Garble",
@@ -51,21 +51,22 @@ func (f *broken) again() {
 	f.await("the next connection", func() bool { return f.s.Gateway.Connections() > made })
 }
 
-// wantUnreadable checks that what cannot be understood is not shown as nothing.
+// wantUnreadable checks that unreadable answers are not shown as empty.
 func (f *broken) wantUnreadable() {
 	f.t.Helper()
-	_ = f.ask("run-unreadable", time.Second) // what is said of it cannot be understood, either
+	_ = f.ask("run-unreadable", time.Second) // its answer is unreadable too
 	f.await("the failure", func() bool { return f.owner.get("/api/v1/agentrt/sessions").status != http.StatusOK })
 	a := f.owner.get("/api/v1/agentrt/sessions")
 	a.wantProblem(http.StatusConflict, "gateway_refused")
 	for id, a := range f.owner.team() {
 		if a.Runtime != nil || a.Presence != nil {
-			f.t.Errorf("%s is %+v, and nobody understood the roster", id, a)
+			f.t.Errorf("%s is %+v, although the roster was unreadable", id, a)
 		}
 	}
 }
 
-// disorder is frames that are good and come wrong, or too often, or not at all.
+// disorder returns trials with valid frames that come in the wrong order, too often or
+// not at all.
 func disorder() []trial {
 	return []trial{
 		{name: "everything three times", turns: "Repeat", turn: func(f *broken) { f.runtime.Repeat("", 2) }},
@@ -91,9 +92,9 @@ func disorder() []trial {
 	}
 }
 
-// agents are faults of an agent alone.
+// agents returns trials in which a single agent fails.
 func agents() []trial {
-	// ends waits for the end of a run that does not end well.
+	// ends waits for the end of a run that does not succeed.
 	ends := func(f *broken, id string, want gateway.Outcome, status string) {
 		a, err := f.s.Gateway.Wait(f.t.Context(), id, 40*time.Second)
 		if err != nil || a.Outcome != want {
@@ -134,7 +135,7 @@ func agents() []trial {
 	}
 }
 
-// unreachable is a trial in which there is no connection, for a reason.
+// unreachable returns a trial without a connection.
 func unreachable(name, turns, says string, turn func(*broken)) trial {
 	return trial{
 		name: name, turns: turns, turn: turn, says: says,
@@ -142,7 +143,7 @@ func unreachable(name, turns, says string, turn func(*broken)) trial {
 	}
 }
 
-// lives are ends and beginnings of the runtime and of connections.
+// lives returns trials in which the runtime or connections stop and start.
 func lives() []trial {
 	starting := unreachable("starting for long", "Starting Drop", "starting", func(f *broken) { f.runtime.Starting(true); f.runtime.Drop() })
 	restart := unreachable("a restart that takes long", "Restart", "", func(f *broken) { f.runtime.Restart(15 * time.Second) })
@@ -176,8 +177,8 @@ func lives() []trial {
 	}
 }
 
-// closedDoors are what else may answer at the runtime's address, and a part of
-// what we say then.
+// closedDoors returns what else may answer at the runtime's address, with a part of the
+// status that Wardroom then shows.
 func closedDoors() map[demo.PortMode]string {
 	return map[demo.PortMode]string{
 		demo.PortWebPage: "HTTP 200", demo.PortBadGateway: "HTTP 502", demo.PortUnavailable: "HTTP 503", demo.PortRedirect: "redirects",
@@ -185,7 +186,7 @@ func closedDoors() map[demo.PortMode]string {
 	}
 }
 
-// doors are trials with each of them.
+// doors returns a trial for each of them.
 func doors() []trial {
 	var trials []trial
 	for door, says := range closedDoors() {
@@ -203,11 +204,11 @@ func doors() []trial {
 	})
 }
 
-// lockedFor is how long the runtime locks us out: so long that a busy machine
-// has looked at everything before it ends, for nothing else ends it for us.
+// lockedFor is how long the runtime locks Wardroom out. Even a busy machine finishes its
+// checks in that time.
 const lockedFor = 20 * time.Second
 
-// access is what the runtime may refuse us.
+// access returns trials in which the runtime refuses scopes or methods.
 func access() []trial {
 	const otherToken = "another-gateway-token-09ab"
 	unauthorized := trial{state: gateway.Unauthorized, status: http.StatusServiceUnavailable, code: "gateway_unauthorized"}
@@ -217,7 +218,7 @@ func access() []trial {
 	changed.name, changed.turns, changed.says = "another token", "ChangeToken", "AGENTRT_GATEWAY_TOKEN"
 	changed.turn = func(f *broken) { f.secret(otherToken, "another token"); f.runtime.ChangeToken(otherToken) }
 	changed.heal = func(f *broken) { f.runtime.ChangeToken(gatewayToken) }
-	dropped := func(f *broken) { f.runtime.Drop() } // connections keep the scopes that they have
+	dropped := func(f *broken) { f.runtime.Drop() } // existing connections keep their scopes
 	return []trial{
 		locked, changed,
 		{
@@ -257,7 +258,7 @@ func asDevice(h *house) {
 	h.secret(h.raw.DevicePrivateKey.Reveal(), "the device's key")
 }
 
-// devices are what may happen to the pairing.
+// devices returns trials of the pairing.
 func devices() []trial {
 	approve := func(f *broken) {
 		for _, p := range f.runtime.Pending() {
@@ -288,7 +289,7 @@ func devices() []trial {
 	}
 }
 
-// withTLS gives the house a runtime whose certificate is pinned.
+// withTLS gives the house a runtime with a pinned certificate.
 func withTLS(h *house) {
 	h.t.Helper()
 	r, err := demo.Start(context.Background(), demo.Options{Token: gatewayToken, Board: h.tasksOf, TLS: true})
@@ -300,7 +301,8 @@ func withTLS(h *house) {
 	h.raw.GatewayURL, h.raw.GatewayTLSPin = r.URL(), r.Fingerprint()
 }
 
-// certificates: a changed one is not believed, and only a person can change that.
+// certificates returns trials with a changed certificate, which is not trusted until a
+// person changes the setting.
 func certificates() []trial {
 	return []trial{{
 		name: "another certificate", turns: "ChangeCertificate Drop", turn: func(f *broken) {
@@ -327,18 +329,18 @@ func certificates() []trial {
 	}}
 }
 
-// slow is a trial in which the runtime is there and does not answer.
+// slow returns a trial in which the connected runtime does not answer.
 func slow(name, turns string, turn func(*broken)) trial {
 	return trial{
 		name: name, turns: turns, turn: func(f *broken) {
 			turn(f)
-			f.owner.get("/api/v1/agents").want(http.StatusOK) // somebody notices
+			f.owner.get("/api/v1/agents").want(http.StatusOK) // a request has to notice it
 		},
 		state: gateway.Slow, status: http.StatusGatewayTimeout, code: "gateway_timeout", says: "did not answer",
 	}
 }
 
-// silence is answers that come late or never.
+// silence returns trials with late or missing answers.
 func silence() []trial {
 	return []trial{
 		{name: "late lists", turns: "Lag", turn: func(f *broken) { f.runtime.Lag("sessions.list", 400*time.Millisecond) }},
@@ -350,24 +352,24 @@ func silence() []trial {
 	}
 }
 
-// muteness is requests that are never answered; events still come.
+// muteness returns trials in which requests are never answered but events arrive.
 func muteness() []trial {
 	return []trial{slow("no answer", "Hang", func(f *broken) { f.runtime.Hang("", true) })}
 }
 
-// halfOpen is a connection that is there and from which nothing comes.
+// halfOpen returns trials with an open connection that delivers nothing.
 func halfOpen() []trial {
 	return []trial{slow("half open", "Freeze", func(f *broken) { f.runtime.Freeze(true) })}
 }
 
-// torn is connections that break in the middle of a frame.
+// torn returns trials with connections that break within a frame.
 func torn() []trial {
 	return []trial{
 		{name: "a torn answer", turns: "Tear", turn: func(f *broken) { f.runtime.Tear("agents.list", true) }, during: func(f *broken) {
 			made := f.s.Gateway.Connections()
 			for id, a := range f.owner.team() {
 				if a.Runtime != nil {
-					f.t.Errorf("%s is in the runtime: %t, and half of the roster came", id, *a.Runtime)
+					f.t.Errorf("%s is in the runtime: %t, although half of the roster is missing", id, *a.Runtime)
 				}
 			}
 			f.await("the next connection", func() bool { return f.s.Gateway.Connections() > made })
@@ -377,15 +379,15 @@ func torn() []trial {
 	}
 }
 
-// Sizes of frames: the gateway's own limit, and what memory may grow by.
+// Sizes of frames: the gateway's limit, and how much the heap may grow.
 const (
 	largest = 25 << 20
-	large   = 4 << 20 // which the race detector can read in time
+	large   = 4 << 20 // the race detector can read this much in time
 	room    = 512 << 20
 	rest    = 64 << 20
 )
 
-// huge is frames as large as they may be, and larger.
+// huge returns trials with frames of the maximum size and above.
 func huge() []trial {
 	return []trial{
 		{name: "huge answers", turns: "Bloat", turn: func(f *broken) { f.runtime.Bloat("agents.list", large) }, during: func(f *broken) {
@@ -404,7 +406,7 @@ func huge() []trial {
 	}
 }
 
-// wantRoom checks that the heap does not swell while fn runs.
+// wantRoom checks that the heap does not grow much while fn runs.
 func (f *broken) wantRoom(fn func()) {
 	f.t.Helper()
 	runtime.GC()
@@ -433,7 +435,7 @@ func (f *broken) wantRoom(fn func()) {
 	f.await("the room to be given back", func() bool { runtime.GC(); return heap() < before+rest })
 }
 
-// heap is what objects take, those included that nobody needs any more.
+// heap returns the size of all objects, including garbage.
 func heap() uint64 {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s)

@@ -25,34 +25,34 @@ import (
 	"wardroom/internal/session"
 )
 
-// trial is one way to break the runtime, and what we must say of it meanwhile.
+// trial is one fault of the runtime, with how Wardroom must report it.
 type trial struct {
 	name  string
-	turns string // the switches of demo.Runtime that it turns, separated by spaces
+	turns string // switches of demo.Runtime that it uses, separated by spaces
 	turn  func(*broken)
-	// state and the members below it are what we say while the gateway is away.
-	// With no state it is there: then a question is asked and answered, and the
-	// sessions are shown.
+	// state and the fields below it are what Wardroom reports while the gateway is
+	// offline. Without a state, the gateway stays connected: then a question must be
+	// answered, and the sessions must be shown.
 	state  gateway.State
-	status int           // of the answer about sessions
-	code   string        // of its problem
-	says   string        // a part of the reason
-	during func(*broken) // looks further, or instead where the gateway is there
-	heal   func(*broken) // what a person does, after every switch is off
+	status int           // status of requests for sessions
+	code   string        // code of their problem
+	says   string        // part of the reason
+	during func(*broken) // further checks, or all checks if the gateway stays connected
+	heal   func(*broken) // what a person must do after all switches are off
 }
 
-// broken is a house in which a trial is going on.
+// broken is a house with a running trial.
 type broken struct {
 	*house
 	s     *service
 	owner caller
 	load  *load
-	limit time.Duration // of a request to the gateway
+	limit time.Duration // limit of a request to the gateway
 	runs  int
 }
 
-// breakages are houses, each with the trials that happen in it one after the
-// other. They are apart where they need other settings, or take long.
+// breakages returns houses with the trials that run in them one after the other. A
+// separate house has other settings or slow trials.
 func breakages() []breakage {
 	return []breakage{
 		{name: "bad frames", trials: slices.Concat(garbage(), disorder())},
@@ -75,14 +75,12 @@ type breakage struct {
 	engine  db.Engine // SQLite unless set
 	prepare func(*house)
 	trials  []trial
-	timeout time.Duration // of the gateway; more than a busy machine needs unless set
-	alone   bool          // nothing else may take memory meanwhile
+	timeout time.Duration // of gateway requests; if unset, more than a busy machine needs
+	alone   bool          // nothing else may use memory at the same time
 }
 
-// Whatever the runtime does, the rest of the service must not notice: none of
-// its requests fails or waits. What we say of the agents is true meanwhile, and
-// afterwards everything is as before, without anybody's help and with nothing
-// left behind.
+// Whatever the runtime does, other requests must neither fail nor wait. Wardroom reports
+// the agents' state correctly, and afterwards recovers without help and without leaks.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
@@ -90,15 +88,13 @@ func TestFaults(t *testing.T) {
 		if b.alone {
 			continue
 		}
-		// They wait more than they work: go test would let only as many run at once
-		// as there are processors.
+		// The trials mostly wait, so that more of them can run than there are processors.
 		all.Go(func() { t.Run(b.name, func(t *testing.T) { b.run(t) }) })
 	}
 	all.Wait()
 }
 
-// Like TestFaults, where the memory of the process is measured: so it is not
-// parallel to other tests.
+// Like TestFaults, for trials that measure memory and therefore run alone.
 func TestFaultsThatFillMemory(t *testing.T) {
 	for _, b := range breakages() {
 		if b.alone {
@@ -107,7 +103,7 @@ func TestFaultsThatFillMemory(t *testing.T) {
 	}
 }
 
-// run lives through the trials of one house.
+// run runs the trials of one house.
 func (b breakage) run(t *testing.T) {
 	t.Helper()
 	limit := cmp.Or(b.timeout, 15*time.Second)
@@ -137,10 +133,10 @@ func (b breakage) run(t *testing.T) {
 	f.wantGoroutines(before)
 }
 
-// patience is what a request to the gateway may take where trials use it up.
+// patience is the time limit of gateway requests in trials that reach it.
 const patience = 6 * time.Second
 
-// try turns a trial's switches, looks, and heals.
+// try turns on a trial's switches, checks, and recovers.
 func (f *broken) try(t *testing.T, tt trial) {
 	began := time.Now()
 	failed := t.Failed()
@@ -168,7 +164,7 @@ func (f *broken) try(t *testing.T, tt trial) {
 	t.Logf("%s: %s", tt.name, time.Since(began).Round(time.Millisecond))
 }
 
-// wantAway checks that everything that tells of the runtime tells of this failure.
+// wantAway checks that everything about the runtime reports this failure.
 func (f *broken) wantAway(tt trial) {
 	f.t.Helper()
 	var st gateway.Status
@@ -179,7 +175,7 @@ func (f *broken) wantAway(tt trial) {
 	if st = f.owner.status(); st.LastError == "" || st.State != tt.state || st.Since.IsZero() {
 		f.t.Errorf("%s: the status is %+v, want a reason", tt.name, st)
 	}
-	var readers sync.WaitGroup // at once, as each may take as long as we wait for the gateway
+	var readers sync.WaitGroup // in parallel, because each may take the whole time limit
 	for _, path := range []string{"", "/" + cto, "/" + cto + "/messages"} {
 		readers.Go(func() {
 			a, err := f.owner.try(http.MethodGet, "/api/v1/agentrt/sessions"+path, nil)
@@ -192,10 +188,10 @@ func (f *broken) wantAway(tt trial) {
 	for id, a := range f.owner.team() {
 		switch p := a.Presence; {
 		case a.Runtime != nil:
-			f.t.Errorf("%s: %s is in the runtime: %t, which nobody can say", tt.name, id, *a.Runtime)
+			f.t.Errorf("%s: %s is in the runtime: %t, want unknown", tt.name, id, *a.Runtime)
 		case tt.status == http.StatusForbidden:
 			if p != nil {
-				f.t.Errorf("%s: %s is %+v, which we may not see", tt.name, id, p)
+				f.t.Errorf("%s: %s is %+v, want nothing without the scope", tt.name, id, p)
 			}
 		case p == nil || p.State != agent.Offline || p.Reason == "":
 			f.t.Errorf("%s: %s is %+v, want offline with a reason", tt.name, id, p)
@@ -203,12 +199,11 @@ func (f *broken) wantAway(tt trial) {
 	}
 }
 
-// wantThere checks that the connection is shown as whole, and with it what the
-// agents do.
+// wantThere checks that the connection and the agents' activity are shown.
 func (f *broken) wantThere() {
 	f.t.Helper()
 	if st := f.owner.status(); st.State != gateway.Connected || st.LastError != "" {
-		f.t.Errorf("the status is %+v, want it connected", st)
+		f.t.Errorf("the status is %+v, want connected", st)
 	}
 	if got := f.owner.session(cto); got.AgentID != "cto" || got.AsOf.IsZero() || got.Tokens != nil && got.Tokens.Output == 0 {
 		f.t.Errorf("the session is %+v", got)
@@ -221,15 +216,15 @@ func (f *broken) wantThere() {
 	}
 }
 
-// answers asks the CTO something and waits for the answer.
+// answers asks the CTO a question and waits for the answer.
 func (f *broken) answers() {
 	f.t.Helper()
 	id := f.begin()
 	f.s.answered(id)
 }
 
-// answersAgain is answers while the runtime comes back: the connection may break
-// once more, under somebody else's request, but what was begun is answered.
+// answersAgain is answers for a runtime that is recovering: the connection may break
+// again, but a started question is answered.
 func (f *broken) answersAgain() {
 	f.t.Helper()
 	f.runs++
@@ -247,7 +242,7 @@ func (f *broken) answersAgain() {
 	})
 }
 
-// await waits for a condition that costs more to look at, in a house among many.
+// await waits for a condition that is expensive to check, with many houses running.
 func (f *broken) await(what string, ok func() bool) {
 	f.t.Helper()
 	for end := time.Now().Add(atMost); !ok(); time.Sleep(25 * time.Millisecond) {
@@ -257,7 +252,7 @@ func (f *broken) await(what string, ok func() bool) {
 	}
 }
 
-// begin gives the CTO something to do that ends by itself, and returns its run.
+// begin starts a run of the CTO that ends by itself, and returns its ID.
 func (f *broken) begin() string {
 	f.t.Helper()
 	f.runs++
@@ -268,10 +263,10 @@ func (f *broken) begin() string {
 	return id
 }
 
-// half a minute is more than any run needs here.
+// half a minute is longer than any run takes here.
 const half = 30 * time.Second
 
-// ask sends a question whose run may take so long.
+// ask sends a question with a time limit for its run.
 func (f *broken) ask(id string, limit time.Duration) error {
 	_, err := f.s.Gateway.Start(f.t.Context(), gateway.Question{
 		RunID: id, AgentID: "cto", SessionKey: cto, Message: "What is next?", Limit: limit,
@@ -279,7 +274,7 @@ func (f *broken) ask(id string, limit time.Duration) error {
 	return err
 }
 
-// recovered waits until everything is as if nothing had been.
+// recovered waits until everything is as before the trial.
 func (f *broken) recovered() {
 	f.t.Helper()
 	f.await("the connection", func() bool { return f.s.Gateway.Status().State == gateway.Connected })
@@ -294,11 +289,11 @@ func (f *broken) recovered() {
 	})
 	f.wantThere()
 	if st := f.owner.status(); st.Failures != 0 || st.RetryAt != nil || len(st.MissingScopes) > 0 || st.Pairing != nil || st.Certificate != nil {
-		f.t.Errorf("recovered, the status is %+v", st)
+		f.t.Errorf("after the recovery, the status is %+v", st)
 	}
 }
 
-// A switch that no trial turns would be a fault that nobody knows our answer to.
+// Each switch of the demo runtime must be used by a trial.
 func TestFaultsTurnEverySwitch(t *testing.T) {
 	t.Parallel()
 	others := strings.Fields("Answer AnswerDirectly AppendLines Approve Asked Busy Calls CertificatePEM Connections CountSessions Delete DeviceToken Fingerprint Heal Heartbeat Label OwnerRuns Pending RefuseClients Reset SeedPast Spawn StartBackgroundWork URL Watch")
@@ -310,14 +305,14 @@ func TestFaultsTurnEverySwitch(t *testing.T) {
 	}
 	for kind, want := range map[string]int{"Garbage": len(badFrames()) + 1, "PortMode": len(closedDoors()) + 1} {
 		if names := constants(t, kind); len(names) != want {
-			t.Errorf("there is a trial for %d of %s: %q", want, kind, names)
+			t.Errorf("trials cover %d of %s: %q", want, kind, names)
 		}
 	}
 	var methods []string
 	for m := range reflect.TypeFor[*demo.Runtime]().Methods() {
 		methods = append(methods, m.Name)
 		if is, not := slices.Contains(turned, m.Name), slices.Contains(others, m.Name); is == not {
-			t.Errorf("%s is turned by a trial: %t, and is no switch: %t; want one of them", m.Name, is, not)
+			t.Errorf("%s is used by a trial: %t, is not a switch: %t; want one of them", m.Name, is, not)
 		}
 	}
 	for _, name := range slices.Concat(turned, others) {
@@ -327,7 +322,7 @@ func TestFaultsTurnEverySwitch(t *testing.T) {
 	}
 }
 
-// constants are the names of those of a type in the package demo.
+// constants returns the names of a type's constants in the package demo.
 func constants(t *testing.T, kind string) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob("../gateway/demo/*.go")
@@ -344,7 +339,7 @@ func constants(t *testing.T, kind string) (names []string) {
 			if !ok || block.Tok != token.CONST {
 				continue
 			}
-			of := "" // a line without a type has that of the line above
+			of := "" // a line without a type has the type of the line above
 			for _, s := range block.Specs {
 				line, ok := s.(*ast.ValueSpec)
 				if !ok {

@@ -20,7 +20,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// team reads the roster by agent_id.
+// team returns the agents by ID.
 func (c caller) team() map[string]agent.Agent {
 	c.house.t.Helper()
 	team := map[string]agent.Agent{}
@@ -35,15 +35,14 @@ func (c caller) status() gateway.Status {
 	return decode[gateway.Status](c.get("/api/v1/agentrt/status").want(http.StatusOK))
 }
 
-// What we say of the agents must be so: a dashboard that shows them as gone
-// when it is the gateway that is away is the one nobody trusts.
+// Agents must not be shown as gone when only the gateway is offline.
 func TestAgentsTellTheTruth(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
 		h := newHouse(t, engine, nil)
 		s := h.start().connected()
 		owner := s.login(ownerEmail)
-		owner.hire("cto", "intern") // the runtime knows no intern
+		owner.hire("cto", "intern") // an agent without a counterpart in the runtime
 
 		st := owner.status()
 		if st.State != gateway.Connected || st.LastError != "" || st.GatewayVersion == "" || st.BootID == "" || st.ConnectedAt == nil || len(st.MissingScopes) > 0 {
@@ -63,45 +62,44 @@ func TestAgentsTellTheTruth(t *testing.T) {
 		}
 
 		h.runtime.Restart(time.Hour)
-		waitFor(t, "the loss to be seen", func() bool { return owner.status().State == gateway.Unreachable })
+		waitFor(t, "the loss of the connection", func() bool { return owner.status().State == gateway.Unreachable })
 		st = owner.status()
 		if st.LastError == "" || st.ConnectedAt != nil || st.LastSeenAt == nil || st.Since.IsZero() {
-			t.Errorf("away, the status is %+v", st)
+			t.Errorf("offline, the status is %+v", st)
 		}
 		wantKnown(t, owner.team(), team)
-		// What does not need the runtime does not notice.
-		s.nobody().get("/health").want(http.StatusOK)
+		// Requests that do not need the runtime still work.
+		s.anonymous().get("/health").want(http.StatusOK)
 
-		// The agents are the same ones to a service that has never reached them.
+		// After a restart without a connection, the agents are the same.
 		s.stop()
 		owner = h.start().login(ownerEmail)
-		waitFor(t, "the gateway to be tried", func() bool { return owner.status().State == gateway.Unreachable })
+		waitFor(t, "a connection attempt", func() bool { return owner.status().State == gateway.Unreachable })
 		wantKnown(t, owner.team(), team)
 		if p := owner.page("coo"); p.Runtime != nil || p.AsOf == nil {
-			t.Errorf("the page of one without an account is %+v", p.Agent)
+			t.Errorf("the page of an agent without an account is %+v", p.Agent)
 		}
 	})
 }
 
-// wantKnown fails unless a team is the one that was seen before the gateway went
-// away, and nobody says that it is so still.
+// wantKnown checks that the team is the last known one, and that its time shows that.
 func wantKnown(t *testing.T, now, before map[string]agent.Agent) {
 	t.Helper()
 	if len(now) != len(before) {
-		t.Errorf("away, the team is %v, want the %d that were known", now, len(before))
+		t.Errorf("offline, the team is %v, want the %d that were known", now, len(before))
 	}
 	for id, was := range before {
 		a := now[id]
 		if a.Runtime != nil || a.Name != was.Name || (a.Account != nil) != (was.Account != nil) || a.Presence == nil || a.Presence.State != agent.Offline {
-			t.Errorf("away, %s is %+v, was %+v", id, a, was)
+			t.Errorf("offline, %s is %+v, was %+v", id, a, was)
 		}
 		if was.AsOf != nil && (a.AsOf == nil || a.AsOf.After(was.AsOf.Time)) {
-			t.Errorf("away, %s is as of %v, was told %v", id, a.AsOf, was.AsOf)
+			t.Errorf("offline, %s is as of %v, want %v", id, a.AsOf, was.AsOf)
 		}
 	}
 }
 
-// With a wrong token we say that it is refused, not that nobody is there.
+// With a wrong token, the status must be unauthorized, not unreachable.
 func TestAgentsWithAWrongToken(t *testing.T) {
 	t.Parallel()
 	const wrong = "wrong-gateway-token-e1d0"
@@ -114,13 +112,12 @@ func TestAgentsWithAWrongToken(t *testing.T) {
 		t.Errorf("the reason is %q, want it to name the setting", st.LastError)
 	}
 	if a := owner.team()["cto"]; a.Runtime != nil || a.Account == nil {
-		t.Errorf("the CTO is %+v, want the account and no word on the runtime", a)
+		t.Errorf("the CTO is %+v, want only the account", a)
 	}
 }
 
-// What is asked with broken tokens, bodies and addresses is answered and
-// logged, and no secret with it. Every test of a house looks for its secrets;
-// this one tempts them out.
+// Invalid tokens, bodies and addresses must not appear in the log or in answers. Every
+// house searches for its secrets; this test provokes leaks.
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -130,7 +127,7 @@ func TestSecretsStayInside(t *testing.T) {
 		owner := s.login(ownerEmail)
 		h.pairing(s, owner)
 		owner.hire("cto")
-		nobody := s.nobody()
+		nobody := s.anonymous()
 		const tried = "a password that was tried 7d2e"
 		h.secret(tried, "a password that was tried")
 		for _, body := range []any{
@@ -160,7 +157,7 @@ func TestSecretsStayInside(t *testing.T) {
 		h.secret(forged, "a forged token")
 		caller{s, forged}.get("/api/v1/tasks").wantProblem(http.StatusUnauthorized, "token_invalid")
 		if strings.Contains(h.logged(), owner.token) {
-			t.Error("the log has a token")
+			t.Error("the log contains a token")
 		}
 		for _, hash := range hashes(t, s) {
 			h.secret(hash, "a password's hash")
@@ -170,9 +167,8 @@ func TestSecretsStayInside(t *testing.T) {
 	})
 }
 
-// asDevice gives the service a key pair and a token that the runtime does not
-// know, and lets the runtime take in paired devices only. All that the key and
-// the token may be written as are secrets.
+// asDevice gives the service a key pair and an unknown token, and makes the runtime
+// accept only paired devices. All encodings of the key and the token count as secrets.
 func (h *house) asDevice() {
 	h.t.Helper()
 	public, key, err := ed25519.GenerateKey(nil)
@@ -199,9 +195,8 @@ func (h *house) asDevice() {
 	h.runtime.RequirePairing(true)
 }
 
-// pairing takes the device through all that can become of it: its token is
-// refused, it waits for approval, gets a token, comes back with that, and is
-// refused again; each time somebody asks how it is, and somebody watches.
+// pairing takes the device through all states: refused token, pending approval, paired,
+// and refused again. In each state, the status is read and a live stream is open.
 func (h *house) pairing(s *service, owner caller) {
 	t := h.t
 	t.Helper()
@@ -219,7 +214,7 @@ func (h *house) pairing(s *service, owner caller) {
 	}
 	owner.get("/api/v1/agentrt/sessions").wantProblem(http.StatusServiceUnavailable, "gateway_unpaired")
 	if !h.runtime.Approve(st.Pairing.RequestID) {
-		t.Fatal("the runtime knows of no such request")
+		t.Fatal("the runtime has no such request")
 	}
 	look(gateway.Connected)
 	issued := func() {
@@ -235,9 +230,9 @@ func (h *house) pairing(s *service, owner caller) {
 	h.runtime.Drop()
 	waitFor(t, "the next connection", func() bool { return s.Gateway.Connections() > made })
 	if st = look(gateway.Connected); st.Auth != "device_token" {
-		t.Errorf("after pairing it comes back with %s", st.Auth)
+		t.Errorf("after pairing it authenticates with %s", st.Auth)
 	}
-	// An agent that found the token repeats it, whole and in pieces.
+	// An agent repeats the token, whole and in parts.
 	token := h.runtime.DeviceToken(st.DeviceID)
 	h.runtime.Answer("cto", func(demo.Question) string { return "I found " + token + " and " + token[:9] + "\a" + token[9:] })
 	s.ask("tell", cto, "What did you find?")
@@ -260,7 +255,7 @@ func (h *house) pairing(s *service, owner caller) {
 	live.until("agentrt.status", "connected")
 }
 
-// logged is the lines of the log.
+// logged returns the lines of the log.
 func (h *house) logged() string {
 	var b strings.Builder
 	for line := range strings.Lines(h.seen.String()) {
@@ -271,7 +266,7 @@ func (h *house) logged() string {
 	return b.String()
 }
 
-// hashes are those of the passwords, which are as secret as they are.
+// hashes returns the password hashes, which are secrets too.
 func hashes(t *testing.T, s *service) []string {
 	t.Helper()
 	rows, err := s.DB.Query(t.Context(), `SELECT password_hash FROM users`)
@@ -282,8 +277,8 @@ func hashes(t *testing.T, s *service) []string {
 	return all
 }
 
-// A request must not end before the runtime's own time is over: the caller would
-// hear that Wardroom is slow, and not of what may have been done there.
+// A request that waits for the runtime must not time out before the runtime's own limit,
+// so that the error can say what may have happened.
 func TestTimeForTheRuntime(t *testing.T) {
 	const patience = 10 * time.Minute
 	s := newHouse(t, db.SQLite, func(r *config.Raw) {
@@ -291,7 +286,7 @@ func TestTimeForTheRuntime(t *testing.T) {
 	}).start()
 	document := decode[struct {
 		Paths map[string]map[string]json.RawMessage
-	}](s.nobody().get("/api/v1/openapi.json"))
+	}](s.anonymous().get("/api/v1/openapi.json"))
 	limits, asking := map[string]time.Duration{}, 0
 	for _, r := range s.API.Routes() {
 		limits[r.Method+" "+r.Path] = r.Limit
@@ -308,6 +303,6 @@ func TestTimeForTheRuntime(t *testing.T) {
 		}
 	}
 	if asking < 14 {
-		t.Errorf("%d routes say that the runtime may be late, want all", asking)
+		t.Errorf("%d routes document that the runtime may be slow, want all", asking)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// TestGenerated holds the files that the code writes about itself: a reader
-// must not find there what is no longer so. `make generate` writes them.
+// TestGenerated checks that the generated documents match the code. `make generate`
+// writes them.
 func TestGenerated(t *testing.T) {
 	a := newHouse(t, db.SQLite, nil).build()
 	for name, text := range map[string][]byte{
@@ -36,7 +36,7 @@ func TestGenerated(t *testing.T) {
 				t.Fatalf("%v: run `make generate`", err)
 			}
 			if !bytes.Equal(kept, text) {
-				t.Errorf("docs/%s is not what the code says, from line %d on: run `make generate` and commit it", name, firstDifference(kept, text))
+				t.Errorf("docs/%s is out of date from line %d on: run `make generate` and commit it", name, firstDifference(kept, text))
 			}
 		})
 	}
@@ -44,7 +44,7 @@ func TestGenerated(t *testing.T) {
 
 var _ = flag.Bool("update", false, "write the generated files instead of comparing them")
 
-// Two Apps write the same document: it would otherwise change without a reason.
+// Two Apps must write the same document, so that it changes only with the code.
 func TestGeneratedIsDeterministic(t *testing.T) {
 	a, b := newHouse(t, db.SQLite, nil).build(), newHouse(t, db.SQLite, nil).build()
 	if x, y := a.API.Document(), b.API.Document(); !bytes.Equal(x, y) {
@@ -52,7 +52,7 @@ func TestGeneratedIsDeterministic(t *testing.T) {
 	}
 }
 
-// errorsPage is the text of docs/errors.md.
+// errorsPage returns the text of docs/errors.md.
 func errorsPage(a *app.App) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Errors\n\n" +

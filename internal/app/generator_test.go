@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// generator draws the parts of one request.
+// generator generates the parts of one request.
 type generator struct {
 	*rapid.T
 	c      *contract
@@ -21,17 +21,17 @@ type generator struct {
 	broken bool
 }
 
-// often is true three times in four.
+// often is true in three of four cases.
 func (g generator) often(label string) bool {
 	return rapid.IntRange(0, 3).Draw(g.T, label+" given") > 0
 }
 
-// seldom is true once in three: of a dozen filters few are given at once.
+// seldom is true in one of three cases: requests have few of the many filters.
 func (g generator) seldom(label string) bool {
 	return rapid.IntRange(0, 2).Draw(g.T, label+" given") == 0
 }
 
-// spoil is true once in n, in requests that are to be broken.
+// spoil is true in one of n cases, in requests that should be invalid.
 func (g generator) spoil(label string, n int) bool {
 	return g.broken && rapid.IntRange(1, n).Draw(g.T, label+" spoiled") == 1
 }
@@ -40,7 +40,7 @@ func (g generator) pick(label string, from ...string) string {
 	return rapid.SampledFrom(from).Draw(g.T, label)
 }
 
-// name names something in a path: as a rule what there is.
+// name returns a name for a path, usually an existing one.
 func (g generator) name() string {
 	known := g.c.names[kindOf(g.op.path)]
 	if len(known) > 0 && !g.spoil("name", 3) {
@@ -50,8 +50,8 @@ func (g generator) name() string {
 		"latest", "x", "a/b", "%", "ä", "\x00", "\xff", "' OR 1=1", strings.Repeat("y", 300))
 }
 
-// headers draws those that the operation has, and in broken requests also some
-// that it has not, which must change nothing.
+// headers generates headers that the operation has and, in invalid requests, others that
+// must have no effect.
 func (g generator) headers(h http.Header, path string) {
 	for _, p := range g.op.Parameters {
 		if p.In == "header" && g.often(p.Name) {
@@ -65,7 +65,7 @@ func (g generator) headers(h http.Header, path string) {
 	}
 }
 
-// headerValue is what a header may say; Prefer never asks for a wait.
+// headerValue returns a value for a header. Prefer never asks to wait.
 func (g generator) headerValue(name, path string) string {
 	if name == "Prefer" {
 		return g.pick(name, "respond-async", "wait=0", "wait=", "wait=-1", "wait=x", "wait=99999999999999999999, return=minimal", strings.Repeat("p", 250))
@@ -74,7 +74,7 @@ func (g generator) headerValue(name, path string) string {
 		if g.spoil(name, 3) {
 			return g.pick(name, "a b", "\xff", "ä", strings.Repeat("e", 256))
 		}
-		return fmt.Sprint("key-", rapid.IntRange(0, 400).Draw(g.T, name)) // some are taken
+		return fmt.Sprint("key-", rapid.IntRange(0, 400).Draw(g.T, name)) // some are used already
 	}
 	if name == "Last-Event-ID" && !g.broken {
 		return g.pick(name, "0", "3", "007", "999999999999999999")
@@ -84,7 +84,7 @@ func (g generator) headerValue(name, path string) string {
 		known = tag
 	}
 	if name == "If-None-Match" && !g.broken {
-		return g.pick(name, "*", known, `"1-000000000000"`, `W/"1-x", "2-y"`) // some have it
+		return g.pick(name, "*", known, `"1-000000000000"`, `W/"1-x", "2-y"`) // some match
 	}
 	if g.broken {
 		return g.pick(name, known, "W/"+known, known+","+known, `"1-abc"`, `"999-abc"`, `"18446744073709551616-x"`, "5", `W/"1-x"`, `"1-a", "2-b"`, `"`, "\xff", strings.Repeat("e", 250))
@@ -92,7 +92,7 @@ func (g generator) headerValue(name, path string) string {
 	return g.pick(name, "*", known)
 }
 
-// parameter is a query parameter as text. A list may come in several pieces.
+// parameter returns the values of a query parameter. A list may come in several parts.
 func (g generator) parameter(name string, s *schema) []string {
 	if g.spoil(name, 3) {
 		return []string{g.pick(
@@ -102,7 +102,7 @@ func (g generator) parameter(name string, s *schema) []string {
 	}
 	switch name {
 	case "cursor":
-		return []string{""} // a further page is asked for by its link; see draw
+		return []string{""} // a cursor comes from the link of a page; see draw
 	case "assignee", "reporter":
 		return []string{g.pick(name, "cto", ownerEmail, "me", "none")}
 	case "parent":
@@ -138,7 +138,7 @@ func (g generator) parameter(name string, s *schema) []string {
 	return texts
 }
 
-// body is a request's body; a broken one may be no JSON at all.
+// body returns the body of a request. An invalid one may not be JSON.
 func (g generator) body(s *schema) string {
 	if g.spoil("JSON", 8) {
 		return g.pick("no JSON", "", "{", "null", "[]", `"x"`, "5", `{"title":"a","title":"b"}`, "{}{}", `{"title":"\ud800"}`, `{"title":"\u0000"}`,
@@ -153,7 +153,8 @@ func (g generator) body(s *schema) string {
 	return b.String()
 }
 
-// value is one that s accepts, or in a broken request one that it may not.
+// value returns a value that s accepts or, in invalid requests, maybe one that it does
+// not.
 func (g generator) value(s *schema, name string) any {
 	s = g.c.resolve(s)
 	if g.spoil(name, 8) {
@@ -199,9 +200,9 @@ func (g generator) value(s *schema, name string) any {
 
 func (g generator) object(s *schema) map[string]any {
 	o := map[string]any{}
-	rare := 2 // one in three of what may be left out is there
+	rare := 2 // optional fields are present in one of three cases
 	if len(s.Properties) > 8 && rapid.Bool().Draw(g.T, "few") {
-		rare = 11 // of many fields given at once one is wrong nearly always
+		rare = 11 // with many fields, one would nearly always be invalid
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		required := slices.Contains(s.Required, name)
@@ -215,7 +216,7 @@ func (g generator) object(s *schema) map[string]any {
 	if !g.broken {
 		g.fit(s, o)
 	}
-	// A role and its agent_id belong together, which the schema cannot say.
+	// The schema cannot express that a role and its agent_id belong together.
 	if _, ok := s.Properties["role"]; ok && !g.broken {
 		delete(o, "agent_id")
 		if o["role"] == "agent" {
@@ -225,12 +226,12 @@ func (g generator) object(s *schema) map[string]any {
 	return o
 }
 
-// fit mends what the schema cannot say of an object: nobody has made a project
-// or knows the token of a claim, a report is said in one way, and a place on the board is said in one way.
+// fit corrects what the schema cannot express: no projects exist, no claim token is
+// known, and a report or a position on the board takes one of several forms.
 func (g generator) fit(s *schema, o map[string]any) {
 	delete(o, "project_id")
 	delete(o, "claim_token")
-	if s.Properties["text"] != nil && s.Properties["yesterday"] != nil { // a report is one text, or its parts
+	if s.Properties["text"] != nil && s.Properties["yesterday"] != nil { // a report is one text or has parts
 		clear(o)
 		name := g.pick("report", "text", "yesterday", "today")
 		o[name] = "TASK-1 is done. " + g.pick(name, "Today: ärger", "{}", "")
@@ -242,7 +243,7 @@ func (g generator) fit(s *schema, o map[string]any) {
 	}
 }
 
-// text is a string that the field of that name accepts.
+// text returns a string that the field accepts.
 func (g generator) text(s *schema, name string) string {
 	switch name {
 	case "email":
@@ -258,7 +259,7 @@ func (g generator) text(s *schema, name string) string {
 	case "current_password":
 		return g.pick(name, password, password, "wrong")
 	case "new_password":
-		return password // who changes it for all requests that follow would lock them out
+		return password // another password would lock out all later requests
 	case "key":
 		if strings.HasSuffix(g.op.path, "/teams") {
 			return fmt.Sprint("t-", rapid.IntRange(0, 400).Draw(g.T, name))
@@ -280,7 +281,7 @@ func (g generator) text(s *schema, name string) string {
 		return g.name()
 	case "assignee_id":
 		return g.pick(name, "cto", ownerEmail)
-	case "assignee": // of an item of the inbox
+	case "assignee": // of an inbox item
 		return ownerEmail
 	case "until":
 		return time.Now().Add(time.Duration(rapid.IntRange(1, 2000).Draw(g.T, name)) * time.Hour).Format(time.RFC3339)

@@ -15,8 +15,8 @@ import (
 	"wardroom/test/year"
 )
 
-// askEverything calls every route that reads with each of its filters and
-// sorts, and does all that a person or an agent does.
+// askEverything calls every route that reads, with each filter and sort order, and every
+// action of people and agents.
 func askEverything(t *testing.T, s *service) {
 	t.Helper()
 	owner := s.login(ownerEmail)
@@ -34,7 +34,7 @@ func askEverything(t *testing.T, s *service) {
 			path = strings.Replace(path, name, value, 1)
 		}
 		if strings.Contains(path, "{") {
-			t.Errorf("%s: say here what to read", path)
+			t.Errorf("%s: add the path to read", path)
 		}
 		askList(t, d, owner, path, op)
 	}
@@ -42,8 +42,8 @@ func askEverything(t *testing.T, s *service) {
 	writeRest(t, s, owner)
 }
 
-// askList reads one path, plain, with each value of each parameter, and as the
-// screens ask; and the next page of each.
+// askList reads one path: without parameters, with each value of each parameter, as the
+// screens do, and the next page of each.
 func askList(t *testing.T, d *document, owner caller, path string, op operation) {
 	t.Helper()
 	queries := []string{""}
@@ -53,7 +53,7 @@ func askList(t *testing.T, d *document, owner caller, path string, op operation)
 		}
 		values := given(d, q.Name, q.Schema)
 		if len(values) == 0 {
-			t.Errorf("%s: say here what %s may be", path, q.Name)
+			t.Errorf("%s: add values for %s", path, q.Name)
 		}
 		for _, v := range values {
 			queries = append(queries, url.Values{q.Name: {v}}.Encode())
@@ -65,7 +65,7 @@ func askList(t *testing.T, d *document, owner caller, path string, op operation)
 			query += "&q=report+77" // it finds nothing without words
 		}
 		if strings.Contains(path, "/usage") && strings.HasPrefix(query, "from=") && !strings.Contains(query, "to=") {
-			query += "&to=" + daysAgo(-1) // a period has an end
+			query += "&to=" + daysAgo(-1) // a period needs an end
 		}
 		next := path + "?limit=5&" + query
 		if strings.Contains(query, "limit=") || op.Parameters == nil || !strings.Contains(fmt.Sprint(op.Parameters), "limit") {
@@ -83,7 +83,7 @@ func askList(t *testing.T, d *document, owner caller, path string, op operation)
 	}
 }
 
-// usual are the parameters, by path, that screens and agents send together.
+// usual returns the combinations of parameters that screens and agents send, by path.
 func usual() map[string][]string {
 	day, longAgo := hoursAgo(24), hoursAgo(350*24)
 	return map[string][]string{
@@ -124,7 +124,7 @@ func hoursAgo(n int) string {
 	return time.Now().UTC().Add(-time.Duration(n) * time.Hour).Format(time.RFC3339)
 }
 
-// given is what a parameter is tried with.
+// given returns the values to try for a parameter.
 func given(d *document, name string, s *schema) (values []string) {
 	s = d.resolve(s)
 	if s.Items != nil {
@@ -148,7 +148,7 @@ func given(d *document, name string, s *schema) (values []string) {
 	}[name]
 }
 
-// writeTasks does what is done on the board.
+// writeTasks uses the routes that write on the board.
 func writeTasks(t *testing.T, s *service, owner caller) {
 	t.Helper()
 	cto := s.login("cto@example.com")
@@ -210,10 +210,10 @@ func writeTasks(t *testing.T, s *service, owner caller) {
 	})
 }
 
-// writeRest does what is done beside the board.
+// writeRest uses the other routes that write.
 func writeRest(t *testing.T, s *service, owner caller) {
 	t.Helper()
-	s.nobody().post("/api/v1/auth/login", map[string]string{"email": "u-3@example.com", "password": "wrong and long enough"}).want(http.StatusUnauthorized)
+	s.anonymous().post("/api/v1/auth/login", map[string]string{"email": "u-3@example.com", "password": "wrong and long enough"}).want(http.StatusUnauthorized)
 	made := decode[account.User](owner.send(http.MethodPost, "/api/v1/users", map[string]any{"email": "new@example.com", "password": password, "role": "agent", "agent_id": "new"},
 		"Idempotency-Key", "k").want(http.StatusCreated))
 	at := "/api/v1/users/" + made.ID
@@ -251,7 +251,7 @@ func writeRest(t *testing.T, s *service, owner caller) {
 	usePairing(s, owner)
 }
 
-// useSessions does what is done with a session, and has it archived.
+// useSessions uses the routes of a session and waits for its archive.
 func useSessions(s *service, owner caller) {
 	s.ask("plans-1", cto, "How is it going?")
 	s.answered("plans-1")
@@ -267,7 +267,7 @@ func useSessions(s *service, owner caller) {
 	owner.archived(cto, func(a archive.Archived) bool { return !a.Present })
 }
 
-// setPrices has the ledger estimate what had no price.
+// setPrices makes the ledger estimate missing prices.
 func setPrices(s *service, owner caller) {
 	price := map[string]any{"provider": "provider", "model": "model-3", "from": "2020-01-01", "input": "3", "output": "15", "cache_read": "0.3", "cache_write": "3.75", "other": "0"}
 	owner.send(http.MethodPut, "/api/v1/prices", map[string]any{"prices": []map[string]any{price}}).want(http.StatusOK)
@@ -278,28 +278,28 @@ func setPrices(s *service, owner caller) {
 	})
 }
 
-// useJobs does what is done with a job of the runtime, and lets one be due.
+// useJobs uses the routes of a scheduled job and waits for its run.
 func useJobs(s *service, owner caller) {
 	body := jobBody("Each minute", "cto")
 	body["schedule"] = map[string]any{"expr": "* * * * *", "tz": "UTC"}
 	made := decode[struct{ ID string }](owner.send(http.MethodPost, "/api/v1/agentrt/jobs", body, "Idempotency-Key", "k").want(http.StatusCreated))
 	at := "/api/v1/agentrt/jobs/" + made.ID
 	owner.post(at+"/run", nil).want(http.StatusAccepted)
-	waitFor(s.house.t, "the run to be known", func() bool { return strings.Contains(string(owner.get(at+"/runs").body), made.ID) })
+	waitFor(s.house.t, "the run", func() bool { return strings.Contains(string(owner.get(at+"/runs").body), made.ID) })
 	owner.get(at + "/slots").want(http.StatusOK)
 	owner.patch(at, map[string]any{"name": "Another", "enabled": false}).want(http.StatusOK)
 	owner.send(http.MethodDelete, at, nil).want(http.StatusNoContent)
 }
 
-// useInbox does what is done with an item of the inbox.
+// useInbox uses the routes of an inbox item.
 func useInbox(s *service, owner caller) {
 	i := s.house.raise(s.App, "plans/1")
 	at := "/api/v1/inbox/" + i.ID
-	s.house.raise(s.App, "plans/1") // once more
+	s.house.raise(s.App, "plans/1") // repeats it
 	owner.post(at+"/ack", nil).want(http.StatusOK)
 	owner.post(at+"/assign", map[string]any{"assignee": ownerEmail}).want(http.StatusOK)
 	owner.post(at+"/snooze", map[string]any{"until": time.Now().Add(6 * time.Second)}).want(http.StatusOK)
-	waitFor(s.house.t, "the snooze to end, and be noted", func() bool {
+	waitFor(s.house.t, "the end of the snooze", func() bool {
 		return strings.Contains(string(owner.get("/api/v1/activity?kind=inbox.woken&subject_id="+i.ID).body), i.ID)
 	})
 	owner.post(at+"/resolve", nil).want(http.StatusOK)

@@ -21,18 +21,17 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// cost is what one statement costs the database, in units that do not depend on
-// the machine.
+// cost is the work of one statement in units that do not depend on the machine.
 type cost struct {
-	rows  int64 // steps of SQLite's virtual machine; rows read on PostgreSQL
-	pages int64 // pages asked of the cache, also for full-text indexes
+	rows  int64 // steps of SQLite's virtual machine, or rows read by PostgreSQL
+	pages int64 // pages requested from the cache, including those of full-text indexes
 }
 
 func (c cost) most(o cost) cost { return cost{max(c.rows, o.rows), max(c.pages, o.pages)} }
 
 func (c cost) within(o cost) bool { return c.rows <= o.rows && c.pages <= o.pages }
 
-// String is for messages.
+// String formats the cost for messages.
 func (c cost) String() string {
 	if c == endless {
 		return "more than 5 seconds"
@@ -40,7 +39,7 @@ func (c cost) String() string {
 	return fmt.Sprintf("%d rows or steps and %d pages", c.rows, c.pages)
 }
 
-// meter runs statements again, in transactions that are rolled back, and measures them.
+// meter measures statements in transactions that it rolls back.
 type meter interface {
 	measure(ctx context.Context, query string, args []any) (cost, error)
 	plan(ctx context.Context, query string, args []any) string
@@ -69,8 +68,8 @@ func newMeter(t *testing.T, engine db.Engine, address string) meter {
 	return sqliteMeter{c}
 }
 
-// sqliteMeter counts steps of the virtual machine. The driver has no method for
-// that, so the meter asks SQLite about the driver's statement.
+// sqliteMeter counts the steps of the virtual machine. The driver has no method for that,
+// so the meter uses the handle of the driver's statement.
 type sqliteMeter struct{ conn *sql.Conn }
 
 func (m sqliteMeter) measure(ctx context.Context, query string, args []any) (w cost, err error) {
@@ -128,7 +127,7 @@ func stepsOf(ctx context.Context, raw any, query string, args []any) (w cost, er
 	return w, err
 }
 
-// valueOf is an argument as database/sql would give it to the driver.
+// valueOf converts an argument as database/sql does for the driver.
 func valueOf(a any) (driver.Value, error) {
 	v, err := driver.DefaultParameterConverter.ConvertValue(a)
 	if t, ok := v.(time.Time); ok {
@@ -152,7 +151,7 @@ func drain(rows driver.Rows, err error) error {
 	return err
 }
 
-// pagesOf is how many pages were asked of the cache since the last call.
+// pagesOf returns how many pages were requested from the cache since the last call.
 func pagesOf(c sqlite.DBStatus) (int64, error) {
 	hits, _, err := c.Status(sqlite.DBStatusCacheHit, true)
 	if err != nil {
@@ -179,7 +178,7 @@ func (m sqliteMeter) plan(ctx context.Context, query string, args []any) string 
 	return strings.Join(lines, "\n")
 }
 
-// postgresMeter counts the rows that scans read, and the pages of all nodes.
+// postgresMeter counts the rows that scans read and the pages of all nodes.
 type postgresMeter struct{ db *db.DB }
 
 var errMeasured = errors.New("roll back")
@@ -212,7 +211,7 @@ func (m postgresMeter) measure(ctx context.Context, query string, args []any) (w
 	return cost{rows: plans[0].Plan.read(), pages: plans[0].Plan.Hit + plans[0].Plan.Read}, nil
 }
 
-// node is one step of PostgreSQL's plan; its pages include those of its parts.
+// node is a node of PostgreSQL's plan. Its pages include those of its children.
 type node struct {
 	Type      string  `json:"Node Type"`
 	Rows      float64 `json:"Actual Rows"`
@@ -242,7 +241,7 @@ func (m postgresMeter) plan(ctx context.Context, query string, args []any) strin
 	return text
 }
 
-// isConstraint reports whether a statement would have broken a constraint.
+// isConstraint reports whether a statement failed because of a constraint.
 func isConstraint(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return strings.HasPrefix(pg.Code, "23")

@@ -25,9 +25,8 @@ import (
 	"wardroom/test/year"
 )
 
-// A question whose cost grows with the history is quick on a new service and slow
-// after a year. Every statement that the service asks while every route is called
-// with each of its filters must cost about the same with ten times the rows.
+// Every statement of every route must cost about the same in a database with ten times
+// the rows. Otherwise it is fast in a new installation and slow after a year.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -50,8 +49,8 @@ func TestGrowth(t *testing.T) {
 	})
 }
 
-// filled starts the service on a database, and waits until it has derived what it
-// derives of the rows there in the background.
+// filled starts the service on a database and waits until it has derived its data from
+// the existing rows.
 func filled(t *testing.T, engine db.Engine, address string, note func(query string, args []any)) *service {
 	t.Helper()
 	h := newHouse(t, engine, func(r *config.Raw) {
@@ -74,7 +73,7 @@ func filled(t *testing.T, engine db.Engine, address string, note func(query stri
 	return s
 }
 
-// rowsOf is the size of the larger database, which GROWTH_ROWS sets.
+// rowsOf returns the size of the larger database, which GROWTH_ROWS sets.
 func rowsOf(t *testing.T) int {
 	t.Helper()
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("GROWTH_ROWS"), "20000"))
@@ -84,7 +83,7 @@ func rowsOf(t *testing.T) int {
 	return n
 }
 
-// fillTwice makes a database of each size.
+// fillTwice creates a database of each size.
 func fillTwice(t *testing.T, engine db.Engine, few, many int, address map[int]string) {
 	t.Helper()
 	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
@@ -121,7 +120,7 @@ func change(t *testing.T, address string, fn func(d *db.DB) error) {
 	}
 }
 
-// copyOf is the address of a copy of a database that nobody uses.
+// copyOf returns the address of a copy of an unused database.
 func copyOf(t *testing.T, address string) string {
 	t.Helper()
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
@@ -138,8 +137,8 @@ func copyOf(t *testing.T, address string) string {
 	return to
 }
 
-// settle does what the engine does by itself in time. PostgreSQL gathers
-// statistics; SQLite has none, because the service never asks for them.
+// settle does what the engine does by itself over time. PostgreSQL collects statistics;
+// SQLite has none, because the service never collects them.
 func settle(ctx context.Context, d *db.DB) error {
 	return d.Tx(ctx, func(tx *db.Tx) error {
 		if d.Engine() == db.SQLite {
@@ -150,8 +149,8 @@ func settle(ctx context.Context, d *db.DB) error {
 	})
 }
 
-// unnoticed is a cost that is not compared: some thousand rows may be read and
-// sorted, as where few match a filter. most is the highest cost that is allowed.
+// unnoticed is a cost that is not compared: a few thousand rows may be read and sorted,
+// such as where few match a filter. most is the highest cost allowed.
 func unnoticed(engine db.Engine) (unnoticed, most cost) {
 	if engine == db.Postgres {
 		return cost{4_000, 4_000}, cost{8_000, 10_000}
@@ -166,7 +165,7 @@ type exception struct {
 	reason  string
 }
 
-// exceptions are the statements that may cost more, and why.
+// exceptions returns the statements that may cost more, with the reasons.
 func exceptions() []exception {
 	return []exception{
 		{
@@ -207,7 +206,7 @@ type measured struct {
 // compare measures each statement in both databases.
 func compare(t *testing.T, engine db.Engine, asked *questions, few, many meter) {
 	t.Helper()
-	asks := map[string]bool{} // patterns of exceptions that match something
+	asks := map[string]bool{} // patterns of exceptions that match a statement
 	for _, query := range slices.Sorted(maps.Keys(asked.args)) {
 		if !measurable(query) {
 			continue
@@ -226,7 +225,7 @@ func compare(t *testing.T, engine db.Engine, asked *questions, few, many meter) 
 	}
 	for _, e := range exceptions() {
 		if !asks[e.pattern] {
-			t.Errorf("No statement matches %q any more: remove the exception.", e.pattern)
+			t.Errorf("No statement matches %q: remove the exception.", e.pattern)
 		}
 	}
 }
@@ -239,7 +238,7 @@ func measureBoth(t *testing.T, query string, all [][]any, few, many meter) measu
 		inFew, err := patiently(t.Context(), few, query, args)
 		inMany, err2 := patiently(t.Context(), many, query, args)
 		if err := cmp.Or(err, err2); err != nil {
-			if !isConstraint(err) { // a row exists already, or one that it refers to does not
+			if !isConstraint(err) { // the row exists already, or a row that it refers to does not
 				t.Errorf("%s\n%v\n%v", query, args, err)
 			}
 			continue
@@ -255,10 +254,10 @@ func measureBoth(t *testing.T, query string, all [][]any, few, many meter) measu
 	return m
 }
 
-// endless is the cost of a statement that takes longer than patiently waits.
+// endless is the cost of a statement that exceeds the limit of patiently.
 var endless = cost{1 << 40, 1 << 40}
 
-// patiently measures a statement, and gives up after some seconds.
+// patiently measures a statement with a time limit.
 func patiently(ctx context.Context, m meter, query string, args []any) (cost, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -269,13 +268,13 @@ func patiently(ctx context.Context, m meter, query string, args []any) (cost, er
 	return c, err
 }
 
-// measurable tells statements that read or write rows from settings and the like.
+// measurable reports whether a statement reads or writes rows.
 func measurable(query string) bool {
 	word, _, _ := strings.Cut(strings.ToUpper(strings.TrimSpace(query)), " ")
 	return slices.Contains([]string{"SELECT", "WITH", "INSERT", "UPDATE", "DELETE"}, word)
 }
 
-// questions are the statements that were seen, each with a few of its arguments.
+// questions are the recorded statements, each with a few of its arguments.
 type questions struct {
 	mu   sync.Mutex
 	args map[string][][]any

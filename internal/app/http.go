@@ -12,26 +12,26 @@ import (
 	dashboard "wardroom/web"
 )
 
-// Health says that the service lives. It does not depend on the gateway.
+// Health is the answer of GET /health. It does not depend on the gateway.
 type Health struct {
-	Status    string     `json:"status" enum:"ok" doc:"ok while the service answers."`
+	Status    string     `json:"status" enum:"ok" doc:"Always ok."`
 	Timestamp clock.Time `json:"timestamp"`
 	Version   string     `json:"version"`
 }
 
-// PublicConfig is what anyone may know of the settings.
+// PublicConfig is the part of the settings that is public.
 type PublicConfig struct {
 	Version             string `json:"version"`
-	Timezone            string `json:"timezone" doc:"In which days begin and end."`
-	RegistrationEnabled bool   `json:"registration_enabled" doc:"Whether people may make accounts for themselves."`
-	SetupRequired       bool   `json:"setup_required" doc:"Whether there is no owner yet."`
-	Demo                bool   `json:"demo" doc:"Whether the agents are the built-in demo."`
+	Timezone            string `json:"timezone" doc:"Time zone in which days begin and end."`
+	RegistrationEnabled bool   `json:"registration_enabled" doc:"Whether people can register their own accounts."`
+	SetupRequired       bool   `json:"setup_required" doc:"Whether the owner account must still be created."`
+	Demo                bool   `json:"demo" doc:"Whether this is the demo, with built-in agents."`
 }
 
-// mountPublic adds the routes that belong to no feature.
+// mountPublic adds the public routes that belong to no feature.
 func (a *App) mountPublic() {
-	web.Get(a.API, "/health", actor.Public, "Whether the service lives", a.handleHealth, web.Root(), web.Quiet())
-	web.Get(a.API, "/config", actor.Public, "What anyone may know of the settings", a.handleConfig, web.Quiet())
+	web.Get(a.API, "/health", actor.Public, "Check that Wardroom answers", a.handleHealth, web.Root(), web.Quiet())
+	web.Get(a.API, "/config", actor.Public, "Get the public settings", a.handleConfig, web.Quiet())
 	a.mountProbes()
 }
 
@@ -46,8 +46,8 @@ func (a *App) handleConfig(ctx context.Context, _ *struct{}) (*struct{ Body Publ
 	}}, err
 }
 
-// mountDashboard adds what the binary carries for browsers: the page at / and
-// wherever no route is, and the files that it loads.
+// mountDashboard adds the dashboard: its page at / and at all paths without a route,
+// and the files that the page loads.
 func (a *App) mountDashboard() error {
 	d, err := dashboard.New()
 	if err != nil {
@@ -69,6 +69,6 @@ func (a *App) mountDashboard() error {
 	return nil
 }
 
-// errNoFile is for whoever has the page of another build open: what it loads
-// later is gone.
-var errNoFile = fault.New(fault.NotFound, "file_unknown", "There is no such file of the dashboard; reload the page.")
+// errNoFile answers requests for files of another version, such as from a page that
+// was opened before an update.
+var errNoFile = fault.New(fault.NotFound, "file_unknown", "This dashboard file does not exist. Reload the page.")

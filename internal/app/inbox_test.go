@@ -16,8 +16,8 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// raise brings up something of that cause, as a feature does in a transaction of
-// its own, and returns its item.
+// raise raises an inbox item with the cause, as a feature does in its own transaction,
+// and returns it.
 func (h *house) raise(a *app.App, cause string) inbox.Item {
 	h.t.Helper()
 	ctx := actor.With(context.Background(), actor.System)
@@ -43,7 +43,7 @@ func (h *house) raise(a *app.App, cause string) inbox.Item {
 	return inbox.Item{}
 }
 
-// settle ends a cause.
+// settle resolves the item of a cause.
 func (h *house) settle(a *app.App, cause string) {
 	h.t.Helper()
 	ctx := actor.With(context.Background(), actor.System)
@@ -52,9 +52,8 @@ func (h *house) settle(a *app.App, cause string) {
 	}
 }
 
-// What needs a human is worth nothing when no human hears of it: from the moment
-// it is raised to the end of its cause a dashboard follows it, on any replica.
-// Agents hear nothing of it.
+// Dashboards on every replica receive each change of an inbox item, from its creation
+// until it is resolved. Agents do not receive them.
 func TestInbox(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -85,7 +84,7 @@ func TestInbox(t *testing.T) {
 		}
 		owner.post(at+"/snooze", map[string]any{"until": time.Now().Add(6 * time.Second)}).want(http.StatusOK)
 		watched.until("inbox.snoozed", i.ID)
-		watched.until("inbox.woken", `"state":"open"`) // by the timer, without anybody asking
+		watched.until("inbox.woken", `"state":"open"`) // by the timer, without a request
 		owner.post(at+"/assign", map[string]any{"assignee": ownerEmail}).want(http.StatusOK)
 		watched.until("inbox.assigned", i.ID)
 		h.settle(s.App, "walk/1")
@@ -94,7 +93,7 @@ func TestInbox(t *testing.T) {
 			t.Errorf("the inbox still has %+v", got)
 		}
 		if got := list("?state=resolved&assignee=me"); len(got) != 1 || got[0].Resolution.By.ID != actor.System.ID {
-			t.Errorf("what is resolved is %+v", got)
+			t.Errorf("resolved items are %+v", got)
 		}
 		h.raise(s.App, "walk/1")
 		watched.until("inbox.reopened", `"count":3`)
@@ -104,24 +103,24 @@ func TestInbox(t *testing.T) {
 		for kind := ""; kind != "task.created"; {
 			f := <-spied.frames
 			if kind = f["event"]; strings.HasPrefix(kind, "inbox.") {
-				t.Errorf("an agent is told of %s", f["data"])
+				t.Errorf("an agent received %s", f["data"])
 			}
 		}
 		about := func(c caller, query string) []event.Event {
 			return decode[[]event.Event](c.get("/api/v1/activity?" + query).want(http.StatusOK))
 		}
 		if n, spied := len(about(owner, "kind=inbox.*")), len(about(cto, "kind=inbox.*"))+len(about(cto, "subject_kind=inbox"))+len(about(cto, "subject_id="+i.ID)); n != 8 || spied != 0 {
-			t.Errorf("of 8 things that happened people see %d and agents %d", n, spied)
+			t.Errorf("of 8 events people see %d and agents %d", n, spied)
 		}
 	})
 }
 
-// nameOf is what the caller is called in events.
+// nameOf returns the caller's name in events.
 func nameOf(c caller) string {
 	return decode[struct{ Name string }](c.get("/api/v1/auth/me").want(http.StatusOK)).Name
 }
 
-// What is resolved must not stay for ever, and what waits must stay.
+// Resolved items are deleted after the retention period, and open items are kept.
 func TestInboxIsRetained(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -146,6 +145,6 @@ func TestInboxIsRetained(t *testing.T) {
 	owner.send(http.MethodPost, "/api/v1/retention/run", nil, "Prefer", "wait=30").want(http.StatusOK)
 	left := decode[[]inbox.Item](owner.get("/api/v1/inbox?state=open,acked,snoozed,resolved").want(http.StatusOK))
 	if len(left) != 2 || left[0].Title != "About old/1" && left[1].Title != "About old/1" {
-		t.Errorf("what is left is %+v", left)
+		t.Errorf("the remaining items are %+v", left)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"wardroom/internal/schedule"
 )
 
-// A job is made, seen, changed, run and removed through the runtime's own
-// methods; who would undo somebody else's change is told of both versions.
+// A scheduled job is created, changed, run and deleted through the runtime's methods. A
+// conflicting change is refused with both versions.
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -55,7 +55,7 @@ func TestJobs(t *testing.T) {
 			Job      struct{ Name string } `json:"current"`
 		}](told)
 		if problem.Expected != made.Revision || problem.Current != changed.Revision || problem.Job.Name != "Each year" {
-			t.Errorf("told %+v", problem)
+			t.Errorf("the problem is %+v", problem)
 		}
 		owner.send(http.MethodDelete, at+"?configRevision="+made.Revision, nil).wantProblem(http.StatusConflict, "job_changed")
 		waitFor(t, "the mirror", func() bool {
@@ -71,14 +71,14 @@ func TestJobs(t *testing.T) {
 		owner.send(http.MethodDelete, at, nil).want(http.StatusNoContent)
 		owner.get(at).wantProblem(http.StatusNotFound, "job_not_found")
 		owner.patch(at, map[string]any{"enabled": false}).wantProblem(http.StatusNotFound, "job_not_found")
-		owner.get(at + "/runs").want(http.StatusOK) // they stay
+		owner.get(at + "/runs").want(http.StatusOK) // the runs stay
 		for _, list := range []string{"/api/v1/activity?subject_kind=schedule", "/api/v1/audit?subject_kind=schedule"} {
 			var kinds []string
 			for _, e := range decode[[]event.Event](owner.get(list).want(http.StatusOK)) {
 				kinds = append(kinds, e.Kind)
 			}
 			if got := strings.Join(kinds, " "); got != "job.removed job.started job.changed job.made" {
-				t.Errorf("%s tells %s", list, got)
+				t.Errorf("%s returns %s", list, got)
 			}
 		}
 		cto := s.login("cto@example.com")
@@ -87,8 +87,7 @@ func TestJobs(t *testing.T) {
 	})
 }
 
-// The whole way of a missed run: a job of the runtime is due, the runtime does
-// not run it, and a human finds it in the inbox in time.
+// A job that the runtime does not run is in the inbox within the grace period plus 30 s.
 func TestMissedJobReachesTheInbox(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -105,7 +104,7 @@ func TestMissedJobReachesTheInbox(t *testing.T) {
 		}
 		s := replicas[0]
 		owner := s.login(ownerEmail)
-		h.runtime.StopJobs(true) // the clockwork stands still
+		h.runtime.StopJobs(true) // the runtime's scheduler is stopped
 		body := jobBody("Each minute", "cto")
 		body["schedule"] = map[string]any{"expr": "* * * * *", "tz": "UTC"}
 		made := decode[schedule.Job](owner.post("/api/v1/agentrt/jobs", body).want(http.StatusCreated))
@@ -113,13 +112,13 @@ func TestMissedJobReachesTheInbox(t *testing.T) {
 		var items []inbox.Item
 		for end := due.Add(grace + 30*time.Second); len(items) == 0; time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatal("nobody was told within the grace and 30 s")
+				t.Fatal("no inbox item within the grace period plus 30 s")
 			}
 			items = decode[[]inbox.Item](owner.get("/api/v1/inbox?kind=job_missed").want(http.StatusOK))
 		}
-		t.Logf("told %s after the grace", time.Since(due.Add(grace)).Round(10*time.Millisecond))
+		t.Logf("raised %s after the grace period", time.Since(due.Add(grace)).Round(10*time.Millisecond))
 		if len(items) != 1 || items[0].Count != 1 || items[0].Subject.ID != made.ID || items[0].Severity != inbox.High {
-			t.Errorf("told %+v", items)
+			t.Errorf("the items are %+v", items)
 		}
 		slots := decode[[]schedule.Slot](owner.get("/api/v1/agentrt/jobs/" + made.ID + "/slots").want(http.StatusOK))
 		if slots[0].State != schedule.Missed || !slots[0].DueAt.Equal(due.Time) || slots[1].State != schedule.Pending {
@@ -128,15 +127,15 @@ func TestMissedJobReachesTheInbox(t *testing.T) {
 		h.runtime.StopJobs(false)
 		for end := due.Add(2 * time.Minute); len(items) > 0; time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatal("the next run takes nothing back")
+				t.Fatal("the next run does not resolve the item")
 			}
 			items = decode[[]inbox.Item](owner.get("/api/v1/inbox?kind=job_missed").want(http.StatusOK))
 		}
 	})
 }
 
-// Whoever may not change jobs in the runtime is told what is missing, before
-// anything is half done; and the jobs are there while the runtime is away.
+// Without the scope, changes of jobs are refused at once with what is missing. While the
+// runtime is offline, the jobs can still be read.
 func TestJobsRefusals(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -146,13 +145,13 @@ func TestJobsRefusals(t *testing.T) {
 	if scope := decode[struct {
 		Scope string `json:"missing_scope"`
 	}](told).Scope; scope != "operator.admin" {
-		t.Errorf("missing is %q", scope)
+		t.Errorf("the missing scope is %q", scope)
 	}
 	if jobs := decode[[]schedule.Job](owner.get("/api/v1/agentrt/jobs").want(http.StatusOK)); len(jobs) > 0 {
 		t.Errorf("there are %+v", jobs)
 	}
 	_ = h.runtime.Close()
-	waitFor(t, "the gateway to be away", func() bool { return owner.get("/api/v1/agentrt/jobs").header.Get("X-Away") != "" })
+	waitFor(t, "the gateway to be offline", func() bool { return owner.get("/api/v1/agentrt/jobs").header.Get("X-Away") != "" })
 	owner.get("/api/v1/agentrt/slots").want(http.StatusOK)
 	owner.post("/api/v1/agentrt/jobs", jobBody("Mine", "cto")).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
 

@@ -18,7 +18,7 @@ import (
 	"wardroom/internal/task"
 )
 
-// meeting is a standup as it travels: amounts of money are texts.
+// meeting is a standup as JSON; amounts of money are strings.
 type meeting struct {
 	standup.Standup
 	CostUSD *string `json:"cost_usd"`
@@ -28,7 +28,7 @@ type meeting struct {
 	} `json:"reports"`
 }
 
-// hire makes the accounts of agents, as an owner does in the settings.
+// hire creates the accounts of agents as an owner does.
 func (c caller) hire(agents ...string) {
 	c.house.t.Helper()
 	for _, id := range agents {
@@ -41,7 +41,7 @@ func (c caller) hire(agents ...string) {
 	}
 }
 
-// open opens the standup of today.
+// open opens today's standup.
 func (c caller) open() meeting {
 	c.house.t.Helper()
 	return decode[meeting](c.post("/api/v1/standups", nil))
@@ -54,8 +54,8 @@ func (c caller) hold(id string) meeting {
 	return decode[meeting](a)
 }
 
-// wantFailed checks how a standup that could not be held shows itself: the
-// reason stands in the error and, in words, in the transcript.
+// wantFailed checks that a failed standup has the reason in its error and in the
+// transcript.
 func wantFailed(t *testing.T, m meeting, code string) {
 	t.Helper()
 	if m.Status != standup.Error || m.Failure == nil || m.Failure.Code != code {
@@ -70,13 +70,12 @@ func wantFailed(t *testing.T, m meeting, code string) {
 	}
 }
 
-// The whole of what the service is for, as the people and the agents see it: a
-// break anywhere between the login and the activity is one they would meet.
+// The complete workflow, from the login to the activity log.
 func TestStandupJourney(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
 		s := newHouse(t, engine, nil).start()
-		s.nobody().get("/api/v1/tasks").wantProblem(http.StatusUnauthorized, "sign_in_required")
+		s.anonymous().get("/api/v1/tasks").wantProblem(http.StatusUnauthorized, "sign_in_required")
 		owner := s.login(ownerEmail)
 		owner.hire("coo", "cto", "cpo", "cmo")
 
@@ -95,7 +94,7 @@ func TestStandupJourney(t *testing.T) {
 		if blocked.Blocked == nil || blocked.Blocked.By != "CTO" {
 			t.Errorf("blocked is %+v, want it by CTO", blocked.Blocked)
 		}
-		// What an agent calls done is looked at first; what the owner calls done is.
+		// An agent's done becomes review; the owner's done is final.
 		fixed := decode[task.Task](cto.patch("/api/v1/tasks/"+made["Fix the importer"], map[string]any{"status": "done"}).want(http.StatusOK))
 		if fixed.Status != task.Review {
 			t.Errorf("an agent's done is %s, want review", fixed.Status)
@@ -109,7 +108,7 @@ func TestStandupJourney(t *testing.T) {
 			t.Errorf("Location is %q", at)
 		}
 		if again := decode[meeting](coo.post("/api/v1/standups", nil).want(http.StatusOK)); again.ID != m.ID {
-			t.Errorf("the day has two standups: %s and %s", m.ID, again.ID)
+			t.Errorf("there are two standups for the day: %s and %s", m.ID, again.ID)
 		}
 		s.connected()
 		m = coo.hold(m.ID)
@@ -126,7 +125,7 @@ func TestStandupJourney(t *testing.T) {
 	})
 }
 
-// wantHeld looks at the record of a meeting in which everybody answered.
+// wantHeld checks the record of a standup in which all agents answered.
 func wantHeld(t *testing.T, m meeting, made map[string]string) {
 	t.Helper()
 	if m.Status != standup.Completed || m.Phase != standup.Closed || m.Failure != nil || m.Trigger != "agent" || m.Attempt != 1 {
@@ -143,14 +142,14 @@ func wantHeld(t *testing.T, m meeting, made map[string]string) {
 		}
 	}
 	if !slices.Equal(order, []string{"cto", "cpo", "cmo"}) {
-		t.Fatalf("reports of %v", order)
+		t.Fatalf("the reports are of %v", order)
 	}
 	e := m.Reports[0].Evidence
 	if len(e.Finished) != 1 || e.Finished[0].Key != made["Fix the importer"] {
-		t.Errorf("finished, says the evidence: %+v", e.Finished)
+		t.Errorf("finished tasks in the evidence: %+v", e.Finished)
 	}
 	if len(e.Blocked) != 1 || e.Blocked[0].Key != made["Rotate the keys"] || !strings.Contains(e.Blocked[0].Reason, "vault") {
-		t.Errorf("blocked, says the evidence: %+v", e.Blocked)
+		t.Errorf("blocked tasks in the evidence: %+v", e.Blocked)
 	}
 	if len(m.Reports[1].Evidence.Finished)+len(m.Reports[1].Evidence.Blocked) != 0 {
 		t.Errorf("the CPO has the CTO's evidence: %+v", m.Reports[1].Evidence)
@@ -160,16 +159,16 @@ func wantHeld(t *testing.T, m meeting, made map[string]string) {
 	}
 }
 
-// wantDecided looks at what the facilitator said about a task that is blocked.
+// wantDecided checks the facilitator's resolution of a blocked task.
 func wantDecided(t *testing.T, owner caller, m meeting, key string) {
 	t.Helper()
 	said := decode[[]task.Comment](owner.get("/api/v1/tasks/" + key + "/comments").want(http.StatusOK))
 	if len(said) != 1 || said[0].AuthorID == nil || !strings.EqualFold(said[0].AuthorName, "coo") || !strings.HasSuffix(said[0].Body, *m.Blockers[0].Resolution) {
-		t.Errorf("under %s stands %+v, want what the COO decided: %s", key, said, *m.Blockers[0].Resolution)
+		t.Errorf("the comments of %s are %+v, want the COO's resolution: %s", key, said, *m.Blockers[0].Resolution)
 	}
 }
 
-// wantItems looks at the tasks that the meeting made.
+// wantItems checks the tasks created by the standup.
 func wantItems(t *testing.T, owner caller, m meeting) {
 	t.Helper()
 	if len(m.ActionItems) == 0 {
@@ -184,12 +183,12 @@ func wantItems(t *testing.T, owner caller, m meeting) {
 			t.Errorf("the task of %q is %q from %v", item.Title, made.Title, made.Origin)
 		}
 		if item.Assignee != nil && made.AssigneeID == nil {
-			t.Errorf("%q is nobody's, want %s", made.Title, *item.Assignee)
+			t.Errorf("%q is unassigned, want %s", made.Title, *item.Assignee)
 		}
 	}
 }
 
-// wantTold reads the activity: what happened, in its order, and by whom.
+// wantTold checks the events of the standup in the activity log.
 func wantTold(t *testing.T, owner caller, m meeting, blocked task.Task) {
 	t.Helper()
 	told := func(query string) []string {
@@ -210,20 +209,20 @@ func wantTold(t *testing.T, owner caller, m meeting, blocked task.Task) {
 		"standup.asked by Wardroom", "standup.reported by Wardroom", "standup.asked by Wardroom", "standup.completed by Wardroom",
 	}
 	if got := told("&subject_kind=standup&subject_id=" + m.ID); !slices.Equal(got, want) {
-		t.Errorf("the log tells of the standup:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("the log of the standup is:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if got := told("&subject_kind=task&subject_id=" + blocked.ID); !slices.Equal(got, []string{"task.created by CTO", "task.changed by CTO", "task.commented by COO"}) {
-		t.Errorf("the log tells of the task: %v", got)
+		t.Errorf("the log of the task is: %v", got)
 	}
 	for _, line := range told("") {
 		if strings.HasPrefix(line, "user.") {
-			t.Errorf("the activity, which everyone reads, tells %q", line)
+			t.Errorf("the activity, which everyone reads, has %q", line)
 		}
 	}
 }
 
-// A meeting that cannot be held says why; one that goes on or is over is not
-// held twice; and once the reason is gone, the same one is.
+// A standup that cannot start says why, a running or completed one is not run again, and
+// a failed one can be retried.
 func TestStandupRefusals(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -233,7 +232,7 @@ func TestStandupRefusals(t *testing.T) {
 		m := owner.open()
 		wantFailed(t, owner.hold(m.ID), standup.NoActiveAgents)
 		if n := h.runtime.Asked(""); n != 0 {
-			t.Errorf("%d questions were asked in a meeting of nobody", n)
+			t.Errorf("%d questions were asked in a standup without participants", n)
 		}
 
 		owner.hire("coo", "cto")
@@ -244,7 +243,7 @@ func TestStandupRefusals(t *testing.T) {
 		if at := started.header.Get("Location"); at != "/api/v1/standups/"+m.ID {
 			t.Errorf("Location is %q", at)
 		}
-		waitFor(t, "the CTO to be asked", func() bool { return h.runtime.Asked("cto") == 1 })
+		waitFor(t, "the question to the CTO", func() bool { return h.runtime.Asked("cto") == 1 })
 		going := owner.post(run, nil).wantProblem(http.StatusConflict, "already_running")
 		progress := decode[struct{ Standup standup.Brief }](going).Standup
 		if progress.ID != m.ID || progress.Phase != standup.Collecting || len(progress.Reports) != 3 || progress.Reports[0].Status != standup.Asked {
@@ -264,12 +263,12 @@ func TestStandupRefusals(t *testing.T) {
 		}
 		owner.send(http.MethodPost, run, map[string]bool{"again": true}, "Prefer", "wait=50").want(http.StatusOK)
 		if n := h.runtime.Asked("cto"); n != 2 {
-			t.Errorf("the CTO was asked %d times in two meetings", n)
+			t.Errorf("the CTO was asked %d times in two standups", n)
 		}
 	})
 }
 
-// A meeting without a runtime is an error that names it, and the service works.
+// A standup without a gateway fails with the reason, and the service keeps working.
 func TestStandupWithoutGateway(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -279,7 +278,7 @@ func TestStandupWithoutGateway(t *testing.T) {
 		code   string
 	}{
 		{"not configured", func(r *config.Raw) { r.GatewayURL, r.GatewayToken = "", "" }, gateway.NotConfigured, standup.GatewayNotConfigured},
-		// Port 9 of this machine: nobody listens there.
+		// Nothing listens on port 9.
 		{"unreachable", func(r *config.Raw) { r.GatewayURL, r.GatewayTimeoutMS = "ws://127.0.0.1:9", "3000" }, gateway.Unreachable, standup.GatewayUnreachable},
 		{"wrong token", func(r *config.Raw) { r.GatewayToken, r.GatewayTimeoutMS = "another-token-06bc", "3000" }, gateway.Unauthorized, standup.GatewayUnreachable},
 	} {
@@ -293,7 +292,7 @@ func TestStandupWithoutGateway(t *testing.T) {
 			began := time.Now()
 			wantFailed(t, owner.hold(owner.open().ID), c.code)
 			if took := time.Since(began); took > 20*time.Second {
-				t.Errorf("it took %s to see that there is no gateway", took)
+				t.Errorf("it took %s to detect the missing gateway", took)
 			}
 			waitFor(t, fmt.Sprintf("the status %s, and a reason", c.state), func() bool {
 				st := owner.status()
@@ -304,11 +303,11 @@ func TestStandupWithoutGateway(t *testing.T) {
 	}
 }
 
-// The runtime comes back, and the retry is one request.
+// When the runtime is back, the standup can be retried with one request.
 func TestStandupRetry(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
-		// Those who answer have it, too, on a machine that does much else.
+		// The limit leaves the answering agents enough time on a busy machine.
 		h := newHouse(t, engine, func(r *config.Raw) { r.StandupAgentTimeout = "8s" })
 		h.runtime.Silence("coo", true)
 		h.runtime.Silence("cpo", true)

@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// key makes an API key of an agent user.
+// key creates an API key of an agent user.
 func (c caller) key(email string, body map[string]any) (caller, account.Key) {
 	c.house.t.Helper()
 	made := decode[struct {
@@ -23,8 +23,7 @@ func (c caller) key(email string, body map[string]any) (caller, account.Key) {
 	return caller{c.service, made.Secret}, made.Key
 }
 
-// A key that leaked must open nothing any more, anywhere, from the moment in
-// which somebody revokes it; and one that did not leak must go on working.
+// A revoked key stops working at once on every replica; other keys keep working.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {

@@ -27,17 +27,15 @@ import (
 	"wardroom/internal/platform/vault"
 )
 
-// leakSearch looks for secrets in everything that leaves the service and in
-// everything that it leaves behind, in each way in which bytes are usually
-// written.
+// leakSearch searches everything that the service sends and stores for secrets in all
+// common encodings.
 type leakSearch struct {
-	secrets map[string][]byte // by what they are
-	places  map[string][]byte // what was seen, by where
+	secrets map[string][]byte // by description
+	places  map[string][]byte // searched data by place
 }
 
-// forms are the ways in which a secret may be written. Base64 of something that
-// holds the secret looks different at each of three offsets, of which the middle
-// is always the same.
+// forms returns the encodings of a secret. Base64 of a text with the secret differs at
+// each of three offsets; its middle part is always the same.
 func forms(secret []byte) map[string][]byte {
 	out := map[string][]byte{
 		"as it is": secret, "in hex": []byte(hex.EncodeToString(secret)), "in HEX": []byte(strings.ToUpper(hex.EncodeToString(secret))),
@@ -49,10 +47,10 @@ func forms(secret []byte) map[string][]byte {
 	for name, alphabet := range map[string]*base64.Encoding{"base64": base64.RawStdEncoding, "base64url": base64.RawURLEncoding} {
 		for offset := range 3 {
 			whole := alphabet.EncodeToString(append(make([]byte, offset), secret...))
-			from := (offset*8 + 5) / 6 // the first characters that depend on the secret alone
+			from := (offset*8 + 5) / 6 // the first character that depends only on the secret
 			until := len(whole)
 			if (offset+len(secret))%3 != 0 {
-				until-- // the last one depends on what follows
+				until-- // the last character depends on what follows
 			}
 			out[fmt.Sprintf("in %s at %d", name, offset)] = []byte(whole[from:until])
 		}
@@ -60,7 +58,7 @@ func forms(secret []byte) map[string][]byte {
 	return out
 }
 
-// found lists what of the secrets is where.
+// found returns which secrets are where.
 func (l leakSearch) found() []string {
 	var out []string
 	for what, secret := range l.secrets {
@@ -76,9 +74,8 @@ func (l leakSearch) found() []string {
 	return out
 }
 
-// look takes in all that the service of a house has said so far, and all that it
-// has stored. The key file is left out: it is the one place that has to hold a
-// secret as it is.
+// look adds everything that the service of a house has sent and stored. It leaves out the
+// key file, which must contain a secret.
 func (l *leakSearch) look(h *house, d *db.DB, when string) {
 	h.t.Helper()
 	if l.places == nil {
@@ -110,7 +107,7 @@ func (l *leakSearch) look(h *house, d *db.DB, when string) {
 	}
 }
 
-// dump is all of a table as text, as a backup would have it.
+// dump returns the rows of a table as text.
 func dump(t *testing.T, d *db.DB, table string) []byte {
 	t.Helper()
 	rows, err := d.Query(t.Context(), `SELECT * FROM `+table)
@@ -132,9 +129,9 @@ func dump(t *testing.T, d *db.DB, table string) []byte {
 			t.Fatal(err)
 		}
 		for i, v := range values {
-			value := *v.(*any) //nolint:errcheck,forcetypeassert // it is one
+			value := *v.(*any) //nolint:errcheck,forcetypeassert // cannot fail
 			if data, ok := value.([]byte); ok {
-				// What is compressed hides nothing from who has it, and all from a search.
+				// Compression hides text from a search, so it is undone.
 				if text, err := io.ReadAll(flate.NewReader(bytes.NewReader(data))); table == "archive_parts" && err == nil {
 					data = text
 				}
@@ -150,7 +147,7 @@ func dump(t *testing.T, d *db.DB, table string) []byte {
 	return out.Bytes()
 }
 
-// leakingHouse is one in which everything is turned on that tells something.
+// leakingHouse returns a house with everything enabled that produces output.
 func leakingHouse(t *testing.T, engine db.Engine) (*house, *leakSearch) {
 	t.Helper()
 	h := newHouse(t, engine, func(r *config.Raw) { r.MetricsAddr = "127.0.0.1:0" })
@@ -166,7 +163,7 @@ func leakingHouse(t *testing.T, engine db.Engine) (*house, *leakSearch) {
 	return h, l
 }
 
-// learn makes the device that is stored a secret, and the key file.
+// learn adds the stored device and the key file to the secrets.
 func (l *leakSearch) learn(h *house, d *db.DB, which string) {
 	h.t.Helper()
 	cfg := h.config()
@@ -185,12 +182,12 @@ func (l *leakSearch) learn(h *house, d *db.DB, which string) {
 	}
 	id, err := pairing.Stored(h.t.Context(), d, keys, cfg.GatewayURL)
 	if err != nil || id.Key == nil || id.Token == "" {
-		h.t.Fatalf("there is nothing to look for: %v", err)
+		h.t.Fatalf("there are no secrets to search for: %v", err)
 	}
 	l.secrets["the key of "+which], l.secrets["the token of "+which] = id.Key.Seed(), []byte(id.Token)
 }
 
-// tempt has the service say all that it can of its device.
+// tempt makes the service show everything about its device.
 func (h *house) tempt(s *service, owner caller) {
 	h.t.Helper()
 	for _, path := range []string{
@@ -215,9 +212,9 @@ func (h *house) tempt(s *service, owner caller) {
 	fmt.Fprintf(&h.seen, "%+v %v %+v\n", found, err, h.config())
 }
 
-// All of a device's life, and then everything that was said and stored is looked
-// through. What a backup, a log collector or a curious user can see must be of
-// no use to take the service's place at the gateway.
+// A device goes through its whole life, and then everything sent and stored is searched.
+// Backups, logs and answers must not contain what is needed to act as the service at the
+// gateway.
 func TestNothingLeaks(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -225,11 +222,11 @@ func TestNothingLeaks(t *testing.T) {
 		s := h.start()
 		owner := s.login(ownerEmail)
 		owner.hire("cto")
-		owner.follow("/api/v1/events") // what it tells is seen, too
+		owner.follow("/api/v1/events") // the stream is searched too
 		is := h.pairs(owner)
 		l.learn(h, s.DB, "the first device")
 		h.tempt(s, owner)
-		// An agent that has found the secrets repeats them.
+		// An agent repeats the secrets that it has found.
 		token := string(l.secrets["the token of the first device"])
 		h.runtime.Answer("cto", func(demo.Question) string { return "I found " + token + " and " + gatewayToken })
 		s.ask("tell", cto, "What did you find?")
@@ -264,7 +261,7 @@ func TestNothingLeaks(t *testing.T) {
 		right := h.raw.EncryptionKey
 		h.raw.EncryptionKey = "a-wrong-encryption-key-0123456789-abcdef"
 		l.secrets["the wrong key"] = []byte(h.raw.EncryptionKey.Reveal())
-		if engine == db.SQLite { // what the file has opens beside it
+		if engine == db.SQLite { // the file's companions
 			if err := os.Rename(filepath.Join(h.raw.DataDir, "encryption.key"), filepath.Join(t.TempDir(), "away")); err != nil {
 				t.Fatal(err)
 			}
@@ -279,7 +276,7 @@ func TestNothingLeaks(t *testing.T) {
 		h.tempt(s, owner)
 		l.look(h, s.DB, "forgotten")
 		if len(l.secrets) < 9 || len(l.places) < 100 {
-			t.Errorf("only %d secrets were looked for in %d places", len(l.secrets), len(l.places))
+			t.Errorf("searched for only %d secrets in %d places", len(l.secrets), len(l.places))
 		}
 		for _, leak := range l.found() {
 			t.Error(leak)
@@ -287,8 +284,8 @@ func TestNothingLeaks(t *testing.T) {
 	})
 }
 
-// The search must find what is there: a secret in an answer, a log line, a table
-// or a file, however it is written. Otherwise that it finds nothing says nothing.
+// The search must find a secret in an answer, a log line, a table and a file, in every
+// encoding.
 func TestLeaksAreFound(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -299,7 +296,7 @@ func TestLeaksAreFound(t *testing.T) {
 		l.secrets = map[string][]byte{"what was planted": planted}
 		l.look(h, s.DB, "before")
 		if leaks := l.found(); len(leaks) > 0 {
-			t.Fatalf("found before it was planted: %v", leaks)
+			t.Fatalf("found before it was there: %v", leaks)
 		}
 		for form, text := range forms(planted) {
 			l.places = nil
@@ -331,7 +328,7 @@ func TestLeaksAreFound(t *testing.T) {
 	})
 }
 
-// tables are the names of all tables, also of those that later migrations add.
+// tables returns the names of all tables, including those of later migrations.
 func tables(t *testing.T, d *db.DB) []string {
 	t.Helper()
 	query := `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'`

@@ -24,13 +24,12 @@ import (
 	"wardroom/internal/session"
 )
 
-// sessionsSeen is the list of sessions as somebody keeps it who does what
-// docs/live.md says.
+// sessionsSeen is a list of sessions kept up to date as docs/live.md describes.
 type sessionsSeen struct {
 	caller
 	*stream
 	rows  map[string]session.Session
-	lists int // how often the list was read
+	lists int // number of times the list was read
 }
 
 // see opens a stream about sessions.
@@ -38,7 +37,7 @@ func (c caller) see() *sessionsSeen {
 	return &sessionsSeen{caller: c, stream: c.follow("/api/v1/events?topics=session")}
 }
 
-// until follows the stream until the rows are as wanted.
+// until follows the stream until ok accepts the rows.
 func (s *sessionsSeen) until(what string, ok func(map[string]session.Session) bool) {
 	t := s.house.t
 	t.Helper()
@@ -81,12 +80,12 @@ func (s *sessionsSeen) apply(t *testing.T, f map[string]string) {
 		}
 	case "hello", "position":
 	default:
-		t.Errorf("about sessions came %v", f)
+		t.Errorf("unexpected frame about sessions: %v", f)
 	}
 }
 
-// Who watches the monitor sees runs begin and end without asking again, and
-// sees nothing old while the gateway is away.
+// A dashboard sees runs start and end without polling, and sees nothing stale while the
+// gateway is offline.
 func TestLiveSessions(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -108,13 +107,13 @@ func TestLiveSessions(t *testing.T) {
 	finish()
 	seen.until("its end and cost", func(rows map[string]session.Session) bool { return !rows[cto].Active && rows[cto].CostUSD != nil })
 	if seen.lists != 1 {
-		t.Errorf("the list was read %d times while the gateway was there, want once", seen.lists)
+		t.Errorf("the list was read %d times while the gateway was connected, want once", seen.lists)
 	}
 	if d := diffSessions(seen.rows, owner); d != "" {
-		t.Errorf("the list says other than the stream (-stream +list):\n%s", d)
+		t.Errorf("the list differs from the stream (-stream +list):\n%s", d)
 	}
 
-	h.runtime.Restart(10 * time.Second) // so long that a busy machine looks meanwhile
+	h.runtime.Restart(10 * time.Second) // long enough for a busy machine to check
 	seen.until("the loss", func(rows map[string]session.Session) bool { return len(rows) == 0 })
 	seen.until("the return", func(rows map[string]session.Session) bool { return len(rows) == 2 })
 
@@ -128,12 +127,11 @@ func TestLiveSessions(t *testing.T) {
 	watched.until("session.gone", fmt.Sprintf(`"key":%q`, cto))
 	waitFor(t, "the gateway to be back", func() bool { return owner.status().State == gateway.Connected })
 	if d := diffSessions(nil, owner); d != "" {
-		t.Errorf("what is gone is in the list: %s", d)
+		t.Errorf("a removed session is in the list: %s", d)
 	}
 }
 
-// diffSessions compares what somebody has seen with the list as it is now, but
-// for when that was.
+// diffSessions compares the rows with the current list, except for their times.
 func diffSessions(seen map[string]session.Session, c caller) string {
 	now, was := map[string]session.Session{}, map[string]session.Session{}
 	for _, r := range decode[[]session.Session](c.get("/api/v1/agentrt/sessions?limit=200").want(http.StatusOK)) {
@@ -147,7 +145,7 @@ func diffSessions(seen map[string]session.Session, c caller) string {
 	return cmp.Diff(was, now)
 }
 
-// watcher is a stream of the service's own, without the wire.
+// watcher is a live stream without a network connection.
 func (s *service) watcher(ctx context.Context, user string, send func(frames []byte) error) (run func()) {
 	s.house.t.Helper()
 	who := actor.Actor{ID: user, Name: user, Role: actor.User}
@@ -159,8 +157,8 @@ func (s *service) watcher(ctx context.Context, user string, send func(frames []b
 	return func() { stream.Run(ctx, send) }
 }
 
-// The gateway must not pay for those who look: five hundred dashboards, each with
-// the list and a stream, cost it the same as one.
+// Dashboards must not cost the gateway anything: 500 dashboards, each with the list and a
+// stream, cause as many requests as one.
 func TestDashboardsCostTheGatewayNothing(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -179,7 +177,7 @@ func TestDashboardsCostTheGatewayNothing(t *testing.T) {
 		var watching sync.WaitGroup
 		defer watching.Wait()
 		defer cancel()
-		var told atomic.Int64 // dashboards that have been told of the end
+		var told atomic.Int64 // dashboards that received the end
 		key := fmt.Sprintf("agent:cto:of-%d", dashboards)
 		for i := range dashboards {
 			sawEnd := sync.OnceFunc(func() { told.Add(1) })
@@ -202,7 +200,7 @@ func TestDashboardsCostTheGatewayNothing(t *testing.T) {
 			owner.get("/api/v1/agentrt/sessions").want(http.StatusOK)
 		}
 		s.answered(run)
-		waitFor(t, "every dashboard to be told", func() bool { return told.Load() == int64(dashboards) })
+		waitFor(t, "the end on every dashboard", func() bool { return told.Load() == int64(dashboards) })
 		waitFor(t, "the cost", func() bool { return owner.session(key).CostUSD != nil })
 		mu.Lock()
 		defer mu.Unlock()
@@ -211,16 +209,16 @@ func TestDashboardsCostTheGatewayNothing(t *testing.T) {
 	one, many := watch(1), watch(500)
 	t.Logf("one dashboard: %v; five hundred: %v", one, many)
 	for method, n := range many {
-		// The pace of the readings does not begin anew with each dashboard, so that one
-		// or two more of them may fall into the longer time.
+		// Readings happen at a fixed pace, so that one or two more may fall into the
+		// longer time.
 		if n > one[method]+2 {
 			t.Errorf("%s was called %d times with one dashboard and %d times with five hundred", method, one[method], n)
 		}
 	}
 }
 
-// A browser that sleeps while fifty agents work is let go with a word, keeps
-// nobody waiting, and has everything when it comes back.
+// A dashboard that stops reading while 50 agents work is disconnected with a notice,
+// delays no other client, and is complete after it reconnects.
 func TestStalledDashboardComesBack(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -245,7 +243,7 @@ func TestStalledDashboardComesBack(t *testing.T) {
 	t.Cleanup(func() { cancel(); <-ended })
 	wake := sync.OnceFunc(func() { close(asleep) })
 	t.Cleanup(wake)
-	var portions atomic.Int64 // that the sleeper has been given, too
+	var portions atomic.Int64 // also sent to the stalled client
 	awake := s.watcher(ctx, "awake", func(b []byte) error {
 		if bytes.Contains(b, []byte("event: session.")) {
 			portions.Add(1)
@@ -270,13 +268,13 @@ func TestStalledDashboardComesBack(t *testing.T) {
 			}
 		}
 	})
-	const enough = 80 // a stream may fall 64 portions behind
+	const enough = 80 // a stream may fall 64 batches behind
 	for late := time.After(time.Minute); portions.Load() < enough; {
 		select {
 		case f := <-quick.frames:
 			quick.apply(t, f)
 		case <-late:
-			t.Errorf("there were %d portions in a minute", portions.Load())
+			t.Errorf("there were %d batches in a minute", portions.Load())
 			cancel()
 			portions.Store(enough)
 		}
@@ -291,7 +289,7 @@ func TestStalledDashboardComesBack(t *testing.T) {
 		last = f
 	}
 	if !strings.Contains(last, "event: end") || !strings.Contains(last, `"code":"behind"`) {
-		t.Errorf("the sleeper's last words are %q", last)
+		t.Errorf("the last frames of the stalled client are %q", last)
 	}
 	for i := range 50 {
 		if err := h.runtime.Label(fmt.Sprintf("agent:cto:busy-%d", i), "the last"); err != nil {
@@ -310,8 +308,8 @@ func TestStalledDashboardComesBack(t *testing.T) {
 	owner.see().until("the last labels, by who came back", all)
 }
 
-// Events come twice, swapped, as 25 MiB or not at all, answers late and reversed,
-// while agents work: when it is over, the list and the stream are what the runtime has.
+// With repeated, reordered, huge, missing and late frames, the list and the stream
+// finally match the runtime.
 func TestSessionsThroughDisorder(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -345,12 +343,12 @@ func TestSessionsThroughDisorder(t *testing.T) {
 			label(n, fmt.Sprint(name, " ", n))
 		}
 		if name == "huge" {
-			waitFor(t, "the huge ones to arrive", func() bool {
+			waitFor(t, "the huge frames", func() bool {
 				return owner.get("/api/v1/agentrt/sessions").status == http.StatusOK
 			})
 		}
 		h.runtime.Heal()
-		label(n, fmt.Sprint("healed ", n)) // whose number shows what was lost
+		label(n, fmt.Sprint("healed ", n)) // its number shows what was lost
 		s.alike(owner, name)
 	}
 	for i := range sessions {
@@ -367,7 +365,7 @@ func TestSessionsThroughDisorder(t *testing.T) {
 	})
 }
 
-// alike waits until the service lists what the runtime does.
+// alike waits until the service's list matches the runtime's.
 func (s *service) alike(c caller, after string) {
 	s.house.t.Helper()
 	var diff string
@@ -376,7 +374,7 @@ func (s *service) alike(c caller, after string) {
 			s.house.t.Logf("after %s (-runtime +service):\n%s", after, diff)
 		}
 	}()
-	waitFor(s.house.t, "the truth after "+after, func() bool {
+	waitFor(s.house.t, "the right list after "+after, func() bool {
 		list, err := s.Gateway.ListSessions(context.Background(), 100)
 		if err != nil {
 			return false

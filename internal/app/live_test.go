@@ -64,7 +64,7 @@ func (c caller) follow(path string) *stream {
 	return s
 }
 
-// until reads frames up to one of that kind with that text in it.
+// until reads frames up to one of the kind that contains the text.
 func (s *stream) until(kind, text string) map[string]string {
 	s.t.Helper()
 	late := time.After(atMost)
@@ -72,7 +72,7 @@ func (s *stream) until(kind, text string) map[string]string {
 		select {
 		case f, ok := <-s.frames:
 			if !ok {
-				s.t.Fatalf("the stream ended before %s came", kind)
+				s.t.Fatalf("the stream ended before %s", kind)
 			}
 			if f["event"] == kind && strings.Contains(f["data"], text) {
 				return f
@@ -83,8 +83,8 @@ func (s *stream) until(kind, text string) map[string]string {
 	}
 }
 
-// A person at a dashboard sees what others do, on this machine or beside it,
-// and how the agents' runtime is doing; and nothing more once they may not.
+// A dashboard receives the changes of other users on every replica and the state of the
+// gateway, until its access ends.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -106,7 +106,7 @@ func TestLive(t *testing.T) {
 		live = owner.follow("/api/v1/events?last_event_id=" + f["id"])
 		live.until("task.created", "TASK-2")
 
-		// What `wardroom user add` does beside the running service.
+		// `wardroom user add` works like this while the service runs.
 		cfg, _, err := h.raw.Check()
 		if err != nil {
 			t.Fatal(err)
@@ -128,7 +128,7 @@ func TestLive(t *testing.T) {
 		owner.patch("/api/v1/users/"+made.ID, map[string]any{"active": false, "current_password": password}).want(http.StatusOK)
 		theirs.until("end", "account_deactivated")
 		if f, ok := <-theirs.frames; ok {
-			t.Errorf("after the end came %v", f)
+			t.Errorf("after the end, the stream had %v", f)
 		}
 
 		if err := h.runtime.Close(); err != nil {
@@ -138,12 +138,12 @@ func TestLive(t *testing.T) {
 		began := time.Now()
 		s.stop()
 		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("with an open stream the stop took %s", took)
+			t.Errorf("stopping with an open stream took %s", took)
 		}
 	})
 }
 
-// A token ends while somebody watches: so does the stream, then.
+// A live stream ends when its token expires.
 func TestLiveEndsWithTheToken(t *testing.T) {
 	t.Parallel()
 	s := newHouse(t, db.SQLite, func(r *config.Raw) { r.JWTExpiresIn = "10s" }).start()

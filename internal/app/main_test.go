@@ -30,8 +30,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What must never be shown. Each is unlike anything else, so that finding it
-// in an answer or a log line is no accident.
+// Secrets that must never be shown. Each is unique, so that finding one in an answer or
+// the log is no coincidence.
 const (
 	jwtSecret     = "jwt-secret-0123456789-0123456789-0123456789-0123456789"
 	gatewayToken  = "gateway-token-7f3a91c2"
@@ -51,27 +51,27 @@ func both(t *testing.T, fn func(t *testing.T, engine db.Engine)) {
 	}
 }
 
-// house is what the service lives in: a database, an agent runtime, settings,
-// and a log. It outlives the service.
+// house is the environment of the service: a database, an agent runtime, settings and a
+// log. It outlives the service.
 type house struct {
-	beforeRun func() // what happens between the opening of the database and the start
+	beforeRun func() // called between the opening of the database and the start
 	t         *testing.T
 	raw       config.Raw
 	runtime   *demo.Runtime
-	key       atomic.Pointer[string]  // what the runtime's environment has for the COO
-	board     atomic.Pointer[app.App] // whose board the agents talk about
-	onSetup   func(app.SetupOffer)    // nil offers none
+	key       atomic.Pointer[string]  // the COO's key in the runtime's environment
+	board     atomic.Pointer[app.App] // the App whose board the agents see
+	onSetup   func(app.SetupOffer)    // nil creates no tokens
 	backoff   gateway.Backoff
-	labelled  string // what the goroutines of its services are known by; empty is nothing
-	seen      record // all that left the service: answers and log lines
+	labelled  string // profiler label of the service's goroutines; empty is none
+	seen      record // everything the service has sent: answers and log lines
 
 	mu      sync.Mutex
-	secrets map[string]string // text → what it is
-	shown   map[string]string // those that one answer has to tell
+	secrets map[string]string // text → description
+	shown   map[string]string // secrets that one answer must contain
 }
 
-// newHouse makes a house with a running agent runtime. change, when given,
-// changes the settings.
+// newHouse creates a house with a running agent runtime. change, if not nil, changes the
+// settings.
 func newHouse(t *testing.T, engine db.Engine, change func(*config.Raw)) *house {
 	t.Helper()
 	h := &house{t: t, secrets: map[string]string{
@@ -87,12 +87,12 @@ func newHouse(t *testing.T, engine db.Engine, change func(*config.Raw)) *house {
 	h.runtime = runtime
 	h.raw = config.Raw{
 		Port: "0", JWTSecret: jwtSecret, BootstrapOwnerEmail: ownerEmail, BootstrapOwnerPassword: password,
-		GatewayURL: runtime.URL(), GatewayToken: gatewayToken, GatewayTimeoutMS: "15000", // a busy machine takes its time
+		GatewayURL: runtime.URL(), GatewayToken: gatewayToken, GatewayTimeoutMS: "15000", // enough for a busy machine
 		StandupAgentTimeout: "20s", StandupDeadline: "60s", StandupGatewayGrace: "20s",
 	}
-	h.raw.DataDir = t.TempDir() // of the key file
+	h.raw.DataDir = t.TempDir() // for the key file
 	if engine == db.Postgres {
-		h.raw.EncryptionKey = encryptionKey // processes have no folder in common
+		h.raw.EncryptionKey = encryptionKey // replicas share no folder
 	}
 	h.raw.DatabaseURL = h.database(engine)
 	if change != nil {
@@ -109,8 +109,7 @@ func (h *house) env(name string) string {
 	return ""
 }
 
-// reopen starts another agent runtime, where the first one was before it was
-// closed.
+// reopen starts another agent runtime at the address of the first one.
 func (h *house) reopen() {
 	h.t.Helper()
 	_, address, _ := strings.Cut(h.runtime.URL(), "://")
@@ -122,7 +121,7 @@ func (h *house) reopen() {
 	h.runtime = back
 }
 
-// database is an empty one, whose address has a password to give away.
+// database creates an empty database whose address contains a password.
 func (h *house) database(engine db.Engine) config.Secret {
 	address := dbtest.URL(h.t, engine)
 	if engine == db.SQLite {
@@ -140,7 +139,7 @@ func (h *house) database(engine db.Engine) config.Secret {
 	return config.Secret(u.String())
 }
 
-// tasksOf is the board as the agents see it.
+// tasksOf returns the board as the agents see it.
 func (h *house) tasksOf(ctx context.Context, agentID string) ([]demo.Task, error) {
 	a := h.board.Load()
 	if a == nil {
@@ -157,14 +156,14 @@ func (h *house) tasksOf(ctx context.Context, agentID string) ([]demo.Task, error
 	return out, err
 }
 
-// secret adds one that came up on the way.
+// secret adds a secret that was created during the test.
 func (h *house) secret(text, what string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.secrets[text] = what
 }
 
-// secretOf adds one that was in one answer, as it had to be.
+// secretOf adds a secret that one answer had to contain.
 func (h *house) secretOf(text, what string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -174,7 +173,7 @@ func (h *house) secretOf(text, what string) {
 	h.shown[text] = what
 }
 
-// keptSecrets looks for every secret in all that left the service.
+// keptSecrets checks that no secret is in what the service has sent.
 func (h *house) keptSecrets() {
 	all := h.seen.String()
 	h.mu.Lock()
@@ -198,7 +197,7 @@ func (h *house) keptSecrets() {
 	}
 }
 
-// record keeps what is written to it, from any goroutine.
+// record stores what is written to it. It is safe for concurrent use.
 type record struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -216,14 +215,14 @@ func (r *record) String() string {
 	return r.buf.String()
 }
 
-// Reset forgets what was written.
+// Reset deletes what was written.
 func (r *record) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.buf.Reset()
 }
 
-// service is one running process of the service, as its callers see it.
+// service is a running process of the service.
 type service struct {
 	*app.App
 	house  *house
@@ -234,7 +233,7 @@ type service struct {
 	once   sync.Once
 }
 
-// build makes an App that is not run; its background work is quick.
+// build creates an App with fast background work without running it.
 func (h *house) build() *app.App {
 	h.t.Helper()
 	cfg, _, err := h.raw.Check()
@@ -247,9 +246,9 @@ func (h *house) build() *app.App {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.t.Cleanup(func() { _ = a.Close() }) // closed already where it was run
+	h.t.Cleanup(func() { _ = a.Close() }) // Run may have closed it already
 	a.Queue.Poll, a.Queue.Lease = 50*time.Millisecond, 3*time.Second
-	for _, q := range []*job.Queue{a.Meetings, a.Errands, a.Recalls} {
+	for _, q := range []*job.Queue{a.StandupQueue, a.DispatchQueue, a.StopQueue} {
 		q.Poll, q.Lease = a.Queue.Poll, a.Queue.Lease
 	}
 	a.Accounts.NoteEvery = 50 * time.Millisecond
@@ -257,7 +256,7 @@ func (h *house) build() *app.App {
 	return a
 }
 
-// start runs the service on a free port until the test ends or it is stopped.
+// start runs the service on a free port until the test ends or stops it.
 func (h *house) start() *service {
 	h.t.Helper()
 	var a *app.App
@@ -265,7 +264,7 @@ func (h *house) start() *service {
 	return h.run(a)
 }
 
-// run is start for an App that is built already.
+// run is start for an existing App.
 func (h *house) run(a *app.App) *service {
 	h.t.Helper()
 	ln, err := a.Listen(context.Background())
@@ -286,7 +285,7 @@ func (h *house) run(a *app.App) *service {
 	return s
 }
 
-// stop is what a supervisor does: a signal, and the end is waited for.
+// stop stops the service as a supervisor does, and waits for its end.
 func (s *service) stop() {
 	s.once.Do(func() {
 		s.forget()
@@ -297,18 +296,18 @@ func (s *service) stop() {
 	})
 }
 
-// crash is the end of a process that writes nothing any more: its database is
-// gone under it, so that no work is handed back. The kernel would do the rest.
+// crash simulates a crash: the database is closed first, so that no job is returned to
+// its queue.
 func (s *service) crash() {
 	s.once.Do(func() {
 		s.forget()
 		_ = s.DB.Close()
 		s.cancel()
-		_ = s.wait() // it has every reason to complain
+		_ = s.wait() // an error is expected
 	})
 }
 
-// forget lets the agents not ask this process for the board any more.
+// forget makes the agents no longer use this process for the board.
 func (s *service) forget() { s.house.board.CompareAndSwap(s.App, nil) }
 
 func (s *service) wait() error {
@@ -321,20 +320,18 @@ func (s *service) wait() error {
 	}
 }
 
-// connected waits until the gateway is.
+// connected waits for the gateway connection.
 func (s *service) connected() *service {
 	s.house.t.Helper()
 	waitFor(s.house.t, "the gateway", func() bool { return s.Gateway.Status().State == gateway.Connected })
 	return s
 }
 
-// atMost is how long a test waits for what has to come: only on a machine that
-// is full it takes more than moments. It is less than the two minutes after which
-// the runtime is read anew though nothing was heard: that must not hide what
-// should have been heard.
+// atMost is how long tests wait for an event. It is shorter than the two minutes after
+// which the runtime is read again, which would hide missing events.
 const atMost = time.Minute
 
-// waitFor waits for a condition, for as long as a slow machine may need.
+// waitFor waits for a condition, long enough for a slow machine.
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	waitAtMost(t, atMost, what, ok)
@@ -351,11 +348,11 @@ func waitAtMost(t *testing.T, limit time.Duration, what string, ok func() bool) 
 		if time.Now().After(end) {
 			t.Fatalf("waited for %s for %s", what, limit)
 		}
-		time.Sleep(max(5*time.Millisecond, 2*time.Since(began))) // who looks must not keep it from coming
+		time.Sleep(max(5*time.Millisecond, 2*time.Since(began))) // checking must not slow down what is awaited
 	}
 }
 
-// answer is what came back for a request.
+// answer is the response to a request.
 type answer struct {
 	t      *testing.T
 	what   string // the request, for messages
@@ -364,21 +361,21 @@ type answer struct {
 	body   []byte
 }
 
-// caller sends requests as somebody; with no token, as nobody.
+// caller sends requests as a user, or anonymously without a token.
 type caller struct {
 	*service
 	token string
 }
 
-func (s *service) nobody() caller { return caller{s, ""} }
+func (s *service) anonymous() caller { return caller{s, ""} }
 
-// at is the same caller at another replica.
+// at returns the same caller for another replica.
 func (c caller) at(s *service) caller { return caller{s, c.token} }
 
-// login signs somebody in.
+// login logs a user in.
 func (s *service) login(email string) caller {
 	s.house.t.Helper()
-	a := s.nobody().post("/api/v1/auth/login", map[string]string{"email": email, "password": password}).want(http.StatusOK)
+	a := s.anonymous().post("/api/v1/auth/login", map[string]string{"email": email, "password": password}).want(http.StatusOK)
 	c := caller{s, decode[struct{ Token string }](a).Token}
 	return c
 }
@@ -387,7 +384,7 @@ func (c caller) get(path string) answer             { return c.send(http.MethodG
 func (c caller) post(path string, body any) answer  { return c.send(http.MethodPost, path, body) }
 func (c caller) patch(path string, body any) answer { return c.send(http.MethodPatch, path, body) }
 
-// send sends body as JSON, unless it is nil; headers are name, value, ….
+// send sends body as JSON unless it is nil. headers are pairs of name and value.
 func (c caller) send(method, path string, body any, headers ...string) answer {
 	t := c.house.t
 	t.Helper()
@@ -428,7 +425,7 @@ func (c caller) try(method, path string, body any, headers ...string) (answer, e
 	defer res.Body.Close()
 	whole := io.Reader(res.Body)
 	if res.Header.Get("Content-Type") == "text/event-stream" {
-		whole = io.LimitReader(whole, 16) // it has no end, and its beginning is enough
+		whole = io.LimitReader(whole, 16) // the stream has no end, and its start is enough
 	}
 	data, err := io.ReadAll(whole)
 	if err != nil {
@@ -438,7 +435,7 @@ func (c caller) try(method, path string, body any, headers ...string) (answer, e
 	return answer{c.house.t, method + " " + path, res.StatusCode, res.Header, data}, nil
 }
 
-// want ends the test unless the status is as expected.
+// want ends the test unless the status matches.
 func (a answer) want(status int) answer {
 	a.t.Helper()
 	if a.status != status {
@@ -447,7 +444,7 @@ func (a answer) want(status int) answer {
 	return a
 }
 
-// wantProblem ends the test unless it is a problem of that status and code.
+// wantProblem ends the test unless the answer is a problem with the status and code.
 func (a answer) wantProblem(status int, code string) answer {
 	a.t.Helper()
 	a.want(status)
@@ -457,7 +454,7 @@ func (a answer) wantProblem(status int, code string) answer {
 	return a
 }
 
-// decode reads the body.
+// decode decodes the body.
 func decode[T any](a answer) T {
 	a.t.Helper()
 	var v T

@@ -21,14 +21,14 @@ import (
 	"wardroom/internal/session"
 )
 
-// Metrics are for the operator's Prometheus. No label has a text that a caller
-// chose, so that nobody can fill the memory with series, and none tells of a
-// person. docs/operations.md lists them; a test holds the list.
+// The metrics are for the operator's Prometheus. Labels never contain text from a
+// request, so that clients cannot create series without limit, and never identify a
+// person. docs/operations.md lists the metrics; a test compares the list.
 
-// metricsPath is all that is served at METRICS_ADDR.
+// metricsPath is the only path served at METRICS_ADDR.
 const metricsPath = "/metrics"
 
-// measured is what the metrics are read from, beside what is told to them.
+// measured has the sources of the metrics that are read at each scrape.
 type measured struct {
 	db       *db.DB
 	gateway  *gateway.Client
@@ -36,13 +36,14 @@ type measured struct {
 	sessions func() session.Counts
 }
 
+// measured returns the sources of the metrics. The functions read a when they are
+// called, because a.API and a.Sessions are created later.
 func (a *App) measured() measured {
-	// These are made later than those who report to the metrics.
 	return measured{a.DB, a.Gateway, func() int64 { return a.API.InFlight() }, func() session.Counts { return a.Sessions.Counts() }}
 }
 
-// metrics has its own registry: the global one would also carry what any
-// library puts there.
+// metrics holds the metrics that are counted as things happen. It has its own
+// registry, because libraries add metrics to the global one.
 type metrics struct {
 	registry *prometheus.Registry
 
@@ -57,31 +58,30 @@ func newMetrics(from measured) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "wardroom_http_requests_total", Help: "Requests answered.",
+			Name: "wardroom_http_requests_total", Help: "Requests answered, by method, route and status.",
 		}, []string{"method", "route", "status"}),
 		answered: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "wardroom_http_request_duration_seconds", Help: "How long requests took.",
-			// A read takes a millisecond, a login a quarter of a second, and a handler
-			// gets half a minute.
+			Name: "wardroom_http_request_duration_seconds", Help: "Duration of requests.",
+			// A read takes 1 ms, a login 250 ms, and a handler is stopped after 30 s.
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"method", "route"}),
 		jobs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "wardroom_job_runs_total", Help: "Attempts at jobs by this process, by how they ended.",
+			Name: "wardroom_job_runs_total", Help: "Job attempts of this process, by outcome.",
 		}, []string{"kind", "outcome"}),
 		jobTimes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "wardroom_job_run_duration_seconds", Help: "How long attempts at jobs took.",
-			// From a purge of nothing to a standup with slow agents.
+			Name: "wardroom_job_run_duration_seconds", Help: "Duration of job attempts.",
+			// From an empty purge to a standup with slow agents.
 			Buckets: []float64{.01, .05, .1, .5, 1, 5, 15, 60, 180, 600, 1800},
 		}, []string{"kind"}),
 		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "wardroom_logins_total", Help: "Logins, by how they ended.",
+			Name: "wardroom_logins_total", Help: "Logins, by outcome.",
 		}, []string{"outcome"}),
 	}
 	for _, o := range account.LoginOutcomes() {
-		m.logins.WithLabelValues(o) // a rate needs the zero before the first
+		m.logins.WithLabelValues(o) // starts each series at 0, so that rates count the first login
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "wardroom_build_info", Help: "Always 1; what runs is in its labels.",
+		Name: "wardroom_build_info", Help: "Always 1. The labels have the versions and the database.",
 		ConstLabels: prometheus.Labels{"version": Version, "go_version": runtime.Version(), "database": from.db.Engine().String()},
 	})
 	build.Set(1)
@@ -91,40 +91,44 @@ func newMetrics(from measured) *metrics {
 	return m
 }
 
+// ours returns the collectors that count as things happen.
 func (m *metrics) ours() []prometheus.Collector {
 	return []prometheus.Collector{m.requests, m.answered, m.jobs, m.jobTimes, m.logins}
 }
 
+// request counts an answered request.
 func (m *metrics) request(o web.Observed) {
 	m.requests.WithLabelValues(o.Method, o.Route, strconv.Itoa(o.Status)).Inc()
 	m.answered.WithLabelValues(o.Method, o.Route).Observe(o.Took.Seconds())
 }
 
+// job counts an attempt at a job.
 func (m *metrics) job(kind, outcome string, took time.Duration) {
 	if outcome == "ready" {
-		outcome = "again" // it failed and is tried again, or was handed back
+		outcome = "again" // it failed and is retried, or it was returned to the queue
 	}
 	m.jobs.WithLabelValues(kind, outcome).Inc()
 	m.jobTimes.WithLabelValues(kind).Observe(took.Seconds())
 }
 
+// login counts a login.
 func (m *metrics) login(outcome string) { m.logins.WithLabelValues(outcome).Inc() }
 
-// handler serves the metrics and nothing else.
+// handler returns the handler of METRICS_ADDR, which serves only the metrics.
 func (m *metrics) handler(log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+metricsPath, promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-		ErrorHandling:       promhttp.ContinueOnError, // the rest is still of use
+		ErrorHandling:       promhttp.ContinueOnError, // one failed collector must not hide the others
 		MaxRequestsInFlight: 4,
 	}))
 	return mux
 }
 
-// readings are the metrics that are looked up when somebody asks.
+// readings are the metrics that are read at each scrape.
 type readings struct {
 	from   measured
-	stored *watched // never waits for the database for long, nor asks it often
+	stored *watched // reads the database with a time limit, and not at every scrape
 
 	mu      sync.Mutex
 	jobs    []job.Count
@@ -148,29 +152,29 @@ func newReadings(from measured) *readings {
 	}
 	r := &readings{
 		from:   from,
-		inAPI:  one("wardroom_http_requests_in_flight", "Requests that are being answered."),
-		up:     one("wardroom_database_up", "1 when the database answered within a second, else 0."),
-		queued: one("wardroom_jobs", "Jobs of all processes that wait, run, or have failed for good. Missing while the database is away.", "kind", "state"),
-		events: one("wardroom_events_last_id", "Id of the newest event, which is how many there ever were. Missing while the database is away."),
+		inAPI:  one("wardroom_http_requests_in_flight", "Requests in progress."),
+		up:     one("wardroom_database_up", "1 if the database answered within 1 s, otherwise 0."),
+		queued: one("wardroom_jobs", "Jobs of all processes, by state. Missing while the database is unavailable.", "kind", "state"),
+		events: one("wardroom_events_last_id", "ID of the newest event, which equals the number of events ever recorded. Missing while the database is unavailable."),
 		pool: map[string]*prometheus.Desc{
-			"max":    one("wardroom_database_connections_max", "Connections to the database that there can be.", "pool"),
-			"open":   one("wardroom_database_connections_open", "Connections to the database that there are.", "pool"),
-			"in_use": one("wardroom_database_connections_in_use", "Connections to the database that are used.", "pool"),
-			"waits":  one("wardroom_database_waits_total", "How often somebody had to wait for a connection.", "pool"),
-			"waited": one("wardroom_database_wait_seconds_total", "How long they waited, together.", "pool"),
+			"max":    one("wardroom_database_connections_max", "Maximum number of database connections.", "pool"),
+			"open":   one("wardroom_database_connections_open", "Open database connections.", "pool"),
+			"in_use": one("wardroom_database_connections_in_use", "Database connections in use.", "pool"),
+			"waits":  one("wardroom_database_waits_total", "Number of waits for a database connection.", "pool"),
+			"waited": one("wardroom_database_wait_seconds_total", "Total time spent waiting for database connections.", "pool"),
 		},
-		state:   one("wardroom_gateway_state", "1 for the state that the connection to the gateway is in, 0 for the others.", "state"),
-		made:    one("wardroom_gateway_connections_total", "Connections to the gateway that were made. All but the first are reconnects; with operator.admin all but the first two."),
-		linked:  one("wardroom_gateway_connected", "1 while this connection to the gateway is up, else 0. With operator.admin there is one that starts runs and one that manages, else one for everything.", "purpose"),
-		latency: one("wardroom_gateway_latency_seconds", "The last round trip to the gateway. Missing before the first."),
-		lists:   one("wardroom_sessions_readings_total", "How often the gateway was asked for the list of its sessions."),
-		rows:    one("wardroom_sessions_rows_total", "Sessions that the gateway's events brought up to date (event), events that were older than what was known (late), and sessions of which a reading knew what no event had told (corrected): a fault of ours or of the gateway's.", "outcome"),
+		state:   one("wardroom_gateway_state", "1 for the current state of the gateway connection, 0 for the others.", "state"),
+		made:    one("wardroom_gateway_connections_total", "Connections made to the gateway. All but the first are reconnects; with operator.admin, all but the first two."),
+		linked:  one("wardroom_gateway_connected", "1 while this gateway connection is up, otherwise 0. With operator.admin there are two connections, one for runs and one for management; otherwise one.", "purpose"),
+		latency: one("wardroom_gateway_latency_seconds", "Duration of the last round trip to the gateway. Missing before the first."),
+		lists:   one("wardroom_sessions_readings_total", "Number of times the session list was read from the gateway."),
+		rows:    one("wardroom_sessions_rows_total", "Session updates: applied from gateway events (event), ignored as outdated (late), and found only by reading the list (corrected), which indicates a bug in Wardroom or the gateway.", "outcome"),
 	}
 	r.stored = &watched{check: r.read}
 	return r
 }
 
-// read asks the database.
+// read reads the metrics that are stored in the database.
 func (r *readings) read(ctx context.Context) error {
 	jobs, err := job.Counts(ctx, r.from.db)
 	if err != nil {
@@ -186,7 +190,7 @@ func (r *readings) read(ctx context.Context) error {
 	return nil
 }
 
-// Describe is for the registry.
+// Describe implements prometheus.Collector.
 func (r *readings) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{r.inAPI, r.up, r.queued, r.events, r.state, r.made, r.linked, r.latency, r.lists, r.rows} {
 		to <- d
@@ -196,7 +200,7 @@ func (r *readings) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect is for the registry, at each scrape.
+// Collect implements prometheus.Collector. The registry calls it at each scrape.
 func (r *readings) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)

@@ -30,8 +30,7 @@ func newTestMetrics(t *testing.T, d *db.DB) *metrics {
 
 var described = regexp.MustCompile(`fqName: "([^"]*)".* constLabels: \{([^}]*)\}, variableLabels: \{([^}]*)\}`)
 
-// Whoever writes an alert looks into the table: what is there must be real, and
-// what is real must be there.
+// The table of metrics in docs/operations.md must match the program.
 func TestMetricsAreDocumented(t *testing.T) {
 	m := newTestMetrics(t, dbtest.New(t))
 	found := map[string]string{}
@@ -61,12 +60,12 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if labels, ok := told[name]; !ok || labels != found[name] {
-			t.Errorf("%s has the labels %q, and the table in docs/operations.md says %q (%v)", name, found[name], labels, ok)
+			t.Errorf("%s has the labels %q, and the table in docs/operations.md has %q (%v)", name, found[name], labels, ok)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(told)) {
 		if _, ok := found[name]; !ok {
-			t.Errorf("%s is in the table and not in the program", name)
+			t.Errorf("%s is in the table but not in the program", name)
 		}
 	}
 	if len(found) < 15 {
@@ -74,7 +73,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
-// The metrics are most needed when the database is away.
+// The metrics must work while the database is unavailable.
 func TestMetricsWithoutDatabase(t *testing.T) {
 	d, err := db.Open(t.Context(), dbtest.URL(t, db.SQLite))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// fetch asks for an address without a token, and keeps what came back.
+// fetch sends a request without a token and records the answer.
 func (s *service) fetch(method, url string) (status int, body string, err error) {
 	r, err := http.NewRequestWithContext(context.Background(), method, url, http.NoBody)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *service) scrape() map[string]float64 {
 	return values
 }
 
-// lastEvent is the id of the newest event.
+// lastEvent returns the ID of the newest event.
 func (s *service) lastEvent() (id float64) {
 	s.house.t.Helper()
 	if err := s.DB.QueryRow(s.house.t.Context(), `SELECT last FROM event_counter`).Scan(&id); err != nil {
@@ -60,24 +60,24 @@ func (s *service) lastEvent() (id float64) {
 	return id
 }
 
-// An operator sees trouble here first; a number that does not move hides it.
+// The metrics must change with what they measure.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
 		h := newHouse(t, engine, func(r *config.Raw) { r.MetricsAddr = "127.0.0.1:0" })
 		s := h.start().connected()
 		owner := s.login(ownerEmail)
-		s.nobody().post("/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": "wrong"}).want(http.StatusUnauthorized)
+		s.anonymous().post("/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": "wrong"}).want(http.StatusUnauthorized)
 		for range 5 {
-			s.nobody().post("/api/v1/auth/login", map[string]string{"email": "other@example.com", "password": "wrong"}).want(http.StatusUnauthorized)
+			s.anonymous().post("/api/v1/auth/login", map[string]string{"email": "other@example.com", "password": "wrong"}).want(http.StatusUnauthorized)
 		}
-		s.nobody().post("/api/v1/auth/login", map[string]string{"email": "other@example.com", "password": "wrong"}).want(http.StatusTooManyRequests)
+		s.anonymous().post("/api/v1/auth/login", map[string]string{"email": "other@example.com", "password": "wrong"}).want(http.StatusTooManyRequests)
 		owner.post("/api/v1/tasks", map[string]string{"title": "One"}).want(http.StatusCreated)
 		for range 3 {
 			owner.get("/api/v1/tasks/TASK-1").want(http.StatusOK)
 		}
 		owner.get("/api/v1/tasks/TASK-2").want(http.StatusNotFound)
-		waitFor(t, "a timer to be done", func() bool { return s.scrape()[`wardroom_job_runs_total{kind="timer",outcome="done"}`] > 0 })
+		waitFor(t, "a timer to run", func() bool { return s.scrape()[`wardroom_job_runs_total{kind="timer",outcome="done"}`] > 0 })
 		got := s.scrape()
 		pool := map[db.Engine]string{db.SQLite: "write", db.Postgres: "all"}[engine]
 		for name, want := range map[string]float64{
@@ -104,14 +104,14 @@ func TestMetrics(t *testing.T) {
 			}
 		}
 		if most := got[`wardroom_database_connections_max{pool="`+pool+`"}`]; most < 1 {
-			t.Errorf("there can be %v connections", most)
+			t.Errorf("the maximum of connections is %v", most)
 		}
 		if got[`go_goroutines`] < 1 || got[`process_start_time_seconds`] < 1 {
 			t.Error("the runtime's metrics are missing")
 		}
 		for name := range got {
 			if strings.Contains(name, "@") || strings.Contains(name, "TASK-") {
-				t.Errorf("%s tells too much", name)
+				t.Errorf("%s identifies too much", name)
 			}
 		}
 		err := s.DB.Tx(t.Context(), func(tx *db.Tx) error {
@@ -124,7 +124,7 @@ func TestMetrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The audit of the failed logins may still be written.
+		// The audit events of the failed logins may still be written.
 		waitFor(t, "the newest event", func() bool {
 			newest := s.scrape()[`wardroom_events_last_id`]
 			return newest == s.lastEvent() && newest >= 4 // the owner, the start, the login and the task
@@ -141,7 +141,7 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// A caller who makes up paths and methods must not fill the memory with series.
+// Requests with made-up paths and methods must not create new series.
 func TestMetricsStayFew(t *testing.T) {
 	t.Parallel()
 	s := newHouse(t, db.SQLite, func(r *config.Raw) { r.MetricsAddr, r.GatewayURL, r.GatewayToken = "127.0.0.1:0", "", "" }).start()
@@ -149,7 +149,7 @@ func TestMetricsStayFew(t *testing.T) {
 		for i := range 30 {
 			for _, path := range []string{"/x%d", "/api/v1/tasks/%d", "/api/v1/%d", "/health?%d", "/livez/%d"} {
 				for _, method := range []string{"GET", "MADEUP" + strconv.Itoa(n*100+i), "OPTIONS"} {
-					if _, err := s.nobody().try(method, fmt.Sprintf(path, n*100+i), nil, "Origin", "http://"+strconv.Itoa(i), "X-Request-Id", strconv.Itoa(i)); err != nil {
+					if _, err := s.anonymous().try(method, fmt.Sprintf(path, n*100+i), nil, "Origin", "http://"+strconv.Itoa(i), "X-Request-Id", strconv.Itoa(i)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -168,7 +168,7 @@ func TestMetricsStayFew(t *testing.T) {
 	}
 }
 
-// Who can reach the metrics must not reach anything else by them.
+// The address of the metrics must serve nothing else.
 func TestMetricsServeNothingElse(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.MetricsAddr = "127.0.0.1:0" })
@@ -183,22 +183,21 @@ func TestMetricsServeNothingElse(t *testing.T) {
 			t.Errorf("%s: %d, %v, want %d\n%.200s", ask, status, err, want, body)
 		}
 	}
-	if a := s.nobody().get("/metrics"); a.status != http.StatusNotFound {
-		t.Errorf("on the API's address: %d", a.status)
+	if a := s.anonymous().get("/metrics"); a.status != http.StatusNotFound {
+		t.Errorf("at the API's address: %d", a.status)
 	}
 	h.raw.DatabaseURL = h.database(db.SQLite)
 	h.raw.MetricsAddr = strings.TrimPrefix(base, "http://")
 	if _, err := h.build().Listen(t.Context()); err == nil || !strings.Contains(err.Error(), "METRICS_ADDR") {
-		t.Errorf("where somebody else listens: %v", err)
+		t.Errorf("at an address in use: %v", err)
 	}
 	h.raw.DatabaseURL, h.raw.MetricsAddr = h.database(db.SQLite), ""
 	if off := h.start(); off.MetricsAddress() != "" {
-		t.Errorf("without the setting they are at %s", off.MetricsAddress())
+		t.Errorf("without the setting, the address is %s", off.MetricsAddress())
 	}
 }
 
-// metricsInTheirFile: everybody counts in their own words, and one file knows
-// whose metrics these become.
+// metricsInTheirFile is the rule that only metrics.go imports the Prometheus library.
 func metricsInTheirFile(tree fs.FS) (broken []string, err error) {
 	files, err := goFiles(tree)
 	for _, f := range files {

@@ -10,8 +10,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// While replicas are upgraded one by one, those of the older version must not
-// write what the newer one no longer understands, nor be sent requests.
+// During a rolling upgrade, replicas of the older version must stop writing and must
+// report that they are not ready.
 func TestReplicaOfAnOlderVersion(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.Postgres, nil)
@@ -19,7 +19,7 @@ func TestReplicaOfAnOlderVersion(t *testing.T) {
 	owner := s.login(ownerEmail)
 	create := func() answer { return owner.post("/api/v1/tasks", map[string]string{"title": "Ship it"}) }
 	create().want(http.StatusCreated)
-	waitFor(t, "the background work to begin", func() bool {
+	waitFor(t, "the background work", func() bool {
 		var n int
 		return s.DB.QueryRow(t.Context(), `SELECT COUNT(*) FROM job_timers`).Scan(&n) == nil && n > 0
 	})
@@ -42,23 +42,23 @@ func TestReplicaOfAnOlderVersion(t *testing.T) {
 	}
 	before := jobs()
 	if a := create().wantProblem(http.StatusServiceUnavailable, "database_unavailable"); a.header.Get("Retry-After") == "" {
-		t.Errorf("it does not say when to try again: %s", a.body)
+		t.Errorf("Retry-After is missing: %s", a.body)
 	}
-	waitFor(t, "the replica to leave", func() bool { return s.nobody().get("/readyz").status == http.StatusServiceUnavailable })
+	waitFor(t, "the replica to be not ready", func() bool { return s.anonymous().get("/readyz").status == http.StatusServiceUnavailable })
 	if why := decode[struct {
 		Why []string `json:"not_ready"`
-	}](s.nobody().get("/readyz")).Why; !slices.Equal(why, []string{"schema"}) {
-		t.Errorf("it is not ready because of %v", why)
+	}](s.anonymous().get("/readyz")).Why; !slices.Equal(why, []string{"schema"}) {
+		t.Errorf("the reasons are %v", why)
 	}
 	if list := string(owner.get("/api/v1/tasks").want(http.StatusOK).body); strings.Count(list, "Ship it") != 1 {
 		t.Errorf("the board is %s", list)
 	}
-	time.Sleep(10 * s.Queue.Poll) // nothing happens, so there is nothing to wait for
+	time.Sleep(10 * s.Queue.Poll) // there is no event to wait for
 	if after := jobs(); after != before {
 		t.Errorf("background work went on: %s, and then %s", before, after)
 	}
-	waitFor(t, "a line in the log", func() bool { return strings.Contains(h.seen.String(), "a newer version of Wardroom has migrated it") })
-	if n := strings.Count(h.seen.String(), `msg="the database is away"`); n != 1 {
-		t.Errorf("the log says so %d times", n)
+	waitFor(t, "a line in the log", func() bool { return strings.Contains(h.seen.String(), "a newer Wardroom has migrated it") })
+	if n := strings.Count(h.seen.String(), `msg="database unavailable"`); n != 1 {
+		t.Errorf("the log has it %d times", n)
 	}
 }

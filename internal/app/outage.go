@@ -9,40 +9,40 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// outage tells of times without a database with one line when one begins and
-// one when it ends, however many met it.
+// outage logs each database outage with one line when it begins and one when it ends,
+// however many operations fail in between.
 type outage struct {
 	ask func(context.Context) error
 	log *slog.Logger
 	now func() time.Time
 
 	mu    sync.Mutex
-	since time.Time      // zero while the database is there
-	last  time.Time      // when it was last met
-	met   map[string]int // how often, by what
-	began chan struct{}  // says that there is one
+	since time.Time      // start of the outage; zero while the database is available
+	last  time.Time      // time of the last failure
+	met   map[string]int // number of failures by operation
+	began chan struct{}  // receives when an outage begins
 }
 
 func newOutage(ask func(context.Context) error, log *slog.Logger, now func() time.Time) *outage {
 	return &outage{ask: ask, log: log, now: now, met: map[string]int{}, began: make(chan struct{}, 1)}
 }
 
-// notice reports whether err says that the database is away, and counts it for
-// what met it.
-func (o *outage) notice(what string, err error) bool {
+// notice reports whether err means that the database is unavailable. If so, it counts
+// the failure for the operation.
+func (o *outage) notice(operation string, err error) bool {
 	reason, away := db.Unavailable(err)
 	if !away {
 		return false
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.met[what]++
+	o.met[operation]++
 	o.last = o.now()
 	if !o.since.IsZero() {
 		return true
 	}
 	o.since = o.now()
-	o.log.Error("the database is away", "reason", reason, "err", err)
+	o.log.Error("database unavailable", "reason", reason, "err", err)
 	select {
 	case o.began <- struct{}{}:
 	default:
@@ -51,15 +51,16 @@ func (o *outage) notice(what string, err error) bool {
 }
 
 const (
-	// askAgain is how often the database is asked whether it is back.
-	askAgain = time.Second
-	// calm is how long nobody must have met the outage for it to be over: a full
-	// disk can be read, and only those who write notice it.
+	// retryInterval is how often the database is checked during an outage.
+	retryInterval = time.Second
+	// calm is how long an outage must have no failures before it is over. A
+	// successful check is not enough: on a full disk, only writes fail.
 	calm = 3 * time.Second
 )
 
-// watch waits for the end of each outage, until ctx ends. Then it calls back.
-func (o *outage) watch(ctx context.Context, back func()) {
+// watch waits for the end of each outage and then calls recovered. It returns when
+// ctx ends.
+func (o *outage) watch(ctx context.Context, recovered func()) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -70,31 +71,34 @@ func (o *outage) watch(ctx context.Context, back func()) {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(askAgain):
+			case <-time.After(retryInterval):
 			}
-			again = o.asked(ctx) != nil || o.metSince(calm)
+			again = o.check(ctx) != nil || o.metSince(calm)
 		}
 		o.over(ctx)
-		back()
+		recovered()
 	}
 }
 
+// metSince reports whether an operation has failed in the last d.
 func (o *outage) metSince(d time.Duration) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.now().Sub(o.last) < d
 }
 
-func (o *outage) asked(ctx context.Context) error {
+// check checks the database with a time limit.
+func (o *outage) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	return o.ask(ctx)
 }
 
+// over logs the end of the outage and resets the counts.
 func (o *outage) over(ctx context.Context) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.log.InfoContext(ctx, "the database is back", "after", o.now().Sub(o.since).Round(time.Millisecond),
+	o.log.InfoContext(ctx, "database available again", "after", o.now().Sub(o.since).Round(time.Millisecond),
 		"requests", o.met["requests"], "background_work", o.met["background work"], "live_streams", o.met["live streams"])
 	o.since, o.met = time.Time{}, map[string]int{}
 }

@@ -24,21 +24,20 @@ func (c caller) pairing() pairing.Pairing {
 	return decode[pairing.Pairing](c.get(pairingPath).want(http.StatusOK))
 }
 
-// pairingIs waits until what is shown is as it should be.
+// pairingIs waits until ok accepts the pairing.
 func (c caller) pairingIs(what string, ok func(pairing.Pairing) bool) (is pairing.Pairing) {
 	c.house.t.Helper()
 	waitFor(c.house.t, what, func() bool { is = c.pairing(); return ok(is) })
 	return is
 }
 
-// settled is a client that goes on as it is, whatever device it is to be: where
-// thousands of requests are tried, none of them has to wait for another connection.
+// settled is a client that ignores device changes, so that tests with thousands of
+// requests do not wait for reconnects.
 type settled struct{ *gateway.Client }
 
 func (settled) SetIdentity(gateway.Identity) {}
 
-// letIn notes of the device that there is, as the gateway's client does, that it
-// was let in.
+// letIn records, as the gateway client does, that the device was approved.
 func letIn(t *testing.T, a *app.App) {
 	t.Helper()
 	p, err := a.Pairing.Show(t.Context())
@@ -52,7 +51,7 @@ func letIn(t *testing.T, a *app.App) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Pairing.Run(ctx) }()
-	waitFor(t, "that to be noted", func() bool {
+	waitFor(t, "the record", func() bool {
 		p, err := a.Pairing.Show(ctx)
 		return err == nil && p.State == pairing.Local
 	})
@@ -62,8 +61,8 @@ func letIn(t *testing.T, a *app.App) {
 	}
 }
 
-// usePairing does what is done with the service's device, where the gateway asks
-// for no approval.
+// usePairing uses the routes of the pairing with a gateway that approves devices
+// automatically.
 func usePairing(s *service, owner caller) {
 	owner.post(pairingPath, nil).want(http.StatusCreated)
 	owner.pairingIs("the device to be let in", func(p pairing.Pairing) bool { return p.State == pairing.Local })
@@ -78,8 +77,8 @@ func usePairing(s *service, owner caller) {
 	s.connected()
 }
 
-// pairs makes a device over the API and approves it as the gateway's operator
-// does; its token is a secret from then on.
+// pairs creates a device over the API and approves it as the gateway's operator does. The
+// device's token is a secret from then on.
 func (h *house) pairs(owner caller) pairing.Pairing {
 	h.t.Helper()
 	owner.post(pairingPath, nil).want(http.StatusCreated)
@@ -88,7 +87,7 @@ func (h *house) pairs(owner caller) pairing.Pairing {
 	return h.isPaired(owner, is.Device.ID)
 }
 
-// approve does what the command that is shown does.
+// approve does the same as the command shown to the operator.
 func (h *house) approve(r *gateway.Pairing) {
 	h.t.Helper()
 	id, ok := strings.CutPrefix(r.Command, "openclaw devices approve ")
@@ -106,8 +105,8 @@ func (h *house) isPaired(owner caller, deviceID string) pairing.Pairing {
 	return is
 }
 
-// ticking has the runtime tell something all the time, until the test ends: a
-// doctor that hears nothing waits for half a minute.
+// ticking makes the runtime send events until the test ends, because the doctor waits up
+// to 30 s for one.
 func (h *house) ticking() {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -124,9 +123,8 @@ func (h *house) ticking() {
 	h.t.Cleanup(func() { close(over); <-ended })
 }
 
-// Whoever sets the service up on another machine does nothing but this: one
-// request here, one command over there. It must hold over restarts, in every
-// replica, and tell nobody who may not know.
+// Pairing takes one request and one command on the gateway's host. It must survive
+// restarts, work on every replica and not leak the token.
 func TestPairing(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -144,8 +142,8 @@ func TestPairing(t *testing.T) {
 		owner.send(http.MethodDelete, pairingPath, nil).wantProblem(http.StatusNotFound, "pairing_none")
 		owner.post(pairingPath+"/rotate", nil).wantProblem(http.StatusNotFound, "pairing_none")
 		waitFor(t, "the refusal", func() bool { return owner.status().State == gateway.Unpaired })
-		if st := owner.status(); !strings.Contains(st.LastError, "Pair Wardroom in the dashboard") || strings.Contains(st.LastError, pairingPath) {
-			t.Errorf("without a device it says %q", st.LastError)
+		if st := owner.status(); !strings.Contains(st.LastError, "“Pair this service”") || strings.Contains(st.LastError, pairingPath) {
+			t.Errorf("without a device the error is %q", st.LastError)
 		}
 		is := h.pairs(owner)
 		live.until("agentrt.status", "connected")
@@ -154,7 +152,7 @@ func TestPairing(t *testing.T) {
 			t.Errorf("the doctor finds %+v", found.Failure)
 		}
 		if found, err := app.Examine(t.Context(), h.config(), nil); err != nil || !found.Healthy || len(found.Warnings) > 0 {
-			t.Errorf("beside the service, the doctor finds %+v, %+v, %v", found.Failure, found.Warnings, err)
+			t.Errorf("the doctor command finds %+v, %+v, %v", found.Failure, found.Warnings, err)
 		}
 
 		if engine == db.Postgres {
@@ -162,16 +160,16 @@ func TestPairing(t *testing.T) {
 			replica := caller{other, owner.token}
 			h.isPaired(replica, is.Device.ID)
 			if st := replica.status(); st.Auth != "device_token" {
-				t.Errorf("the replica shows the %s", st.Auth)
+				t.Errorf("the replica authenticates with %s", st.Auth)
 			}
 			other.stop()
 		}
 		s.stop()
-		h.raw.GatewayToken = "" // the device's own will do
+		h.raw.GatewayToken = "" // the device token is enough
 		s = h.start()
 		owner = caller{s, owner.token}
 		if again := h.isPaired(owner, is.Device.ID); again.Auth != "device_token" {
-			t.Errorf("after a restart it shows the %s", again.Auth)
+			t.Errorf("after a restart it authenticates with %s", again.Auth)
 		}
 		owner.post(pairingPath+"/rotate", nil).wantProblem(http.StatusConflict, "pairing_needs_token")
 		s.stop()
@@ -187,9 +185,9 @@ func TestPairing(t *testing.T) {
 		h.isPaired(owner, then.Next.Device.ID)
 		gone := decode[pairing.Forgotten](owner.send(http.MethodDelete, pairingPath, nil).want(http.StatusOK))
 		if len(gone.Devices) != 2 || gone.Devices[1].Remove != "openclaw devices remove "+is.Device.ID {
-			t.Errorf("what remains is %+v", gone)
+			t.Errorf("the pairing is %+v", gone)
 		}
-		waitFor(t, "the end of it", func() bool { st := owner.status(); return st.State == gateway.Unpaired && st.DeviceID == "" })
+		waitFor(t, "the end of the pairing", func() bool { st := owner.status(); return st.State == gateway.Unpaired && st.DeviceID == "" })
 		want := []string{"pairing.started", "pairing.let_in", "pairing.rotation_started", "pairing.rotated", "pairing.forgotten"}
 		var told []string
 		for _, kind := range kindsOf(owner.audit("")) {
@@ -198,12 +196,12 @@ func TestPairing(t *testing.T) {
 			}
 		}
 		if !slices.Equal(told, want) {
-			t.Errorf("the audit tells of %v, want %v", told, want)
+			t.Errorf("the audit log has %v, want %v", told, want)
 		}
 	})
 }
 
-// config is the settings, checked.
+// config returns the checked settings.
 func (h *house) config() config.Config {
 	h.t.Helper()
 	cfg, _, err := h.raw.Check()
@@ -213,8 +211,8 @@ func (h *house) config() config.Config {
 	return cfg
 }
 
-// A key is what it all hangs on: without one nothing is stored, with another one
-// nothing is made anew, and it can be replaced.
+// Without an encryption key nothing is stored, a wrong key is reported and overwrites
+// nothing, and the key can be rotated.
 func TestEncryptionKey(t *testing.T) {
 	t.Parallel()
 	const other = "another-encryption-key-77aa-0123456789abcdef"
@@ -243,16 +241,16 @@ func TestEncryptionKey(t *testing.T) {
 			restart(func() { h.raw.EncryptionKey = "" })
 			a := owner.post(pairingPath, nil).wantProblem(http.StatusServiceUnavailable, "encryption_key_missing")
 			if !strings.Contains(string(a.body), "ENCRYPTION_KEY") {
-				t.Errorf("it says %s", a.body)
+				t.Errorf("the answer is %s", a.body)
 			}
 			if _, err := os.Stat(file); err == nil {
-				t.Error("a replica has made a key file")
+				t.Error("a replica created a key file")
 			}
 			restart(func() { h.raw.EncryptionKey = encryptionKey })
 		} else {
 			restart(func() {})
 			if _, err := os.Stat(file); err == nil {
-				t.Error("a key file is made before it is needed")
+				t.Error("a key file exists before it is needed")
 			}
 		}
 		id := h.pairs(owner).Device.ID
@@ -270,16 +268,16 @@ func TestEncryptionKey(t *testing.T) {
 			owner.pairingIs("unreadable", func(p pairing.Pairing) bool { return p.State == pairing.Unreadable && p.Device.ID == id })
 			owner.post(pairingPath, nil).wantProblem(http.StatusServiceUnavailable, "encryption_key_wrong")
 			if _, err := os.Stat(file); err == nil {
-				t.Error("another key file was made in place of the one that is missing")
+				t.Error("the missing key file was replaced by a new one")
 			}
 			if found, err := app.Examine(t.Context(), h.config(), nil); err != nil || len(found.Warnings) != 1 || !strings.Contains(found.Warnings[0].Cause, "key file") {
-				t.Errorf("beside the service, the doctor finds %+v, %v", found.Warnings, err)
+				t.Errorf("the doctor command finds %+v, %v", found.Warnings, err)
 			}
 			restart(func() {
 				if err := os.Rename(file+".away", file); err != nil {
 					t.Fatal(err)
 				}
-				h.raw.EncryptionKey = other // the file opens what it encrypted
+				h.raw.EncryptionKey = other // decrypts what the file encrypted
 			})
 			h.isPaired(owner, id)
 			restart(func() {
@@ -300,7 +298,7 @@ func TestEncryptionKey(t *testing.T) {
 	})
 }
 
-// The settings win, and say so.
+// A device in the settings takes precedence and is shown as such.
 func TestPairingInTheSettings(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)

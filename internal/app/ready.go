@@ -12,63 +12,63 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// ErrNotReady means that requests should go to another process for now. Its
-// fact not_ready names what is in the way: "database", "schema" or "stopping".
-var ErrNotReady = fault.New(fault.Unavailable, "not_ready", "The service cannot take requests now.")
+// ErrNotReady means that requests should go to another replica for now. Its fact
+// not_ready has the reason: "database", "schema" or "stopping".
+var ErrNotReady = fault.New(fault.Unavailable, "not_ready", "Wardroom is not ready for requests.")
 
-// errSlow is for the log alone.
+// errSlow appears only in the log.
 var errSlow = errors.New("the database did not answer within " + readyLimit.String())
 
 const (
 	// readyLimit is how long the database may take to answer.
 	readyLimit = time.Second
-	// readyFresh is how long its answer counts, so that many who ask every
-	// moment cost one query a second.
+	// readyFresh is how long its answer is cached, so that frequent probes cost one
+	// query per second.
 	readyFresh = time.Second
 )
 
-// Alive is the answer of the probes when all is well.
+// Alive is the answer of a probe that succeeds.
 type Alive struct {
-	Status string `json:"status" enum:"ok" doc:"ok; anything else is a problem."`
+	Status string `json:"status" enum:"ok" doc:"Always ok; a failed probe returns an error."`
 }
 
-// mountProbes adds what supervisors and load balancers ask.
+// mountProbes adds the probes for supervisors and load balancers.
 func (a *App) mountProbes() {
 	database := &watched{check: a.askDatabase}
-	web.Get(a.API, "/livez", actor.Public, "Whether the process lives", func(context.Context, *struct{}) (*struct{ Body Alive }, error) {
+	web.Get(a.API, "/livez", actor.Public, "Check that the process is alive", func(context.Context, *struct{}) (*struct{ Body Alive }, error) {
 		return &struct{ Body Alive }{Alive{"ok"}}, nil
-	}, web.Root(), web.Quiet(), web.Describe("It asks nothing of the database or the gateway: when it does not answer, start the process anew."))
-	web.Get(a.API, "/readyz", actor.Public, "Whether the service can take requests", func(ctx context.Context, _ *struct{}) (*struct{ Body Alive }, error) {
+	}, web.Root(), web.Quiet(), web.Describe("Depends on neither the database nor the gateway. Restart the process if it does not answer."))
+	web.Get(a.API, "/readyz", actor.Public, "Check that Wardroom is ready for requests", func(ctx context.Context, _ *struct{}) (*struct{ Body Alive }, error) {
 		if err := ready(ctx, database); err != nil {
 			return nil, err
 		}
 		return &struct{ Body Alive }{Alive{"ok"}}, nil
 	}, web.Root(), web.Quiet(), web.Fails(ErrNotReady), web.Describe(
-		"It answers 200 while the database answers within a second and the service is not stopping; the database is asked at most once a second. "+
-			"It does not depend on the gateway: without one, all but the agents works.\n\n"+
-			"Otherwise it answers 503, and `not_ready` names what is in the way: `database`, `stopping`, or `schema` when a newer Wardroom has migrated the database."))
+		"Returns 200 if the database answers within 1 s and Wardroom is not stopping. The database is queried at most once per second. "+
+			"The result does not depend on the gateway.\n\n"+
+			"Otherwise returns 503, and `not_ready` has the reason: `database`, `stopping`, or `schema` if a newer version has migrated the database."))
 }
 
-// ready says what keeps the service from taking requests, or nil.
+// ready returns why Wardroom is not ready for requests, or nil if it is.
 func ready(ctx context.Context, database *watched) error {
 	select {
 	case <-web.Stopping(ctx):
-		return ErrNotReady.With("It is stopping. Ask another replica, or again after its start.").Fact("not_ready", []string{"stopping"})
+		return ErrNotReady.With("It is stopping. Use another replica, or retry after the restart.").Fact("not_ready", []string{"stopping"})
 	default:
 	}
 	err := database.ask(ctx)
 	if errors.Is(err, db.ErrNewer) {
-		return ErrNotReady.With("A newer Wardroom has migrated the database, and this one writes no more. Replace it with the newer one.").Fact("not_ready", []string{"schema"})
+		return ErrNotReady.With("A newer version has migrated the database, so this one can no longer write to it. Upgrade this process.").Fact("not_ready", []string{"schema"})
 	}
 	if err != nil {
-		// The cause stays in the log: it may name hosts.
-		return errors.Join(ErrNotReady.With("The database does not answer. The log has the reason.").Fact("not_ready", []string{"database"}), err)
+		// The cause appears only in the log, because it may contain host names.
+		return errors.Join(ErrNotReady.With("The database does not answer. See the log for the reason.").Fact("not_ready", []string{"database"}), err)
 	}
 	return nil
 }
 
-// askDatabase reads a row of ours, because an open connection says nothing of the
-// tables behind it, and returns db.ErrNewer when they belong to a newer program.
+// askDatabase reads a row, because an open connection does not prove that the tables
+// can be read. It returns db.ErrNewer if a newer version has migrated the database.
 func (a *App) askDatabase(ctx context.Context) error {
 	var n int64
 	if err := a.DB.QueryRow(ctx, `SELECT last FROM event_counter WHERE one = 1`).Scan(&n); err != nil {
@@ -77,18 +77,19 @@ func (a *App) askDatabase(ctx context.Context) error {
 	return a.DB.Newer(ctx)
 }
 
-// watched remembers for a moment what a check said. Whoever asks while it runs
-// waits for the same answer, and never longer than readyLimit, even when the
-// check hangs where no context reaches it, as reads of a lost disk do.
+// watched caches the result of a check for readyFresh. Concurrent callers share one
+// check and wait at most readyLimit, even if the check ignores its context, as reads
+// of a lost disk do.
 type watched struct {
 	check func(context.Context) error
 
 	mu      sync.Mutex
-	running chan struct{} // closed when the check that runs is over; nil when none does
-	at      time.Time     // of the last answer
-	err     error
+	running chan struct{} // closed when the running check ends; nil if none runs
+	at      time.Time     // time of the last result
+	err     error         // the last result
 }
 
+// ask returns the result of the check, which may be cached.
 func (w *watched) ask(ctx context.Context) error {
 	w.mu.Lock()
 	if !w.at.IsZero() && time.Since(w.at) < readyFresh {
@@ -97,7 +98,7 @@ func (w *watched) ask(ctx context.Context) error {
 	}
 	if w.running == nil {
 		w.running = make(chan struct{})
-		// Others wait for it too, so it outlives the request that began it.
+		// Other callers wait for it too, so it outlives the request that started it.
 		go w.run(context.WithoutCancel(ctx), w.running)
 	}
 	running := w.running
@@ -117,6 +118,7 @@ func (w *watched) ask(ctx context.Context) error {
 	}
 }
 
+// run runs the check and stores its result.
 func (w *watched) run(ctx context.Context, over chan<- struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Probes come from every balancer every moment: together they must cost the
-// database one query a second, and an answer must not be older than that.
+// Frequent probes cost the database at most one query per second, and an answer is never
+// older than that.
 func TestWatchedAsksOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, says := 0, error(nil)
@@ -29,7 +29,7 @@ func TestWatchedAsksOnceASecond(t *testing.T) {
 		}
 		wg.Wait()
 		if asked != 1 {
-			t.Errorf("100 at once asked %d times", asked)
+			t.Errorf("100 concurrent calls ran %d checks", asked)
 		}
 		says = errors.New("gone")
 		time.Sleep(readyFresh - time.Millisecond)
@@ -43,22 +43,22 @@ func TestWatchedAsksOnceASecond(t *testing.T) {
 		says = nil
 		time.Sleep(readyFresh)
 		if err := w.ask(t.Context()); err != nil || asked != 3 {
-			t.Errorf("when it is back: %v after %d", err, asked)
+			t.Errorf("after the recovery: %v after %d", err, asked)
 		}
 	})
 }
 
-// A database that hangs must make us unready, not hang the probe; and it must
-// not pile up checks.
+// A hanging database makes the service unready. It must not block probes or pile up
+// checks.
 func TestWatchedHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, release := 0, make(chan struct{})
 		w := &watched{check: func(ctx context.Context) error {
 			asked++
 			if d, ok := ctx.Deadline(); !ok || time.Until(d) != readyLimit {
-				t.Errorf("the check may take until %v", d)
+				t.Errorf("the deadline of the check is %v", d)
 			}
-			<-release // whatever its context says
+			<-release // ignores its context
 			return nil
 		}}
 		for range 3 {
@@ -75,7 +75,7 @@ func TestWatchedHangs(t *testing.T) {
 	})
 }
 
-// Somebody who gives up takes nobody's answer with them.
+// A caller that gives up must not affect the others.
 func TestWatchedOutlivesWhoAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &watched{check: func(ctx context.Context) error {
@@ -85,10 +85,10 @@ func TestWatchedOutlivesWhoAsked(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		leave()
 		if err := w.ask(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("who left was told %v", err)
+			t.Errorf("the canceled call returned %v", err)
 		}
 		if err := w.ask(t.Context()); err != nil {
-			t.Errorf("who stayed was told %v", err)
+			t.Errorf("the other call returned %v", err)
 		}
 	})
 }

@@ -15,28 +15,28 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// A balancer that sends requests to a process without a database, or a
-// supervisor that restarts one because the gateway is away, makes it worse.
+// A balancer must not send requests to a process without a database, and a supervisor
+// must not restart one because the gateway is offline.
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
 		h := newHouse(t, engine, func(r *config.Raw) { r.GatewayURL = "ws://127.0.0.1:1" })
 		s := h.start()
-		// On a busy machine a look at the database may take longer than it is given.
+		// On a busy machine, a check may exceed its time limit.
 		well := func(method, path string) (a answer) {
 			waitFor(t, path, func() bool {
-				a = s.nobody().send(method, path, nil)
+				a = s.anonymous().send(method, path, nil)
 				return a.status == http.StatusOK || path == "/livez"
 			})
 			return a.want(http.StatusOK)
 		}
 		for _, path := range []string{"/livez", "/readyz"} {
 			if a := well(http.MethodGet, path); string(a.body) != `{"status":"ok"}`+"\n" {
-				t.Errorf("%s says %s", path, a.body)
+				t.Errorf("%s answers %s", path, a.body)
 			}
 			well(http.MethodHead, path)
 		}
-		waitFor(t, "the background work to begin", func() bool {
+		waitFor(t, "the background work", func() bool {
 			var n int
 			return s.DB.QueryRow(t.Context(), `SELECT COUNT(*) FROM job_timers`).Scan(&n) == nil && n > 0
 		})
@@ -44,32 +44,32 @@ func TestProbes(t *testing.T) {
 		if err := s.DB.Close(); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "the loss to be seen", func() bool { return s.nobody().get("/readyz").status != http.StatusOK })
-		lost := s.nobody().get("/readyz")
+		waitFor(t, "the failed probe", func() bool { return s.anonymous().get("/readyz").status != http.StatusOK })
+		lost := s.anonymous().get("/readyz")
 		lost.wantProblem(http.StatusServiceUnavailable, "not_ready")
 		if got := decode[struct {
 			Why []string `json:"not_ready"`
 		}](lost).Why; len(got) != 1 || got[0] != "database" || strings.Contains(string(lost.body), "closed") {
-			t.Errorf("it says %s", lost.body)
+			t.Errorf("the answer is %s", lost.body)
 		}
-		s.nobody().get("/livez").want(http.StatusOK)
+		s.anonymous().get("/livez").want(http.StatusOK)
 		s.crash()
 
 		for line := range strings.Lines(h.seen.String()) {
 			quiet := strings.Contains(line, "status=200") && strings.Contains(line, "route=/readyz")
 			if quiet && !strings.Contains(line, "level=DEBUG") {
-				t.Errorf("every probe leaves %s", line)
+				t.Errorf("a probe leaves a log line: %s", line)
 			}
 		}
 		for line := range strings.Lines(h.seen.String()[before:]) {
 			if strings.Contains(line, "status=503") && !strings.Contains(line, "closed") {
-				t.Errorf("the log does not say why: %s", line)
+				t.Errorf("the log lacks the cause: %s", line)
 			}
 		}
 	})
 }
 
-// While it stops it says so to whoever still gets through; it lives all the same.
+// While it stops, the service is alive but not ready.
 func TestReadyWhileStopping(t *testing.T) {
 	t.Parallel()
 	a := newHouse(t, db.SQLite, nil).build()
@@ -100,17 +100,17 @@ func TestReadyWhileStopping(t *testing.T) {
 	}
 	stop()
 	if got := <-answers["/readyz"]; got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, `"not_ready":["stopping"]`) {
-		t.Errorf("/readyz says %d %s", got.status, got.body)
+		t.Errorf("/readyz answers %d %s", got.status, got.body)
 	}
 	if got := <-answers["/livez"]; got.status != http.StatusOK {
-		t.Errorf("/livez says %d %s", got.status, got.body)
+		t.Errorf("/livez answers %d %s", got.status, got.body)
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 }
 
-// fetch asks on a connection of its own; a status of 0 says that it failed.
+// fetch uses a new connection. A status of 0 means that the request failed.
 func fetch(at net.Addr, path string) (status int, body string) {
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+at.String()+path, http.NoBody)
 	if err != nil {

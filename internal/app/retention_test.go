@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/retention"
 )
 
-// bygone writes n events about standups that happened a month ago into the log.
+// bygone adds n events from a month ago about standups.
 func bygone(t *testing.T, d *db.DB, n int) {
 	t.Helper()
 	const portion = 100
@@ -46,8 +46,8 @@ func (c caller) retention() retention.Overview {
 	return decode[retention.Overview](c.get("/api/v1/retention").want(http.StatusOK))
 }
 
-// A process that dies while it deletes must neither leave the rest for ever nor
-// delete anything that it was not asked to, and the audit must tell of all of it.
+// A process that crashes during a purge must not leave old rows forever, delete other
+// rows or leave gaps in the audit log.
 func TestRetentionSurvivesItsProcess(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -72,10 +72,10 @@ func TestRetentionSurvivesItsProcess(t *testing.T) {
 		s = h.start()
 		owner = owner.at(s)
 		if left := owner.retention().Policies[1].Preview.Count; left == 0 || left == many {
-			t.Errorf("the process died with %d events to go of %d: that is no crash in the middle", left, many)
+			t.Errorf("the process died with %d of %d events left, so it was not interrupted", left, many)
 		}
-		for left, over := int64(many), false; !over; { // the batches are small on a busy machine: it may take minutes
-			waitFor(t, "the run to go on", func() bool {
+		for left, over := int64(many), false; !over; { // on a busy machine, the batches are small and may take minutes
+			waitFor(t, "the next batches", func() bool {
 				p := owner.retention().Policies[1]
 				over = p.LastRun != nil && p.LastRun.FinishedAt != nil
 				before := left
@@ -92,7 +92,7 @@ func TestRetentionSurvivesItsProcess(t *testing.T) {
 			SELECT COUNT(*) FILTER (WHERE kind = 'retention.ran'), COUNT(*) FILTER (WHERE kind = 'standup.opened'), COUNT(*) FILTER (WHERE subject_id = ?) FROM events`,
 			task.ID).Scan(&ran, &left, &history)
 		if err != nil || ran != 1 || left != 0 || history == 0 {
-			t.Errorf("told %d times, %d old events left, %d of the task, %v", ran, left, history, err)
+			t.Errorf("recorded %d times, %d old events left, %d of the task, %v", ran, left, history, err)
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// public is what answers without a token, and nothing else does.
+// public returns the routes that need no token.
 func public() []string {
 	return []string{
 		"GET /", "GET /api/docs", "GET /api/v1/config", "GET /api/v1/openapi.json",
@@ -22,9 +22,9 @@ func public() []string {
 	}
 }
 
-// Every route as every role, as nobody, and with a token that is not good: a
-// route added tomorrow is asked too, and one that forgot its permission, or
-// has a public one by mistake, is found here.
+// TestRoutesAskForTheirPermission calls every route with every role, without a token and
+// with invalid tokens. It finds new routes without a permission and routes that are
+// public by mistake.
 func TestRoutesAskForTheirPermission(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -45,7 +45,7 @@ func TestRoutesAskForTheirPermission(t *testing.T) {
 			open = append(open, r.Method+" "+nowhere(r.Path))
 		}
 		t.Run(name, func(t *testing.T) {
-			wantNobody(t, s.nobody(), r)
+			wantNobody(t, s.anonymous(), r)
 			for _, role := range actor.Roles() {
 				a := callers[role].send(r.Method, nowhere(r.Path), nil)
 				problem := struct{ Code string }{}
@@ -58,7 +58,7 @@ func TestRoutesAskForTheirPermission(t *testing.T) {
 				}
 			}
 		})
-		if name == "POST "+pairingPath+"/rotate" { // the others want the gateway
+		if name == "POST "+pairingPath+"/rotate" { // the other routes need the gateway
 			callers[actor.Owner].send(http.MethodDelete, pairingPath, nil)
 			waitFor(t, "the gateway", func() bool {
 				st := s.Gateway.Status()
@@ -72,7 +72,7 @@ func TestRoutesAskForTheirPermission(t *testing.T) {
 	}
 }
 
-// wantNobody asks without a token and with bad ones.
+// wantNobody tries a route without a token and with invalid ones.
 func wantNobody(t *testing.T, nobody caller, r web.Route) {
 	t.Helper()
 	for _, c := range []struct{ name, token, code string }{
@@ -89,7 +89,7 @@ func wantNobody(t *testing.T, nobody caller, r web.Route) {
 			a := caller{nobody.service, c.token}.send(method, nowhere(r.Path), nil)
 			if r.Permission == actor.Public {
 				if a.status == http.StatusUnauthorized || a.status == http.StatusForbidden {
-					t.Errorf("%s with %s: %d, and it is public", method, c.name, a.status)
+					t.Errorf("%s with %s: %d, but it is public", method, c.name, a.status)
 				}
 				continue
 			}
@@ -103,7 +103,7 @@ func wantNobody(t *testing.T, nobody caller, r web.Route) {
 	}
 }
 
-// nowhere is the path with parameters that name nothing.
+// nowhere returns the path with parameters that match nothing.
 func nowhere(path string) string {
 	if path == "/{$}" {
 		return "/"
@@ -117,8 +117,7 @@ func nowhere(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// The table of permissions is a promise of the documentation; a change of it
-// is to be meant.
+// The permissions are documented, so a change must be deliberate.
 func TestPermissions(t *testing.T) {
 	var b strings.Builder
 	for _, p := range actor.Permissions() {

@@ -13,9 +13,8 @@ import (
 	"wardroom/internal/standup"
 )
 
-// The specification's way: the runtime's job has the COO open the standup and run
-// it, with the COO's own key, which stands in the runtime's environment and
-// nowhere else.
+// The runtime's job makes the COO open and run the standup with the COO's API key, which
+// is only in the runtime's environment.
 func TestScheduledStandup(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -24,7 +23,7 @@ func TestScheduledStandup(t *testing.T) {
 		owner := s.login(ownerEmail)
 		owner.hire("coo", "cto", "cpo", "cmo")
 		owner.get("/api/v1/standups/schedule").wantProblem(http.StatusNotFound, "schedule_not_found")
-		secret, _ := owner.key("coo@example.com", map[string]any{"name": "the runtime"}) // which is shown once, and that was it
+		secret, _ := owner.key("coo@example.com", map[string]any{"name": "the runtime"}) // the key is shown only once
 		h.key.Store(&secret.token)
 
 		made := decode[standup.Schedule](owner.post("/api/v1/standups/schedule", map[string]any{"timezone": "Europe/Lisbon"}).want(http.StatusOK))
@@ -33,31 +32,31 @@ func TestScheduledStandup(t *testing.T) {
 		}
 		again := decode[standup.Schedule](owner.post("/api/v1/standups/schedule", nil).want(http.StatusOK))
 		if again.Job.ID != made.Job.ID || again.Job.Revision != made.Job.Revision {
-			t.Errorf("once more it is %+v", again.Job)
+			t.Errorf("the second time it is %+v", again.Job)
 		}
 		owner.post("/api/v1/standups/schedule", map[string]any{"expr": "soon"}).wantProblem(http.StatusUnprocessableEntity, "invalid_input")
 		owner.post("/api/v1/standups/schedule", map[string]any{"enabled": false, "revision": "sha256:old"}).wantProblem(http.StatusConflict, "job_changed")
 
-		for range 2 { // twice does no harm
+		for range 2 { // a second run is harmless
 			if _, why, err := s.Gateway.RunJob(t.Context(), made.Job.ID); err != nil || why != "" {
 				t.Fatal(why, err)
 			}
-			waitFor(t, "the job's run to end", func() bool {
+			waitFor(t, "the end of the job's run", func() bool {
 				j, err := s.Gateway.Job(t.Context(), made.Job.ID)
 				return err == nil && j.State.RunningAt == nil && j.State.LastStatus == "ok"
 			})
-			waitFor(t, "the meeting to end", func() bool {
+			waitFor(t, "the end of the standup", func() bool {
 				return decode[meeting](owner.get("/api/v1/standups/latest")).Status == standup.Completed
 			})
 		}
 		m := decode[meeting](owner.get("/api/v1/standups/latest").want(http.StatusOK))
 		if m.Trigger != "agent" || m.Attempt != 1 || !strings.Contains(m.Transcript[0].Text, "COO opened the standup") {
-			t.Errorf("held by %q, attempt %d: %+v", m.Trigger, m.Attempt, m.Transcript[0])
+			t.Errorf("started by %q, attempt %d: %+v", m.Trigger, m.Attempt, m.Transcript[0])
 		}
 		for _, list := range []string{"/api/v1/activity?subject_kind=schedule", "/api/v1/audit?subject_kind=schedule"} {
 			told := decode[[]event.Event](owner.get(list).want(http.StatusOK))
 			if len(told) != 1 || told[0].Kind != "schedule.made" || told[0].Actor.Name == "" {
-				t.Errorf("%s tells %+v", list, told)
+				t.Errorf("%s has %+v", list, told)
 			}
 		}
 		scheduledTeam(t, s, owner)
@@ -67,7 +66,7 @@ func TestScheduledStandup(t *testing.T) {
 	})
 }
 
-// scheduledTeam has the job of another team hold that team's standup.
+// scheduledTeam makes the job of another team run that team's standup.
 func scheduledTeam(t *testing.T, s *service, owner caller) {
 	t.Helper()
 	team := map[string]any{"key": "design", "name": "Design", "facilitator": "coo", "participants": []string{"cpo"}, "timezone": "Asia/Tokyo"}
@@ -79,13 +78,13 @@ func scheduledTeam(t *testing.T, s *service, owner caller) {
 	read := decode[standup.Schedule](owner.get("/api/v1/standups/schedule?team=design").want(http.StatusOK))
 	mine := decode[standup.Schedule](owner.get("/api/v1/standups/schedule").want(http.StatusOK))
 	if made.Job.Schedule.Zone != "Asia/Tokyo" || read.Job.ID != made.Job.ID || read.Team != "design" || mine.Job.ID == made.Job.ID || mine.Team != "executive" {
-		t.Errorf("made %+v, read %+v, beside %+v", made, read, mine)
+		t.Errorf("made %+v, read %+v, the other %+v", made, read, mine)
 	}
 	if _, why, err := s.Gateway.RunJob(t.Context(), made.Job.ID); err != nil || why != "" {
 		t.Fatal(why, err)
 	}
 	var m meeting
-	waitFor(t, "the team's meeting to end", func() bool {
+	waitFor(t, "the end of the team's standup", func() bool {
 		a := owner.get("/api/v1/standups/latest?team=design")
 		if a.status == http.StatusOK {
 			m = decode[meeting](a)
@@ -93,15 +92,15 @@ func scheduledTeam(t *testing.T, s *service, owner caller) {
 		return m.Status == standup.Completed
 	})
 	if m.Trigger != "agent" || len(m.Reports) != 1 {
-		t.Errorf("held by %q with %d reports", m.Trigger, len(m.Reports))
+		t.Errorf("started by %q with %d reports", m.Trigger, len(m.Reports))
 	}
 	owner.patch("/api/v1/teams/design", map[string]any{"archived": true}).want(http.StatusOK)
 	owner.post("/api/v1/standups/schedule", map[string]any{"team": "design"}).wantProblem(http.StatusConflict, "team_archived")
 	owner.post("/api/v1/standups/schedule", map[string]any{"team": "design", "enabled": false}).want(http.StatusOK)
 }
 
-// Whoever may not schedule in the runtime is told what is missing, and the rest
-// works: what was last seen is shown while the runtime is away.
+// Without the scope, scheduling is refused with what is missing. While the runtime is
+// offline, the last known schedule is shown.
 func TestScheduleRefusals(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -113,14 +112,14 @@ func TestScheduleRefusals(t *testing.T) {
 		Scope  string `json:"missing_scope"`
 	}](told)
 	if problem.Scope != "operator.admin" || !strings.Contains(problem.Detail, "AGENTRT_GATEWAY_SCOPES") {
-		t.Errorf("told %+v", problem)
+		t.Errorf("the problem is %+v", problem)
 	}
 	_ = h.runtime.Close()
-	waitFor(t, "the gateway to be away", func() bool {
+	waitFor(t, "the gateway to be offline", func() bool {
 		return owner.get("/api/v1/standups/schedule").status == http.StatusServiceUnavailable
 	})
 	owner.get("/api/v1/standups/schedule").wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
-	if kinds := s.Meetings.Kinds; kinds[standup.FallbackKind].Do == nil || !slices.ContainsFunc(s.Queue.Timers, func(timer job.Timer) bool { return timer.Name == "notice standups that did not begin" }) {
-		t.Error("nobody looks for standups that did not begin")
+	if kinds := s.StandupQueue.Kinds; kinds[standup.FallbackKind].Do == nil || !slices.ContainsFunc(s.Queue.Timers, func(timer job.Timer) bool { return timer.Name == "notice standups that did not begin" }) {
+		t.Error("the timer that finds missed standups is missing")
 	}
 }

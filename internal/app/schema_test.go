@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// document is the part of the OpenAPI document that a client relies on.
+// document is the part of the OpenAPI document that clients rely on.
 type document struct {
 	Paths      map[string]map[string]operation
 	Components struct {
@@ -47,8 +47,7 @@ type response struct {
 
 type media struct{ Schema *schema }
 
-// schema is JSON Schema as far as the document uses it; a word that is not
-// here is refused when the document is read.
+// schema is the part of JSON Schema that the document uses. Unknown keywords are refused.
 type schema struct {
 	Ref                  string             `json:"$ref"`
 	Type                 types              `json:"type"`
@@ -82,7 +81,7 @@ func (t *types) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &(*t)[0])
 }
 
-// UnmarshalJSON refuses what the checks below would overlook.
+// UnmarshalJSON refuses keywords that the checks would ignore.
 func (s *schema) UnmarshalJSON(data []byte) error {
 	type plain schema
 	d := json.NewDecoder(strings.NewReader(string(data)))
@@ -107,7 +106,8 @@ func (d *document) resolve(s *schema) *schema {
 	return s
 }
 
-// response finds what the document says of a status; ok is false for nothing.
+// response returns the response that the document has for a status; ok is false if there
+// is none.
 func (d *document) response(op operation, status int) (response, bool) {
 	r, ok := op.Responses[fmt.Sprint(status)]
 	if !ok && status >= 400 {
@@ -119,7 +119,7 @@ func (d *document) response(op operation, status int) (response, bool) {
 	return r, ok
 }
 
-// check says where and how v is not what s says, or nothing.
+// check returns where and how v violates s, or an empty string.
 func (d *document) check(s *schema, v any, at string) string {
 	s = d.resolve(s)
 	if s == nil {
@@ -189,7 +189,7 @@ func (d *document) checkText(s *schema, v, at string) string {
 	case s.Pattern != "" && !regexp.MustCompile(s.Pattern).MatchString(v):
 		return fmt.Sprintf("%s is %q, which does not match %s", at, v, s.Pattern)
 	case s.Format == "date-time":
-		_, err = time.Parse("2006-01-02T15:04:05.000Z", v) // as product.md promises, not any RFC 3339
+		_, err = time.Parse("2006-01-02T15:04:05.000Z", v) // as product.md requires, not any RFC 3339 time
 	case s.Format == "date":
 		_, err = time.Parse(time.DateOnly, v)
 	case s.Format == "uuid":
@@ -224,7 +224,7 @@ func (d *document) checkObject(s *schema, v map[string]any, at string) string {
 	return ""
 }
 
-// A check that lets everything pass would hold nothing against anything.
+// The check must find violations.
 func TestSchemaCheck(t *testing.T) {
 	d := readDocument(t, []byte(`{"components": {"schemas": {"T": {
 		"type": "object", "required": ["id"], "additionalProperties": false, "properties": {

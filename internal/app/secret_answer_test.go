@@ -9,8 +9,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// An answer is kept from compression by the format of its secret, so a token or a
-// key that is not declared as one would be compressed.
+// Answers with a secret are not compressed. Their fields are recognized by their format,
+// so that each token and key must declare it.
 func TestSecretsInAnswersAreDeclared(t *testing.T) {
 	type schema struct {
 		Ref        string
@@ -51,7 +51,7 @@ func TestSecretsInAnswersAreDeclared(t *testing.T) {
 	}
 	for _, route := range []string{"post /api/v1/auth/login", "post /api/v1/auth/register", "post /api/v1/auth/setup", "post /api/v1/users/{id}/keys"} {
 		if !declared[route] {
-			t.Errorf("%s answers a secret that is not declared", route)
+			t.Errorf("%s returns a secret that is not declared", route)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 
 const cto = "agent:cto:main"
 
-// ask gives the CTO something to do.
+// ask starts a run of the CTO.
 func (s *service) ask(runID, sessionKey, message string) {
 	s.house.t.Helper()
 	_, err := s.Gateway.Start(context.Background(), gateway.Question{RunID: runID, AgentID: "cto", SessionKey: sessionKey, Message: message})
@@ -52,7 +52,7 @@ func (c caller) presence(agentID string) agent.Presence {
 	return *a.Presence
 }
 
-// said is what the texts of a message say.
+// said returns the texts of a message.
 func said(m transcript.Message) string {
 	var texts []string
 	for _, b := range m.Blocks {
@@ -63,7 +63,7 @@ func said(m transcript.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-// links follows the Link header to its end and returns every row.
+// links follows the Link headers and returns all pages.
 func links[T any](c caller, path string) (pages [][]T) {
 	c.house.t.Helper()
 	for path != "" {
@@ -74,8 +74,8 @@ func links[T any](c caller, path string) (pages [][]T) {
 	return pages
 }
 
-// The monitor must show a run when it begins, and when it has ended what it
-// cost; both at once, and as the same truth on every screen.
+// A run appears in the session list at once, with its cost after its end, and agents and
+// sessions agree.
 func TestSessionsFollowTheRuns(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -92,8 +92,8 @@ func TestSessionsFollowTheRuns(t *testing.T) {
 	t.Cleanup(finish)
 	h.runtime.Answer("cto", func(demo.Question) string { <-done; return "Done." })
 	s.ask("run-1", cto, "What is next?")
-	waitFor(t, "the run to show", func() bool { p := owner.presence("cto"); return p.State == agent.Active && p.Since != nil })
-	waitFor(t, "the run's name", func() bool { return owner.session(cto).ActiveRunID != nil })
+	waitFor(t, "the active agent", func() bool { p := owner.presence("cto"); return p.State == agent.Active && p.Since != nil })
+	waitFor(t, "the run's ID", func() bool { return owner.session(cto).ActiveRunID != nil })
 	got := owner.session(cto)
 	if !got.Active || *got.ActiveRunID != "run-1" || got.AgentID != "cto" || *got.Kind != "main" || *got.Status != "running" || *got.Model != "demo/demo-1" || got.StartedAt == nil {
 		t.Errorf("while it runs: %+v", got)
@@ -112,20 +112,20 @@ func TestSessionsFollowTheRuns(t *testing.T) {
 
 	finish()
 	s.answered("run-1")
-	waitFor(t, "the end to show", func() bool { g := owner.session(cto); return !g.Active && g.CostUSD != nil })
+	waitFor(t, "the end of the run", func() bool { g := owner.session(cto); return !g.Active && g.CostUSD != nil })
 	got = owner.session(cto)
 	if *got.Status != "done" || got.ActiveRunID != nil || got.Tokens == nil || got.Tokens.Input == 0 || got.Tokens.Output == 0 || *got.CostUSD <= 0 || !*got.CostComplete ||
 		got.Context == nil || *got.ContextLimit == 0 || got.LastMessage == nil || *got.LastMessage != "Done." || got.UpdatedAt == nil {
 		t.Errorf("at the end: %+v", got)
 	}
-	waitFor(t, "the end in the presence", func() bool { return owner.presence("cto").State == agent.Idle })
+	waitFor(t, "the idle agent", func() bool { return owner.presence("cto").State == agent.Idle })
 	if p := owner.presence("cto"); p.Since == nil || p.Age == nil || p.Since.Before(got.StartedAt.Time) {
 		t.Errorf("at the end: %+v", p)
 	}
 	owner.get("/api/v1/agents/nobody").wantProblem(http.StatusNotFound, "agent_not_found")
 }
 
-// A hundred screens ask the gateway no more than one.
+// Many dashboards cause no more gateway requests than one.
 func TestSessionsAskTheGatewayOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -133,7 +133,7 @@ func TestSessionsAskTheGatewayOnce(t *testing.T) {
 	owner := s.login(ownerEmail)
 	s.ask("run-1", cto, "What is next?")
 	s.answered("run-1")
-	waitFor(t, "the end to show", func() bool { g := owner.session(cto); return !g.Active && g.CostUSD != nil })
+	waitFor(t, "the end of the run", func() bool { g := owner.session(cto); return !g.Active && g.CostUSD != nil })
 	before := h.runtime.Calls("sessions.list")
 	var readers sync.WaitGroup
 	for range 20 {
@@ -146,14 +146,14 @@ func TestSessionsAskTheGatewayOnce(t *testing.T) {
 		})
 	}
 	readers.Wait()
-	// A straggling event of the run, or the minute, may have been in between.
+	// A late event of the run or the periodic reading may add one.
 	if n := h.runtime.Calls("sessions.list") - before; n > 2 {
-		t.Errorf("500 readers made %d readings", n)
+		t.Errorf("500 requests caused %d reads of the session list", n)
 	}
 }
 
-// With the gateway away there is the reason and nothing else, at once; when it
-// is back so is the truth, without anybody's help.
+// While the gateway is offline, requests fail at once with the reason. Afterwards
+// everything recovers without help.
 func TestSessionsWhileTheGatewayIsAway(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -167,14 +167,14 @@ func TestSessionsWhileTheGatewayIsAway(t *testing.T) {
 	if err := h.runtime.Close(); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, "the loss", func() bool { return owner.status().State == gateway.Unreachable })
+	waitFor(t, "the loss of the connection", func() bool { return owner.status().State == gateway.Unreachable })
 	for _, path := range []string{"", "/" + cto, "/" + cto + "/messages"} {
 		a := owner.get("/api/v1/agentrt/sessions"+path).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
 		if a.header.Get("Retry-After") == "" || strings.Contains(string(a.body), "last_message") {
 			t.Errorf("%s: Retry-After %q, %s", path, a.header.Get("Retry-After"), a.body)
 		}
 	}
-	waitFor(t, "the reason of now, since the loss", func() bool { // an attempt between the two answers finds another reason
+	waitFor(t, "the reason of now, since the loss", func() bool { // a connection attempt in between changes the reason
 		p, st := owner.presence("cto"), owner.status()
 		return p.State == agent.Offline && p.Since != nil && p.Since.Equal(st.Since.Time) && p.Age != nil && strings.Contains(p.Reason, st.LastError)
 	})
@@ -184,17 +184,17 @@ func TestSessionsWhileTheGatewayIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = back.Close() })
-	waitFor(t, "the gateway to be back", func() bool { return owner.get("/api/v1/agentrt/sessions").status == http.StatusOK })
+	waitFor(t, "the gateway to be online", func() bool { return owner.get("/api/v1/agentrt/sessions").status == http.StatusOK })
 	if p := owner.presence("cto"); p.State != agent.Idle {
-		t.Errorf("back: %+v", p)
+		t.Errorf("online again: %+v", p)
 	}
-	owner.get("/api/v1/agentrt/sessions/"+cto).wantProblem(http.StatusNotFound, "session_not_found") // the new one knows nothing
+	owner.get("/api/v1/agentrt/sessions/"+cto).wantProblem(http.StatusNotFound, "session_not_found") // the new runtime does not have it
 	s.ask("run-2", cto, "And now?")
 	s.answered("run-2")
-	waitFor(t, "what happens now", func() bool { return owner.get("/api/v1/agentrt/sessions/"+cto).status == http.StatusOK })
+	waitFor(t, "the new session", func() bool { return owner.get("/api/v1/agentrt/sessions/"+cto).status == http.StatusOK })
 }
 
-// Without an address the monitor says so, instead of trying.
+// Without an address, the list says that no gateway is configured.
 func TestSessionsWithoutAGateway(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayURL, r.GatewayToken = "", "" })
@@ -206,8 +206,8 @@ func TestSessionsWithoutAGateway(t *testing.T) {
 	}
 }
 
-// A long conversation is read to its beginning, each message once, although it
-// goes on while somebody scrolls back.
+// Paging back through a conversation returns each message once, even while new ones
+// arrive.
 func TestMessagesInPages(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -247,8 +247,8 @@ func TestMessagesInPages(t *testing.T) {
 	owner.get("/api/v1/agentrt/sessions/agent:cto:none/messages").wantProblem(http.StatusNotFound, "session_not_found")
 }
 
-// Keys have colons and whatever else their maker liked, and texts whatever an
-// agent wrote.
+// Session keys may contain colons and other special characters, and texts may contain
+// anything.
 func TestSessionsStrange(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)

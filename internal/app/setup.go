@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// SetupOffer is what the terminal is to show while there is no owner.
+// SetupOffer is how to create the owner account, for the terminal.
 type SetupOffer struct {
-	Address string // of this service, such as http://127.0.0.1:3000, as seen from its machine
-	Token   string // makes the first owner; it is for the terminal and never for a log
+	Address string // URL of Wardroom as seen from its machine, such as http://127.0.0.1:3000
+	Token   string // creates the owner account; must not be logged
 	Until   time.Time
 }
 
-// retryOffer is when an offer is tried again that failed, as a rule because
-// the database was away.
+// retryOffer is the delay after a setup token could not be created, usually because
+// the database was unavailable.
 const retryOffer = 10 * time.Second
 
-// offerSetup tells announce of a set-up token, and of a fresh one when it ends,
-// until there is an owner.
+// offerSetup calls announce with a setup token, and with a new one each time it
+// expires, until there is an owner.
 func offerSetup(ctx context.Context, offer func(context.Context) (string, time.Time, error), now func() time.Time, log *slog.Logger, announce func(token string, until time.Time)) {
 	for {
 		token, until, err := offer(ctx)
@@ -29,7 +29,7 @@ func offerSetup(ctx context.Context, offer func(context.Context) (string, time.T
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			log.WarnContext(ctx, "no set-up token could be made; it is tried again", "err", err)
+			log.WarnContext(ctx, "could not create a setup token; will retry", "err", err)
 		case token == "":
 			return
 		default:
@@ -46,11 +46,11 @@ func offerSetup(ctx context.Context, offer func(context.Context) (string, time.T
 	}
 }
 
-// addressOn is where this service is, for somebody on its machine.
+// addressOn returns the URL of a listener as seen from this machine.
 func addressOn(ln net.Listener) string {
 	at, err := netip.ParseAddrPort(ln.Addr().String())
 	if err == nil && at.Addr().IsUnspecified() {
-		// 0.0.0.0 and :: are no addresses to go to.
+		// 0.0.0.0 and :: are not addresses to connect to.
 		return "http://" + netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String()
 	}
 	return "http://" + ln.Addr().String()

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Whoever comes back to the terminal after lunch finds a token that works; with
-// an owner nothing is printed any more.
+// The terminal always shows a valid setup token while there is no owner, and nothing
+// afterwards.
 func TestOfferSetup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -33,7 +33,7 @@ func TestOfferSetup(t *testing.T) {
 			shown, at = append(shown, token), append(at, time.Since(began))
 		})
 		if want := []time.Duration{0, 30*time.Minute + retryOffer}; !slices.Equal(shown, []string{"one", "two"}) || !slices.Equal(at, want) {
-			t.Errorf("it showed %v at %v, want them at %v", shown, at, want)
+			t.Errorf("it announced %v at %v, want them at %v", shown, at, want)
 		}
 		if took := time.Since(began); took != time.Hour+retryOffer {
 			t.Errorf("it ended after %v", took)
@@ -41,7 +41,7 @@ func TestOfferSetup(t *testing.T) {
 	})
 }
 
-// A service that stops must not wait for a token to end.
+// Stopping must not wait for a token to expire.
 func TestOfferSetupStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -56,7 +56,7 @@ func TestOfferSetupStops(t *testing.T) {
 	})
 }
 
-// The line on the terminal is to be pasted, and nobody can go to 0.0.0.0.
+// The printed address must be one that a browser can open.
 func TestAddressOn(t *testing.T) {
 	for given, want := range map[string]string{
 		"127.0.0.1:3000": "http://127.0.0.1:3000", "0.0.0.0:3000": "http://127.0.0.1:3000", "[::]:3000": "http://127.0.0.1:3000",
@@ -68,7 +68,7 @@ func TestAddressOn(t *testing.T) {
 	}
 }
 
-// listener is one whose address is all that it has.
+// listener is a net.Listener that has only an address.
 type listener string
 
 func (l listener) Addr() net.Addr          { return l }

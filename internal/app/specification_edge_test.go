@@ -15,7 +15,7 @@ import (
 	"wardroom/internal/standup"
 )
 
-// fresh is an email that nobody has.
+// fresh returns an unused email.
 func (s *estate) fresh(name string) string { return uuid.NewString()[24:] + name + "@example.com" }
 
 // Section 4: the endpoints.
@@ -24,13 +24,13 @@ var endpointFacts = []fact{
 		h := decode[struct {
 			Status    string
 			Timestamp time.Time
-		}](s.nobody().get("/health").want(http.StatusOK))
+		}](s.anonymous().get("/health").want(http.StatusOK))
 		if h.Status != "ok" || time.Since(h.Timestamp).Abs() > time.Minute {
 			t.Errorf("health is %+v", h)
 		}
 	}},
 	{"4.2 config", func(t *testing.T, s *estate) {
-		if c := decode[app.PublicConfig](s.nobody().get("/api/v1/config").want(http.StatusOK)); c.Version == "" || !c.RegistrationEnabled || c.SetupRequired {
+		if c := decode[app.PublicConfig](s.anonymous().get("/api/v1/config").want(http.StatusOK)); c.Version == "" || !c.RegistrationEnabled || c.SetupRequired {
 			t.Errorf("the configuration is %+v", c)
 		}
 	}},
@@ -38,33 +38,33 @@ var endpointFacts = []fact{
 		in := decode[struct {
 			Token string
 			User  map[string]any
-		}](s.nobody().post("/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": password}).want(http.StatusOK))
+		}](s.anonymous().post("/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": password}).want(http.StatusOK))
 		if strings.Count(in.Token, ".") != 2 || in.User["email"] != ownerEmail || in.User["role"] != "owner" {
 			t.Errorf("login answers a token with %d dots and %v", strings.Count(in.Token, "."), in.User)
 		}
 	}},
 	{"4.4 register", func(_ *testing.T, s *estate) {
-		s.nobody().post("/api/v1/auth/register", map[string]string{"email": s.fresh("new"), "password": password}).want(http.StatusCreated)
+		s.anonymous().post("/api/v1/auth/register", map[string]string{"email": s.fresh("new"), "password": password}).want(http.StatusCreated)
 	}},
 	{"4.5 tasks is an array", func(t *testing.T, s *estate) {
 		if body := s.owner.get("/api/v1/tasks").want(http.StatusOK).body; body[0] != '[' {
 			t.Errorf("it is %s", body)
 		}
-		s.nobody().get("/api/v1/tasks").wantProblem(http.StatusUnauthorized, "sign_in_required")
+		s.anonymous().get("/api/v1/tasks").wantProblem(http.StatusUnauthorized, "sign_in_required")
 	}},
 	{"4.7 standups creates the record of the current day", func(t *testing.T, s *estate) {
-		m := decode[meeting](s.coo.post("/api/v1/standups", nil)) // the one that was held
+		m := decode[meeting](s.coo.post("/api/v1/standups", nil)) // the standup that was run
 		if m.ID != s.held.ID || m.Date != s.held.CreatedAt.UTC().Format(time.DateOnly) {
 			t.Errorf("it answers the standup %s of %s, want %s of the current day", m.ID, m.Date, s.held.ID)
 		}
-		s.nobody().post("/api/v1/standups", nil).want(http.StatusUnauthorized)
+		s.anonymous().post("/api/v1/standups", nil).want(http.StatusUnauthorized)
 	}},
 	{"4.8 run runs the standup", func(t *testing.T, s *estate) {
 		if s.held.Attempt != 1 || s.held.StartedAt == nil {
 			t.Errorf("attempt %d, started at %v", s.held.Attempt, s.held.StartedAt)
 		}
 		s.coo.post("/api/v1/standups/"+uuid.NewString()+"/run", nil).want(http.StatusNotFound)
-		s.nobody().post("/api/v1/standups/"+s.held.ID+"/run", nil).want(http.StatusUnauthorized)
+		s.anonymous().post("/api/v1/standups/"+s.held.ID+"/run", nil).want(http.StatusUnauthorized)
 	}},
 	{"4.9 standups are listed and the latest one fetched", func(t *testing.T, s *estate) {
 		all := decode[[]standup.Brief](s.user.get("/api/v1/standups").want(http.StatusOK))
@@ -81,7 +81,7 @@ var authFacts = []fact{
 	{"5.3 a wrong password is refused", func(_ *testing.T, s *estate) {
 		email := s.fresh("guessed")
 		s.owner.post("/api/v1/users", map[string]string{"email": email, "password": password, "role": "user"}).want(http.StatusCreated)
-		s.nobody().post("/api/v1/auth/login", map[string]string{"email": email, "password": password + "x"}).wantProblem(http.StatusUnauthorized, "login_failed")
+		s.anonymous().post("/api/v1/auth/login", map[string]string{"email": email, "password": password + "x"}).wantProblem(http.StatusUnauthorized, "login_failed")
 	}},
 	{"5.4 the token is a JWT signed with JWT_SECRET", func(t *testing.T, s *estate) {
 		claims := jwt.MapClaims{}
@@ -98,7 +98,7 @@ var authFacts = []fact{
 		}
 	}},
 	{"5.7 no session is kept", func(_ *testing.T, s *estate) {
-		s.login(ownerEmail) // another login takes nothing from the first
+		s.login(ownerEmail) // another login does not end the first one
 		s.owner.get("/api/v1/auth/me").want(http.StatusOK)
 	}},
 	{"5.8 another JWT_SECRET invalidates all tokens", func(t *testing.T, s *estate) {
@@ -109,14 +109,14 @@ var authFacts = []fact{
 		email, long := s.fresh("long"), strings.Repeat("a very long password ", 5000)
 		s.owner.post("/api/v1/users", map[string]string{"email": email, "password": long, "role": "user"}).want(http.StatusCreated)
 		login := func(password string) answer {
-			return s.nobody().post("/api/v1/auth/login", map[string]string{"email": email, "password": password})
+			return s.anonymous().post("/api/v1/auth/login", map[string]string{"email": email, "password": password})
 		}
 		login(long).want(http.StatusOK)
-		login(long[:len(long)-1]).want(http.StatusUnauthorized) // every character of it counts
+		login(long[:len(long)-1]).want(http.StatusUnauthorized) // every character counts
 	}},
 	{"5.10 only the public endpoints need no token", func(_ *testing.T, s *estate) {
 		for _, path := range []string{"/tasks", "/users", "/agents", "/standups", "/activity", "/agentrt/status", "/agentrt/sessions", "/auth/me"} {
-			s.nobody().get("/api/v1"+path).wantProblem(http.StatusUnauthorized, "sign_in_required")
+			s.anonymous().get("/api/v1"+path).wantProblem(http.StatusUnauthorized, "sign_in_required")
 		}
 	}},
 	{"5.11 JWT_SECRET has at least 48 characters", func(t *testing.T, _ *estate) {
@@ -133,7 +133,7 @@ var authFacts = []fact{
 		refused(t, "JWT_EXPIRES_IN", func(r *config.Raw) { r.JWTExpiresIn = "soon" })
 	}},
 	{"5.13 the bootstrap variables create the owner", func(_ *testing.T, s *estate) {
-		s.login(ownerEmail) // the house was given them, and nothing else made an account
+		s.login(ownerEmail) // the environment had them, and no other request created an account
 	}},
 	{"5.14 the bootstrap password has at least 12 characters", func(t *testing.T, _ *estate) {
 		for text, short := range map[string]bool{"elevenchars": true, "twelve-chars": false} {
@@ -147,7 +147,7 @@ var authFacts = []fact{
 	}},
 	{"5.15 CORS_ORIGIN is the one origin that may call", func(t *testing.T, s *estate) {
 		for origin, allowed := range map[string]string{"https://ops.example.com": "https://ops.example.com", "https://evil.example.com": ""} {
-			a := s.nobody().send(http.MethodGet, "/api/v1/config", nil, "Origin", origin)
+			a := s.anonymous().send(http.MethodGet, "/api/v1/config", nil, "Origin", origin)
 			if got := a.header.Get("Access-Control-Allow-Origin"); got != allowed {
 				t.Errorf("%s may call as %q, want %q", origin, got, allowed)
 			}
@@ -174,6 +174,6 @@ var errorFacts = []fact{
 	}},
 	{"9.1 the version is in the path and health is outside", func(_ *testing.T, s *estate) {
 		s.owner.get("/api/v2/tasks").wantProblem(http.StatusNotFound, "not_found")
-		s.nobody().get("/health").want(http.StatusOK)
+		s.anonymous().get("/health").want(http.StatusOK)
 	}},
 }

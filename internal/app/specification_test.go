@@ -14,16 +14,15 @@ import (
 	"wardroom/internal/standup"
 )
 
-// fact is a sentence of the specification, and what shows that it holds. Its
-// name begins with its number in docs/specification.md.
+// fact is a statement of the specification with its test. Its name begins with its number
+// in docs/specification.md.
 type fact struct {
 	name  string
 	holds func(t *testing.T, s *estate)
 }
 
-// TestSpecification asks the service, as its callers would, whether what the
-// specification says is so. docs/specification.md says where each fact lives,
-// and names the tests of those that a single question cannot show.
+// TestSpecification checks the statements of docs/specification.md over the API. The
+// document names the other tests for what a single request cannot show.
 func TestSpecification(t *testing.T) {
 	t.Parallel()
 	estates := map[db.Engine]*estate{}
@@ -36,7 +35,7 @@ func TestSpecification(t *testing.T) {
 				for engine, s := range estates {
 					t.Run(engine.String(), func(t *testing.T) {
 						whole := s.house.t
-						s.house.t = t // a caller's failure is this fact's, and ends no other
+						s.house.t = t // a failed request fails only this fact
 						defer func() { s.house.t = whole }()
 						f.holds(t, s)
 					})
@@ -46,13 +45,13 @@ func TestSpecification(t *testing.T) {
 	}
 }
 
-// estate is a running service in which a standup has been held. In it the CMO
-// did not answer, and the CPO answered in words of our choice.
+// estate is a running service with a completed standup, in which the CMO did not answer
+// and the CPO gave a fixed answer.
 type estate struct {
 	*service
 	owner, coo, user caller
 	held             meeting
-	questions        []string // the agents, in the order in which they were asked
+	questions        []string // agents in the order in which they were asked
 }
 
 const cpoReport = "Yesterday: wrote the brief\nToday: test the brief\nBlockers: waiting for the legal review"
@@ -66,7 +65,7 @@ func newEstate(t *testing.T, engine db.Engine) *estate {
 	s.owner = s.login(ownerEmail)
 	s.owner.hire("coo", "cto", "cpo", "cmo")
 	s.coo = s.login("coo@example.com")
-	joined := s.nobody().post("/api/v1/auth/register", map[string]string{"email": "ada@example.com", "password": password}).want(http.StatusCreated)
+	joined := s.anonymous().post("/api/v1/auth/register", map[string]string{"email": "ada@example.com", "password": password}).want(http.StatusCreated)
 	s.user = caller{s.service, decode[struct{ Token string }](joined).Token}
 	s.connected()
 	h.runtime.Answer("cpo", func(demo.Question) string { return cpoReport })
@@ -80,13 +79,13 @@ func newEstate(t *testing.T, engine db.Engine) *estate {
 	return s
 }
 
-// with returns the service anew, in a house of its own with other settings.
+// with returns a service with other settings in a new house.
 func with(t *testing.T, engine db.Engine, change func(*config.Raw)) *service {
 	t.Helper()
 	return newHouse(t, engine, change).start()
 }
 
-// report is one agent's, of the standup that was held.
+// report returns one agent's report of the standup.
 func (s *estate) report(t *testing.T, agentID string) standup.Report {
 	t.Helper()
 	for _, r := range s.held.Reports {
@@ -98,17 +97,17 @@ func (s *estate) report(t *testing.T, agentID string) standup.Report {
 	return standup.Report{}
 }
 
-// refused is what a setting that cannot be is answered with.
+// refused checks that an invalid setting is refused.
 func refused(t *testing.T, names string, change func(*config.Raw)) {
 	t.Helper()
 	raw := config.Raw{JWTSecret: jwtSecret, Port: "0"}
 	change(&raw)
 	if _, _, err := raw.Check(); err == nil || !strings.Contains(err.Error(), names) {
-		t.Errorf("the start is not refused with a word on %s: %v", names, err)
+		t.Errorf("the error does not name %s: %v", names, err)
 	}
 }
 
-// accepted is what a setting that can be gives.
+// accepted returns the settings if they are valid.
 func accepted(t *testing.T, change func(*config.Raw)) config.Config {
 	t.Helper()
 	raw := config.Raw{JWTSecret: jwtSecret, Port: "0"}
@@ -120,16 +119,16 @@ func accepted(t *testing.T, change func(*config.Raw)) config.Config {
 	return cfg
 }
 
-// Sections 1 to 3: what the service does, its resources, and their states.
+// Sections 1 to 3: what the service does, its resources and their states.
 var resourceFacts = []fact{
 	{"1.1 an API under api v1 and health outside it", func(_ *testing.T, s *estate) {
-		s.nobody().get("/health").want(http.StatusOK)
-		s.nobody().get("/api/v1/health").wantProblem(http.StatusNotFound, "not_found")
+		s.anonymous().get("/health").want(http.StatusOK)
+		s.anonymous().get("/api/v1/health").wantProblem(http.StatusNotFound, "not_found")
 		s.owner.get("/api/v1/tasks").want(http.StatusOK)
 		s.owner.get("/tasks").want(http.StatusNotFound)
 	}},
 	{"1.3 a password gives a token and the token authorizes", func(_ *testing.T, s *estate) {
-		s.nobody().get("/api/v1/auth/me").want(http.StatusUnauthorized)
+		s.anonymous().get("/api/v1/auth/me").want(http.StatusUnauthorized)
 		s.login(ownerEmail).get("/api/v1/auth/me").want(http.StatusOK)
 	}},
 	{"1.9 the COO asks CTO CPO and CMO in sequence and closes", func(t *testing.T, s *estate) {
@@ -137,10 +136,10 @@ var resourceFacts = []fact{
 			t.Errorf("asked were %s, want the three in sequence and the COO for its review", got)
 		}
 		if s.held.Facilitator != "coo" || s.held.Summary == nil || *s.held.Summary == "" || s.held.Status != standup.Completed {
-			t.Errorf("held by %s, %s, with the summary %v", s.held.Facilitator, s.held.Status, s.held.Summary)
+			t.Errorf("run by %s, %s, with the summary %v", s.held.Facilitator, s.held.Status, s.held.Summary)
 		}
 		if len(s.held.Blockers) == 0 || s.held.Blockers[0].Text == "" {
-			t.Error("the blocker that was named is not in the record")
+			t.Error("the reported blocker is missing")
 		}
 	}},
 	{"1.10 a person runs one as well as an agent", func(_ *testing.T, s *estate) {
@@ -149,9 +148,9 @@ var resourceFacts = []fact{
 	}},
 	{"2.1 the email is looked up at login", func(_ *testing.T, s *estate) {
 		login := func(email string) answer {
-			return s.nobody().post("/api/v1/auth/login", map[string]string{"email": email, "password": password})
+			return s.anonymous().post("/api/v1/auth/login", map[string]string{"email": email, "password": password})
 		}
-		login("OWNER@example.com").want(http.StatusOK) // letters' case makes nobody another person
+		login("OWNER@example.com").want(http.StatusOK) // email addresses ignore case
 		login("owner@example.org").wantProblem(http.StatusUnauthorized, "login_failed")
 	}},
 	{"2.2 passwords are kept as bcrypt hashes and never returned", func(t *testing.T, s *estate) {
@@ -164,7 +163,7 @@ var resourceFacts = []fact{
 		}
 		for _, path := range []string{"/api/v1/users", "/api/v1/users/" + ownerEmail, "/api/v1/auth/me"} {
 			if body := string(s.owner.get(path).want(http.StatusOK).body); strings.Contains(body, hash) || strings.Contains(body, `"password`) {
-				t.Errorf("%s shows what it must not: %s", path, body)
+				t.Errorf("%s contains a secret: %s", path, body)
 			}
 		}
 	}},
@@ -216,11 +215,11 @@ var resourceFacts = []fact{
 	{"3.1 a standup is running completed or error", func(t *testing.T, s *estate) {
 		opened := decode[meeting](s.owner.post("/api/v1/standups", map[string]string{"date": "2031-04-01"}).want(http.StatusCreated))
 		if opened.Status != standup.Running || s.held.Status != standup.Completed {
-			t.Errorf("opened it is %s, held it is %s", opened.Status, s.held.Status)
+			t.Errorf("after opening it is %s, after the run %s", opened.Status, s.held.Status)
 		}
 		s.owner.post("/api/v1/standups/"+opened.ID+"/cancel", nil).want(http.StatusOK)
 		if over := decode[meeting](s.owner.get("/api/v1/standups/" + opened.ID)); over.Status != standup.Error {
-			t.Errorf("cancelled it is %s", over.Status)
+			t.Errorf("after canceling it is %s", over.Status)
 		}
 	}},
 }

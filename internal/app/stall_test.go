@@ -16,11 +16,11 @@ import (
 	"wardroom/internal/session"
 )
 
-// A run that hangs costs money and holds its task: somebody must hear of it,
-// once, also where two replicas see it, and not any more when it is over.
+// A stalled run is raised in the inbox once, even with two replicas, and resolved when
+// the run ends.
 func TestStalledRun(t *testing.T) {
 	t.Parallel()
-	const limit = 5 * time.Second // so long that a busy machine has told of the run before
+	const limit = 5 * time.Second // long enough for a busy machine to report the run first
 	both(t, func(t *testing.T, engine db.Engine) {
 		h := newHouse(t, engine, func(r *config.Raw) { r.StalledAfter = limit.String() })
 		s := h.start().connected()
@@ -36,7 +36,7 @@ func TestStalledRun(t *testing.T) {
 		t.Cleanup(say) // the runtime waits for its agents when it closes
 		h.runtime.Answer("cto", func(demo.Question) string { <-word; return "Done." })
 		s.ask("run-1", cto, "Are you there?")
-		var silent []string // since when it is, as each of them says
+		var silent []string // when the run became silent, as each replica reports it
 		for _, r := range replicas {
 			c := owner.at(r)
 			var got session.Session
@@ -57,8 +57,8 @@ func TestStalledRun(t *testing.T) {
 		if items[0].Count != 1 || items[0].Subject.ID != cto || !slices.ContainsFunc(silent, said) {
 			t.Errorf("the inbox has %+v", items[0])
 		}
-		// Neither a connection that breaks nor a process that begins makes it younger,
-		// or another matter.
+		// Neither a broken connection nor a restart resets the time or raises a second
+		// item.
 		h.runtime.Drop()
 		if engine == db.SQLite {
 			s.stop()
@@ -70,20 +70,20 @@ func TestStalledRun(t *testing.T) {
 		waitFor(t, "the session to be stalled", func() bool {
 			a := owner.get("/api/v1/agentrt/sessions/" + cto)
 			if a.status != http.StatusOK {
-				return false // it has just noticed that the connection broke
+				return false // it has just noticed the broken connection
 			}
 			after = decode[session.Session](a)
 			return after.Stalled
 		})
 		if again := after.SilentSince; again.After(since.Add(time.Second)) {
-			t.Errorf("silent since %v, and after the connection broke since %v", since, again)
+			t.Errorf("silent since %v, and after a reconnect since %v", since, again)
 		}
 		say()
-		waitFor(t, "the end", func() bool { return len(owner.inboxOf(inbox.RunStalled, "resolved")) == 1 })
+		waitFor(t, "the resolved item", func() bool { return len(owner.inboxOf(inbox.RunStalled, "resolved")) == 1 })
 		if i := owner.inboxOf(inbox.RunStalled, "resolved")[0]; i.Count != 1 || !strings.HasPrefix(i.Resolution.Note, "The run ") {
 			t.Errorf("at the end: count %d, %+v", i.Count, i.Resolution)
 		}
-		waitFor(t, "the session at rest", func() bool {
+		waitFor(t, "the idle session", func() bool {
 			a := owner.get("/api/v1/agentrt/sessions/" + cto)
 			return a.status == http.StatusOK && !decode[session.Session](a).Stalled
 		})

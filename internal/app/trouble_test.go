@@ -12,13 +12,13 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// A gateway that dies at night must wait for people in the morning, once also
-// where two replicas miss it, and be gone from the inbox when it is back.
+// A gateway that is offline is raised in the inbox once, even with two replicas, and
+// resolved when it is back.
 func TestGatewayTrouble(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
 		h := newHouse(t, engine, nil)
-		var ahead atomic.Int64 // of the clock by which trouble is judged
+		var ahead atomic.Int64 // how far the clock of the trouble service is ahead
 		start := func() *service {
 			a := h.build()
 			a.Trouble.Every = 20 * time.Millisecond
@@ -34,11 +34,11 @@ func TestGatewayTrouble(t *testing.T) {
 		of := func(state string) []inbox.Item { return owner.inboxOf(inbox.GatewayTrouble, state) }
 		_ = h.runtime.Close()
 		for _, r := range replicas {
-			waitFor(t, "the gateway to be away", func() bool { return r.Gateway.Status().State == gateway.Unreachable })
+			waitFor(t, "the gateway to be offline", func() bool { return r.Gateway.Status().State == gateway.Unreachable })
 		}
 		var items []inbox.Item
 		waitFor(t, "the inbox", func() bool {
-			ahead.Add(int64(time.Minute)) // whenever the service has heard of it
+			ahead.Add(int64(time.Minute)) // the service may notice it at any time
 			items = of("open")
 			return len(items) > 0
 		})

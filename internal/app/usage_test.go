@@ -20,13 +20,13 @@ import (
 	"wardroom/internal/usage"
 )
 
-// spentOn is what one model used in one transcript.
+// spentOn is the usage of one model in one transcript.
 type spentOn struct {
 	Tokens usage.Tokens
 	Cost   money.Nano
 }
 
-// gatewayTotals is what the runtime itself says that its transcripts used.
+// gatewayTotals returns the runtime's own totals by transcript.
 func (s *service) gatewayTotals() (by map[string]spentOn, fresh bool) {
 	u, err := s.Gateway.Usage(context.Background())
 	if err != nil || !u.Fresh {
@@ -41,7 +41,7 @@ func (s *service) gatewayTotals() (by map[string]spentOn, fresh bool) {
 	return by, true
 }
 
-// ledgerTotals is the same from our rows.
+// ledgerTotals returns the same from the ledger.
 func (s *service) ledgerTotals() map[string]spentOn {
 	s.house.t.Helper()
 	rows, err := s.DB.Query(context.Background(), `
@@ -62,16 +62,15 @@ func (s *service) ledgerTotals() map[string]spentOn {
 	return by
 }
 
-// usage reads a report of everything.
+// usage reads a report over all time.
 func (c caller) usage(query string) usage.Report {
 	c.house.t.Helper()
 	return decode[usage.Report](c.get("/api/v1/usage?" + query).want(http.StatusOK))
 }
 
-// The promise of the ledger: two hundred runs of all kinds, while the service
-// stops, crashes and starts, and so does the runtime, and at the end both say
-// the same of every session and model; and when the runtime has forgotten it
-// all, we have not.
+// After 200 runs of all kinds, with crashes and restarts of the service and the runtime,
+// the ledger equals the runtime's totals for every session and model. It keeps them when
+// the runtime forgets everything.
 func TestUsageEqualsTheRuntimes(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -91,7 +90,7 @@ func TestUsageEqualsTheRuntimes(t *testing.T) {
 		for round := range rounds {
 			s.askMany(round, each)
 			switch round {
-			case 0: // in the middle of the runs
+			case 0: // during the runs
 				s.pollAll()
 				s.crash()
 				h.spawnMany(10)
@@ -111,7 +110,7 @@ func TestUsageEqualsTheRuntimes(t *testing.T) {
 		id := decode[standup.Standup](owner.post("/api/v1/standups", nil)).ID
 		owner.send(http.MethodPost, "/api/v1/standups/"+id+"/run", nil, "Prefer", "wait=30").want(http.StatusOK)
 		s.settled()
-		waitFor(t, "nothing to be shown as going", func() bool {
+		waitFor(t, "no open runs", func() bool {
 			return len(decode[usage.Going](owner.get("/api/v1/usage/going").want(http.StatusOK)).Runs) == 0
 		})
 		r := owner.usage("group=source")
@@ -128,14 +127,14 @@ func TestUsageEqualsTheRuntimes(t *testing.T) {
 		held := decode[standup.Standup](owner.get("/api/v1/standups/" + id).want(http.StatusOK))
 		for _, g := range owner.usage("group=standup").Groups {
 			if g.Key != nil && (*g.Key != id || held.CostUSD == nil || *g.CostUSD != *held.CostUSD) {
-				t.Errorf("standup %s: %v; it says %v", *g.Key, g.CostUSD, held.CostUSD)
+				t.Errorf("standup %s: %v; the standup has %v", *g.Key, g.CostUSD, held.CostUSD)
 			}
 		}
 		s.forgotten(owner)
 	})
 }
 
-// askMany asks the agents in several sessions, and waits for most.
+// askMany asks the agents in several sessions and waits for most answers.
 func (s *service) askMany(round, n int) {
 	s.house.t.Helper()
 	keys := []string{"main", "task:TASK-1", "task:TASK-2", "notes", "dashboard:1"}
@@ -149,7 +148,7 @@ func (s *service) askMany(round, n int) {
 	}
 	if round > 0 {
 		for i := range n {
-			// One that goes on when the runtime ends would be a correction.
+			// A run that continues when the runtime stops would be a correction.
 			if a, err := s.Gateway.Wait(context.Background(), fmt.Sprintf("run-%d-%d", round, i), atMost); err != nil || a.Outcome != gateway.Finished {
 				s.house.t.Fatalf("run %d of round %d: %+v, %v", i, round, a, err)
 			}
@@ -157,7 +156,7 @@ func (s *service) askMany(round, n int) {
 	}
 }
 
-// pollAll has every agent wake on its own, and find nothing to do.
+// pollAll makes every agent run a heartbeat without work.
 func (s *service) pollAll() {
 	s.house.t.Helper()
 	for _, agent := range []string{"coo", "cto", "cpo", "cmo"} {
@@ -167,18 +166,18 @@ func (s *service) pollAll() {
 	}
 }
 
-// restarted starts the runtime anew, and waits for the connection to it.
+// restarted restarts the runtime and waits for the connection.
 func (s *service) restarted(down time.Duration) {
 	s.house.t.Helper()
 	was := s.Gateway.Status().BootID
 	s.house.runtime.Restart(down)
-	waitFor(s.house.t, "the runtime to be back", func() bool {
+	waitFor(s.house.t, "the runtime to be online", func() bool {
 		st := s.Gateway.Status()
 		return st.State == gateway.Connected && st.BootID != was
 	})
 }
 
-// spawnMany lets agents work while no service looks, and waits for them.
+// spawnMany lets agents work while no service runs, and waits for them.
 func (h *house) spawnMany(n int) {
 	h.t.Helper()
 	for i := range n {
@@ -189,7 +188,7 @@ func (h *house) spawnMany(n int) {
 	waitFor(h.t, "the sub-agents", func() bool { return h.runtime.Busy() == 0 })
 }
 
-// settled waits until the ledger equals the runtime's totals, and stays so.
+// settled waits until the ledger equals the runtime's totals and stays equal.
 func (s *service) settled() {
 	t := s.house.t
 	t.Helper()
@@ -210,11 +209,11 @@ func (s *service) settled() {
 	}
 	var corrected int64
 	if err := s.DB.QueryRow(t.Context(), `SELECT COUNT(*) FROM usage_ledger WHERE kind <> 'run'`).Scan(&corrected); err != nil || corrected != 0 {
-		t.Errorf("%d rows are corrections, %v: every run could be read", corrected, err)
+		t.Errorf("%d rows are corrections, %v; want none, because every run could be read", corrected, err)
 	}
 }
 
-// forgotten lets the runtime forget everything.
+// forgotten makes the runtime forget everything.
 func (s *service) forgotten(owner caller) {
 	t := s.house.t
 	t.Helper()
@@ -246,8 +245,7 @@ func (s *service) forgotten(owner caller) {
 	}
 }
 
-// Prices are in every estimate: only admins set them, and nobody over a change
-// that they have not seen.
+// Only admins may set prices, and a change based on an outdated version is refused.
 func TestPrices(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -259,12 +257,12 @@ func TestPrices(t *testing.T) {
 	body := map[string]any{"prices": []any{price}}
 	first := owner.get("/api/v1/prices").want(http.StatusOK)
 	if p := decode[usage.Prices](first); p.Version != 1 || len(p.Prices) != 0 {
-		t.Errorf("at first: %+v", p)
+		t.Errorf("initially: %+v", p)
 	}
 	put := func(headers ...string) answer { return owner.send(http.MethodPut, "/api/v1/prices", body, headers...) }
 	made := put().want(http.StatusOK)
 	if p := decode[usage.Prices](made); p.Version != 2 || p.UpdatedBy == nil || p.Prices[0].CacheRead != 300_000_000 {
-		t.Errorf("made: %+v", p)
+		t.Errorf("created: %+v", p)
 	}
 	tag := made.header.Get("ETag")
 	put("If-Match", tag).want(http.StatusOK)
@@ -284,9 +282,9 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// What a run cost is on its session's page when the run has ended, while the runtime
-// still repeats what it counted before. When it has counted again, nothing changes,
-// and nothing is counted twice.
+// A session shows the cost of a run as soon as it ends, while the runtime still reports
+// its earlier count. When the runtime has counted again, nothing changes and nothing is
+// counted twice.
 func TestSessionCostsRightAfterARun(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -314,7 +312,7 @@ func TestSessionCostsRightAfterARun(t *testing.T) {
 				}
 			}
 			if spent.Runs != int64(i+1) || *spent.CostUSD != *got.CostUSD || spent.Tokens.Output != got.Tokens.Output {
-				t.Errorf("after %d runs the session says %s, %+v, and the ledger %s, %+v", i+1, got.CostUSD, got.Tokens, spent.CostUSD, spent.Tokens)
+				t.Errorf("after %d runs the session has %s, %+v, and the ledger %s, %+v", i+1, got.CostUSD, got.Tokens, spent.CostUSD, spent.Tokens)
 			}
 		}
 		before := owner.session(key)
@@ -322,7 +320,7 @@ func TestSessionCostsRightAfterARun(t *testing.T) {
 		s.settled()
 		after := owner.session(key)
 		if *before.CostUSD != *after.CostUSD || *before.Tokens != *after.Tokens || !*after.CostComplete {
-			t.Errorf("when the runtime has counted it costs %s, %+v, and %s, %+v before", after.CostUSD, after.Tokens, before.CostUSD, before.Tokens)
+			t.Errorf("after the runtime's count it costs %s, %+v, and %s, %+v before", after.CostUSD, after.Tokens, before.CostUSD, before.Tokens)
 		}
 		if r := owner.usage("group=source"); r.Total.Corrections != 0 || r.Total.Runs != 3 {
 			t.Errorf("the ledger has %d runs and %d corrections", r.Total.Runs, r.Total.Corrections)

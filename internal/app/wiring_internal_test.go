@@ -15,8 +15,8 @@ import (
 	"wardroom/internal/platform/config"
 )
 
-// A setting that is checked and then forgotten is worse than none: a pin that
-// does not reach the connection would trust anybody.
+// Every setting of the connection must reach the gateway client. A certificate pin that
+// is not passed on would trust any server.
 func TestGatewaySettingsReachTheClient(t *testing.T) {
 	srv := httptest.NewTLSServer(http.NotFoundHandler())
 	defer srv.Close()
@@ -40,12 +40,12 @@ func TestGatewaySettingsReachTheClient(t *testing.T) {
 	})
 	if o.URL != "wss://gateway.test" || o.Token != "token-1" || o.DeviceToken != "token-2" || o.Timeout != 1234*time.Millisecond ||
 		len(o.DeviceKey) != 64 || len(o.Pins) != 2 || o.Pins[1][0] != 0xcd || o.Roots != nil || o.InsecureTLS || len(o.Scopes) != 2 {
-		t.Errorf("the client is given %+v", o)
+		t.Errorf("the client's options are %+v", o)
 	}
 	if o := options(func(r *config.Raw) { r.GatewayCAFile = ca }); o.Roots == nil || o.DeviceKey != nil || o.Pins != nil {
-		t.Errorf("with an authority the client is given %+v", o)
+		t.Errorf("with a CA, the client's options are %+v", o)
 	}
 	if o := options(func(r *config.Raw) { r.GatewayInsecureTLS = "true" }); !o.InsecureTLS {
-		t.Error("the switch does not arrive")
+		t.Error("InsecureTLS is not passed on")
 	}
 }

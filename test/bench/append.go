@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// append writes the row as JSON, field by field.
+// append appends the row as JSON, field by field.
 func (r *row) append(to []byte) []byte {
 	to = text(append(to, `{"id":`...), r.ID)
 	to = strconv.AppendInt(append(to, `,"number":`...), r.Number, 10)

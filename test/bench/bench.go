@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// bench measures one engine with one size.
+// bench measures one engine with one number of tasks.
 type bench struct {
 	plan
 	engine  engine
@@ -23,12 +23,12 @@ type bench struct {
 	service *process
 	bound   *process
 	token   string
-	tag     string // of the list, as long as nothing changes
+	tag     string // ETag of the task list, valid while nothing changes
 	turn    int
 }
 
-// operation is what is measured; beside is the same at the bound, where it can
-// do that.
+// operation is what is measured. beside is the same request to the bound, if the bound
+// supports it.
 type operation struct {
 	name        string
 	load        load
@@ -37,7 +37,7 @@ type operation struct {
 	connections []int
 }
 
-// settled is how long after its start a service is idle that nobody asks for anything.
+// settled is how long after its start a service without requests is idle.
 const settled = 5 * time.Second
 
 func (b *bench) run(ctx context.Context) (p part, err error) {
@@ -86,7 +86,7 @@ func (b *bench) run(ctx context.Context) (p part, err error) {
 	return p, nil
 }
 
-// start starts both servers, each on its own copy.
+// start starts both servers, each on its own copy of the database.
 func (b *bench) start(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -138,7 +138,7 @@ func (b *bench) operations() []operation {
 	at := func(l load, path string) load { l.Path = path; return l }
 	moves := load{Method: "PATCH", Path: api + "/tasks/TASK-{n}", Status: 200, Tasks: b.size, Walk: true}
 	for _, s := range []string{"todo", "in_progress", "review", "backlog"} {
-		moves.Bodies = append(moves.Bodies, `{"status":"`+s+`","branch":"turn-{turn}"}`) // so that it is always a change
+		moves.Bodies = append(moves.Bodies, `{"status":"`+s+`","branch":"turn-{turn}"}`) // so that each request changes the task
 	}
 	logins := load{Method: "POST", Path: api + "/auth/login", Status: 200}
 	for n := range people {
@@ -166,7 +166,7 @@ func (b *bench) operations() []operation {
 	})
 }
 
-// measure lets the bound and the service take turns.
+// measure alternates between the bound and the service.
 func (b *bench) measure(ctx context.Context, o operation, connections int) (r result, err error) {
 	r = result{Operation: o.name, Bound: o.besideName, Connections: connections}
 	rounds := b.rounds
@@ -176,7 +176,7 @@ func (b *bench) measure(ctx context.Context, o operation, connections int) (r re
 	for round := range rounds + 1 {
 		limit := b.slice
 		if round == 0 {
-			limit /= 4 // to warm up
+			limit /= 4 // for the warm-up
 		}
 		var bound, service turn
 		if o.beside != nil {
@@ -196,18 +196,18 @@ func (b *bench) measure(ctx context.Context, o operation, connections int) (r re
 	return r, nil
 }
 
-// wrongAnswer is the error for answers with another status than expected.
+// wrongAnswer is the error for answers with an unexpected status.
 type wrongAnswer struct {
 	load load
 	done done
 }
 
-// Error says which answers were wrong.
+// Error describes the wrong answers.
 func (w wrongAnswer) Error() string {
 	return fmt.Sprintf("%s %s: %d of %d answers were not %d, such as %.300s", w.load.Method, w.load.Path, w.done.Wrong, w.done.Requests, w.load.Status, w.done.Example)
 }
 
-// take is one side's turn.
+// take measures one side in one round.
 func (b *bench) take(ctx context.Context, l load, on *process, connections int, limit time.Duration) (t turn, err error) {
 	b.turn++
 	l.Address, l.Connections, l.For, l.Turn = on.address, connections, limit, b.turn
@@ -236,7 +236,7 @@ func (b *bench) take(ctx context.Context, l load, on *process, connections int, 
 	}, nil
 }
 
-// write prints what was measured, and keeps it as JSON.
+// write prints the report and stores it as JSON.
 func (r report) write(out io.Writer, file string) error {
 	fmt.Fprintf(out, "\n%s, load before %s and after %s\n", r.Machine, r.LoadBefore, r.LoadAfter)
 	data, err := json.MarshalIndent(r, "", "  ")

@@ -15,11 +15,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	_ "github.com/jackc/pgx/v5/stdlib" // the "pgx" driver
-	_ "modernc.org/sqlite"             // the "sqlite" driver
+	_ "github.com/jackc/pgx/v5/stdlib" // registers the "pgx" driver
+	_ "modernc.org/sqlite"             // registers the "sqlite" driver
 )
 
-// row is a task as the bound reads and writes it, with what the service shows.
+// row is a task as the bound reads and writes it, with the fields that the service
+// returns.
 type row struct {
 	ID          string          `json:"id"`
 	Number      int64           `json:"number"`
@@ -65,17 +66,17 @@ func (r *row) scan(from interface{ Scan(...any) error }) error {
 	return err
 }
 
-// bound is the least that a server can do for the same answers: no accounts, no
-// checks, no log, and every statement prepared.
+// bound is a minimal server with the same answers: no accounts, checks or event log, and
+// all statements prepared.
 type bound struct {
 	write          *sql.DB
-	lists          map[string]*sql.Stmt // by how many they read
+	lists          map[string]*sql.Stmt // by the number of tasks they return
 	one            *sql.Stmt
 	number, insert *sql.Stmt
 	buffers        sync.Pool
 }
 
-// serveBound serves the bound over the database at from, until ctx ends.
+// serveBound serves the bound on the database at from until ctx ends.
 func serveBound(ctx context.Context, from, address string) error {
 	b := &bound{buffers: sync.Pool{New: func() any { return new([]byte) }}}
 	read, err := b.open(from)
@@ -105,7 +106,7 @@ func serveBound(ctx context.Context, from, address string) error {
 	return errors.Join(read.Close(), b.write.Close())
 }
 
-// open opens the database with the settings that the service has.
+// open opens the database with the same options as the service.
 func (b *bound) open(from string) (read *sql.DB, err error) {
 	if strings.HasPrefix(from, "postgres") {
 		if read, err = sql.Open("pgx", from); err == nil {

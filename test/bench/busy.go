@@ -27,46 +27,45 @@ const (
 	busyLeast, busyMost = 200 * time.Millisecond, 500 * time.Millisecond // between two changes of one session
 	gatewayToken        = "of-the-benchmark"
 	busyAgent           = "cto"
-	busySettle          = 2 * time.Second // after the last change but one of each session
+	busySettle          = 2 * time.Second // before the last change of each session
 	busyPatience        = 10 * time.Second
-	busyTimes           = 20 // as many of the plan's slices does it take
+	busyTimes           = 20 // duration as a multiple of the plan's slice
 )
 
-// busying is what the process with the streams is told.
+// busying is the input of the process with the streams.
 type busying struct {
 	Address string
 	Tokens  []string // of the watchers, in turn
 	Streams int
-	Mark    string // begins the label of each change; its number and the moment of its event follow
-	Final   int    // the number from which on every stream must see every change
+	Mark    string // prefix of each change's label; its number and the time of its event follow
+	Final   int    // first change that every stream must receive
 	Finals  int
 }
 
-// busy is what came of fifty sessions of an agent runtime that change all the
-// time. Times are in milliseconds, from the moment before the gateway's event is
-// made. A change that was overtaken by the next one of its session within a
-// quarter of a second is told of by nobody, and is not in them.
+// busy has the results with 50 sessions that change constantly. Times are in
+// milliseconds, counted from just before the gateway's event is created. A change
+// followed by another one of its session within 250 ms is not published and not counted.
 type busy struct {
 	Streams  int     `json:"streams"`
 	Sessions int     `json:"sessions"`
 	Changes  int     `json:"changes"`
-	Told     int     `json:"told"`    // changes that a stream saw
-	Missing  int     `json:"missing"` // last changes of a session that a stream did not see
+	Told     int     `json:"told"`    // changes received by a stream
+	Missing  int     `json:"missing"` // last changes of a session that a stream did not receive
 	Each50   float64 `json:"each_p50_ms"`
 	Each99   float64 `json:"each_p99_ms"`
 	Last50   float64 `json:"last_p50_ms"` // until the last stream had a change
 	Last99   float64 `json:"last_p99_ms"`
-	MemoryMB float64 `json:"memory_mb"` // of the server by itself
-	RSSMB    float64 `json:"rss_mb"`    // with the pages of its file
+	MemoryMB float64 `json:"memory_mb"` // private memory of the server
+	RSSMB    float64 `json:"rss_mb"`    // including pages of mapped files
 	CPU      float64 `json:"cpu_us"`    // of the server, per change
 	Client   float64 `json:"client_cpu_us"`
-	Lists    int     `json:"lists"` // how often the gateway was asked for its sessions
+	Lists    int     `json:"lists"` // number of reads of the session list from the gateway
 	Load     string  `json:"load"`
 }
 
-// busy measures how long a change of a session takes from the gateway's
-// event until many have seen it, with a service and a gateway of its own. The
-// gateway is the demo runtime, in this process.
+// busy measures how long a change of a session takes from the gateway's event to many
+// live streams. It starts its own service, and the demo runtime as the gateway in this
+// process.
 func (b *bench) busy(ctx context.Context) (s busy, err error) {
 	runtime, err := demo.Start(ctx, demo.Options{Token: gatewayToken, Pace: time.Millisecond})
 	if err != nil {
@@ -125,7 +124,7 @@ func (b *bench) busy(ctx context.Context) (s busy, err error) {
 	return s, errors.Join(append(errs, cmd.Wait())...)
 }
 
-// startBusy starts a service beside that gateway.
+// startBusy starts a service connected to that gateway.
 func (b *bench) startBusy(ctx context.Context, url string) (*process, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {
@@ -150,7 +149,7 @@ func (b *bench) startBusy(ctx context.Context, url string) (*process, error) {
 	}, bin, "serve")
 }
 
-// workIn makes the sessions, with a run in each.
+// workIn creates the sessions with a run in each.
 func workIn(ctx context.Context, runtime *demo.Runtime) (keys []string, err error) {
 	c, err := gateway.New(gateway.Options{URL: runtime.URL(), Token: gatewayToken, Scopes: []string{"operator.read", "operator.write"}})
 	if err != nil {
@@ -160,7 +159,7 @@ func workIn(ctx context.Context, runtime *demo.Runtime) (keys []string, err erro
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	running.Go(func() { _ = c.Run(ctx) }) // returns nil
+	running.Go(func() { _ = c.Run(ctx) }) // always returns nil
 	if _, err := c.Await(ctx); err != nil {
 		return nil, err
 	}
@@ -177,7 +176,7 @@ func workIn(ctx context.Context, runtime *demo.Runtime) (keys []string, err erro
 	return keys, nil
 }
 
-// work changes the sessions all the time, and each once more after a rest.
+// work changes the sessions constantly, and each once more after a pause.
 func (b *bench) work(runtime *demo.Runtime, keys []string, ask busying) (changes int, err error) {
 	var n atomic.Int64
 	label := func(key string, n int64) error {
@@ -203,7 +202,7 @@ func (b *bench) work(runtime *demo.Runtime, keys []string, ask busying) (changes
 	return int(n.Load()) + len(keys), errors.Join(errs...)
 }
 
-// run opens the streams, says that it is ready, and answers what it has seen.
+// run opens the streams, calls ready and returns the results.
 func (ask busying) run(ctx context.Context, ready func() error) (s busy, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -212,7 +211,7 @@ func (ask busying) run(ctx context.Context, ready func() error) (s busy, err err
 	seen := make([]map[int]time.Duration, ask.Streams)
 	var reading sync.WaitGroup
 	defer reading.Wait()
-	defer cancel() // before the readers are waited for
+	defer cancel() // before waiting for the readers
 	for i := range ask.Streams {
 		conn, r, err := v.open(ctx, ask.Tokens[i%len(ask.Tokens)])
 		if err != nil {
@@ -234,7 +233,7 @@ func (ask busying) run(ctx context.Context, ready func() error) (s busy, err err
 	return ask.sum(seen), nil
 }
 
-// follow notes how long each change took that comes.
+// follow records how long each received change took.
 func (ask busying) follow(v *viewer, r *bufio.Reader, seen map[int]time.Duration) {
 	mark := []byte(`"` + ask.Mark)
 	for {
@@ -254,7 +253,7 @@ func (ask busying) follow(v *viewer, r *bufio.Reader, seen map[int]time.Duration
 			continue
 		}
 		if _, again := seen[n]; again {
-			continue // it comes again with its tokens
+			continue // it is sent again with its tokens
 		}
 		seen[n] = time.Since(time.Unix(0, at))
 		if n >= ask.Final && v.left.Add(-1) == 0 {
@@ -292,7 +291,7 @@ func (ask busying) sum(seen []map[int]time.Duration) (s busy) {
 	return s
 }
 
-// resident is how much of the machine's memory a process has, in MB.
+// resident returns the resident memory of a process in MB.
 func resident(pid int) float64 {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(data)) {

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// engine is where the databases of a part come from.
+// engine provides the databases of one engine.
 type engine interface {
 	name() string
-	seed() string                                                                    // what is filled
-	keep(ctx context.Context, size int) error                                        // a copy of it as it is now
-	fresh(ctx context.Context, size int, purpose string) (address string, err error) // a copy of that
-	processes() ([]int, error)                                                       // of the database, besides whoever opens it
+	seed() string                                                                    // address of the database to fill
+	keep(ctx context.Context, size int) error                                        // stores a copy of the filled database
+	fresh(ctx context.Context, size int, purpose string) (address string, err error) // returns a new copy of the stored one
+	processes() ([]int, error)                                                       // database processes besides the client
 	about(ctx context.Context) (string, error)
 }
 
-// sqliteEngine keeps files.
+// sqliteEngine uses files.
 type sqliteEngine struct{ dir string }
 
 func (e *sqliteEngine) name() string              { return "sqlite" }
@@ -40,7 +40,7 @@ func (e *sqliteEngine) fresh(ctx context.Context, size int, purpose string) (str
 	return to, e.copy(ctx, e.kept(size), to)
 }
 
-// copy writes a whole and tidy copy.
+// copy writes a complete, compacted copy.
 func (e *sqliteEngine) copy(ctx context.Context, from, to string) error {
 	d, err := sql.Open("sqlite", "file:"+from)
 	if err != nil {
@@ -61,12 +61,12 @@ func (e *sqliteEngine) about(ctx context.Context) (version string, err error) {
 	return "SQLite " + version + ", WAL, synchronous=FULL", err
 }
 
-// postgres has databases in one server, which it changes to keep its promises:
-// it must be nobody else's.
+// postgres uses databases in a server whose settings it changes. The server must not be
+// used for anything else.
 type postgres struct {
 	admin *sql.DB
 	base  *url.URL
-	main  int // its first process
+	main  int // process ID of the server
 	made  []string
 }
 
@@ -79,7 +79,7 @@ func newPostgres(ctx context.Context, address string) (*postgres, error) {
 	if p.admin, err = sql.Open("pgx", address); err != nil {
 		return nil, err
 	}
-	// A cluster for tests may lose everything in a crash; here that would be cheating.
+	// Test clusters disable durability, which would distort the results.
 	for _, s := range []string{
 		`ALTER SYSTEM SET fsync = on`, `ALTER SYSTEM SET synchronous_commit = on`, `ALTER SYSTEM SET full_page_writes = on`,
 		`ALTER SYSTEM SET autovacuum_naptime = '1min'`, `SELECT pg_reload_conf()`, `CREATE DATABASE bench_seed`,
@@ -100,7 +100,7 @@ func newPostgres(ctx context.Context, address string) (*postgres, error) {
 
 func (p *postgres) close() {
 	for _, name := range p.made {
-		_, _ = p.admin.ExecContext(context.Background(), `DROP DATABASE IF EXISTS `+name+` WITH (FORCE)`) // the whole cluster goes anyhow
+		_, _ = p.admin.ExecContext(context.Background(), `DROP DATABASE IF EXISTS `+name+` WITH (FORCE)`) // the cluster is deleted anyway
 	}
 	_ = p.admin.Close()
 }
@@ -132,14 +132,14 @@ func (p *postgres) fresh(ctx context.Context, size int, purpose string) (string,
 	return p.at(to), err
 }
 
-// copy makes a database of another, which nobody may use meanwhile.
+// copy creates a database as a copy of another one, which must not be in use.
 func (p *postgres) copy(ctx context.Context, from, to string) error {
 	p.made = append(p.made, to)
 	_, err := p.admin.ExecContext(ctx, `CREATE DATABASE `+to+` TEMPLATE `+from+` STRATEGY file_copy`)
 	return err
 }
 
-// processes are the server's first one and all that it has begun.
+// processes returns the server process and its children.
 func (p *postgres) processes() ([]int, error) {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.main))
 	if err != nil {

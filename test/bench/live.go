@@ -20,37 +20,36 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// watching is what the process with the streams is told: open so many, change
-// tasks at a rate, and stamp when each stream has each change.
+// watching is the input of the process with the streams: it opens streams, changes tasks
+// at a rate and records when each stream receives each change.
 type watching struct {
 	Address string
-	Token   string   // of who changes the tasks
+	Token   string   // of the user who changes the tasks
 	Tokens  []string // of the watchers, in turn
 	Streams int
-	Rate    int // changes a second
+	Rate    int // changes per second
 	For     time.Duration
 	Tasks   int
-	Lap     int // tells its changes from those of other runs
+	Lap     int // distinguishes its changes from those of other runs
 }
 
-// watched is what came of it. Times are in milliseconds, from the answer to a
-// change, which comes after its commit, and from its request, which comes before:
-// the commit lies between the two.
+// watched has the results. Times are in milliseconds, once from the answer to a change,
+// which follows its commit, and once from its request, which precedes it.
 type watched struct {
 	Streams int     `json:"streams"`
 	Rate    int     `json:"rate"`
 	Changes int     `json:"changes"`
-	Missing int     `json:"missing"` // changes that some stream did not have in the end
+	Missing int     `json:"missing"` // changes that a stream did not receive
 	Last50  float64 `json:"last_p50_ms"`
 	Last99  float64 `json:"last_p99_ms"` // until the last stream had a change
 	Each50  float64 `json:"each_p50_ms"`
 	Each99  float64 `json:"each_p99_ms"` // until any one stream had it
 	Sent99  float64 `json:"last_since_request_p99_ms"`
-	CPU     float64 `json:"cpu_us"`        // of the server, per change: the change and telling all of it
-	Client  float64 `json:"client_cpu_us"` // of the process that reads, which shares the machine
+	CPU     float64 `json:"cpu_us"`        // of the server, per change: the change and publishing it
+	Client  float64 `json:"client_cpu_us"` // of the reading process, which runs on the same machine
 }
 
-// live measures how long a change takes to be seen by many.
+// live measures how long a change takes until many streams have it.
 func (b *bench) live(ctx context.Context, rate int) (w watched, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -84,7 +83,8 @@ func (b *bench) live(ctx context.Context, rate int) (w watched, err error) {
 	return w, errors.Join(append(errs, cmd.Wait())...)
 }
 
-// watchers are tokens of all accounts, because one may only have a few streams. They are signed here, because logins are slow on purpose.
+// watchers returns tokens of all accounts, because one account may open only a few
+// streams. They are signed here, because logins are slow by design.
 func (b *bench) watchers(ctx context.Context, address, token string) ([]string, error) {
 	body, err := read(ctx, "http://"+address+"/api/v1/users?limit=100", token)
 	if err != nil {
@@ -113,11 +113,11 @@ type viewer struct {
 	began          time.Time
 	sent, answered []time.Duration // by change
 	seen           [][]time.Duration
-	left           atomic.Int64 // how many changes the streams have not seen yet, together
+	left           atomic.Int64 // changes that streams have not received yet, in total
 	all            chan struct{}
 }
 
-// run opens the streams, says that it is ready, and answers what it has seen.
+// run opens the streams, calls ready and returns the results.
 func (ask watching) run(ctx context.Context, ready func() error) (watched, error) {
 	n := int(ask.For.Seconds() * float64(ask.Rate))
 	v := &viewer{watching: ask, began: time.Now(), sent: make([]time.Duration, n), answered: make([]time.Duration, n), all: make(chan struct{})}
@@ -135,7 +135,7 @@ func (ask watching) run(ctx context.Context, ready func() error) (watched, error
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 		reading.Go(func() { defer stop(); v.follow(r, v.seen[i]) })
 	}
-	defer cancel() // before the readers are waited for
+	defer cancel() // before waiting for the readers
 	if err := ready(); err != nil {
 		return watched{}, err
 	}
@@ -170,11 +170,11 @@ func (v *viewer) open(ctx context.Context, token string) (net.Conn, *bufio.Reade
 	return conn, r, nil
 }
 
-// mark is what a change says of itself; every frame has it.
+// mark returns a text that every frame of a change contains.
 func (v *viewer) mark() []byte { return fmt.Appendf(nil, `"live-%d-`, v.Lap) }
 
-// follow stamps the changes that come. Frames are not read as such: on one
-// machine the readers must not be busier than who writes to them.
+// follow records when each change arrives. It does not parse frames, because the readers
+// share the machine and must be cheaper than the server.
 func (v *viewer) follow(r *bufio.Reader, seen []time.Duration) {
 	mark := v.mark()
 	for {
@@ -182,7 +182,7 @@ func (v *viewer) follow(r *bufio.Reader, seen []time.Duration) {
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return
 		}
-		i := bytes.LastIndex(line, mark) // what it was before comes first
+		i := bytes.LastIndex(line, mark) // the previous value comes first
 		if i < 0 {
 			continue
 		}
@@ -197,7 +197,7 @@ func (v *viewer) follow(r *bufio.Reader, seen []time.Duration) {
 	}
 }
 
-// change makes the changes at their rate, whether earlier ones were answered or not.
+// change sends the changes at the rate, without waiting for answers.
 func (v *viewer) change(ctx context.Context, n int) error {
 	const connections = 16
 	due := make(chan int, n)

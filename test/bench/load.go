@@ -16,33 +16,33 @@ import (
 	"time"
 )
 
-// load is what the process that sends requests is told: one kind of request,
-// over and over, each connection as fast as it is answered.
+// load is the input of the process that sends requests: one kind of request, repeated on
+// each connection as soon as it is answered.
 type load struct {
 	Address     string
 	Connections int
 	For         time.Duration
 	Method      string
-	Path        string   // "{n}" is a number of a task
-	Bodies      []string // taken in turn, beginning with Turn; "{turn}" is that
-	Header      string   // further lines, each with its end
-	Status      int      // what is expected
-	Tasks       int      // how many there are to choose of
+	Path        string   // "{n}" is the number of a task
+	Bodies      []string // used in turn, starting with Turn; "{turn}" is the turn
+	Header      string   // additional header lines, each with its line end
+	Status      int      // expected status
+	Tasks       int      // number of tasks to choose from
 	Turn        int
-	Walk        bool // each task once before any comes again, instead of any
+	Walk        bool // uses each task once before repeating any
 }
 
-// done is what came of it.
+// done has the results.
 type done struct {
 	Requests int
-	Wrong    int    // answers of another status
-	Example  string // one of those
+	Wrong    int    // answers with another status
+	Example  string // one of them
 	Took     time.Duration
 	P50, P99 time.Duration
 	Bytes    int // of the last body
 }
 
-// run sends until the time is over.
+// run sends requests until the time is over.
 func (l load) run(ctx context.Context) (done, error) {
 	var all sync.WaitGroup
 	parts, errs := make([]worker, l.Connections), make([]error, l.Connections)
@@ -72,8 +72,8 @@ func (l load) run(ctx context.Context) (done, error) {
 	return sum, errors.Join(errs...)
 }
 
-// worker is one connection. It speaks just enough HTTP to keep a server busy
-// without being busy itself.
+// worker is one connection. It implements only as much HTTP as needed, to use little CPU
+// time.
 type worker struct {
 	load
 	number  int
@@ -116,7 +116,7 @@ func (w *worker) run(ctx context.Context, end time.Time) error {
 	}
 }
 
-// request writes the request of a turn.
+// request appends the request of a turn.
 func (w *worker) request(to []byte, turn int) []byte {
 	task := 1 + w.random.IntN(max(w.Tasks, 1))
 	if w.Walk {
@@ -141,7 +141,7 @@ func (w *worker) request(to []byte, turn int) []byte {
 	return append(to, body...)
 }
 
-// pick gives each connection its own body where the tasks are not walked.
+// pick returns the body of the next request.
 func (w *worker) pick() int {
 	if w.Walk {
 		return 0
@@ -149,7 +149,7 @@ func (w *worker) pick() int {
 	return w.number
 }
 
-// answer reads one answer to its end.
+// answer reads one answer.
 func (w *worker) answer(r *bufio.Reader) (status, size int, err error) {
 	line, err := r.ReadSlice('\n')
 	if err != nil {
@@ -189,7 +189,7 @@ func (w *worker) answer(r *bufio.Reader) (status, size int, err error) {
 	return status, size, err
 }
 
-// chunks reads a body that comes in pieces, and returns its size.
+// chunks reads a chunked body and returns its size.
 func chunks(r *bufio.Reader) (size int, err error) {
 	for {
 		line, err := r.ReadSlice('\n')

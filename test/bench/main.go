@@ -1,12 +1,13 @@
-// Bench measures the real service beside a bound: a bare net/http server over
-// the same driver and the same rows. Run it with `make bench`, or with
-// `BENCH=quick make bench` for two minutes instead of eight. `BENCH=growth make bench`
-// takes longer for less: how much more many tasks cost than few. `BENCH=year make bench`
-// asks what the screens ask after a year of use.
+// Bench compares the service with a bound: a minimal net/http server with the same driver
+// and the same rows. Run it with `make bench`, which takes eight minutes, or with
+// `BENCH=quick make bench`, which takes two. `BENCH=growth make bench` compares many
+// tasks with few. `BENCH=year make bench` measures the screens' requests after a year of
+// use.
 //
-// Four processes take part: the built service, the bound, one that sends the
-// requests, and this one, which starts the others, reads their times from /proc
-// and prints. Each operation is measured in rounds, and in each round the bound
+// It uses four processes: the built service, the bound, one that sends requests, and this
+// one, which starts the others, reads their CPU times from /proc and prints the results.
+// In each round of an operation, the bound and the service take turns, so that other load
+// on the machine affects both.
 // and the service take turns, so that whatever else the machine does meets both.
 package main
 
@@ -25,15 +26,15 @@ import (
 	"time"
 )
 
-// plan is how much is measured.
+// plan is what is measured.
 type plan struct {
-	sizes    []int // tasks on the board, ascending
+	sizes    []int // numbers of tasks, ascending
 	postgres bool
 	rounds   int
-	slice    time.Duration // one side's turn within a round
-	streams  int           // that watch changes at each of the rates
-	rates    []int         // changes a second
-	only     []string      // operations, by name; none is all
+	slice    time.Duration // duration of one side's turn
+	streams  int           // live streams at each of the rates
+	rates    []int         // changes per second
+	only     []string      // names of operations; nil is all
 }
 
 func planOf(mode, only string) (p plan, err error) {
@@ -57,7 +58,7 @@ func planOf(mode, only string) (p plan, err error) {
 	return p, nil
 }
 
-// wants reports whether an operation is to be measured.
+// wants reports whether an operation is measured.
 func (p plan) wants(name string) bool { return len(p.only) == 0 || slices.Contains(p.only, name) }
 
 func main() {
@@ -69,7 +70,7 @@ func main() {
 	}
 }
 
-// run is the whole program; the first argument says which of its processes this is.
+// run is the program. The first argument selects the process.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 {
 		return measure(ctx, out)
@@ -110,10 +111,10 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	case "bound":
 		return serveBound(ctx, args[1], args[2])
 	}
-	return fmt.Errorf("there is no %q", args[0])
+	return fmt.Errorf("unknown process %q", args[0])
 }
 
-// measure is the first process.
+// measure is the main process.
 func measure(ctx context.Context, out io.Writer) (err error) {
 	p, err := planOf(os.Getenv("BENCH"), os.Getenv("BENCH_ONLY"))
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// process is a server that was started to be measured.
+// process is a server under test.
 type process struct {
 	cmd     *exec.Cmd
 	address string
-	started time.Duration // until it first answered
+	started time.Duration // time until the first answer
 }
 
 // start starts a server and waits until it answers.
@@ -48,7 +48,7 @@ func start(ctx context.Context, log, address string, env []string, name string, 
 	return nil, fmt.Errorf("%s %v does not answer:\n%s", name, args, text)
 }
 
-// end stops it as its operator would.
+// end stops the server as its operator would.
 func (p *process) end() {
 	_ = p.cmd.Process.Signal(os.Interrupt)
 	_ = p.cmd.Wait()
@@ -69,7 +69,7 @@ func get(ctx context.Context, address, token string) (status int, header http.He
 	return res.StatusCode, res.Header, res.Body.Close()
 }
 
-// read is get for an answer whose body matters.
+// read returns the body of a GET request.
 func read(ctx context.Context, address, token string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -84,7 +84,7 @@ func read(ctx context.Context, address, token string) ([]byte, error) {
 	return io.ReadAll(res.Body)
 }
 
-// freeAddress is one that nobody listens on at the moment.
+// freeAddress returns an address that is not in use.
 func freeAddress(ctx context.Context) (string, error) {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -118,7 +118,7 @@ func login(ctx context.Context, address, email string) (string, error) {
 	return answer.Token, nil
 }
 
-// send has another process send the load.
+// send runs the load in another process.
 func (l load) send(ctx context.Context) (d done, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -137,25 +137,25 @@ func (l load) send(ctx context.Context) (d done, err error) {
 	return d, json.Unmarshal(out, &d)
 }
 
-// cpu is how much time of the processors a process and its dead children have had.
+// cpu returns the CPU time of processes and their ended children.
 func cpu(pids ...int) (sum time.Duration) {
 	for _, pid := range pids {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
-			continue // it has ended, and is in its parent's sum
+			continue // it has ended and is included in its parent's sum
 		}
 		_, rest, _ := strings.Cut(string(data), ") ")
 		f := strings.Fields(rest)
-		for _, i := range []int{11, 12, 13, 14} { // utime, stime and those of children; proc_pid_stat(5)
+		for _, i := range []int{11, 12, 13, 14} { // utime, stime and those of children; see proc_pid_stat(5)
 			n, _ := strconv.Atoi(f[i])
-			sum += time.Duration(n) * 10 * time.Millisecond // Linux counts hundredths
+			sum += time.Duration(n) * 10 * time.Millisecond // Linux counts hundredths of a second
 		}
 	}
 	return sum
 }
 
-// memory is how much of the machine's memory a process holds by itself, in MB, and
-// how much of that it has written: the rest is read from files and can be read again.
+// memory returns the private memory of a process in MB, and how much of it was written.
+// The rest is read from files and can be dropped.
 func memory(pid int) (held, written float64) {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	for line := range strings.Lines(string(data)) {

@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// report is all that a run has measured.
+// report has all results of a run.
 type report struct {
 	Mode       string    `json:"mode"`
 	At         time.Time `json:"at"`
 	Machine    string    `json:"machine"`
-	LoadBefore string    `json:"load_before"` // the machine's load averages
+	LoadBefore string    `json:"load_before"` // load averages of the machine
 	LoadAfter  string    `json:"load_after"`
 	Parts      []part    `json:"parts"`
 }
 
-// part is one engine with one size.
+// part has the results of one engine and one number of tasks.
 type part struct {
 	Engine        string    `json:"engine"`
 	About         string    `json:"about"`
 	Tasks         int       `json:"tasks"`
 	StartMS       float64   `json:"start_ms"` // from the start of the process to its first answer
 	IdleMB        float64   `json:"idle_mb"`
-	IdleWrittenMB float64   `json:"idle_written_mb"` // of that, what is not a file's
+	IdleWrittenMB float64   `json:"idle_written_mb"` // part of it that was written, not read from files
 	LoadedMB      float64   `json:"loaded_mb"`
 	BoundIdleMB   float64   `json:"bound_idle_mb"`
 	BoundLoadedMB float64   `json:"bound_loaded_mb"`
@@ -34,24 +34,24 @@ type part struct {
 	Sessions      *busy     `json:"sessions,omitempty"`
 }
 
-// result is one operation with so many connections.
+// result has the results of one operation with one number of connections.
 type result struct {
 	Operation   string `json:"operation"`
-	Bound       string `json:"bound,omitempty"` // what stands beside it
+	Bound       string `json:"bound,omitempty"` // the request to the bound
 	Connections int    `json:"connections"`
 	Service     []turn `json:"service"` // by round
 	AtBound     []turn `json:"at_bound"`
-	// Medians over the rounds, and of the ratios within each round. A ratio of 1
-	// is as good as the bound.
+	// Medians over the rounds, and over the ratios of each round. A ratio of 1 means as
+	// fast as the bound.
 	Median turn    `json:"median"`
 	Beside turn    `json:"median_at_bound"`
 	ByRate float64 `json:"ratio_by_rate,omitempty"`
 	ByCPU  float64 `json:"ratio_by_cpu,omitempty"`
 }
 
-// turn is what one side did in one round.
+// turn has the results of one side in one round.
 type turn struct {
-	Rate        float64 `json:"rate"` // answers a second
+	Rate        float64 `json:"rate"` // answers per second
 	P50         float64 `json:"p50_ms"`
 	P99         float64 `json:"p99_ms"`
 	CPU         float64 `json:"cpu_us"` // of the server, per request
@@ -61,7 +61,7 @@ type turn struct {
 
 func (t turn) cpu() float64 { return t.CPU + t.DatabaseCPU }
 
-// sum fills in the medians.
+// sum calculates the medians.
 func (r *result) sum() {
 	r.Median, r.Beside = middle(r.Service), middle(r.AtBound)
 	if r.Bound == "" {

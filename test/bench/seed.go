@@ -21,24 +21,23 @@ import (
 	"wardroom/internal/task"
 )
 
-// The people of the bench. The secret signs tokens of databases that are gone
-// when the program ends.
+// The accounts of the bench. The secret signs tokens of databases that are deleted when
+// the program ends.
 const (
 	password = "a password for measuring"
 	secret   = "bench-bench-bench-bench-bench-bench-bench-bench-bench"
-	people   = 4 // so many logins of one address are looked at together
+	people   = 4 // as many logins from one address are checked at the same time
 	watchers = 25
 )
 
 func email(n int) string { return fmt.Sprintf("person%d@bench.example", n) }
 
-// meetings is how many standups there are.
+// meetings is the number of standups.
 const meetings = 60
 
-// seedAll fills one database up to each of the sizes, and keeps a copy at each.
-// It is filled through the services, in this process, so that every rule, index
-// and line of the log is as if people had done it; only that many tasks share a
-// transaction, which is what makes it quick.
+// seedAll fills one database to each of the sizes and stores a copy of each. It uses the
+// services in this process, so that all rules, indexes and events are as in real use.
+// Many tasks share a transaction, which makes it fast.
 func seedAll(ctx context.Context, e engine, sizes []int, out io.Writer) error {
 	began := time.Now()
 	first := began.Add(-meetings * 24 * time.Hour).UTC()
@@ -66,9 +65,9 @@ func seedAll(ctx context.Context, e engine, sizes []int, out io.Writer) error {
 
 type seeder struct {
 	app   *app.App
-	at    atomic.Pointer[time.Time] // the clock
-	by    context.Context           // the owner's
-	users []string                  // ids
+	at    atomic.Pointer[time.Time] // the current time of the services' clock
+	by    context.Context           // a context of the owner
+	users []string                  // user IDs
 }
 
 func (s *seeder) move(by time.Duration) {
@@ -76,8 +75,8 @@ func (s *seeder) move(by time.Duration) {
 	s.at.Store(&next)
 }
 
-// fill opens the service, makes the tasks from have+1 to size, before the first
-// of them everything else, and closes it: nobody may use what is copied.
+// fill opens the service, creates everything but tasks at the first call, creates the
+// tasks from have+1 to size, and closes it, because a database in use cannot be copied.
 func (s *seeder) fill(ctx context.Context, cfg config.Config, have, size int) (err error) {
 	s.app, err = app.New(ctx, cfg, slog.New(slog.DiscardHandler), app.Options{Now: func() time.Time { return *s.at.Load() }, Cost: bcrypt.MinCost + 1})
 	if err != nil {
@@ -121,8 +120,8 @@ func (s *seeder) people(ctx context.Context) error {
 	return nil
 }
 
-// meetings opens a standup on each of the days. Nobody holds them, so they end
-// by themselves, with their reports missing.
+// meetings opens a standup on each day. They are never run, so they end with missing
+// reports.
 func (s *seeder) meetings() error {
 	for range meetings {
 		if _, _, err := s.app.Standups.Open(s.by, standup.New{}); err != nil {
@@ -136,7 +135,7 @@ func (s *seeder) meetings() error {
 	return nil
 }
 
-// tasks makes the tasks from have+1 to size, and changes half of them.
+// tasks creates the tasks from have+1 to size and changes half of them.
 func (s *seeder) tasks(ctx context.Context, have, size int) error {
 	const batch = 500
 	statuses := []task.Status{task.Todo, task.InProgress, task.Review, task.Backlog, task.Done}
@@ -171,7 +170,7 @@ func (s *seeder) tasks(ctx context.Context, have, size int) error {
 	return nil
 }
 
-// task is the nth: about 1.5 kB as JSON.
+// task returns the nth task, about 1.5 kB as JSON.
 func (s *seeder) task(n int) task.New {
 	priorities := []task.Priority{task.Low, task.Medium, task.High, task.Urgent}
 	types := []task.Type{task.Plain, task.Bug, task.Feature, task.Improvement, task.Research}

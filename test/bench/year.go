@@ -24,7 +24,7 @@ var yearOfUse = year.Size{Tasks: 100_000, Sessions: 100_000, Events: 1_000_000, 
 // ask is one request of a screen.
 type ask struct{ screen, path string }
 
-// asks are the requests of each screen with their usual filters.
+// asks returns the requests of each screen with their usual filters.
 func asks(now time.Time) []ask {
 	day := func(ago int) string { return now.UTC().AddDate(0, 0, -ago).Format(time.DateOnly) }
 	at := func(ago time.Duration) string { return now.UTC().Add(-ago).Format(time.RFC3339) }
@@ -73,14 +73,14 @@ func asks(now time.Time) []ask {
 	return list
 }
 
-// subject is one build of the service over its own copy of the year.
+// subject is a build of the service with its own copy of the database.
 type subject struct {
 	bench
 	name string
 }
 
-// measureYear prints what each screen's requests cost after a year of use. With
-// BENCH_BEFORE, the path of an earlier binary, both take turns.
+// measureYear prints the cost of each screen's requests after a year of use. If
+// BENCH_BEFORE has the path of an earlier binary, it measures both in turn.
 func measureYear(ctx context.Context, out io.Writer, dir string, engines []engine) error {
 	for _, e := range engines {
 		if err := fillYear(ctx, out, e); err != nil {
@@ -131,7 +131,7 @@ func fillYear(ctx context.Context, out io.Writer, e engine) (err error) {
 	return e.keep(ctx, yearOfUse.Tasks)
 }
 
-// startYear migrates a copy of the year and starts a binary on it.
+// startYear migrates a copy of the database and starts a binary on it.
 func startYear(ctx context.Context, out io.Writer, e engine, dir, name, binary string) (*subject, error) {
 	s := &subject{name: name}
 	s.engine, s.dir = e, filepath.Join(dir, e.name()+"-"+name)
@@ -171,10 +171,10 @@ func startYear(ctx context.Context, out io.Writer, e engine, dir, name, binary s
 	return s, err
 }
 
-// figures are one request's at one subject.
+// figures has the results of one request to one subject.
 type figures struct {
 	turn
-	failed string // its status, when it was not 200
+	failed string // its status if it was not 200
 }
 
 func (f figures) String() string {
@@ -184,7 +184,7 @@ func (f figures) String() string {
 	return fmt.Sprintf("%.1f\t%.1f\t%.1f\t", f.P50, f.P99, f.cpu()/1000)
 }
 
-// compareYear has the subjects take turns at each request.
+// compareYear measures each request with the subjects in turn.
 func compareYear(ctx context.Context, out io.Writer, all []*subject) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "\nscreen\trequest\t")
@@ -220,7 +220,7 @@ func compareYear(ctx context.Context, out io.Writer, all []*subject) error {
 	return w.Flush()
 }
 
-// request repeats one request for a second after it was sent once.
+// request sends a request once and then repeats it for a second.
 func (s *subject) request(ctx context.Context, path string) (f figures, err error) {
 	l := load{Method: "GET", Path: path, Status: 200}
 	for _, limit := range []time.Duration{time.Millisecond, time.Second} {

@@ -15,7 +15,7 @@ type handing struct {
 	name  string
 	at    blow
 	down  func(x *trial)
-	asked int    // how often the agent is, in the end
+	asked int    // how often the agent must be asked in total
 	state string // of the dispatch; empty is ended
 }
 
@@ -55,9 +55,8 @@ func handings() []handing {
 	}
 }
 
-// The service dies while a task is handed to its agent, and lives again: an agent
-// that works twice costs twice and may do harm, and a task that hangs for ever is
-// no better.
+// A crash during a dispatch must not make the agent work twice or leave the task waiting
+// forever.
 func TestKillDispatch(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -77,7 +76,7 @@ func (p handing) play(x *trial) {
 	const thinks = 300 * time.Millisecond
 	x.runtime.Delay("cto", thinks)
 	if p.down != nil {
-		x.runtime.Delay("cto", 30*time.Second) // not done before
+		x.runtime.Delay("cto", 30*time.Second) // not done before the restart
 	}
 	x.start()
 	x.connected()
@@ -108,25 +107,25 @@ func (p handing) play(x *trial) {
 	read := func() { x.want(http.MethodGet, "/api/v1/tasks/"+task.Key, nil, http.StatusOK, &got) }
 	if p.state == "none" {
 		if read(); got.Dispatch != nil || x.count(`SELECT COUNT(*) FROM dispatches`) != 0 {
-			x.Errorf("what was not committed shows: %+v", got.Dispatch)
+			x.Errorf("an uncommitted dispatch is shown: %+v", got.Dispatch)
 		}
 		return
 	}
 	until(x.T, "the end of the dispatch", 60*time.Second, func() bool { read(); return got.Dispatch.State == "ended" || got.Dispatch.State == "failed" })
 	if got.Dispatch.State != "ended" || got.Status != "todo" {
-		x.Errorf("it came to %+v %+v, and the task is %s", got.Dispatch, got.Dispatch.Error, got.Status)
+		x.Errorf("the dispatch is %+v %+v, and the task is %s", got.Dispatch, got.Dispatch.Error, got.Status)
 	}
 	if n := x.runtime.Asked("cto"); n != p.asked {
 		x.Errorf("the agent worked %d times, want %d", n, p.asked)
 	}
 	if n := x.count(`SELECT COUNT(*) FROM events WHERE kind = 'task.dispatch_ended'`); n != 1 {
-		x.Errorf("its end is told %d times", n)
+		x.Errorf("its end is recorded %d times", n)
 	}
 	until(x.T, "the job to be over", 20*time.Second, func() bool {
 		return x.count(`SELECT COUNT(*) FROM jobs WHERE kind = 'dispatch' AND state IN ('ready', 'running')`) == 0
 	})
 	until(x.T, "what it cost", 30*time.Second, func() bool { return x.count(`SELECT COUNT(*) FROM tasks WHERE cost_nano > 0`) == 1 })
 	if n := x.count(`SELECT COUNT(*) FROM usage_ledger WHERE task_key = ? AND kind = 'run'`, task.Key); n != 1 {
-		x.Errorf("the ledger has %d runs of it, want the one that ended", n)
+		x.Errorf("the ledger has %d runs of the task, want 1", n)
 	}
 }

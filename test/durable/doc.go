@@ -1,9 +1,8 @@
-// Package durable holds the trials of what a meeting survives: the built
-// service runs as a process of its own, beside the demo runtime in ours, and is
-// killed at each point of a meeting.
+// Package durable tests that standups and dispatches survive crashes. The built service
+// runs as a separate process next to the demo runtime in the test process, and is killed
+// at each point of a standup.
 //
-// The service has no points at which it could be asked to die. What stops it
-// comes from outside: the runtime shows each request in the moment in which it
-// arrives (see demo.Runtime.Watch), and a trap in the database lets a
-// transaction get as far as a chosen row and no further.
+// The service has no code for these tests. It is stopped from outside: the runtime
+// reports each request when it arrives (see demo.Runtime.Watch), and a trap in the
+// database holds a transaction at a chosen row.
 package durable

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// freezeFor is how long a replica is frozen: long enough for PostgreSQL to end
-// its transaction several times over, and a minute in `make nightly`.
+// freezeFor returns how long a replica is frozen: long enough for PostgreSQL to end its
+// transaction several times, and a minute in `make nightly`.
 func freezeFor() time.Duration {
 	if os.Getenv("WARDROOM_NIGHTLY") != "" {
 		return time.Minute
@@ -23,16 +23,16 @@ func freezeFor() time.Duration {
 	return 8 * time.Second
 }
 
-// crowd writes tasks to one replica, and notes what it was told of each.
+// crowd creates tasks on one replica and records the answers.
 type crowd struct {
 	sync.Mutex
-	made   map[string]bool // titles that were acknowledged
-	last   time.Time       // when one was
-	widest time.Duration   // between two of them
-	failed map[int]int     // other answers, by status
+	made   map[string]bool // titles of acknowledged tasks
+	last   time.Time       // time of the last acknowledged task
+	widest time.Duration   // longest time between two of them
+	failed map[int]int     // number of other answers by status
 }
 
-// write makes tasks, one after the other, until ctx ends.
+// write creates tasks one by one until ctx ends.
 func (c *crowd) write(ctx context.Context, p *process, token, who string) {
 	for n := 0; ctx.Err() == nil; n++ {
 		title := fmt.Sprintf("%s %d", who, n)
@@ -52,9 +52,9 @@ func (c *crowd) write(ctx context.Context, p *process, token, who string) {
 	}
 }
 
-// A replica that is frozen in the middle of a transaction, as by a paused virtual
-// machine, must not keep the others from writing; nothing that was acknowledged
-// may be lost, and when it thaws it works as before.
+// A replica that is frozen in a transaction, such as in a paused virtual machine, must
+// not block writes of the others. No acknowledged write may be lost, and the replica
+// works again when it thaws.
 func TestFrozenReplica(t *testing.T) {
 	t.Parallel()
 	x, both := replicas(t)
@@ -80,20 +80,20 @@ func TestFrozenReplica(t *testing.T) {
 	until(t, "both to write", 30*time.Second, func() bool { return wrote("first") > 10 && wrote("second") > 10 })
 
 	thaw := freezeWriting(x, both["first"], "first")
-	t.Cleanup(thaw) // before the crowds are waited for
+	t.Cleanup(thaw) // before the wait for the crowds
 	frozen := time.Now()
 	other := crowds["second"]
 	other.Lock()
 	other.widest, other.last = 0, frozen
 	before := len(other.made)
 	other.Unlock()
-	time.Sleep(freezeFor()) // which is the trial
+	time.Sleep(freezeFor()) // the time under test
 	other.Lock()
 	widest, made := max(other.widest, time.Since(other.last)), len(other.made)-before
 	other.Unlock()
-	t.Logf("beside a frozen replica %d tasks were made, the longest pause was %s", made, widest)
+	t.Logf("with a frozen replica, %d tasks were created, the longest pause was %s", made, widest)
 	if widest > limit || made == 0 {
-		t.Errorf("beside a frozen replica %d tasks were made, with a pause of %s", made, widest)
+		t.Errorf("with a frozen replica, %d tasks were created, with a pause of %s", made, widest)
 	}
 
 	thaw()
@@ -104,18 +104,18 @@ func TestFrozenReplica(t *testing.T) {
 	for name, c := range crowds {
 		for title := range c.made {
 			if n := x.count(`SELECT COUNT(*) FROM tasks WHERE title = ?`, title); n != 1 {
-				t.Errorf("%q was acknowledged by %s and is there %d times", title, name, n)
+				t.Errorf("%q was acknowledged by %s and exists %d times", title, name, n)
 			}
 		}
-		t.Logf("%s made %d tasks; other answers: %v", name, len(c.made), c.failed)
-		for status := range c.failed { // 0 is of a client that gave up
+		t.Logf("%s created %d tasks; other answers: %v", name, len(c.made), c.failed)
+		for status := range c.failed { // 0 means that the client gave up
 			if status != 0 && status != http.StatusServiceUnavailable && status != http.StatusGatewayTimeout {
 				t.Errorf("%s answered %d", name, status)
 			}
 		}
 	}
 	if n := x.count(`SELECT COUNT(*) - COUNT(DISTINCT title) FROM tasks`); n != 0 {
-		t.Errorf("%d tasks were made twice", n)
+		t.Errorf("%d tasks were created twice", n)
 	}
 	var ready struct{ Status string }
 	if status, body, err := request(t.Context(), both["first"].url, x.token, http.MethodGet, "/readyz", nil); status != http.StatusOK || json.Unmarshal(body, &ready) != nil {
@@ -123,8 +123,8 @@ func TestFrozenReplica(t *testing.T) {
 	}
 }
 
-// freezeWriting stops p when it has a transaction in which it does nothing at the
-// moment, so that PostgreSQL waits for it.
+// freezeWriting stops p while it has an idle transaction, so that PostgreSQL waits for
+// it.
 func freezeWriting(x *trial, p *process, name string) (thaw func()) {
 	x.Helper()
 	signal := func(s syscall.Signal) {
@@ -134,13 +134,13 @@ func freezeWriting(x *trial, p *process, name string) (thaw func()) {
 	}
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		signal(syscall.SIGSTOP)
-		time.Sleep(10 * time.Millisecond) // what it has sent is answered
+		time.Sleep(10 * time.Millisecond) // everything it has sent is answered
 		if x.count(`SELECT COUNT(*) FROM pg_stat_activity JOIN pg_locks USING (pid)
 			WHERE application_name = ? AND state = 'idle in transaction' AND locktype = 'advisory' AND granted`, name) > 0 {
 			return sync.OnceFunc(func() { signal(syscall.SIGCONT) })
 		}
 		signal(syscall.SIGCONT)
 	}
-	x.Fatal("it was never in a transaction when it was stopped")
+	x.Fatal("the process was never stopped within a transaction")
 	return nil
 }

@@ -11,21 +11,21 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// point is a point of a meeting at which the service is killed.
+// point is a point of a standup at which the service is killed.
 type point struct {
 	name  string
 	env   map[string]string
-	scene func(x *trial)                     // how the agents are, before all
-	drive func(x *trial) error               // what leads to the point; nil: the meeting is run
-	at    blow                               // where the service dies
-	down  func(x *trial)                     // what happens while it is dead
-	again blow                               // where its next life ends, too
-	up    func(x *trial)                     // what happens once it lives again
-	want  outcome                            // what it comes to
-	setup func(x *trial) (down func(*trial)) // scene, where what happens afterwards needs it
+	scene func(x *trial)                     // how the agents behave from the start
+	drive func(x *trial) error               // what leads to the point; nil runs the standup
+	at    blow                               // where the service is killed
+	down  func(x *trial)                     // what happens while it is down
+	again blow                               // where it is killed a second time
+	up    func(x *trial)                     // what happens after the restart
+	want  outcome                            // the expected result
+	setup func(x *trial) (down func(*trial)) // like scene, but returns down
 }
 
-// points are in the order of the meeting.
+// points are in the order of the standup.
 func points() []point {
 	thinks := func(agent string) func(x *trial) (down func(*trial)) {
 		return func(x *trial) (down func(*trial)) {
@@ -33,7 +33,7 @@ func points() []point {
 			return func(*trial) { speak() }
 		}
 	}
-	// The agent goes on thinking until the next life listens.
+	// The agent thinks until after the restart.
 	thinksOn := func(agent string) func(x *trial) (down func(*trial)) {
 		return func(x *trial) (down func(*trial)) {
 			speak := x.think(agent)
@@ -166,19 +166,19 @@ func points() []point {
 	}
 }
 
-// twice is a meeting whose review was asked for once more.
+// twice is a standup whose review was requested twice.
 var twice = outcome{
 	asked: map[string]int{"coo": 2},
 	lines: "note note note question answer question answer question answer question question summary note",
 }
 
-// retry is a meeting whose first attempt ended with the review.
+// retry is a standup whose first attempt failed at the review.
 var retry = outcome{
 	attempt: 2, asked: map[string]int{"coo": 2},
 	lines: "note note note question answer question answer question answer question error note note question summary note",
 }
 
-// nonsense is a facilitator who talks first.
+// nonsense makes the facilitator first answer with text that is not a review.
 func nonsense(x *trial) {
 	x.runtime.Answer("coo", func(q demo.Question) string {
 		if q.RunID[len(q.RunID)-1] == '1' {
@@ -188,7 +188,8 @@ func nonsense(x *trial) {
 	})
 }
 
-// nonsenseAndThought is one who then thinks while the service is dead.
+// nonsenseAndThought is nonsense with a facilitator that thinks while the service is
+// down.
 func nonsenseAndThought(x *trial) (down func(*trial)) {
 	word := make(chan struct{})
 	x.runtime.Answer("coo", func(q demo.Question) string {
@@ -203,11 +204,11 @@ func nonsenseAndThought(x *trial) (down func(*trial)) {
 	return func(*trial) { speak() }
 }
 
-// refuses is a facilitator whose model has no credit left.
+// refuses makes the facilitator's model refuse for lack of credit.
 func refuses(x *trial) { x.runtime.Fail("coo", "no credit") }
 
-// restarts lets an agent be at work when the gateway restarts, while the service
-// is dead: its run dies with the gateway.
+// restarts restarts the gateway while the service is down and an agent works, which ends
+// the agent's run.
 func restarts(x *trial) (down func(*trial)) {
 	x.runtime.Silence("cto", true)
 	return func(x *trial) {
@@ -217,7 +218,7 @@ func restarts(x *trial) (down func(*trial)) {
 	}
 }
 
-// cancelled is a meeting that is cancelled while an agent thinks.
+// cancelled cancels the standup while an agent thinks.
 func cancelled(agent string) func(x *trial) error {
 	return func(x *trial) error {
 		if err := x.run(); err != nil {
@@ -231,7 +232,7 @@ func cancelled(agent string) func(x *trial) error {
 	}
 }
 
-// retried is a meeting that failed, is healed, and is run again.
+// retried runs a standup that fails, fixes the cause and retries it.
 func retried(x *trial) error {
 	if err := x.run(); err != nil {
 		return err
@@ -241,7 +242,7 @@ func retried(x *trial) error {
 	return x.run()
 }
 
-// mustRun starts the meeting; nobody dies of it.
+// mustRun starts the standup; the service must not crash.
 func (x *trial) mustRun() {
 	x.Helper()
 	if err := x.run(); err != nil {
@@ -249,9 +250,8 @@ func (x *trial) mustRun() {
 	}
 }
 
-// The service dies at a point of a meeting, and lives again with the same data:
-// a team that finds a meeting stuck, an agent asked twice, or a task made twice
-// in the morning does not trust it any more.
+// After a crash at any point, the standup continues with the same data: it does not get
+// stuck, ask an agent twice or create a task twice.
 func TestKill(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -266,8 +266,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// play leads the service to the point, lets it die there, and looks what becomes
-// of the meeting.
+// play leads the service to the point, kills it there, restarts it and checks the
+// standup.
 func (p point) play(x *trial) {
 	if p.scene != nil {
 		p.scene(x)

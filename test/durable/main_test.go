@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// binary is the path of the service, which TestMain builds once.
+// binary is the path of the service, which TestMain builds.
 var binary string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -29,8 +29,8 @@ func run(m *testing.M) int {
 		return 1
 	}
 	flag.Parse()
-	// A trial is waiting for the most part: for the lease of a process that is
-	// dead. More of them at once than there are processors cost nothing.
+	// The trials mostly wait for leases of killed processes, so more of them can run than
+	// there are processors.
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

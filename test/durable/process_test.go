@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// settings are those of every process. The secret is the same for all, so that
-// a token of one is good for the next.
+// settings returns the settings of all processes. They share the secret, so that a token
+// stays valid after a restart.
 func settings() map[string]string {
 	return map[string]string{
 		"HOST": "127.0.0.1", "PORT": "0", "LOG_LEVEL": "debug",
@@ -27,9 +27,9 @@ func settings() map[string]string {
 	}
 }
 
-// process is one life of the service.
+// process is one process of the service.
 type process struct {
-	url    string // once it is up
+	url    string // set when up is closed
 	cmd    *exec.Cmd
 	up     chan struct{}
 	exited chan struct{}
@@ -44,7 +44,7 @@ type process struct {
 
 var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
 
-// launch starts the service and waits until it says where it serves.
+// launch starts the service and waits until it prints its address.
 func launch(t *testing.T, env map[string]string) *process {
 	t.Helper()
 	p := begin(t, env)
@@ -57,7 +57,7 @@ func begin(t *testing.T, env map[string]string) *process {
 	t.Helper()
 	p := &process{exited: make(chan struct{}), up: make(chan struct{})}
 	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), binary, "serve")
-	p.cmd.Dir = t.TempDir() // no .env of the checkout is read
+	p.cmd.Dir = t.TempDir() // so that no .env file is read
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	all := settings()
 	maps.Copy(all, env)
@@ -79,7 +79,7 @@ func begin(t *testing.T, env map[string]string) *process {
 	return p
 }
 
-// ready waits until the service says where it serves.
+// ready waits until the service prints its address.
 func (p *process) ready(t *testing.T) {
 	t.Helper()
 	select {
@@ -88,14 +88,14 @@ func (p *process) ready(t *testing.T) {
 	case <-time.After(60 * time.Second):
 	}
 	select {
-	case <-p.up: // before it died, perhaps
+	case <-p.up: // it may have been up before it exited
 	default:
 		p.kill()
 		t.Fatalf("the service did not start:\n%s", p.tail(30))
 	}
 }
 
-// read keeps what the process prints, until it has ended.
+// read stores the output of the process until it ends.
 func (p *process) read(out io.ReadCloser) {
 	defer close(p.exited)
 	lines := bufio.NewScanner(out)
@@ -110,10 +110,10 @@ func (p *process) read(out io.ReadCloser) {
 		}
 	}
 	_ = out.Close()
-	_ = p.cmd.Wait() // how it ended is no news: we killed it
+	_ = p.cmd.Wait() // always an error after a kill
 }
 
-// kill is SIGKILL. It returns when the process is gone, with all it held.
+// kill sends SIGKILL and returns when the process has ended and its resources are free.
 func (p *process) kill() {
 	p.once.Do(func() {
 		p.died = time.Now()
@@ -123,14 +123,14 @@ func (p *process) kill() {
 	p.unguard()
 }
 
-// tail is the last n lines that it printed.
+// tail returns the last n lines of the output.
 func (p *process) tail(n int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Join(p.log[max(0, len(p.log)-n):], "\n")
 }
 
-// until waits for a condition, for as long as a busy machine may need.
+// until waits for a condition, long enough for a busy machine.
 func until(t *testing.T, what string, limit time.Duration, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -142,12 +142,12 @@ func until(t *testing.T, what string, limit time.Duration, ok func() bool) {
 	}
 }
 
-// guard has a small watcher kill the process pid should this test program end
-// without its cleanups, as in a time limit or Ctrl-C. unguard ends the watcher.
+// guard starts a small process that kills the process pid if the test program ends
+// without its cleanups, such as after a timeout or Ctrl-C. unguard ends it.
 func guard(t *testing.T, pid int) (unguard func()) {
 	t.Helper()
-	// The watcher reads from a pipe whose other end only we hold. A line means that
-	// all is well; the end of the file without one means that we are gone.
+	// The guard reads from a pipe that only the test program holds. If the pipe closes
+	// without a line, the test program has died.
 	watcher := exec.CommandContext(context.WithoutCancel(t.Context()), "/bin/sh", "-c", fmt.Sprintf("read -r line || kill -9 %d 2>/dev/null", pid))
 	pipe, err := watcher.StdinPipe()
 	if err == nil {
@@ -163,7 +163,8 @@ func guard(t *testing.T, pid int) (unguard func()) {
 	})
 }
 
-// stop ends the process as its supervisor would, so that its file is whole.
+// stop stops the process as a supervisor does, so that its database file is closed
+// cleanly.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {

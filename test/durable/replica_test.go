@@ -10,8 +10,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// replicas starts two processes on the same PostgreSQL database, which tells
-// them apart by what they call themselves. The first is the trial's own.
+// replicas starts two processes on the same PostgreSQL database. They have different
+// application names. The first one is the trial's own.
 func replicas(t *testing.T) (x *trial, both map[string]*process) {
 	t.Helper()
 	x = newTrial(t, plant(t, db.Postgres), nil)
@@ -27,13 +27,12 @@ func replicas(t *testing.T) (x *trial, both map[string]*process) {
 	return x, both
 }
 
-// Two replicas are asked twenty times at once to hold the meeting, as when the
-// job, a button and their repetitions come together: there is one meeting, and
-// the other nineteen are told that it goes on.
+// Twenty concurrent requests to run the standup on two replicas start it once; the others
+// answer that it is running.
 func TestRunAtTwoReplicas(t *testing.T) {
 	t.Parallel()
 	x, both := replicas(t)
-	speak := x.think("cto") // so that nobody comes after the end
+	speak := x.think("cto") // so that no request comes after the end
 	type answer struct {
 		status int
 		code   string
@@ -49,7 +48,7 @@ func TestRunAtTwoReplicas(t *testing.T) {
 			<-begin
 			status, body, err := request(t.Context(), at.url, x.token, http.MethodPost, x.path()+"/run", nil)
 			var problem struct{ Code string }
-			_ = json.Unmarshal(body, &problem) // the record has no code
+			_ = json.Unmarshal(body, &problem) // a record has no code
 			answers <- answer{status, problem.Code, err}
 		}()
 	}
@@ -65,12 +64,12 @@ func TestRunAtTwoReplicas(t *testing.T) {
 	speak()
 	x.whole(x.end(), outcome{})
 	if n := x.count(`SELECT COUNT(*) FROM jobs WHERE kind = 'standup'`); n != 1 {
-		t.Errorf("%d jobs were made of one meeting", n)
+		t.Errorf("one standup has %d jobs", n)
 	}
 }
 
-// The replica that holds the meeting dies, and nobody starts it again: the other
-// one finishes the meeting.
+// If the replica that runs the standup crashes and is not restarted, the other one
+// completes the standup.
 func TestReplicaFinishesTheMeeting(t *testing.T) {
 	t.Parallel()
 	x, both := replicas(t)
@@ -82,7 +81,7 @@ func TestReplicaFinishesTheMeeting(t *testing.T) {
 		SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)
 		WHERE locktype = 'advisory' AND NOT granted AND classid = ? AND objid = ?`, lockOne, lockTwo)
 	if len(holders) != 1 || both[holders[0]] == nil {
-		t.Fatalf("the meeting is held by %v", holders)
+		t.Fatalf("the standup is run by %v", holders)
 	}
 	holder := holders[0]
 	x.live(both[holder])

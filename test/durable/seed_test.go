@@ -13,16 +13,15 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// seed is the database of a service that was set up and stopped: it has the
-// accounts of the team, and nothing else. Making them takes a second of a
-// processor, so each trial has a copy.
+// seed is the database of a service that was set up and stopped. It has only the team's
+// accounts. Creating them takes a second of CPU time, so each trial gets a copy.
 type seed struct {
 	engine  db.Engine
 	token   string // of the owner
 	address string
 }
 
-// plant makes a seed, which is there until the test ends.
+// plant creates a seed for the test.
 func plant(t *testing.T, engine db.Engine) seed {
 	t.Helper()
 	s := seed{engine: engine}
@@ -53,7 +52,7 @@ func plant(t *testing.T, engine db.Engine) seed {
 	return s
 }
 
-// copy is the address of a database like the seed, which is gone with the test.
+// copy returns the address of a copy of the seed, which is deleted after the test.
 func (s seed) copy(t *testing.T) string {
 	t.Helper()
 	if s.engine == db.SQLite {

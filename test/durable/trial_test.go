@@ -23,30 +23,31 @@ const (
 	gatewayToken = "gateway-token-7f3a91c2"
 )
 
-// team is who is at the meeting; the facilitator is last, as it is asked last.
+// team returns the participants in the order in which they are asked; the facilitator is
+// last.
 func team() []string { return []string{"cto", "cpo", "cmo", "coo"} }
 
-// trial is one meeting and what it takes place in. The runtime, the database
-// and the agents outlive the processes of the service.
+// trial is one standup with its environment. The runtime, the database and the agents
+// outlive the processes of the service.
 type trial struct {
 	*testing.T
 	engine  db.Engine
-	address string // of the database, as the settings want it
+	address string // of the database, as in the settings
 	env     map[string]string
-	db      *db.DB // a look at the same database from outside
+	db      *db.DB // the test's own connection to the database
 	runtime *demo.Runtime
 	token   string // of the owner
 	id      string // of the standup
 
 	mu      sync.Mutex
-	service *process                  // the present life
-	asked   map[string]map[string]int // agent → run id → how often it was sent
-	see     func(demo.Request) bool   // nil: nothing to see to
-	killed  time.Time                 // when the last life ended
+	service *process                  // the current process
+	asked   map[string]map[string]int // agent → run ID → how often it was sent
+	see     func(demo.Request) bool   // called with each request; may be nil
+	killed  time.Time                 // time of the last kill
 }
 
-// newTrial makes the database of a service that has its accounts, and a runtime
-// whose agents answer at once. The service does not run yet.
+// newTrial creates a database with the accounts, and a runtime whose agents answer at
+// once. It does not start the service.
 func newTrial(t *testing.T, from seed, env map[string]string) *trial {
 	t.Helper()
 	x := &trial{T: t, engine: from.engine, token: from.token, env: map[string]string{}, asked: map[string]map[string]int{}}
@@ -70,14 +71,13 @@ func newTrial(t *testing.T, from seed, env map[string]string) *trial {
 	t.Cleanup(func() { _ = x.db.Close() })
 	t.Cleanup(func() {
 		if p := x.life(); t.Failed() && p != nil {
-			t.Logf("the service's last lines:\n%s", p.tail(60))
+			t.Logf("the last lines of the service:\n%s", p.tail(60))
 		}
 	})
 	return x
 }
 
-// says is what an agent answers. The facilitator closes with one of everything
-// that a review can do.
+// says returns an agent's answer. The facilitator's review has one of each element.
 func says(agent string) func(demo.Question) string {
 	if agent == "coo" {
 		return func(demo.Question) string { return review }
@@ -92,7 +92,7 @@ const review = "```json\n" + `{"summary":"All went well.",
 "escalations":[{"title":"Pay the invoice","detail":"It is due.","task":null}],
 "action_items":[{"title":"Send the figures","assignee":"cmo"},{"title":"Call the bank","assignee":"cpo"}]}` + "\n```"
 
-// watch notes every question, and lets the trial see to what it waits for.
+// watch counts the questions and calls see with every request.
 func (x *trial) watch(r demo.Request) bool {
 	x.mu.Lock()
 	if r.Method == "agent" {
@@ -106,11 +106,11 @@ func (x *trial) watch(r demo.Request) bool {
 	return see == nil || see(r)
 }
 
-// start begins a life of the service.
+// start starts the service.
 func (x *trial) start() {
 	x.Helper()
 	p := begin(x.T, x.env)
-	x.live(p) // before it can do anything that it is to die of
+	x.live(p) // before it can reach the point where it is killed
 	p.ready(x.T)
 }
 
@@ -120,14 +120,14 @@ func (x *trial) live(p *process) {
 	x.service = p
 }
 
-// life is the present life of the service.
+// life returns the current process.
 func (x *trial) life() *process {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.service
 }
 
-// connected waits until the service has its gateway.
+// connected waits until the service is connected to the gateway.
 func (x *trial) connected() {
 	x.Helper()
 	until(x.T, "the gateway", 30*time.Second, func() bool {
@@ -136,7 +136,7 @@ func (x *trial) connected() {
 	})
 }
 
-// kill is kill -9 of the present life.
+// kill kills the current process with SIGKILL.
 func (x *trial) kill() {
 	p := x.life()
 	p.kill()
@@ -145,10 +145,10 @@ func (x *trial) kill() {
 	x.killed = p.died
 }
 
-// errDied is the end of a request whose service died under it.
+// errDied means that the service was killed during the request.
 var errDied = errors.New("the service is gone")
 
-// request sends one as the owner to a process.
+// request sends a request as the owner.
 func request(ctx context.Context, base, token, method, path string, in any, headers ...string) (int, []byte, error) {
 	body := io.Reader(http.NoBody)
 	if in != nil {
@@ -168,7 +168,7 @@ func request(ctx context.Context, base, token, method, path string, in any, head
 		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
-	req.Close = true // nothing stays open to a process that dies
+	req.Close = true // keep no connection to a process that is killed
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
@@ -194,7 +194,7 @@ func (x *trial) do(method, path string, in any) (int, []byte) {
 	return status, body
 }
 
-// want is do for an answer of a certain status, which it reads into out.
+// want sends a request that must have the status, and decodes the answer into out.
 func (x *trial) want(method, path string, in any, status int, out any) {
 	x.Helper()
 	got, body := x.do(method, path, in)
@@ -209,7 +209,7 @@ func (x *trial) want(method, path string, in any, status int, out any) {
 	}
 }
 
-// record is what the trials look at in a standup.
+// record is the part of a standup that the trials check.
 type record struct {
 	ID      string
 	Status  string
@@ -233,7 +233,7 @@ type record struct {
 	CompletedAt *time.Time `json:"completed_at"`
 }
 
-// open opens the standup of today.
+// open opens today's standup.
 func (x *trial) open() {
 	x.Helper()
 	var r record
@@ -243,7 +243,7 @@ func (x *trial) open() {
 
 func (x *trial) path() string { return "/api/v1/standups/" + x.id }
 
-// run starts the meeting; the service may die of it.
+// run starts the standup; the service may be killed during the request.
 func (x *trial) run() error {
 	status, body, err := request(x.Context(), x.life().url, x.token, http.MethodPost, x.path()+"/run", nil)
 	if err == nil && status != http.StatusAccepted {
@@ -260,22 +260,22 @@ func (x *trial) get() record {
 	return r
 }
 
-// end waits for the end of the meeting.
+// end waits for the end of the standup.
 func (x *trial) end() record {
 	x.Helper()
 	until(x.T, "the end of the meeting", 90*time.Second, func() bool { return x.count(`SELECT COUNT(*) FROM standups WHERE status <> 'running'`) == 1 })
 	return x.get()
 }
 
-// count is the number that a query finds in the database.
+// count returns the number that a query selects.
 func (x *trial) count(query string, args ...any) (n int) {
 	x.Helper()
 	x.look(query, func() error { return x.db.QueryRow(x.Context(), query, args...).Scan(&n) })
 	return n
 }
 
-// look does something at the database, and again where it could not be reached:
-// sixteen services at once can keep a busy machine from answering within 3 s.
+// look calls do, and retries while the database is unavailable: 16 services can keep a
+// busy machine from answering within 3 s.
 func (x *trial) look(what string, do func() error) {
 	x.Helper()
 	var err error

@@ -1,9 +1,8 @@
-// Command ran keeps documents honest that say which test shows what: a test that
-// they name must exist, and must have run and passed, not merely compile.
+// Command ran checks that the tests named in documents have run and passed.
 //
-//	go test -json ./... | go run ./test/ran record FILE   shows the tests as they run, notes which passed
-//	go run ./test/ran check DOCUMENT.md... FILE...        fails when a test that a document names did not,
-//	                                                      or when a test was skipped in one run and passed in no other
+//	go test -json ./... | go run ./test/ran record FILE   shows the test output and writes the passed tests to FILE
+//	go run ./test/ran check DOCUMENT.md... FILE...        fails if a test named in a document has not passed,
+//	                                                      or if a skipped test has passed in no other run
 package main
 
 import (
@@ -25,6 +24,7 @@ func main() {
 
 var errUsage = errors.New("usage: `go test -json ./... | ran record [-v] FILE`, or `ran check DOCUMENT.md... FILE...`")
 
+// run executes the command line.
 func run(args []string, in io.Reader, out io.Writer) error {
 	switch {
 	case len(args) == 2 && args[0] == "record":
@@ -37,9 +37,8 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	return errUsage
 }
 
-// recordTo follows a run of tests and writes the names of those that passed or
-// were skipped.
-// A file of an earlier run is gone first: its passes are not those of this run.
+// recordTo reads the output of a test run and writes the names of the passed and skipped
+// tests to path. It removes an existing file first, so that a failed run leaves none.
 func recordTo(path string, in io.Reader, out io.Writer, verbose bool) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -52,7 +51,8 @@ func recordTo(path string, in io.Reader, out io.Writer, verbose bool) error {
 	return os.WriteFile(path, []byte(strings.Join(ran, "\n")+"\n"), 0o600)
 }
 
-// check holds the documents against what passed.
+// check returns an error if a test that the documents name is not among the passed tests
+// in the record files.
 func check(files []string, out io.Writer) error {
 	passed := map[string]bool{}
 	var documents []string
@@ -68,7 +68,7 @@ func check(files []string, out io.Writer) error {
 	var missing []string
 	for line := range passed {
 		if name, skipped := strings.CutPrefix(line, skipMark); skipped && !passed[name] {
-			missing = append(missing, name+" was skipped, and no other run has passed it")
+			missing = append(missing, name+" was skipped and has passed in no other run")
 		}
 	}
 	slices.Sort(missing)
@@ -80,7 +80,7 @@ func check(files []string, out io.Writer) error {
 		tests := named(string(text))
 		for _, t := range tests {
 			if !passed[t] {
-				missing = append(missing, fmt.Sprintf("%s names %s, which did not run and pass", file, t))
+				missing = append(missing, fmt.Sprintf("%s names %s, which has not passed", file, t))
 			}
 		}
 		if len(tests) == 0 {
@@ -94,6 +94,7 @@ func check(files []string, out io.Writer) error {
 	return nil
 }
 
+// readLines calls each with every line of a file.
 func readLines(path string, each func(string)) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// root is the repository.
+// root is the root of the repository.
 const root = "../.."
 
-// A row whose place or test has been renamed shows nothing any more.
+// The files and tests that the documents name must exist.
 func TestTable(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "specification.md"))
 	if err != nil {
@@ -47,7 +47,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// exists looks for the function of a test.
+// exists reports whether the function of a test exists.
 func exists(t *testing.T, name string) bool {
 	t.Helper()
 	folder, test, _ := strings.Cut(name, ".Test")
@@ -55,10 +55,10 @@ func exists(t *testing.T, name string) bool {
 	return testsOf(t, filepath.Join("internal", folder))[function] || testsOf(t, folder)[function]
 }
 
-// parsed are the functions of the tests in each folder that was looked at: the
-// documents name the same few hundreds of times.
+// parsed caches the functions in the test files of each folder.
 var parsed = map[string]map[string]bool{}
 
+// testsOf returns the functions in the test files of a folder.
 func testsOf(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	if found, ok := parsed[folder]; ok {
@@ -100,12 +100,12 @@ func TestParse(t *testing.T) {
 		"both":               head + "| 4.1 | It lives | `a.go` | **Not yet**, but `app.TestA` |\n",
 	} {
 		if _, err := parse(text); err == nil {
-			t.Errorf("%s was accepted", what)
+			t.Errorf("%s: parse returned no error", what)
 		}
 	}
 }
 
-// A failure that this hides would let a broken commit land.
+// follow must report every failure, because merges depend on it.
 func TestFollow(t *testing.T) {
 	const (
 		pass  = `{"Action":"pass","Package":"wardroom/internal/app","Test":"TestA/b"}` + "\n"
@@ -117,7 +117,7 @@ func TestFollow(t *testing.T) {
 	var out strings.Builder
 	passed, err := follow(strings.NewReader(pass+said+skip), &out, false)
 	if err != nil || !slices.Equal(passed, []string{"app.TestA/b", "skipped app.TestC"}) || out.String() != "" {
-		t.Errorf("passed %q, %v, said %q", passed, err, out.String())
+		t.Errorf("passed %q, error %v, output %q", passed, err, out.String())
 	}
 	for what, text := range map[string]string{
 		"a failed test": pass + said + fail, "a crash": pass + said + whole,
@@ -127,16 +127,16 @@ func TestFollow(t *testing.T) {
 		for _, verbose := range []bool{false, true} {
 			out.Reset()
 			if _, err := follow(strings.NewReader(text), &out, verbose); err == nil {
-				t.Errorf("%s counts as passed", what)
+				t.Errorf("%s: follow returned no error", what)
 			}
 			if strings.Contains(text, said) && !strings.HasSuffix(out.String(), "why\n") {
-				t.Errorf("%s: the reason was not shown: %q", what, out.String())
+				t.Errorf("%s: the output of the failed test is missing: %q", what, out.String())
 			}
 		}
 	}
 }
 
-// Of a long run with every line of it only the end may be looked at.
+// A reader of a long verbose run may look only at its end.
 func TestFollowTellsLastWhatFailed(t *testing.T) {
 	const event = `{"Action":"%s","Package":"wardroom/test/realgateway","Test":"%s","Output":"%s\n"}` + "\n"
 	text := fmt.Sprintf(event, "output", "TestA/b", "why") + fmt.Sprintf(event, "output", "TestC", "well") +
@@ -146,12 +146,12 @@ func TestFollowTellsLastWhatFailed(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "test/realgateway.TestA/b") {
 		t.Errorf("the failure is %v", err)
 	}
-	if want := "why\nwell\ngoes on\n\n== test/realgateway.TestA/b failed, and said last:\nwhy\n"; out.String() != want {
-		t.Errorf("said %q", out.String())
+	if want := "why\nwell\ngoes on\n\n== test/realgateway.TestA/b failed with this output:\nwhy\n"; out.String() != want {
+		t.Errorf("output %q, want %q", out.String(), want)
 	}
 }
 
-// The table is held against what ran, not against what is written.
+// A test counts only if it has run and passed; that it exists is not enough.
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	table, ran := filepath.Join(dir, "table.md"), filepath.Join(dir, "ran")
@@ -195,16 +195,16 @@ func TestCheck(t *testing.T) {
 	}
 	write(table, "Nothing that anybody could show.\n")
 	if err := run(args, nil, &strings.Builder{}); err == nil {
-		t.Error("a document that names no test says nothing about that")
+		t.Error("a document that names no test: no error")
 	}
 	if err := record(); err == nil {
-		t.Error("a run without tests counts")
+		t.Error("a run without tests: no error")
 	}
 	if err := run(args, nil, &strings.Builder{}); err == nil {
-		t.Error("the record of an earlier run still counts")
+		t.Error("the record of the earlier run still exists")
 	}
 	if err := run([]string{"record"}, nil, &strings.Builder{}); err == nil {
-		t.Error("half a command was accepted")
+		t.Error("an incomplete command: no error")
 	}
 }
 

@@ -18,38 +18,38 @@ type line struct {
 
 var errFailed = errors.New("tests failed")
 
-// recapBytes is how much of what a failed test said is told once more at the end
-// of a verbose run: its last words.
+// recapBytes is how much of the end of a failed test's output is repeated after a
+// verbose run.
 const recapBytes = 16 << 10
 
-// skipMark begins the line of a test that a run skipped.
+// skipMark is the prefix of a skipped test in a record file.
 const skipMark = "skipped "
 
-// recorder follows a run of tests.
+// recorder collects the results of a test run.
 type recorder struct {
 	out     io.Writer
 	verbose bool
-	said    map[string]*strings.Builder // what each test has printed so far, by name
+	output  map[string]*strings.Builder // output of each unfinished test, by name
 	passed  []string
 	skipped []string
 	failed  []string
-	recap   strings.Builder // why, of a verbose run
-	bad     bool            // also without a test, as a build that fails
+	recap   strings.Builder // output of the failed tests of a verbose run
+	bad     bool            // a test, a package or a build has failed
 }
 
-// follow shows a run as `go test` would without -json, or every line of it, and
-// returns the names of the tests that passed, as the table writes them, and of
-// those that were skipped, each after a skipMark. It fails
-// when a test, a package or a build does, and when nothing ran. What failed is
-// told at the end, where somebody who sees only the last lines finds it.
+// follow prints the output of a test run as `go test` does without -json, or with -v if
+// verbose. It returns the names of the passed tests, as the documents write them, and
+// of the skipped ones, with the prefix skipMark. It fails if a test, a package or a build
+// fails or if no test passes. A verbose run repeats the output of failed tests at the
+// end.
 func follow(in io.Reader, out io.Writer, verbose bool) (ran []string, err error) {
-	r := &recorder{out: out, verbose: verbose, said: map[string]*strings.Builder{}}
+	r := &recorder{out: out, verbose: verbose, output: map[string]*strings.Builder{}}
 	for d := json.NewDecoder(in); ; {
 		var l line
 		if err := d.Decode(&l); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, fmt.Errorf("this is no output of `go test -json`: %w", err)
+			return nil, fmt.Errorf("the input is not the output of `go test -json`: %w", err)
 		}
 		r.take(l)
 	}
@@ -65,6 +65,7 @@ func follow(in io.Reader, out io.Writer, verbose bool) (ran []string, err error)
 	return append(r.passed, r.skipped...), nil
 }
 
+// take processes one line of the output.
 func (r *recorder) take(l line) {
 	name := l.Package + "." + l.Test
 	switch l.Action {
@@ -75,17 +76,17 @@ func (r *recorder) take(l line) {
 		if l.Test == "" {
 			return
 		}
-		if r.said[name] == nil {
-			r.said[name] = &strings.Builder{}
+		if r.output[name] == nil {
+			r.output[name] = &strings.Builder{}
 		}
-		r.said[name].WriteString(l.Output)
+		r.output[name].WriteString(l.Output)
 	case "pass":
-		delete(r.said, name)
+		delete(r.output, name)
 		if l.Test != "" {
 			r.passed = append(r.passed, short(name))
 		}
 	case "skip":
-		delete(r.said, name)
+		delete(r.output, name)
 		if l.Test != "" {
 			r.skipped = append(r.skipped, skipMark+short(name))
 		}
@@ -96,8 +97,8 @@ func (r *recorder) take(l line) {
 			r.show(name)
 			return
 		}
-		// A crash or a timeout leaves tests without an end: what they said tells why.
-		for name := range r.said {
+		// After a crash or a timeout, the output of unfinished tests shows the reason.
+		for name := range r.output {
 			if strings.HasPrefix(name, l.Package+".") {
 				r.show(name)
 			}
@@ -105,24 +106,24 @@ func (r *recorder) take(l line) {
 	}
 }
 
-// show tells what a test said that failed: now, or at the end, if it was told
-// already as it came.
+// show prints the output of a failed test. A verbose run has printed it already and
+// repeats the last part at the end.
 func (r *recorder) show(name string) {
-	said := r.said[name]
-	if said == nil {
+	output := r.output[name]
+	if output == nil {
 		return
 	}
-	delete(r.said, name)
+	delete(r.output, name)
 	if !r.verbose {
-		fmt.Fprint(r.out, said)
+		fmt.Fprint(r.out, output)
 		return
 	}
-	text := said.String()
-	fmt.Fprintf(&r.recap, "\n== %s failed, and said last:\n%s", short(name), text[max(0, len(text)-recapBytes):])
+	text := output.String()
+	fmt.Fprintf(&r.recap, "\n== %s failed with this output:\n%s", short(name), text[max(0, len(text)-recapBytes):])
 }
 
-// short is the name of a test in the table: without the module, and without
-// the folder that nearly all of it lies in.
+// short returns the name of a test as the documents write it: without the module and
+// without the folder internal.
 func short(name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, "wardroom/"), "internal/")
 }

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// access is what /api/v1/agentrt/status says of the way to the gateway.
+// access is the gateway connection as /api/v1/agentrt/status shows it.
 type access struct {
 	State   string `json:"state"`
 	Error   string `json:"error"`
-	Auth    string `json:"auth"` // with which credential
+	Auth    string `json:"auth"` // which credential it uses
 	Pairing struct {
 		Command string `json:"command"`
 	} `json:"pairing"`
@@ -32,7 +32,7 @@ func (j *journey) access(t *testing.T) access {
 	return a
 }
 
-// becomes waits for a state of the connection, and returns what is said of it.
+// becomes waits for a state of the connection and returns the status.
 func (j *journey) becomes(t *testing.T, state string, limit time.Duration) access {
 	t.Helper()
 	var a access
@@ -45,7 +45,7 @@ func (j *journey) becomes(t *testing.T, state string, limit time.Duration) acces
 	return a
 }
 
-// restart starts the service anew with other settings; an empty one is removed.
+// restart restarts the service with changed settings; an empty value removes a setting.
 func (j *journey) restart(t *testing.T, settings map[string]string) {
 	t.Helper()
 	j.server.Stop(t)
@@ -54,16 +54,16 @@ func (j *journey) restart(t *testing.T, settings map[string]string) {
 	j.server.Start(t)
 }
 
-// Outside a laboratory the gateway has a certificate that nobody vouches for, or
-// is on another machine and wants a device. Whoever sets that up must be led by
-// what the service says, and must not be let through without it.
+// In production, the gateway often has a self-signed certificate or requires an approved
+// device. The service's errors must lead the operator through the setup, and the
+// connection must fail until it is done.
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	bin, model := Build(t), StartModel(t)
 	gateway := StartGateway(t, t.TempDir(), model, Access{TLS: true, BehindProxy: true})
 
 	t.Run("to the gateway's own certificate, by its fingerprint", func(t *testing.T) {
-		// A standup waits so long for a gateway that was never there.
+		// A standup waits this long for a gateway that was never connected.
 		j := startJourney(t, bin, model, gateway, "2026-09", map[string]string{"AGENTRT_GATEWAY_TIMEOUT_MS": "2000"})
 		j.trusts(t)
 		j.hides(t, gateway.Token, agentPassword, OwnerPassword)
@@ -82,8 +82,7 @@ func TestAccess(t *testing.T) {
 
 var fingerprint = regexp.MustCompile(`\b[0-9A-F]{2}(:[0-9A-F]{2}){31}\b`)
 
-// trusts goes from a certificate that is not trusted to one that is pinned, led
-// by nothing but the errors.
+// trusts goes from an untrusted certificate to a pinned one by following the errors.
 func (j *journey) trusts(t *testing.T) {
 	own := Fingerprint(j.gateway.Certificate(t))
 	other := Fingerprint([]byte("another certificate"))
@@ -132,15 +131,14 @@ func (j *journey) trusts(t *testing.T) {
 	})
 }
 
-// noticed is how long the service may take to see what the gateway's operator
-// did, without a restart.
+// noticed is how long the service may take to notice a change by the gateway's operator
+// without a restart.
 const noticed = 15 * time.Second
 
 var approval = regexp.MustCompile(`openclaw devices approve [A-Za-z0-9-]+`)
 
-// pairs has the service approved by the gateway's operator, who does exactly
-// what the service asks for, and has it removed again. It returns the token that
-// the gateway gave the device.
+// pairs has the gateway's operator approve the service as its errors say, and then remove
+// it again. It returns the token that the gateway gave the device.
 func (j *journey) pairs(t *testing.T, proxy *Proxy, device *Device) (token string) {
 	approve := func(t *testing.T) {
 		t.Helper()
@@ -184,14 +182,14 @@ func (j *journey) pairs(t *testing.T, proxy *Proxy, device *Device) (token strin
 	j.scene(t, "after a restart the approval still counts", func(t *testing.T) {
 		j.restart(t, nil)
 		if said := j.becomes(t, "connected", noticed); said.Auth != "token" {
-			t.Errorf("it connected with %q, want the shared token", said.Auth)
+			t.Errorf("the credential is %q, want the shared token", said.Auth)
 		}
 	})
 	j.scene(t, "with the device's token it needs no shared one", func(t *testing.T) {
 		token = device.Token(t, proxy, j.gateway)
 		j.restart(t, map[string]string{"AGENTRT_DEVICE_TOKEN": token, "AGENTRT_GATEWAY_TOKEN": ""})
 		if said := j.becomes(t, "connected", noticed); said.Auth != "device_token" {
-			t.Errorf("it connected with %q, want the device's token", said.Auth)
+			t.Errorf("the credential is %q, want the device's token", said.Auth)
 		}
 		j.connects(t)
 	})
@@ -205,8 +203,8 @@ func (j *journey) pairs(t *testing.T, proxy *Proxy, device *Device) (token strin
 	return token
 }
 
-// waits wants the service's request among those that the gateway's operator
-// sees, with the device and the scopes that are its own.
+// waits checks that the gateway's operator sees the service's request with its device and
+// scopes.
 func (j *journey) waits(t *testing.T, device *Device) {
 	t.Helper()
 	var list struct {

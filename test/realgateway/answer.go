@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// The shapes below are those of the chat completions API, as far as the
-// gateway reads them.
+// The parts of the chat completions API that the gateway reads.
 
 type usage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
 	Total      int `json:"total_tokens"`
-	// Details are those of Prompt; nil without any.
+	// Details are those of Prompt, or nil.
 	Details *details `json:"prompt_tokens_details,omitempty"`
 }
 
@@ -36,14 +35,14 @@ type use struct {
 	Type     string `json:"type"`
 	Function struct {
 		Name      string `json:"name"`
-		Arguments string `json:"arguments"` // JSON in a text
+		Arguments string `json:"arguments"` // JSON as a string
 	} `json:"function"`
 }
 
 type choice struct {
 	Index   int     `json:"index"`
-	Message *said   `json:"message,omitempty"` // in a whole answer
-	Delta   *said   `json:"delta,omitempty"`   // in a piece of a stream
+	Message *said   `json:"message,omitempty"` // in a complete answer
+	Delta   *said   `json:"delta,omitempty"`   // in a chunk of a stream
 	Finish  *string `json:"finish_reason"`
 }
 
@@ -56,7 +55,7 @@ type answer struct {
 	Usage   *usage   `json:"usage,omitempty"`
 }
 
-// tokens is the rule of thumb: four characters make one.
+// tokens estimates one token for four characters.
 func tokens(characters int) int { return characters/4 + 1 }
 
 func (c completion) usage(text string) *usage {
@@ -77,25 +76,25 @@ func (c completion) answer(object string) answer {
 	return answer{ID: fmt.Sprintf("chatcmpl-%d", now.UnixNano()), Object: object, Created: now.Unix(), Model: c.Model, Choices: []choice{}}
 }
 
-// whole answers in one JSON document.
+// whole answers with one JSON document.
 func whole(w http.ResponseWriter, in completion, text string) {
 	out := in.answer("chat.completion")
 	out.Choices = []choice{{Message: &said{Role: "assistant", Content: text}, Finish: new("stop")}}
 	out.Usage = in.usage(text)
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(out) // the asker may have hung up
+	_ = json.NewEncoder(w).Encode(out) // fails if the client has disconnected
 }
 
-// stream answers in pieces, as server-sent events, the usage last.
+// stream answers with server-sent events, the usage last.
 func stream(w http.ResponseWriter, in completion, text string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush := http.NewResponseController(w)
 	send := func(c []choice, u *usage) {
 		out := in.answer("chat.completion.chunk")
 		out.Choices, out.Usage = c, u
-		data, _ := json.Marshal(out) // plain strings and numbers
+		data, _ := json.Marshal(out) // cannot fail
 		fmt.Fprintf(w, "data: %s\n\n", data)
-		_ = flush.Flush() // the asker may have hung up
+		_ = flush.Flush() // fails if the client has disconnected
 	}
 	send([]choice{{Delta: &said{Role: "assistant"}}}, nil)
 	runes := []rune(text)
@@ -109,9 +108,9 @@ func stream(w http.ResponseWriter, in completion, text string) {
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
-// useTool answers that the agent is to use a tool.
+// useTool answers with a tool call.
 func useTool(w http.ResponseWriter, in completion, do toolCall) {
-	args, _ := json.Marshal(do.Args) // plain texts
+	args, _ := json.Marshal(do.Args) // cannot fail
 	u := use{ID: fmt.Sprintf("call_%d", time.Now().UnixNano()), Type: "function"}
 	u.Function.Name, u.Function.Arguments = do.Name, string(args)
 	turn := &said{Role: "assistant", Calls: []use{u}}
@@ -119,7 +118,7 @@ func useTool(w http.ResponseWriter, in completion, do toolCall) {
 		out := in.answer("chat.completion")
 		out.Choices, out.Usage = []choice{{Message: turn, Finish: new("tool_calls")}}, in.usage(do.Name)
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(out) // the asker may have hung up
+		_ = json.NewEncoder(w).Encode(out) // fails if the client has disconnected
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -129,7 +128,7 @@ func useTool(w http.ResponseWriter, in completion, do toolCall) {
 	}{{[]choice{{Delta: turn}}, nil}, {[]choice{{Delta: &said{}, Finish: new("tool_calls")}}, nil}, {[]choice{}, in.usage(do.Name)}} {
 		out := in.answer("chat.completion.chunk")
 		out.Choices, out.Usage = part.choices, part.used
-		data, _ := json.Marshal(out) // plain strings and numbers
+		data, _ := json.Marshal(out) // cannot fail
 		fmt.Fprintf(w, "data: %s\n\n", data)
 	}
 	fmt.Fprint(w, "data: [DONE]\n\n")

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// kept is what is looked at in a session of the archive.
+// kept is the part of an archived session that the test checks.
 type kept struct {
 	ID, Key, Coverage string
 	Ended             *string
@@ -19,7 +19,7 @@ type kept struct {
 	CostUSD           *string `json:"cost_usd"`
 }
 
-// wholeMessage is what is looked at in a message with all its parts.
+// wholeMessage is the part of a message that the test checks, with all its blocks.
 type wholeMessage struct {
 	Role       string
 	RunID      *string `json:"run_id"`
@@ -32,9 +32,8 @@ type wholeMessage struct {
 	}
 }
 
-// What we keep of a session is only worth something if the real gateway tells
-// it so: a message that we send, a run with tools, one that we stop; and all of
-// it when the gateway has forgotten.
+// The archive must contain what the real gateway reports: messages sent by the service,
+// runs with tool calls and stopped runs, also after the gateway has deleted them.
 func TestArchiveOfSessions(t *testing.T) {
 	t.Parallel()
 	bin, model := Build(t), StartModel(t)
@@ -57,7 +56,7 @@ func TestArchiveOfSessions(t *testing.T) {
 	var messages []wholeMessage
 	WaitFor(t, 2*time.Minute, "the answer", func() bool {
 		res := j.owner.Get(t, sessionPath(key)+"/messages")
-		if res.Status != http.StatusOK { // a busy machine
+		if res.Status != http.StatusOK { // on a busy machine
 			return false
 		}
 		res.Into(t, http.StatusOK, &messages)
@@ -90,7 +89,7 @@ func TestArchiveOfSessions(t *testing.T) {
 		WaitFor(t, 30*time.Second, "its end", func() bool { return !j.session(t, key).Active })
 		j.owner.Post(t, sessionPath(key)+"/stop", nil).Into(t, http.StatusOK, &stopped)
 		if stopped.Stopped {
-			t.Errorf("nothing was going, and it stopped %+v", stopped)
+			t.Errorf("stopping without a run returned %+v", stopped)
 		}
 	})
 
@@ -119,7 +118,7 @@ func TestArchiveOfSessions(t *testing.T) {
 	res.Into(t, http.StatusOK, &stored)
 	j.wantTool(t, "the archive", stored, "[masked:wardroom_key]")
 	if strings.Contains(string(res.Body), secret) {
-		t.Error("the archive has the secret")
+		t.Error("the archive contains the secret")
 	}
 	var found []struct {
 		Kind      string
@@ -131,7 +130,7 @@ func TestArchiveOfSessions(t *testing.T) {
 	}
 }
 
-// wantTool wants the call of a tool with its arguments and its result.
+// wantTool checks that a tool call has its arguments and its result.
 func (j *journey) wantTool(t *testing.T, where string, messages []wholeMessage, secret string) {
 	t.Helper()
 	for _, m := range messages {

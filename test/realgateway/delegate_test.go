@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// delegates has the agent of a task start another agent and ask a third one: what
-// those cost is what the task cost.
+// delegates makes the agent of a task start another agent and ask a third one. Their cost
+// is part of the task's cost.
 func (j *journey) delegates(t *testing.T) {
 	j.model.Forget()
 	key := j.hand(t, "Ask around")
@@ -46,7 +46,7 @@ func (j *journey) delegates(t *testing.T) {
 	}
 	equal := func() bool { return spent().Cmp(due()) == 0 }
 	WaitFor(t, 3*time.Minute, "the task to cost what all of them did", equal)
-	time.Sleep(10 * time.Second) // meanwhile the helper announces what it has found
+	time.Sleep(10 * time.Second) // the sub-agent announces its result in the meantime
 	WaitFor(t, 3*time.Minute, "the task to cost what all of them did in the end", equal)
-	t.Logf("alone it cost %s, with those that worked for it %s", *alone, *got.CostUSD)
+	t.Logf("its own runs cost %s, including other agents %s", *alone, *got.CostUSD)
 }

@@ -14,16 +14,16 @@ import (
 	"testing"
 )
 
-// Device is an identity with which a service can be paired with a gateway.
+// Device is an identity that can be paired with a gateway.
 type Device struct {
-	ID         string // SHA-256 of the public key, in lower-case hexadecimal
-	PublicKey  string // the 32 bytes in base64url without padding
-	PrivateKey string // the seed, likewise
+	ID         string // SHA-256 of the public key, in lowercase hexadecimal
+	PublicKey  string // 32 bytes in base64url without padding
+	PrivateKey string // the seed, in the same encoding
 
 	key ed25519.PrivateKey
 }
 
-// Settings are those with which the service is this device.
+// Settings returns the settings that make the service use this device.
 func (d *Device) Settings() map[string]string {
 	return map[string]string{
 		"AGENTRT_DEVICE_ID":          d.ID,
@@ -32,7 +32,7 @@ func (d *Device) Settings() map[string]string {
 	}
 }
 
-// NewDevice returns a device that no gateway has seen.
+// NewDevice returns a device that is unknown to all gateways.
 func NewDevice(t testing.TB) *Device {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
@@ -48,7 +48,7 @@ func NewDevice(t testing.TB) *Device {
 	}
 }
 
-// sign proves to the gateway that whoever connects holds the key.
+// sign returns the proof that the client holds the key.
 func (d *Device) sign(scopes []string, token, nonce string, at int64) map[string]any {
 	said := fmt.Sprintf("v3|%s|gateway-client|backend|operator|%s|%d|%s|%s|linux|",
 		d.ID, strings.Join(scopes, ","), at, token, nonce)
@@ -58,9 +58,9 @@ func (d *Device) sign(scopes []string, token, nonce string, at int64) map[string
 	}
 }
 
-// Token returns the token with which the gateway lets the approved device in
-// without the shared one. The gateway tells it to nobody but the device itself,
-// whenever that connects with the shared token; so this does.
+// Token returns the token with which the gateway accepts the approved device without the
+// shared token. The gateway sends it only to the device, on each connection with the
+// shared token.
 func (d *Device) Token(t *testing.T, proxy *Proxy, gateway *Gateway) string {
 	t.Helper()
 	_, answer := dial(t, proxy.http, proxy.URL, gateway.Token, d)

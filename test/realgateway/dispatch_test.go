@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// handedTask is what the journey looks at in a task that is handed over.
+// handedTask is the part of a dispatched task that the test checks.
 type handedTask struct {
 	Key      string
 	Status   string
@@ -26,9 +26,8 @@ type handedTask struct {
 	}
 }
 
-// A task that is handed to an agent of a real gateway: the agent reports to us
-// from its own turn, with its own key, and the task shows what the gateway says
-// that it cost; and one that is taken back stops burning money.
+// An agent of a real gateway gets a task, reports on it with its own API key during its
+// run, and the task shows the gateway's cost. A withdrawn task stops its run.
 func TestDispatch(t *testing.T) {
 	t.Parallel()
 	bin, model := Build(t), StartModel(t)
@@ -38,7 +37,7 @@ func TestDispatch(t *testing.T) {
 	j.connected(t)
 	t.Run("is worked on, and costs what the gateway says", j.handsOver)
 	t.Run("is taken back", func(t *testing.T) { j.takesBack(t, func() {}) })
-	// The gateway lets only whoever began a run abort it, and that is a connection.
+	// The gateway lets only the connection that started a run abort it.
 	t.Run("is taken back by a service that was started anew", func(t *testing.T) {
 		j.takesBack(t, func() {
 			j.server.Kill9(t)
@@ -54,7 +53,7 @@ func TestDispatch(t *testing.T) {
 	j.hides(t, gateway.Token, agentPassword, OwnerPassword, j.apiKey)
 }
 
-// hand makes a task of the COO's and hands it over.
+// hand creates a task of the COO and dispatches it.
 func (j *journey) hand(t *testing.T, title string) (key string) {
 	t.Helper()
 	var made handedTask
@@ -90,7 +89,7 @@ func (j *journey) handsOver(t *testing.T) {
 		}
 	}
 	if reports != 2 {
-		t.Errorf("it was reported on %d times, want the beginning and the end: %+v", reports, history)
+		t.Errorf("the task has %d reports, want one at the start and one at the end: %+v", reports, history)
 	}
 	if calls := j.model.Calls("coo"); len(calls) != 2 {
 		t.Errorf("the model was asked %d times, want once before the tool and once after it", len(calls))
@@ -98,7 +97,7 @@ func (j *journey) handsOver(t *testing.T) {
 	var of session
 	WaitFor(t, 3*time.Minute, "the gateway to have counted", func() bool {
 		res := j.owner.Get(t, sessionPath(got.Dispatch.SessionKey))
-		if res.Status == http.StatusNotFound { // the gateway writes its keys small
+		if res.Status == http.StatusNotFound { // the gateway writes its keys in lowercase
 			res = j.owner.Get(t, sessionPath(strings.ToLower(got.Dispatch.SessionKey)))
 		}
 		res.Into(t, http.StatusOK, &of)
@@ -107,7 +106,7 @@ func (j *journey) handsOver(t *testing.T) {
 	if *of.CostUSD != *got.CostUSD || of.Tokens.Input != got.Tokens.Input || of.Tokens.Output != got.Tokens.Output {
 		t.Errorf("the task cost %s and %+v, the gateway says %s and %+v", *got.CostUSD, got.Tokens, *of.CostUSD, of.Tokens)
 	}
-	t.Logf("the session is %s for us and %s for the gateway; it cost %s", got.Dispatch.SessionKey, of.Key, *got.CostUSD)
+	t.Logf("the session is %s in Wardroom and %s in the gateway; it cost %s", got.Dispatch.SessionKey, of.Key, *got.CostUSD)
 }
 
 func (j *journey) takesBack(t *testing.T, meanwhile func()) {
@@ -121,7 +120,7 @@ func (j *journey) takesBack(t *testing.T, meanwhile func()) {
 	j.owner.Do(t, http.MethodDelete, "/api/v1/tasks/"+key+"/dispatch", nil, nil).Want(t, http.StatusOK)
 	got := j.handed(t, key)
 	if got.Dispatch.State != "failed" || got.Dispatch.Error.Code != "cancelled" {
-		t.Errorf("taken back: %+v", got.Dispatch)
+		t.Errorf("withdrawn: %+v", got.Dispatch)
 	}
 	WaitFor(t, time.Minute, "the run to stop", func() bool {
 		var all []session
@@ -134,8 +133,9 @@ func (j *journey) takesBack(t *testing.T, meanwhile func()) {
 	})
 }
 
-// answersAtLength has the agent answer more than the gateway shows of one message,
-// while nobody listens, and restarts the gateway too: it must not be asked again.
+// answersAtLength makes the agent give a longer answer than the gateway shows of one
+// message, while the service is down, and restarts the gateway too. The agent must not be
+// asked again.
 func (j *journey) answersAtLength(t *testing.T) {
 	j.model.Script("coo", Reply{Text: strings.Repeat("word ", 30_000), Delay: 10 * time.Second})
 	defer j.model.Script("coo", Reply{})
@@ -147,7 +147,7 @@ func (j *journey) answersAtLength(t *testing.T) {
 		calls := j.model.Calls("coo")
 		return len(calls) > 0 && calls[len(calls)-1].Used != nil
 	})
-	time.Sleep(5 * time.Second) // the gateway writes it down
+	time.Sleep(5 * time.Second) // time for the gateway to store it
 	j.gateway.Restart(t)
 	j.server.Start(t)
 	j.connected(t)
@@ -175,8 +175,9 @@ func (j *journey) answersAtLength(t *testing.T) {
 	}
 }
 
-// stopsBoth has somebody else's run go on in a session in which a message of ours
-// waits. The gateway says nothing of the other's run as long as it knows ours.
+// stopsBoth stops a session in which another client's run is in progress and a message of
+// the service waits. The gateway does not show the other run while it lists the service's
+// run.
 func (j *journey) stopsBoth(t *testing.T) {
 	const key = "agent:coo:both"
 	j.model.Script("coo", Reply{Text: "At last.", Delay: 2 * time.Minute})
@@ -184,7 +185,7 @@ func (j *journey) stopsBoth(t *testing.T) {
 	j.model.Forget()
 	op, hello := dial(t, j.gateway.http, j.gateway.URL, j.gateway.Token, nil)
 	if !hello.OK {
-		t.Fatalf("the gateway refused: %s", hello.Error)
+		t.Fatalf("the gateway refused the connection: %s", hello.Error)
 	}
 	op.call(t, "agent", map[string]any{
 		"message": "Count the spoons.", "agentId": "coo", "sessionKey": key, "idempotencyKey": "theirs", "deliver": false, "timeout": 120,
@@ -198,7 +199,7 @@ func (j *journey) stopsBoth(t *testing.T) {
 	}
 	j.owner.Post(t, sessionPath(key)+"/stop", map[string]any{}).Into(t, http.StatusOK, &out)
 	if t.Logf("stopped: %v", out.RunIDs); !out.Stopped || len(slices.Compact(slices.Sorted(slices.Values(out.RunIDs)))) != len(out.RunIDs) {
-		t.Errorf("it says %+v", out)
+		t.Errorf("the answer is %+v", out)
 	}
 	WaitFor(t, time.Minute, "both to stop", func() bool {
 		var of session

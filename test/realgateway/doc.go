@@ -1,15 +1,15 @@
-// Package realgateway holds the journey: the built service, run as its users
-// run it, against a real agent gateway whose agents answer from a script.
+// Package realgateway tests the built service with a real agent gateway whose agents
+// answer from a script.
 //
-// Everything in here is behind the build tag journey, because it installs
-// 860 MB once and starts programs: `make journey` runs it.
+// All files have the build tag journey, because the tests install 860 MB once and start
+// programs. `make journey` runs them.
 //
-//	Model     a model server that answers what the test wants it to
+//	Model     a model server with scripted answers
 //	Gateway   the agent gateway, with four agents that use that model
-//	Proxy     a reverse proxy before it, from which its callers come from elsewhere
+//	Proxy     a reverse proxy in front of it that makes its clients appear remote
 //	Device    an identity that the gateway's operator can approve
 //	Server    the built wardroom binary
-//	Client    a caller of its HTTP API
+//	Client    a client of its HTTP API
 //
-// Each is started by a function that takes the test, and ends with it.
+// Each is started by a function that takes the test, and ends with the test.
 package realgateway

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// examination is what the doctor says.
+// examination is the result of the doctor.
 type examination struct {
 	Healthy bool `json:"healthy"`
 	Failure *struct {
@@ -31,8 +31,8 @@ type examination struct {
 	} `json:"layers"`
 }
 
-// doctor wants the service and the command to find the same of the real
-// gateway: a failure at a layer, with words in its fix, or none.
+// doctor checks that the API and the command report the same: a failure at the layer with
+// the text in its fix, or no failure.
 func (j *journey) doctor(t *testing.T, layer, fix string) {
 	t.Helper()
 	var served, printed examination
@@ -59,7 +59,7 @@ func (j *journey) doctor(t *testing.T, layer, fix string) {
 		}
 		switch f := is.Failure; {
 		case layer == "" && (!is.Healthy || f != nil || len(is.Warnings) > 0):
-			t.Errorf("%s finds %+v and warns %+v, of a gateway that is well", who, f, is.Warnings)
+			t.Errorf("%s finds %+v and warns %+v, but the gateway works", who, f, is.Warnings)
 		case layer != "" && (is.Healthy || f == nil || f.Layer != layer || !strings.Contains(f.Fix, fix)):
 			t.Errorf("%s finds %+v, want a failure at %s with %q", who, f, layer, fix)
 		}

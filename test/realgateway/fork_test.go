@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// copies has a conversation forked, and gone back in, by the gateway, which
-// copies it each time with what it used: what the agent costs stays what the
-// model was asked for.
+// copies makes the gateway fork and rewind a conversation, which copies its usage each
+// time. The agent's cost must stay what the model was called for.
 func (j *journey) copies(t *testing.T) {
 	const agent, first = "cmo", "agent:cmo:drafts"
 	j.model.Forget()
@@ -44,7 +43,7 @@ func (j *journey) copies(t *testing.T) {
 	j.wantSpent(t, "gone back to the first question", agent, forked.SessionKey)
 }
 
-// question is the id of a question of a session, the first is 0.
+// question returns the ID of a question of a session; the first is 0.
 func (o *operator) question(t *testing.T, key string, n int) string {
 	t.Helper()
 	var out struct {
@@ -68,8 +67,8 @@ func (o *operator) question(t *testing.T, key string, n int) string {
 	return ""
 }
 
-// wantSpent wants what the model's answers to an agent cost, once the gateway's
-// totals are those of after its last answer, and a while later as well.
+// wantSpent checks that an agent's cost equals the model's answers, both when the
+// gateway's totals include the last answer and a while later.
 func (j *journey) wantSpent(t *testing.T, when, agent, key string) {
 	t.Helper()
 	WaitFor(t, 3*time.Minute, "the gateway to have counted", func() bool {

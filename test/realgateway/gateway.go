@@ -20,43 +20,43 @@ import (
 	"time"
 )
 
-// config is read by the gateway itself, which puts in the ${VARIABLES}.
+// config is read by the gateway, which replaces the ${VARIABLES}.
 //
 //go:embed openclaw.json
 var config []byte
 
-// Starting took 10 s on a quiet machine and 29 s on a busy one; the rest is
-// patience with machines that are busier still. An idle gateway stops within
-// 5 s; a run that still waits for its model would keep it for minutes.
+// Starting took 10 s on an idle machine and 29 s on a busy one; the limit leaves time for
+// slower machines. An idle gateway stops within 5 s, but a run that waits for its model
+// would delay that by minutes.
 const (
 	gatewayStart = 3 * time.Minute
 	gatewayStop  = 10 * time.Second
 )
 
-// Gateway is a real agent gateway with the agents coo, cto, cpo and cmo.
-// It keeps its address, its token and its state when it is restarted.
+// Gateway is a real agent gateway with the agents coo, cto, cpo and cmo. It keeps its
+// address, its token and its state across restarts.
 type Gateway struct {
-	URL   string // http(s)://127.0.0.1:port; its WebSocket answers on the same port
-	Token string // the shared token of its operators
-	// Vars are variables of its environment, which the tools of its agents have,
-	// too. A change counts from the next Start.
+	URL   string // http(s)://127.0.0.1:port; its WebSocket uses the same port
+	Token string // shared token of its operators
+	// Vars are variables of its environment, which the tools of its agents get too. A
+	// change takes effect at the next Start.
 	Vars map[string]string
 
-	owner testing.TB // the test it ends with
+	owner testing.TB // the test that it ends with
 	http  *http.Client
-	dir   string // everything it writes
-	home  string // where it and its Node are installed
-	model string // base address of the model server
+	dir   string // for everything it writes
+	home  string // folder of its installation
+	model string // base URL of the model server
 	port  int
 	proc  *process
 }
 
-// Install makes sure that the gateway is in the cache, and returns the folder.
-// The first time it downloads about 860 MB.
+// Install ensures that the gateway is in the cache and returns its folder. The first call
+// downloads about 860 MB.
 func Install(t testing.TB) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "./install.sh")
-	cmd.Stderr = os.Stderr // a download of half a minute should not look like a hang
+	cmd.Stderr = os.Stderr // shows the progress of the download
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("install the gateway: %v", err)
@@ -64,18 +64,18 @@ func Install(t testing.TB) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Access says how a gateway may be reached. The zero value is what a gateway on
-// the same machine has: no TLS, and callers from this machine need no device.
+// Access is how a gateway can be reached. The zero value is a local gateway: no TLS, and
+// local clients need no device.
 type Access struct {
-	TLS         bool // with a certificate that the gateway makes for itself
-	BehindProxy bool // a Proxy on this machine may say who its callers are
-	Open        bool // it answers the chat completions API, too, and its agents have all tools, those to ask each other among them
-	Listed      bool // its agents are offered each of their tools by name, and not a search for them
-	Strict      bool // no device is approved by itself, not even one of this machine
+	TLS         bool // with a self-signed certificate
+	BehindProxy bool // a Proxy on this machine may report the addresses of its clients
+	Open        bool // enables the chat completions API and all tools of the agents, including those to ask each other
+	Listed      bool // agents get each tool by name instead of a tool search
+	Strict      bool // no device is approved automatically, not even a local one
 }
 
-// StartGateway starts a gateway that writes below dir and asks model, and
-// waits until it is ready. It ends with the test.
+// StartGateway starts a gateway that stores its data below dir and uses model, and waits
+// until it is ready. It ends with the test.
 func StartGateway(t testing.TB, dir string, model *Model, access Access) *Gateway {
 	t.Helper()
 	port := freePort(t)
@@ -95,7 +95,7 @@ func StartGateway(t testing.TB, dir string, model *Model, access Access) *Gatewa
 	}
 	for _, folder := range []string{g.path("home"), g.path("state")} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
-			t.Fatalf("make the gateway's folder: %v", err)
+			t.Fatalf("create the gateway's folder: %v", err)
 		}
 	}
 	if err := os.WriteFile(g.path("state", "openclaw.json"), access.settings(t), 0o600); err != nil {
@@ -105,7 +105,7 @@ func StartGateway(t testing.TB, dir string, model *Model, access Access) *Gatewa
 	return g
 }
 
-// settings adds to the gateway's configuration what access says.
+// settings returns the gateway's configuration with the changes for access.
 func (a Access) settings(t testing.TB) []byte {
 	t.Helper()
 	var all map[string]any
@@ -142,11 +142,11 @@ func (a Access) settings(t testing.TB) []byte {
 	return data
 }
 
-// starting has gateways start one after the other: two at once on two busy cores
-// have been seen to give up.
+// starting makes gateways start one after the other: two at once can fail on two busy
+// cores.
 var starting sync.Mutex
 
-// Start starts a gateway that was stopped or killed, and waits until it is ready.
+// Start starts a stopped or killed gateway and waits until it is ready.
 func (g *Gateway) Start(t testing.TB) {
 	t.Helper()
 	starting.Lock()
@@ -163,8 +163,8 @@ func (g *Gateway) Start(t testing.TB) {
 	g.proc.ready(t, g.http, g.URL+"/startupz", gatewayStart)
 }
 
-// env is the environment of the gateway, and of whoever operates it: nothing of
-// the user's own gateway is read or written.
+// env returns the environment of the gateway and its operator. It does not use the user's
+// own gateway.
 func (g *Gateway) env() []string {
 	programs := []string{filepath.Join(g.home, "bin"), filepath.Join(g.home, "node_modules", ".bin"), os.Getenv("PATH")}
 	var more []string
@@ -179,7 +179,7 @@ func (g *Gateway) env() []string {
 		"OPENCLAW_GATEWAY_PORT="+strconv.Itoa(g.port),
 		"OPENCLAW_GATEWAY_TOKEN="+g.Token,
 		"OPENCLAW_DISABLE_BONJOUR=1",
-		"OPENCLAW_NO_RESPAWN=1", // a restart of its own keeps the process we know
+		"OPENCLAW_NO_RESPAWN=1", // a restart by the gateway itself keeps its process
 		"OPENCLAW_SKIP_CHANNELS=1",
 		"OPENCLAW_EXEC_SHELL_SNAPSHOT=0",
 		"NO_COLOR=1",
@@ -187,8 +187,8 @@ func (g *Gateway) env() []string {
 	)
 }
 
-// Operate runs a command line on the gateway's host as its operator would, such
-// as "openclaw devices list --json", and returns what it printed.
+// Operate runs a command on the gateway's host as its operator does, such as "openclaw
+// devices list --json", and returns its output.
 func (g *Gateway) Operate(t testing.TB, line string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -205,25 +205,25 @@ func (g *Gateway) Operate(t testing.TB, line string) []byte {
 	return out
 }
 
-// Stop ends the gateway as its operator would. It says goodbye to its clients
-// and gives up what has not begun.
+// Stop stops the gateway as its operator does. It closes its connections and gives up
+// queued work.
 func (g *Gateway) Stop(t testing.TB) {
 	t.Helper()
 	g.proc.stop(t, gatewayStop)
 }
 
-// Kill ends the gateway at once; its clients see a connection that breaks.
+// Kill kills the gateway at once; the connections of its clients break.
 func (g *Gateway) Kill(testing.TB) { g.proc.kill() }
 
-// Restart stops the gateway and starts it again on the same state. It knows
-// its sessions and transcripts afterwards, but not the runs that were going.
+// Restart stops the gateway and starts it again with the same state. It keeps its
+// sessions and transcripts but not the open runs.
 func (g *Gateway) Restart(t testing.TB) {
 	t.Helper()
 	g.Stop(t)
 	g.Start(t)
 }
 
-// Set changes a part of the gateway's settings while it is stopped.
+// Set changes one of the gateway's settings while it is stopped.
 func (g *Gateway) Set(t testing.TB, part string, value any) {
 	t.Helper()
 	var all map[string]any
@@ -244,7 +244,7 @@ func (g *Gateway) Set(t testing.TB, part string, value any) {
 	}
 }
 
-// Log returns what the gateway's latest process printed.
+// Log returns the output of the gateway's latest process.
 func (g *Gateway) Log() string { return g.proc.log.String() }
 
 func (g *Gateway) path(parts ...string) string {

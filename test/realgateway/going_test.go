@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// goes has an agent work on for a while after its first step: what that cost is
-// seen before the run ends, and is counted once after it.
+// goes makes an agent continue for a while after its first step. The cost of that step
+// must be visible before the run ends and counted once after it.
 func (j *journey) goes(t *testing.T) {
 	const agent, key, run = "cpo", "agent:cpo:long", "long-1"
 	j.model.Forget()
@@ -36,7 +36,7 @@ func (j *journey) goes(t *testing.T) {
 	})
 	_, due := bill(agent, j.model.Calls(agent)[:1])
 	if r := seen.Runs[0]; len(seen.Runs) != 1 || r.RunID != run || r.AgentID != agent || r.SessionKey != key || r.CostUSD == nil || *r.CostUSD != *seen.CostUSD {
-		t.Fatalf("going: %+v", seen)
+		t.Fatalf("the open run is %+v", seen)
 	}
 	if got, ok := new(big.Rat).SetString(*seen.CostUSD); !ok || got.Cmp(due) != 0 {
 		t.Errorf("so far it cost %s, the first answer of the model %s", *seen.CostUSD, due.FloatString(9))

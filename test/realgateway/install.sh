@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the agent gateway of package-lock.json, with the Node that runs it,
-# into a cache folder, and prints that folder. About 860 MB; reused when present.
-#   WARDROOM_CACHE   where caches go (default: wardroom in the user's cache folder)
+# Installs the agent gateway of package-lock.json, with its Node.js, into a cache folder
+# and prints the path of that folder. It takes about 860 MB and is reused.
+#   WARDROOM_CACHE   folder for caches (default: wardroom in the user's cache folder)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${WARDROOM_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/wardroom}
@@ -12,11 +12,11 @@ hash() {
   if command -v sha256sum >/dev/null 2>&1; then sha256sum; else shasum -a 256; fi
 }
 
-# The same lock file has other contents on another kind of machine.
+# The lock file installs different packages on another platform.
 key=$({ uname -sm; cat "$here/package-lock.json"; } | hash | cut -c 1-16)
 folder=$cache/gateway-$key
 
-complete() { # complete FOLDER: does the Node in it run, and is the gateway there?
+complete() { # complete FOLDER: checks that it has the gateway and that its Node.js runs
   [ -f "$1/node_modules/openclaw/openclaw.mjs" ] &&
     "$1/bin/node" --version >/dev/null 2>&1
 }
@@ -27,9 +27,9 @@ if complete "$folder"; then
 fi
 
 mkdir -p "$cache"
-# Two installations at once would only get in each other's way. The system lets
-# go of this lock when the process ends, however it ends. Where there is no
-# flock, the rename below still lets only a whole folder appear.
+# Only one installation runs at a time. The system releases the lock when the process
+# ends for any reason. On systems without flock, the rename below still ensures that the
+# folder is complete.
 if command -v flock >/dev/null 2>&1; then
   exec 9>"$cache/gateway.lock"
   flock -n 9 || { say "waiting for another installation"; flock 9; }
@@ -46,24 +46,24 @@ new=$(mktemp -d "$cache/new.XXXXXX")
 trap 'rm -rf "$new"' EXIT
 cp "$here/package.json" "$here/package-lock.json" "$new/"
 
-# No script of any package runs: none is needed, and none is trusted.
-# A dropped connection in 330 downloads should not fail the tests.
+# No package scripts run: none are needed, and none are trusted. The loop retries because
+# one of the 330 downloads may fail.
 for attempt in 1 2 3; do
   if npm ci --prefix "$new" --ignore-scripts --no-audit --no-fund --loglevel=error 9>&- >&2; then break; fi
   if [ "$attempt" = 3 ]; then
-    say "npm could not install it"
+    say "npm could not install the gateway"
     exit 1
   fi
   say "npm failed, trying again"
 done
-# Only some versions of npm make this link.
+# Some versions of npm do not create this link.
 mkdir "$new/bin"
 for node in "$new"/node_modules/node-{linux,bin}-*/bin/node; do
   if [ -x "$node" ]; then ln -s "..${node#"$new"}" "$new/bin/node"; fi
 done
-complete "$new" || { say "there is no Node for $(uname -sm) in package.json"; exit 1; }
+complete "$new" || { say "package.json has no Node.js for $(uname -sm)"; exit 1; }
 
-rm -rf "$folder" # what an earlier clean-up of the cache may have left of it
+rm -rf "$folder" # remove an incomplete folder, such as one left by a cleanup of the cache
 mv "$new" "$folder" || complete "$folder"
 say "installed in $((SECONDS - begin)) s"
 echo "$folder"

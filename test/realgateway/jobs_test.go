@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// timedJob is what is looked at in a job of the runtime.
+// timedJob is the part of a scheduled job that the test checks.
 type timedJob struct {
 	ID, Name       string
 	ConfigRevision string
@@ -19,16 +19,15 @@ type timedJob struct {
 	NextRuns       []struct{ At time.Time } `json:"next_runs"`
 }
 
-// slot is what is looked at in a slot of the ledger.
+// slot is the part of a due time in the ledger that the test checks.
 type slot struct {
 	DueAt     time.Time  `json:"due_at"`
 	StartedAt *time.Time `json:"started_at"`
 	State     string
 }
 
-// What the demo runtime does with timed jobs is only believed because the real
-// gateway does it: that a job is made, run by hand, run by the time, told of in
-// its history, guarded against two who change it, and removed.
+// Scheduled jobs of the real gateway behave like those of the demo runtime: create, run
+// by hand, run on schedule, run history, conflicting changes and removal.
 func TestTimedJobs(t *testing.T) {
 	t.Parallel()
 	bin, model := Build(t), StartModel(t)
@@ -40,7 +39,7 @@ func TestTimedJobs(t *testing.T) {
 		"name": "each minute", "agentId": "cto", "schedule": map[string]any{"expr": "* * * * *", "tz": "Europe/Berlin"}, "payload": map[string]any{"message": "How is it going?"},
 	}).Into(t, http.StatusCreated, &made)
 	if made.Delivery.Mode != "none" || len(made.NextRuns) != 10 || !made.State.NextRunAt.Equal(made.NextRuns[0].At) {
-		t.Errorf("made %+v", made)
+		t.Errorf("created %+v", made)
 	}
 	at := "/api/v1/agentrt/jobs/" + made.ID
 	var started struct {
@@ -73,7 +72,7 @@ func TestTimedJobs(t *testing.T) {
 		return len(slots) > 0 && (slots[0].State == "on_time" || slots[0].State == "late")
 	})
 	if s := slots[0]; s.StartedAt == nil || s.StartedAt.Before(s.DueAt) || s.State != "on_time" {
-		t.Errorf("the first slot is %+v", s)
+		t.Errorf("the first due time is %+v", s)
 	}
 	var changed timedJob
 	j.owner.Do(t, http.MethodPatch, at, map[string]any{"enabled": false, "configRevision": made.ConfigRevision}, nil).Into(t, http.StatusOK, &changed)
@@ -85,7 +84,7 @@ func TestTimedJobs(t *testing.T) {
 	if !strings.Contains(string(refused.Body), changed.ConfigRevision) {
 		t.Errorf("refused with %s", refused.Body)
 	}
-	// Somebody else changes it in the gateway itself: we see it without being asked.
+	// Another client changes the job in the gateway; the service notices by itself.
 	j.administrator(t).call(t, "cron.update", map[string]any{"id": made.ID, "patch": map[string]any{"name": "theirs"}})
 	WaitFor(t, 20*time.Second, "the change by others", func() bool {
 		var seen timedJob

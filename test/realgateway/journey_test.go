@@ -11,34 +11,33 @@ import (
 	"time"
 )
 
-// journey is the built binary beside a real gateway, with the accounts of its
-// four agents. Each scene holds the standup of another day.
+// journey is the built binary with a real gateway and the accounts of its four agents.
+// Each scene runs the standup of another day.
 type journey struct {
 	model   *Model
 	gateway *Gateway
 	server  *Server
-	month   string // of its standups, such as "2026-11": agents have a session for each day
+	month   string // month of its standups, such as "2026-11"; agents have a session for each day
 	owner   Client
 	coo     Client
-	apiKey  string            // the COO's API key, in the gateway's environment
-	first   map[string][]Call // what each agent asked the model in the first standup
+	apiKey  string            // API key of the COO, in the gateway's environment
+	first   map[string][]Call // requests of each agent to the model in the first standup
 }
 
-// agentIDs are the agents of the gateway's settings, in the order of their letters.
+// agentIDs returns the agents of the gateway's settings in alphabetical order.
 func agentIDs() []string { return []string{"cmo", "coo", "cpo", "cto"} }
 
 const agentPassword = "a long password of an agent"
 
-// grace is how long a standup of the journey waits for a gateway that went away.
+// grace is how long a standup waits for an offline gateway.
 const grace = "4s"
 
-// slowLimit is an agent's time in the scene with one that is too slow; elsewhere
-// it has two minutes, because a first turn took up to 13 s on two busy cores.
-// Here nobody has a first turn, and the others took one to seven, or fifteen
-// beside two dozen other programs.
+// slowLimit is the agent timeout in the scene with a slow agent. Elsewhere it is two
+// minutes, because a first turn took up to 13 s on two busy cores. In this scene no agent
+// has its first turn, and the others took up to 15 s on a very busy machine.
 const slowLimit = "30s"
 
-// startJourney starts bin with the settings env beside a gateway that runs.
+// startJourney starts bin with the settings env and a running gateway.
 func startJourney(t *testing.T, bin string, model *Model, gateway *Gateway, month string, env map[string]string) *journey {
 	t.Helper()
 	j := &journey{model: model, gateway: gateway, month: month}
@@ -46,7 +45,7 @@ func startJourney(t *testing.T, bin string, model *Model, gateway *Gateway, mont
 		"AGENTRT_GATEWAY_URL":   gateway.URL,
 		"AGENTRT_GATEWAY_TOKEN": gateway.Token,
 		"STANDUP_GATEWAY_GRACE": grace,
-		// Two busy cores kept the gateway from answering for more than the usual 15 s.
+		// On two busy cores, the gateway took longer to answer than the default of 15 s.
 		"AGENTRT_GATEWAY_TIMEOUT_MS": "40000",
 	}
 	maps.Copy(all, env)
@@ -63,7 +62,7 @@ func startJourney(t *testing.T, bin string, model *Model, gateway *Gateway, mont
 	return j
 }
 
-// standup is what the journey looks at in a standup's record.
+// standup is the part of a standup that the tests check.
 type standup struct {
 	ID      string `json:"id"`
 	Date    string `json:"date"`
@@ -101,8 +100,7 @@ func (s standup) statuses() []string {
 	return list
 }
 
-// open opens the standup of a day of the month, such as "02", as the agent that
-// leads it.
+// open opens the standup of a day of the month, such as "02", as the facilitator.
 func (j *journey) open(t *testing.T, day string) string {
 	t.Helper()
 	j.model.Forget()
@@ -111,7 +109,7 @@ func (j *journey) open(t *testing.T, day string) string {
 	return s.ID
 }
 
-// run starts the meeting and does not wait.
+// run starts the standup and does not wait.
 func (j *journey) run(t *testing.T, id string) {
 	t.Helper()
 	j.coo.Post(t, "/api/v1/standups/"+id+"/run", nil).Want(t, http.StatusAccepted)
@@ -124,13 +122,13 @@ func (j *journey) get(t *testing.T, id string) standup {
 	return s
 }
 
-// end waits for the end of the meeting and wants it to be as it should.
+// end waits for the end of the standup and checks its status and reports.
 func (j *journey) end(t *testing.T, id, status string, reports ...string) standup {
 	t.Helper()
 	WaitFor(t, 3*time.Minute, "the end of the meeting", func() bool { return j.get(t, id).Status != "running" })
 	s := j.get(t, id)
 	if s.Status != status || !slices.Equal(s.statuses(), reports) {
-		t.Fatalf("it ended %s with reports %v, want %s with %v\nerror: %+v\n%+v\nservice:\n%s",
+		t.Fatalf("the standup is %s with reports %v, want %s with %v\nerror: %+v\n%+v\nservice:\n%s",
 			s.Status, s.statuses(), status, reports, s.Error, s.Transcript, j.server.Log())
 	}
 	return s
@@ -160,10 +158,9 @@ func (j *journey) connected(t *testing.T) {
 	})
 }
 
-// The whole way on the real gateway: this is what the service is for, and what
-// the demo runtime only imitates.
+// The complete workflow on the real gateway, which the demo runtime only simulates.
 func TestJourney(t *testing.T) {
-	t.Parallel() // most of it is waiting
+	t.Parallel() // it mostly waits
 	bin, model := Build(t), StartModel(t)
 	gateway := StartGateway(t, t.TempDir(), model, Access{})
 	if !t.Run("the harness works", func(t *testing.T) { smoke(t, model, gateway) }) {
@@ -185,22 +182,22 @@ func TestJourney(t *testing.T) {
 		j := startJourney(t, bin, model, gateway, "2026-11", nil)
 		j.play(t, slices.Concat(opening, []scene{live, slow, costs, gone, scheduled, killed}))
 	})
-	// Here without the agent that is too slow: that takes half a minute and no other
-	// SQL. The costs are last, because until the gateway is started anew it repeats
-	// the numbers of before for half a minute.
+	// Without the scene with the slow agent, which takes 30 s and uses no other SQL. The
+	// costs come last, because for 30 s after a run the gateway repeats its earlier
+	// numbers.
 	t.Run("PostgreSQL", func(t *testing.T) {
 		j := startJourney(t, bin, model, gateway, "2026-10", map[string]string{"DATABASE_URL": PostgresDatabase(t)})
 		j.play(t, slices.Concat(opening, []scene{gone, killed, costs, scheduled}))
 	})
 }
 
-// scene is a part of the journey that those after it need.
+// scene is a part of the journey that later ones depend on.
 type scene struct {
 	name string
 	play func(*journey, *testing.T)
 }
 
-// play goes through the journey, scene by scene.
+// play runs the scenes in order.
 func (j *journey) play(t *testing.T, scenes []scene) {
 	for _, s := range scenes {
 		j.scene(t, s.name, func(t *testing.T) { s.play(j, t) })
@@ -208,17 +205,17 @@ func (j *journey) play(t *testing.T, scenes []scene) {
 	j.hides(t, j.gateway.Token, agentPassword, OwnerPassword, j.apiKey)
 }
 
-// scene plays a part of the journey that the rest needs: without it, it ends.
+// scene runs a part of the journey and ends the test if it fails.
 func (j *journey) scene(t *testing.T, name string, play func(*testing.T)) {
 	t.Helper()
 	begin := time.Now()
 	if !t.Run(name, play) {
-		t.Fatalf("the journey ends here; the gateway's last words:\n%s", j.gateway.Log())
+		t.Fatalf("the journey ends here; the gateway's output:\n%s", j.gateway.Log())
 	}
 	t.Logf("%s: %s", name, time.Since(begin).Round(100*time.Millisecond))
 }
 
-// hides wants none of the secrets in what the service printed, and says of its
+// hides checks that the secrets are not in the service's output or in the status of the
 // gateway.
 func (j *journey) hides(t *testing.T, secrets ...string) {
 	t.Helper()
@@ -251,8 +248,8 @@ func (j *journey) connects(t *testing.T) {
 
 func (j *journey) listsAll(t *testing.T) { j.lists(t, true) }
 
-// lists wants every agent, and the truth about whether the runtime knows it:
-// null while there is no connection.
+// lists checks the list of agents and whether each is in the runtime; that is null
+// without a connection.
 func (j *journey) lists(t *testing.T, connected bool) {
 	t.Helper()
 	var agents []struct {
@@ -353,9 +350,9 @@ func (j *journey) gatewayGoes(t *testing.T) {
 	t.Run("afterwards the sessions and agents are back by themselves", j.isBack)
 }
 
-// resumed waits until the gateway has finished, by itself, the turn in which it
-// was killed. A question for the same session that arrives while it begins with
-// that may fail with SESSION_WORK_START_CHANGED, and then its report is missing.
+// resumed waits until the gateway has finished the turn in which it was killed. A
+// question for the same session that arrives while the gateway starts to resume may fail
+// with SESSION_WORK_START_CHANGED.
 func (j *journey) resumed(t *testing.T, session string) {
 	t.Helper()
 	WaitFor(t, 2*time.Minute, "the gateway to take up "+session, func() bool {
@@ -363,9 +360,8 @@ func (j *journey) resumed(t *testing.T, session string) {
 	})
 }
 
-// isKilled kills the service at three points of one meeting: an agent answers
-// while it is dead, another thinks for longer than that, and the facilitator is
-// at the review.
+// isKilled kills the service at three points of one standup: an agent answers while it is
+// down, another one thinks for longer than that, and the facilitator is at the review.
 func (j *journey) isKilled(t *testing.T) {
 	for agent, thinking := range map[string]time.Duration{"cto": 3 * time.Second, "cpo": 8 * time.Second, "coo": 8 * time.Second} {
 		j.model.Script(agent, Reply{Delay: thinking})

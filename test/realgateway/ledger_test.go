@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// burnt is what was used, as the ledger and the gateway both tell it.
+// burnt is the usage as both the ledger and the gateway report it.
 type burnt struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
@@ -51,25 +51,24 @@ type spending struct {
 	Groups []sums
 }
 
-// totals are what the gateway itself says that its sessions used.
+// totals is the gateway's own usage of its sessions.
 type totals struct {
 	Cost  float64
 	Burnt burnt
 }
 
-// trial is a service whose ledger is tried, on one of the databases.
+// trial is a service under test with one of the databases.
 type trial struct {
 	*journey
 	name string
 	op   *operator
 }
 
-// rounds is how often every agent does everything that makes a run.
+// rounds is how often every agent does everything that starts a run.
 const rounds = 2
 
-// A ledger that is a cent off after a crash is believed by nobody: more than two
-// hundred runs of every kind, while both sides die and come back, and at the end
-// both say the same; and when the gateway has deleted it all, ours has not changed.
+// After more than 200 runs of every kind, with crashes of both sides, the ledger equals
+// the gateway's totals. It does not change when the gateway deletes its sessions.
 func TestLedger(t *testing.T) {
 	bin, model := Build(t), StartModel(t)
 	model.Cache(true)
@@ -102,8 +101,8 @@ func TestLedger(t *testing.T) {
 	t.Run("the gateway has deleted it all", func(t *testing.T) { outlive(t, gateway, trials) })
 }
 
-// round has all agents at work at once, and the services killed meanwhile. They
-// are no parallel tests, of which only as many run at once as there are cores.
+// round makes all agents work at once while the services are killed. They are not
+// parallel tests, because only as many of those run at once as there are cores.
 func round(t *testing.T, n int, trials []*trial) {
 	var all sync.WaitGroup
 	for _, agent := range agentIDs() {
@@ -128,8 +127,8 @@ func (j *trial) hold(t *testing.T) string {
 	return id
 }
 
-// gatewayDies kills the gateway in the middle of runs, now and then with a
-// service, and starts it anew.
+// gatewayDies kills the gateway during runs, sometimes together with a service, and
+// restarts it.
 func gatewayDies(t *testing.T, n int, gateway *Gateway, trials []*trial) {
 	t.Helper()
 	op, model := trials[0].administrator(t), trials[0].model
@@ -148,8 +147,8 @@ func gatewayDies(t *testing.T, n int, gateway *Gateway, trials []*trial) {
 	dead.Start(t)
 }
 
-// gatewayTotals are the gateway's own, all of them and by session key; ok only
-// when they are fresh.
+// gatewayTotals returns the gateway's own totals, overall and by session key. ok is true
+// if they are up to date.
 func (j *trial) gatewayTotals(t *testing.T) (all totals, by map[string]totals, ok bool) {
 	t.Helper()
 	var out struct {
@@ -191,15 +190,15 @@ func (j *trial) report(t *testing.T, query string) (r spending) {
 	return r
 }
 
-// near says whether two costs differ by less than a micro-dollar.
+// near reports whether two costs differ by less than a micro-dollar.
 func near(ours *big.Rat, theirs float64) bool {
 	d := new(big.Rat).Sub(ours, new(big.Rat).SetFloat64(theirs))
 	return d.Abs(d).Cmp(big.NewRat(1, 1_000_000)) < 0
 }
 
-// equals waits until the ledger says what the gateway says. What a transcript that
-// is gone used is final when it has been quiet for two minutes, and the totals
-// are read at least every two.
+// equals waits until the ledger equals the gateway. The usage of a deleted transcript is
+// final after two minutes without activity, and the totals are read at least every two
+// minutes.
 func (j *trial) equals(t *testing.T) {
 	t.Helper()
 	var all totals
@@ -218,14 +217,14 @@ func (j *trial) equals(t *testing.T) {
 			for _, g := range j.report(t, "group=session").Groups {
 				t.Logf("of %s the ledger has %+v, the gateway %+v", *g.Key, g.Tokens, by[*g.Key].Burnt)
 			}
-			t.Fatalf("they are not the same: %s\n%s", said, j.server.Log())
+			t.Fatalf("they differ: %s\n%s", said, j.server.Log())
 		}
 		time.Sleep(time.Second)
 	}
 	t.Logf("equal after %s: %s", time.Since(begin).Round(time.Second), said)
 	for _, g := range j.report(t, "group=session").Groups {
 		if g.Key == nil {
-			t.Errorf("of no session: %+v", g)
+			t.Errorf("usage without a session: %+v", g)
 			continue
 		}
 		theirs, ok := by[*g.Key]
@@ -238,7 +237,7 @@ func (j *trial) equals(t *testing.T) {
 	}
 }
 
-// once wants each run of the gateway's sessions in the ledger exactly once.
+// once checks that each run of the gateway's sessions is in the ledger exactly once.
 func (j *trial) once(t *testing.T) {
 	t.Helper()
 	ours := map[string]int64{}
@@ -270,7 +269,7 @@ func (j *trial) once(t *testing.T) {
 	}
 }
 
-// keys are those of the gateway's sessions.
+// keys returns the keys of the gateway's sessions.
 func (j *trial) keys(t *testing.T) (keys []string) {
 	t.Helper()
 	var out struct{ Sessions []struct{ Key string } }
@@ -283,7 +282,7 @@ func (j *trial) keys(t *testing.T) (keys []string) {
 	return keys
 }
 
-// sources wants runs of every source, as many as there were.
+// sources checks the number of runs of every source.
 func (j *trial) sources(t *testing.T) {
 	t.Helper()
 	got := map[string]int64{}
@@ -307,7 +306,7 @@ func (j *trial) sources(t *testing.T) {
 	}
 }
 
-// addsUp wants the same number in every view of the same time.
+// addsUp checks that all reports of the same period have the same total.
 func (j *trial) addsUp(t *testing.T) {
 	t.Helper()
 	for _, zone := range []string{"UTC", "Europe/Berlin", "Asia/Kathmandu", "America/St_Johns"} {
@@ -338,7 +337,7 @@ func (s *sums) add(list []sums) {
 	s.CostUSD = new(cost.FloatString(9))
 }
 
-// table is the sum of the table's lines.
+// table returns the sum of the rows of the CSV table.
 func (j *trial) table(t *testing.T, query string) (s sums) {
 	t.Helper()
 	res := j.owner.Get(t, "/api/v1/usage.csv?"+query)
@@ -368,7 +367,7 @@ func cmpOr(text, otherwise string) string {
 	return text
 }
 
-// everything is what a service says of all that was used.
+// everything returns all reports of a service as text.
 func (j *trial) everything(t *testing.T) (all []string) {
 	t.Helper()
 	day, until := time.Now().UTC().AddDate(0, 0, -2).Format(time.DateOnly), time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)
@@ -378,7 +377,8 @@ func (j *trial) everything(t *testing.T) (all []string) {
 	return all
 }
 
-// outlive deletes every session of the gateway, and wants no sum of ours to change.
+// outlive deletes every session of the gateway and checks that the ledger does not
+// change.
 func outlive(t *testing.T, gateway *Gateway, trials []*trial) {
 	before := map[*trial][]string{}
 	for _, j := range trials {
@@ -387,7 +387,7 @@ func outlive(t *testing.T, gateway *Gateway, trials []*trial) {
 	first := trials[0]
 	first.op = first.administrator(t)
 	for _, key := range first.keys(t) {
-		// The main session of an agent cannot be deleted, and begins anew.
+		// The main session of an agent cannot be deleted, but it is reset.
 		if f := first.op.exchange(t, "sessions.delete", map[string]any{"key": key}); !f.OK {
 			first.op.call(t, "sessions.reset", map[string]any{"key": key})
 		}

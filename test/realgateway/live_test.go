@@ -15,8 +15,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// gatewayRow is what the gateway says of a session, in its lists and its events,
-// as far as the service shows it.
+// gatewayRow is a session as the gateway's lists and events show it, limited to what the
+// service shows.
 type gatewayRow struct {
 	Key            string   `json:"key"`
 	SessionID      string   `json:"sessionId"`
@@ -44,22 +44,22 @@ type gatewayRow struct {
 	SnapshotAt     int64    `json:"snapshotAt"`
 }
 
-// told is what a second client was told of the sessions, in the order in which
-// it came: the order that the service's view rests on.
+// told is what a second client received about the sessions, in order. The service relies
+// on that order.
 type told struct {
 	mu    sync.Mutex
-	rows  map[string]gatewayRow // the last of each key
+	rows  map[string]gatewayRow // last row of each key
 	why   map[string]string
 	count int
-	back  []string // rows that were older than one before, by the gateway's own stamp
+	back  []string // rows older than an earlier one, by the gateway's time stamp
 }
 
-// listen has a client of its own follow every session until the test ends.
+// listen makes a separate client follow every session until the test ends.
 func (j *journey) listen(t *testing.T) *told {
 	t.Helper()
 	op, hello := dial(t, j.gateway.http, j.gateway.URL, j.gateway.Token, nil)
 	if !hello.OK {
-		t.Fatalf("the gateway refused us: %s", hello.Error)
+		t.Fatalf("the gateway refused the connection: %s", hello.Error)
 	}
 	h := &told{rows: map[string]gatewayRow{}, why: map[string]string{}}
 	hear := h.take
@@ -93,7 +93,7 @@ func (h *told) take(f frame) {
 	h.rows[r.Key], h.why[r.Key] = r, why
 }
 
-// list is the gateway's own list.
+// list returns the gateway's own list.
 func (o *operator) list(t *testing.T) map[string]gatewayRow {
 	t.Helper()
 	var out struct {
@@ -109,7 +109,7 @@ func (o *operator) list(t *testing.T) map[string]gatewayRow {
 	return rows
 }
 
-// plain is a row without what each reading has anew.
+// plain returns a row without the fields that change with each read.
 func (r gatewayRow) plain() gatewayRow {
 	r.SnapshotAt = 0
 	if len(r.ActiveRunIDs) == 0 {
@@ -118,7 +118,7 @@ func (r gatewayRow) plain() gatewayRow {
 	return r
 }
 
-// settled waits until nothing runs and two lists in a row are the same.
+// settled waits until nothing runs and two consecutive lists are equal.
 func (o *operator) settled(t *testing.T) map[string]gatewayRow {
 	t.Helper()
 	var last map[string]gatewayRow
@@ -153,7 +153,7 @@ type liveSession struct {
 	ParentKey    *string    `json:"parent_key"`
 }
 
-// shown is a row of the gateway as the service is to show it.
+// shown returns a row of the gateway as the service should show it.
 func (r gatewayRow) shown() liveSession {
 	text := func(s string) *string {
 		if s = strings.Join(strings.Fields(s), " "); s == "" {
@@ -184,12 +184,12 @@ func (r gatewayRow) shown() liveSession {
 	return s
 }
 
-// live wants the service's view of the sessions to equal the gateway's own list
-// whenever the gateway rests, and what a stream was told to equal both.
+// live checks that the service's sessions equal the gateway's list whenever the gateway
+// is idle, and that a live stream received the same.
 func (j *journey) live(t *testing.T) {
 	op, hello := dial(t, j.gateway.http, j.gateway.URL, j.gateway.Token, nil, "operator.admin")
 	if !hello.OK {
-		t.Fatalf("the gateway refused us: %s", hello.Error)
+		t.Fatalf("the gateway refused the connection: %s", hello.Error)
 	}
 	heard, stream := j.listen(t), j.owner.Follow(t, "session")
 	j.settledAlike(t, "before", op, heard, stream)
@@ -201,10 +201,10 @@ func (j *journey) live(t *testing.T) {
 			}
 		}
 		switch round {
-		case 1: // what is no run, and a run that is stopped
+		case 1: // a change without a run, and a run that is stopped
 			op.call(t, "sessions.patch", map[string]any{"key": "agent:cto:live", "label": "A label"})
 			op.call(t, "chat.abort", map[string]any{"sessionKey": "agent:cpo:live"})
-		case 2: // a new session, and a question that waits for its turn
+		case 2: // a new session, and a queued question
 			op.call(t, "sessions.create", map[string]any{"agentId": "cmo", "label": "Made by hand"})
 			op.call(t, "chat.send", map[string]any{"sessionKey": "agent:coo:live", "message": "And what else?", "idempotencyKey": "live-chat"})
 		}
@@ -221,7 +221,7 @@ func (j *journey) live(t *testing.T) {
 	}
 }
 
-// start asks an agent, and does not wait for the answer.
+// start asks an agent and does not wait for the answer.
 func (o *operator) start(t *testing.T, agent, key, run, question string) {
 	t.Helper()
 	o.call(t, "agent", map[string]any{
@@ -229,8 +229,8 @@ func (o *operator) start(t *testing.T, agent, key, run, question string) {
 	})
 }
 
-// settledAlike waits until the gateway rests, and compares what it lists with what
-// its events told, with what the service lists, and with what the service told.
+// settledAlike waits until the gateway is idle and compares its list with its events,
+// with the service's list and with the service's live stream.
 func (j *journey) settledAlike(t *testing.T, when string, op *operator, heard *told, stream *Stream) {
 	t.Helper()
 	rows := op.settled(t)
@@ -258,12 +258,12 @@ func (j *journey) settledAlike(t *testing.T, when string, op *operator, heard *t
 	j.toldAlike(t, when, want, stream)
 	heard.mu.Lock()
 	defer heard.mu.Unlock()
-	// The service trusts events that far: the last one of each session has all that the
-	// list has but what was said last, and none is older than the one before it.
+	// The service relies on this: the last event of each session has everything that the
+	// list has except the last message, and events are in order.
 	for key, r := range rows {
 		last, ok := heard.rows[key]
 		if !ok {
-			continue // nothing has happened to it since we listen
+			continue // nothing has happened to it since the test started to listen
 		}
 		last = last.plain()
 		if last.LastMessage = r.LastMessage; !gocmp.Equal(r, last) {
@@ -276,7 +276,7 @@ func (j *journey) settledAlike(t *testing.T, when string, op *operator, heard *t
 	t.Logf("%s: %d rows in events", when, heard.count)
 }
 
-// toldAlike wants whoever only follows the stream to know the same.
+// toldAlike checks that the live stream alone leads to the same rows.
 func (j *journey) toldAlike(t *testing.T, when string, want map[string]liveSession, stream *Stream) {
 	t.Helper()
 	var got map[string]liveSession

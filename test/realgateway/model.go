@@ -16,39 +16,39 @@ import (
 	"time"
 )
 
-// Reply is what the model does when an agent asks it.
+// Reply is what the model answers to an agent.
 type Reply struct {
 	Text   string        // the answer; empty for the agent's usual one
-	Delay  time.Duration // waits so long before the first byte
-	Status int           // an HTTP status instead of an answer, when it is not 0
+	Delay  time.Duration // delay before the first byte
+	Status int           // if not 0, an HTTP status instead of an answer
 }
 
-// Call is one request that an agent made to the model.
+// Call is one request of an agent to the model.
 type Call struct {
 	Agent  string
-	Model  string   // its id, as the gateway's settings name it
-	Prompt string   // what the agent was asked, without what the gateway adds
-	Tools  []string // that the agent was offered, by name
+	Model  string   // ID of the model in the gateway's settings
+	Prompt string   // the agent's prompt without the gateway's additions
+	Tools  []string // names of the tools offered to the agent
 	At     time.Time
-	Used   *usage // what its answer used; nil while there is none
+	Used   *usage // usage of its answer; nil before the answer
 }
 
-// Model is a language model that answers from a script, over the chat
-// completions API that the gateway speaks to its providers.
+// Model is a language model with scripted answers that implements the chat completions
+// API.
 type Model struct {
 	URL string // http://127.0.0.1:port, without /v1
 
 	mu      sync.Mutex
 	replies map[string]Reply
 	calls   []*Call
-	begin   int // of what counts in calls
+	begin   int // index of the first call that counts
 	linger  bool
 	caches  bool
 	closing chan struct{}
 }
 
-// StartModel starts a model in which every agent gives its usual answer. It
-// ends with the test.
+// StartModel starts a model in which every agent gives its usual answer. It ends with the
+// test.
 func StartModel(t testing.TB) *Model {
 	t.Helper()
 	m := &Model{replies: map[string]Reply{}, closing: make(chan struct{})}
@@ -57,37 +57,37 @@ func StartModel(t testing.TB) *Model {
 	server := httptest.NewServer(mux)
 	m.URL = server.URL
 	t.Cleanup(func() {
-		close(m.closing) // delays end here; Close waits for every request
+		close(m.closing) // ends delays; Close waits for every request
 		server.Close()
 	})
 	return m
 }
 
-// Script decides what agent gets from now on, until it is scripted again.
-// Script("cto", Reply{}) brings back the usual answer.
+// Script sets the reply to agent until the next call. Script("cto", Reply{}) restores the
+// usual answer.
 func (m *Model) Script(agent string, r Reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.replies[agent] = r
 }
 
-// Linger keeps the COO's turn open, in which it has called us, until it has been
-// asked for the review of that meeting in another session.
+// Linger keeps the turn in which the COO started a standup open until the COO is asked
+// for that standup's review in another session.
 func (m *Model) Linger(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.linger = on
 }
 
-// Cache has a third of what the model reads come from a cache, which the gateway
-// counts and prices by itself.
+// Cache makes a third of the model's input come from a cache, which the gateway counts
+// and prices separately.
 func (m *Model) Cache(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.caches = on
 }
 
-// lingers waits for that, and for a minute at most.
+// lingers waits for the review, at most a minute.
 func (m *Model) lingers(r *http.Request, agent string) {
 	m.mu.Lock()
 	linger := m.linger && agent == "coo"
@@ -108,20 +108,19 @@ func (m *Model) lingers(r *http.Request, agent string) {
 	}
 }
 
-// reviews are the calls in which the COO was asked for a review.
+// reviews returns the calls in which the COO was asked for a review.
 func (m *Model) reviews() []Call {
 	return slices.DeleteFunc(m.Calls("coo"), func(c Call) bool { return !strings.Contains(c.Prompt, "action_items") })
 }
 
-// Calls returns what agent asked for so far, oldest first.
+// Calls returns the calls of agent, oldest first.
 func (m *Model) Calls(agent string) []Call {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return of(agent, m.calls[m.begin:])
 }
 
-// Ever returns every call in which agent was asked question, also those that
-// are forgotten.
+// Ever returns every call in which agent was asked question, including forgotten ones.
 func (m *Model) Ever(agent, question string) []Call {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,7 +137,7 @@ func of(agent string, all []*Call) []Call {
 	return calls
 }
 
-// Forget begins a new list of calls: what counts begins now.
+// Forget clears the list of calls.
 func (m *Model) Forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -164,7 +163,7 @@ type message struct {
 	Content content `json:"content"`
 }
 
-// told is what a tool that the model called has answered just now.
+// told returns the latest result of a tool call.
 func (c completion) told() (text string, ok bool) {
 	for _, m := range slices.Backward(c.Messages) {
 		switch m.Role {
@@ -177,7 +176,7 @@ func (c completion) told() (text string, ok bool) {
 	return "", false
 }
 
-// offered are the names of the tools that the model may call.
+// offered returns the names of the tools that the model may call.
 func (c completion) offered() []string {
 	names := make([]string, len(c.Tools))
 	for i, tool := range c.Tools {
@@ -186,13 +185,13 @@ func (c completion) offered() []string {
 	return names
 }
 
-// toolCall has the agent use one of its tools.
+// toolCall is a tool call of an agent.
 type toolCall struct {
 	Name string
 	Args map[string]any
 }
 
-// content is plain text, or a list of parts of which only the text is kept.
+// content is text, or a list of parts of which only the text is kept.
 type content string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -219,13 +218,13 @@ func (c *content) UnmarshalJSON(data []byte) error {
 }
 
 var (
-	// Each request carries a line such as "Runtime: … | agent=cto | …".
+	// Each request has a line such as "Runtime: … | agent=cto | …".
 	runtimeLine = regexp.MustCompile(`(?i)Runtime:[^\n]*\bagent=([a-z0-9_-]+)`)
-	// What the gateway adds to the question is between these marks or in that line.
+	// The gateway's additions to a question are between these marks or in that line.
 	added = regexp.MustCompile(`(?is)<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>.*?<<<END_OPENCLAW_INTERNAL_CONTEXT>>>|\n+Runtime:[^\n]*`)
 )
 
-// asker finds out which agent a request is from, "" when it does not say.
+// asker returns the agent that sent the request, or an empty string.
 func (c completion) asker() string {
 	for _, m := range slices.Backward(c.Messages) {
 		if found := runtimeLine.FindStringSubmatch(string(m.Content)); found != nil {
@@ -235,7 +234,7 @@ func (c completion) asker() string {
 	return ""
 }
 
-// question is what was said since the last answer.
+// question returns the messages since the last answer.
 func (c completion) question() string {
 	var said []string
 	for _, m := range slices.Backward(c.Messages) {
@@ -269,7 +268,7 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 	if reply.Delay > 0 {
 		select {
 		case <-time.After(reply.Delay):
-		case <-r.Context().Done(): // the run was stopped, or the gateway is gone
+		case <-r.Context().Done(): // the run was stopped, or the gateway was stopped
 			return
 		case <-m.closing:
 			return
@@ -280,7 +279,7 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	output, told := in.told()
-	do := errand(call.Agent, call.Prompt)
+	do := shellCall(call.Agent, call.Prompt)
 	if reply.Text == "" {
 		var stop bool
 		if reply.Text, do, stop = m.obey(w, r, in, cmp.Or(output, call.Prompt), do); stop {
@@ -311,12 +310,12 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 	whole(w, in, reply.Text)
 }
 
-// inShell, in a question, has any agent do what its indented lines say.
+// inShell, in a question, makes any agent run its indented lines.
 const inShell = "Do this in a shell:"
 
-// errand is what an agent does that is told to do something in a shell: what is
-// between [[exec: and ]], or the indented lines of the message, as they stand.
-func errand(agent, prompt string) *toolCall {
+// shellCall returns the tool call for a message with shell commands: the text between
+// [[exec: and ]], or the indented lines.
+func shellCall(agent, prompt string) *toolCall {
 	if do := handedOver(prompt); do != nil {
 		return do
 	}
@@ -331,7 +330,7 @@ func errand(agent, prompt string) *toolCall {
 	return shell(indented(prompt))
 }
 
-// indented are the lines of a message that are commands.
+// indented returns the lines of a message that are commands.
 func indented(prompt string) (lines []string) {
 	for line := range strings.Lines(prompt) {
 		if command, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "    "); ok {
@@ -345,8 +344,8 @@ func shell(lines []string) *toolCall {
 	return &toolCall{Name: "exec", Args: map[string]any{"command": strings.Join(lines, "\n")}}
 }
 
-// handedOver is what an agent does that is handed a task: it says that it has
-// begun, as the message shows, and in the same way that it is done.
+// handedOver returns the tool call of an agent that gets a dispatched task: it reports
+// the start and then the end with the commands in the message.
 func handedOver(prompt string) *toolCall {
 	if !strings.HasPrefix(prompt, "You are assigned task ") && !strings.Contains(prompt, "\nYou are assigned task ") && !strings.Contains(prompt, "] You are assigned task ") {
 		return nil
@@ -358,8 +357,8 @@ func handedOver(prompt string) *toolCall {
 	return shell(lines)
 }
 
-// usual is the answer of an agent that nobody scripted: a report in the form
-// that this agent prefers, or the review that the facilitator is asked for.
+// usual returns the answer of an agent without a script: a report in the form that this
+// agent prefers, or the facilitator's review.
 func usual(agent, prompt string) string {
 	switch {
 	case agent == "coo" && strings.Contains(prompt, "action_items"):
@@ -378,8 +377,8 @@ func usual(agent, prompt string) string {
 	}
 }
 
-// review is the facilitator's: one entry of each kind, in a fence and with
-// words around it, as models like to answer.
+// review is the facilitator's review: one entry of each kind, in a code fence with text
+// around it, as models often answer.
 const review = "Here is the review.\n\n```json\n" + `{
   "summary": "Login is done, the launch page is next. The trial period waits for a decision.",
   "resolutions": [{"task": null, "blocker": "no decision yet about the trial period", "resolution": "Product proposes, the owner decides tomorrow."}],

@@ -15,13 +15,13 @@ import (
 	"github.com/coder/websocket/wsjson"
 )
 
-// operator is as little of a gateway client as this test needs. The service's
-// own client is what the journey tests; it must not vouch for itself here.
+// operator is a minimal gateway client, independent of the service's own client, which is
+// under test.
 type operator struct {
 	conn    *websocket.Conn
 	last    int
-	answers chan frame // in the order in which they came; closed with the connection
-	failed  error      // why that was; not before answers is closed
+	answers chan frame // in the order of arrival; closed with the connection
+	failed  error      // reason of the close; valid after answers is closed
 	hear    atomic.Pointer[func(frame)]
 }
 
@@ -36,9 +36,9 @@ type frame struct {
 	Error   json.RawMessage `json:"error,omitempty"`
 }
 
-// dial connects to the gateway at url and presents itself as the service does,
-// with the shared token or, when device is not nil, as that device, too; more are
-// scopes beside those to read and write. It returns the gateway's answer, whatever it is.
+// dial connects to the gateway at url as the service does, with the shared token and, if
+// device is not nil, as that device. more are scopes in addition to read and write. It
+// returns the gateway's answer, which may be a refusal.
 func dial(t *testing.T, client *http.Client, url, token string, device *Device, more ...string) (*operator, frame) {
 	t.Helper()
 	conn, res, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPClient: client})
@@ -76,8 +76,8 @@ func dial(t *testing.T, client *http.Client, url, token string, device *Device, 
 	return op, op.exchange(t, "connect", params)
 }
 
-// listen reads all that the gateway sends, also while nothing is asked: it drops
-// whoever leaves its pings without an answer, and those are answered by reading.
+// listen reads everything that the gateway sends. Reading also answers pings, without
+// which the gateway would close the connection.
 func (o *operator) listen(ctx context.Context) {
 	defer close(o.answers)
 	for {
@@ -93,7 +93,7 @@ func (o *operator) listen(ctx context.Context) {
 	}
 }
 
-// ask puts a question to an agent and waits for its answer.
+// ask asks an agent a question and waits for its answer.
 func (o *operator) ask(t *testing.T, agent, question string) string {
 	t.Helper()
 	run := fmt.Sprintf("smoke-%s-%d", agent, time.Now().UnixNano())
@@ -118,7 +118,7 @@ func (o *operator) ask(t *testing.T, agent, question string) string {
 	return out.Reply.Text
 }
 
-// call makes one request and returns what the first answer to it carries.
+// call sends a request and returns the payload of the first answer.
 func (o *operator) call(t *testing.T, method string, params any) json.RawMessage {
 	t.Helper()
 	f := o.exchange(t, method, params)
@@ -128,7 +128,7 @@ func (o *operator) call(t *testing.T, method string, params any) json.RawMessage
 	return f.Payload
 }
 
-// exchange makes one request and returns the first answer to it.
+// exchange sends a request and returns the first answer to it.
 func (o *operator) exchange(t *testing.T, method string, params any) frame {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
@@ -145,7 +145,7 @@ func (o *operator) exchange(t *testing.T, method string, params any) frame {
 				t.Fatalf("%s: %v", method, o.failed)
 			}
 			if f.ID == id {
-				return f // any other is the second answer to an earlier request
+				return f // any other frame is the second answer to an earlier request
 			}
 		case <-ctx.Done():
 			t.Fatalf("%s: %v", method, ctx.Err())

@@ -10,18 +10,19 @@ import (
 	"time"
 )
 
-// Orders are for the model itself, in a question or in what a tool has answered:
+// orders matches instructions to the model, in a question or in a tool's result:
 //
-//	[[say TEXT]]         the answer
-//	[[use TOOL {JSON}]]  a call of a tool before the answer
-//	[[wait 30s]]         nothing for so long
-//	[[fail 400]]         an HTTP status instead of an answer
+//	[[say TEXT]]         answer with TEXT
+//	[[use TOOL {JSON}]]  call a tool before the answer
+//	[[wait 30s]]         wait before the answer
+//	[[fail 400]]         return an HTTP status instead of an answer
 //
-// A run of several model calls that fails at the last has a shell echo the order.
+// To make a run with several model calls fail at the last one, a shell command prints the
+// order.
 var orders = regexp.MustCompile(`\[\[(say|use|wait|fail) ([^\[\]]*(?:\[\[[^\[\]]*\]\])?[^\[\]]*)\]\]`)
 
-// obey does what text orders: it returns the answer, or the tool, that it asks
-// for, and stop when there is nothing more to answer.
+// obey executes the orders in text. It returns the answer or the tool call that they
+// request, and stop if there is nothing left to answer.
 func (m *Model) obey(w http.ResponseWriter, r *http.Request, in completion, text string, usual *toolCall) (say string, do *toolCall, stop bool) {
 	do = usual
 	for _, order := range orders.FindAllStringSubmatch(text, -1) {
@@ -40,7 +41,7 @@ func (m *Model) obey(w http.ResponseWriter, r *http.Request, in completion, text
 			long, _ := time.ParseDuration(what)
 			select {
 			case <-time.After(long):
-			case <-r.Context().Done(): // the run was stopped, or the gateway is gone
+			case <-r.Context().Done(): // the run was stopped, or the gateway was stopped
 				return "", nil, true
 			case <-m.closing:
 				return "", nil, true
@@ -56,9 +57,9 @@ func (m *Model) obey(w http.ResponseWriter, r *http.Request, in completion, text
 	return say, do, false
 }
 
-// manners is how a model answers that has nothing to say, where the gateway has
-// asked it to say so: to its own clock, and to the talk of agents among
-// themselves, which else goes on for a while.
+// manners returns the answer of a model with nothing to say, where the gateway has asked
+// for a fixed one: heartbeats, and conversations between agents, which would otherwise
+// continue for a while.
 func (c completion) manners() string {
 	for _, word := range []string{"ANNOUNCE_SKIP", "REPLY_SKIP"} {
 		for _, m := range c.Messages {

@@ -17,7 +17,7 @@ import (
 	"wardroom/internal/platform/vault"
 )
 
-// pairing is what /api/v1/agentrt/pairing says.
+// pairing is the answer of /api/v1/agentrt/pairing.
 type pairing struct {
 	State  string `json:"state"`
 	Detail string `json:"detail"`
@@ -46,7 +46,7 @@ type pairing struct {
 	} `json:"replaced"`
 }
 
-// up reports whether the connection with that purpose is there.
+// up reports whether the connection with the purpose is up.
 func (p pairing) up(purpose string) bool {
 	return slices.ContainsFunc(p.Connections, func(c connection) bool { return c.Purpose == purpose && c.State == "connected" })
 }
@@ -68,13 +68,13 @@ func (j *journey) pairing(t *testing.T) (p pairing) {
 	return p
 }
 
-// paired waits until what is said of the pairing is as it should be.
+// paired waits until ok accepts the pairing.
 func (j *journey) paired(t *testing.T, what string, ok func(pairing) bool) (p pairing) {
 	t.Helper()
 	begin, end := time.Now(), time.Now().Add(noticed)
 	for p = j.pairing(t); !ok(p); p = j.pairing(t) {
 		if time.Now().After(end) {
-			t.Fatalf("after %s still not: %s; it says %+v\n%s", noticed, what, p, j.server.Log())
+			t.Fatalf("after %s still not: %s; the pairing is %+v\n%s", noticed, what, p, j.server.Log())
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -82,9 +82,8 @@ func (j *journey) paired(t *testing.T, what string, ok func(pairing) bool) (p pa
 	return p
 }
 
-// Where the service is on another machine than the gateway, somebody has to pair
-// them, and must be able to with one request and one command: nothing is copied
-// from one machine to the other, and nothing is left to be done by hand later.
+// A service on another machine than the gateway can be paired with one request and one
+// command. Nothing has to be copied between the machines.
 func TestPairing(t *testing.T) {
 	t.Parallel()
 	bin, model := Build(t), StartModel(t)
@@ -97,8 +96,8 @@ func TestPairing(t *testing.T) {
 	j.scene(t, "without a device it says what is missing, what for, and what to do", func(t *testing.T) {
 		j.becomes(t, "missing_scopes", noticed)
 		p := j.pairing(t)
-		if p.State != "none" || !strings.Contains(p.Detail, "Pair Wardroom") || len(p.Missing) < 2 || len(p.Missing[0].NeededFor) == 0 {
-			t.Errorf("it says %+v", p)
+		if p.State != "none" || !strings.Contains(p.Detail, "“Pair this service”") || len(p.Missing) < 2 || len(p.Missing[0].NeededFor) == 0 {
+			t.Errorf("the pairing is %+v", p)
 		}
 	})
 	j.scene(t, "a device is made, and is connected once the command that is shown was run", func(t *testing.T) {
@@ -109,7 +108,7 @@ func TestPairing(t *testing.T) {
 		}
 		out := j.gateway.Operate(t, "openclaw devices list --json")
 		if !strings.Contains(string(out), p.Device.ID) || !strings.Contains(string(out), p.Device.PublicKey) {
-			t.Errorf("the gateway lists %s, and not %+v", out, p.Device)
+			t.Errorf("the gateway lists %s, want %+v", out, p.Device)
 		}
 		j.doctor(t, "pairing", p.Request.Command)
 		j.gateway.Operate(t, p.Request.Command+" --json")
@@ -141,7 +140,7 @@ func TestPairing(t *testing.T) {
 		j.owner.Post(t, pairingPath+"/rotate", nil).Want(t, http.StatusAccepted)
 		p := j.paired(t, "the next one's request", func(p pairing) bool { return p.Next != nil && p.Next.Request != nil })
 		if p.State != "paired" || p.Connection != "connected" || p.Device.ID != was.Device.ID {
-			t.Errorf("meanwhile it says %+v", p)
+			t.Errorf("during the rotation the pairing is %+v", p)
 		}
 		j.gateway.Operate(t, p.Next.Request.Command+" --json")
 		next := p.Next.Device.ID
@@ -162,7 +161,7 @@ func TestPairing(t *testing.T) {
 			return p.State == "pending" && p.Request != nil && p.Connection == "missing_scopes" && p.up("start_runs")
 		})
 		if p.up("manage") || len(p.Missing) != 1 || p.Missing[0].Scope != "operator.admin" {
-			t.Errorf("it says %+v", p)
+			t.Errorf("the pairing is %+v", p)
 		}
 		j.owner.Post(t, sessionPath("agent:cpo:standup:2026-07-02")+"/messages", map[string]string{"text": "Count the keys."}).Want(t, http.StatusAccepted)
 		WaitFor(t, time.Minute, "the message to reach its agent", func() bool { return len(model.Ever("cpo", "Count the keys.")) > 0 })
@@ -193,8 +192,8 @@ func TestPairing(t *testing.T) {
 		j.becomes(t, "connected", noticed)
 		j.owner.Post(t, pairingPath, nil).Want(t, http.StatusCreated)
 		p := j.paired(t, "let in", func(p pairing) bool { return p.State != "made" && p.Connection == "connected" })
-		if p.State != "local" || p.TokenSince != nil || !strings.Contains(p.Detail, "without approval") {
-			t.Errorf("it says %+v", p)
+		if p.State != "local" || p.TokenSince != nil || !strings.Contains(p.Detail, "without an approval") {
+			t.Errorf("the pairing is %+v", p)
 		}
 	})
 	slices.Sort(secrets)
@@ -206,8 +205,7 @@ func TestPairing(t *testing.T) {
 	j.keepsSealed(t, append(secrets, gateway.Token))
 }
 
-// sealed are the secrets of the service's device: what it has stored, opened with
-// its key file.
+// sealed returns the stored secrets of the service's device, decrypted with its key file.
 func (j *journey) sealed(t *testing.T) (secrets []string) {
 	t.Helper()
 	v, err := vault.Source{File: filepath.Join(j.server.Dir, "encryption.key")}.Find()
@@ -234,7 +232,7 @@ func (j *journey) sealed(t *testing.T) (secrets []string) {
 	return []string{string(given), string(seed), base64.RawURLEncoding.EncodeToString(seed), hex.EncodeToString(seed)}
 }
 
-// keepsSealed wants none of the secrets in what the service has stored.
+// keepsSealed checks that the stored data does not contain the secrets.
 func (j *journey) keepsSealed(t *testing.T, secrets []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(j.server.Dir, "*"))

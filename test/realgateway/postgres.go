@@ -15,18 +15,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// postgresEnv names the variable with the address of a PostgreSQL server whose
-// user may make databases. `make journey` starts one and sets it.
+// postgresEnv is the variable with the address of a PostgreSQL server whose user may
+// create databases. `make journey` sets it.
 const postgresEnv = "TEST_POSTGRES_URL"
 
-// PostgresDatabase makes an empty database and returns its address. It is
-// dropped with the test, whoever is still connected.
+// PostgresDatabase creates an empty database and returns its address. The database is
+// dropped with the test, even if it is in use.
 func PostgresDatabase(t testing.TB) string {
 	t.Helper()
 	server := os.Getenv(postgresEnv)
 	address, err := url.Parse(server)
 	if server == "" || err != nil {
-		t.Fatalf("%s holds no address: run `make journey`, which starts PostgreSQL", postgresEnv)
+		t.Fatalf("%s is not set: run `make journey`, which starts PostgreSQL", postgresEnv)
 	}
 	name := "journey_" + strings.ToLower(rand.Text())
 	administer(t, server, "CREATE DATABASE "+name)
@@ -35,7 +35,7 @@ func PostgresDatabase(t testing.TB) string {
 	return address.String()
 }
 
-// administer runs one statement on the server, also when the test is over.
+// administer runs one statement on the server, even after the test.
 func administer(t testing.TB, server, statement string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)

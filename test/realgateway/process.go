@@ -18,23 +18,23 @@ import (
 	"time"
 )
 
-// process is a program that was started for a test, in a process group of its
-// own: whatever it starts in turn ends with it.
+// process is a program started for a test in its own process group, so that its child
+// processes end with it.
 type process struct {
 	name   string
 	cmd    *exec.Cmd
 	log    *output
-	exited chan struct{} // closed when the program itself has ended
+	exited chan struct{} // closed when the program has ended
 }
 
-// startProcess starts cmd for t. It is killed at the end of owner, if it still
-// runs then: a restart in a subtest serves the subtests that follow, too.
+// startProcess starts cmd for t. The program is killed at the end of owner if it still
+// runs: a restart in a subtest also serves later subtests.
 func startProcess(t, owner testing.TB, name string, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{name: name, cmd: cmd, log: &output{}, exited: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = p.log, p.log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// What the program started may hold its output open; that must not hold us.
+	// Child processes may keep the output open, which must not block Wait.
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("start %s: %v", name, err)
@@ -42,7 +42,7 @@ func startProcess(t, owner testing.TB, name string, cmd *exec.Cmd) *process {
 	unguard := guard(t, cmd.Process.Pid)
 	go func() {
 		defer close(p.exited)
-		_ = cmd.Wait() // how it ended stands in ProcessState
+		_ = cmd.Wait() // ProcessState has the result
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		unguard()
 	}()
@@ -55,16 +55,16 @@ func startProcess(t, owner testing.TB, name string, cmd *exec.Cmd) *process {
 	return p
 }
 
-// kill ends the process and its group at once, as a machine that loses power would.
+// kill kills the process group at once, like a power failure.
 func (p *process) kill() {
 	if p.running() {
-		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // gone already is as good
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // an error means that the group is gone already
 	}
 	<-p.exited
 }
 
-// stop asks the process to end, and kills it when it has not within limit.
-// It returns the exit status, or -1 when it had to be killed.
+// stop asks the process to end and kills it after limit. It returns the exit status, or
+// -1 if the process was killed.
 func (p *process) stop(t testing.TB, limit time.Duration) int {
 	t.Helper()
 	if p.running() {
@@ -88,7 +88,7 @@ func (p *process) running() bool {
 	}
 }
 
-// ready waits until url answers client with 200, and fails the test when the process ends
+// ready waits until url answers client with 200. It fails the test if the process ends
 // first or limit passes.
 func (p *process) ready(t testing.TB, client *http.Client, url string, limit time.Duration) {
 	t.Helper()
@@ -125,14 +125,13 @@ func answers(ctx context.Context, client *http.Client, url string) bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// guard starts a small watcher that kills the process group pid as soon as
-// this test program is gone, however it went: a test that runs into its time
-// limit, or into Ctrl-C, does not get to its cleanups. The function it returns
-// ends the watcher.
+// guard starts a small process that kills the process group pid when the test program
+// ends for any reason: after a timeout or Ctrl-C, no cleanups run. The returned function
+// ends it.
 func guard(t testing.TB, pid int) (unguard func()) {
 	t.Helper()
-	// The watcher reads from a pipe whose other end only we hold. A line means
-	// that all is well; the end of the file without one means that we are gone.
+	// The guard reads from a pipe that only the test program holds. If the pipe closes
+	// without a line, the test program has died.
 	//nolint:noctx // it has to outlive every context
 	watcher := exec.Command("/bin/sh", "-c", fmt.Sprintf("read -r line || kill -9 -- -%d 2>/dev/null", pid))
 	watcher.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -149,8 +148,8 @@ func guard(t testing.TB, pid int) (unguard func()) {
 	}
 }
 
-// freePort asks the system for a loopback port that nobody uses at the moment.
-// The same number is used again after a restart, so it cannot be left open.
+// freePort returns a loopback port that is not in use. A restart uses the same port
+// again, so the port cannot be reserved.
 func freePort(t testing.TB) int {
 	t.Helper()
 	var lc net.ListenConfig
@@ -166,8 +165,8 @@ func freePort(t testing.TB) int {
 	return addr.Port
 }
 
-// inherit returns the variables of our own environment that a program needs
-// to run at all. Nothing else of the user's settings may reach it.
+// inherit returns the environment variables that programs need to run. Other settings of
+// the user must not reach them.
 func inherit() []string {
 	var env []string
 	for _, name := range []string{"PATH", "TMPDIR", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
@@ -178,7 +177,7 @@ func inherit() []string {
 	return env
 }
 
-// output keeps what a program printed.
+// output stores the output of a program.
 type output struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -191,7 +190,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.buf.Write(p)
 }
 
-// String returns all of it.
+// String returns the whole output.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

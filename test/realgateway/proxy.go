@@ -15,23 +15,21 @@ import (
 	"testing"
 )
 
-// Elsewhere is the address from which a Proxy says that its callers come: one
-// that is kept free for documents, and so is nobody's.
+// Elsewhere is the client address that a Proxy reports. It is reserved for documentation.
 const Elsewhere = "203.0.113.5"
 
-// Proxy stands before a gateway as a reverse proxy does in production: it has a
-// certificate that a CA vouches for, and tells the gateway that the caller is
-// not from the gateway's own machine. Such callers need an approved device; the
-// shared token alone is enough only for those who connect to the gateway itself.
+// Proxy is a reverse proxy in front of a gateway as in production: its certificate comes
+// from a CA, and it reports to the gateway that the client is remote. Remote clients need
+// an approved device; the shared token alone is enough only for direct connections.
 type Proxy struct {
 	URL    string // https://127.0.0.1:port
-	CAFile string // the CA's certificate, in PEM
+	CAFile string // certificate of the CA, in PEM
 
-	http *http.Client // trusts it
+	http *http.Client // trusts the CA
 }
 
-// StartProxy starts a proxy before g, which must have been started BehindProxy.
-// It ends with the test.
+// StartProxy starts a proxy in front of g, which must allow BehindProxy. It ends with the
+// test.
 func StartProxy(t testing.TB, g *Gateway) *Proxy {
 	t.Helper()
 	target, err := url.Parse(g.URL)
@@ -40,7 +38,7 @@ func StartProxy(t testing.TB, g *Gateway) *Proxy {
 	}
 	server := httptest.NewTLSServer(&httputil.ReverseProxy{
 		Transport: g.http.Transport,
-		ErrorLog:  log.New(io.Discard, "", 0), // a gateway that restarts is not an error of the proxy
+		ErrorLog:  log.New(io.Discard, "", 0), // restarts of the gateway are not errors of the proxy
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
 			r.SetXForwarded()

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// keyName is the variable of the gateway's environment that holds the COO's key.
+// keyName is the variable of the gateway's environment with the COO's key.
 const keyName = "WARDROOM_API_KEY"
 
-// giveKey makes a key for the COO and puts it where the gateway's agents find it
-// from the gateway's next start on.
+// giveKey creates an API key for the COO and adds it to the environment of the gateway's
+// next start.
 func (j *journey) giveKey(t *testing.T) {
 	t.Helper()
 	var made struct{ Key string }
@@ -23,8 +23,8 @@ func (j *journey) giveKey(t *testing.T) {
 	j.gateway.Vars = map[string]string{keyName: made.Key}
 }
 
-// scheduled is what the specification wants: a job of the runtime has the COO
-// open the standup and run it, with its own credentials and from its own turn.
+// scheduled checks that a job of the runtime makes the COO open and run the standup from
+// its own turn with its own credentials.
 func (j *journey) scheduled(t *testing.T) {
 	j.owner.Post(t, "/api/v1/standups/schedule", nil).Want(t, http.StatusForbidden)
 	j.restart(t, map[string]string{"AGENTRT_GATEWAY_SCOPES": "operator.read,operator.write,operator.admin"})
@@ -41,29 +41,29 @@ func (j *journey) scheduled(t *testing.T) {
 	plan := map[string]any{"timezone": "Europe/Berlin", "enabled": true}
 	j.owner.Post(t, "/api/v1/standups/schedule", plan).Into(t, http.StatusOK, &made)
 	if len(made.NextRuns) != 5 || !made.Job.State.NextRunAt.Equal(made.NextRuns[0]) {
-		t.Errorf("the gateway runs it next at %s, we say %v", made.Job.State.NextRunAt, made.NextRuns)
+		t.Errorf("the gateway runs it next at %s, Wardroom says %v", made.Job.State.NextRunAt, made.NextRuns)
 	}
 	if strings.Contains(made.Job.Payload.Message, j.apiKey) {
-		t.Error("the message holds the key")
+		t.Error("the message contains the key")
 	}
 	id := made.Job.ID
 	j.owner.Post(t, "/api/v1/standups/schedule", plan).Into(t, http.StatusOK, &made)
 	if made.Job.ID != id {
-		t.Errorf("once more made another job: %s and %s", id, made.Job.ID)
+		t.Errorf("the second request created another job: %s and %s", id, made.Job.ID)
 	}
 
 	op := j.administrator(t)
 	j.model.Forget()
-	j.model.Linger(true) // the turn that began the meeting is still going when the COO is asked for the review
+	j.model.Linger(true) // the turn that started the standup is still open when the COO is asked for the review
 	begin := time.Now()
 	op.call(t, "cron.run", map[string]any{"id": id, "mode": "force"})
 	today := j.await(t, op, id)
 	s := j.end(t, today, "completed", "answered", "answered", "answered")
-	t.Logf("from the start of the job to the end of the meeting: %s", time.Since(begin).Round(100*time.Millisecond))
+	t.Logf("from the start of the job to the end of the standup: %s", time.Since(begin).Round(100*time.Millisecond))
 	if s.Trigger != "agent" || s.Summary == nil || len(j.model.Calls("cto")) != 1 {
-		t.Errorf("held by %q with %d questions to the CTO: %+v", s.Trigger, len(j.model.Calls("cto")), s.Transcript)
+		t.Errorf("started by %q with %d questions to the CTO: %+v", s.Trigger, len(j.model.Calls("cto")), s.Transcript)
 	}
-	op = j.administrator(t) // nobody has answered the pings of the first meanwhile
+	op = j.administrator(t) // the first connection has not answered pings in the meantime
 	WaitFor(t, 2*time.Minute, "the job's run to end", func() bool { return len(jobRuns(t, op, id)) == 1 })
 	if run := jobRuns(t, op, id)[0]; run.Status != "ok" || !strings.Contains(run.Summary, "202") {
 		t.Errorf("the job's run: %+v", run)
@@ -71,7 +71,7 @@ func (j *journey) scheduled(t *testing.T) {
 		t.Errorf("the job's turn ended before the COO was asked for the review: %+v, %+v", run, asked)
 	}
 	j.model.Linger(false)
-	// Twice does no harm: nobody is asked again.
+	// A second run is harmless: no agent is asked again.
 	op.call(t, "cron.run", map[string]any{"id": id, "mode": "force"})
 	WaitFor(t, 2*time.Minute, "the second run to end", func() bool { return len(jobRuns(t, op, id)) == 2 })
 	if run := jobRuns(t, op, id)[0]; !strings.Contains(run.Summary, "409") {
@@ -81,17 +81,17 @@ func (j *journey) scheduled(t *testing.T) {
 	op.call(t, "cron.remove", map[string]any{"id": id})
 }
 
-// administrator is an operator that may change jobs.
+// administrator returns an operator that may change jobs.
 func (j *journey) administrator(t *testing.T) *operator {
 	t.Helper()
 	op, hello := dial(t, j.gateway.http, j.gateway.URL, j.gateway.Token, nil, "operator.admin")
 	if !hello.OK {
-		t.Fatalf("the gateway refused us: %s", hello.Error)
+		t.Fatalf("the gateway refused the connection: %s", hello.Error)
 	}
 	return op
 }
 
-// await waits until the job has opened today's standup, and returns its id.
+// await waits until the job has opened today's standup and returns its ID.
 func (j *journey) await(t *testing.T, op *operator, job string) (id string) {
 	t.Helper()
 	today := time.Now().UTC().Format(time.DateOnly)
@@ -103,7 +103,7 @@ func (j *journey) await(t *testing.T, op *operator, job string) (id string) {
 		}
 		for _, run := range jobRuns(t, op, job) {
 			if latest.Date != today {
-				t.Fatalf("the job ended without: %+v", run)
+				t.Fatalf("the job ended without a standup: %+v", run)
 			}
 		}
 		id = latest.ID
@@ -117,7 +117,7 @@ type jobRun struct {
 	RunAtMs, DurationMs    int64
 }
 
-// jobRuns are the runs of a job that have ended, the newest first.
+// jobRuns returns the ended runs of a job, newest first.
 func jobRuns(t *testing.T, op *operator, id string) []jobRun {
 	t.Helper()
 	var out struct{ Entries []jobRun }

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// session is what the journey looks at in a session of the runtime.
+// session is the part of a runtime session that the test checks.
 type session struct {
 	Key          string  `json:"key"`
 	AgentID      string  `json:"agent_id"`
@@ -28,13 +28,13 @@ type session struct {
 	Tokens       *spent  `json:"tokens"`
 }
 
-// spent are the tokens of a session or a message.
+// spent is the tokens of a session or a message.
 type spent struct {
 	Input  int `json:"input"`
 	Output int `json:"output"`
 }
 
-// utterance is what the journey looks at in a message of a session.
+// utterance is the part of a session's message that the test checks.
 type utterance struct {
 	Role    string  `json:"role"`
 	Text    string  `json:"text"`
@@ -42,7 +42,7 @@ type utterance struct {
 	Tokens  *spent  `json:"tokens"`
 }
 
-// UnmarshalJSON puts the texts of a message together.
+// UnmarshalJSON joins the texts of a message.
 func (u *utterance) UnmarshalJSON(data []byte) error {
 	type plain utterance
 	var m struct {
@@ -61,7 +61,7 @@ func (u *utterance) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// presence is what the list of agents says of one.
+// presence is an agent's presence in the list of agents.
 type presence struct {
 	AgentID  string `json:"agent_id"`
 	Presence *struct {
@@ -71,7 +71,7 @@ type presence struct {
 	} `json:"presence"`
 }
 
-// key is the session of an agent's standup on a day of the month.
+// key returns the session of an agent's standup on a day of the month.
 func (j *journey) key(agent, day string) string {
 	return "agent:" + agent + ":standup:" + j.month + "-" + day
 }
@@ -92,8 +92,8 @@ func (j *journey) session(t *testing.T, key string) session {
 	return s
 }
 
-// wantPresence waits for the state of every agent; those of whom nothing is
-// said are idle. It wants a reason with each.
+// wantPresence waits for the state of every agent, with otherwise for those that want
+// does not name. It checks that each has a reason.
 func (j *journey) wantPresence(t *testing.T, otherwise string, want map[string]string) {
 	t.Helper()
 	var agents []presence
@@ -110,12 +110,12 @@ func (j *journey) wantPresence(t *testing.T, otherwise string, want map[string]s
 	})
 	for _, a := range agents {
 		if a.Presence.Reason == "" {
-			t.Errorf("%s is %s, and nobody says why", a.AgentID, a.Presence.State)
+			t.Errorf("%s is %s without a reason", a.AgentID, a.Presence.State)
 		}
 	}
 }
 
-// price is what the gateway's settings ask for a million tokens, in dollars.
+// price returns the price of a million tokens in the gateway's settings, in dollars.
 func price(agent string) (input, output int64) {
 	if agent == "cmo" {
 		return 1, 5
@@ -123,7 +123,7 @@ func price(agent string) (input, output int64) {
 	return 3, 15
 }
 
-// bill is what the model's answers to an agent used and cost, exactly.
+// bill returns the exact usage and cost of the model's answers to an agent.
 func bill(agent string, calls []Call) (spent, *big.Rat) {
 	var all spent
 	for _, c := range calls {
@@ -135,7 +135,7 @@ func bill(agent string, calls []Call) (spent, *big.Rat) {
 	return all, big.NewRat(int64(all.Input)*input+int64(all.Output)*output, 1_000_000)
 }
 
-// wantBill wants exactly these tokens and this cost.
+// wantBill checks that the tokens and the cost are exactly right.
 func wantBill(t *testing.T, what, agent string, calls []Call, tokens *spent, cost *string) {
 	t.Helper()
 	used, due := bill(agent, calls)
@@ -148,14 +148,14 @@ func wantBill(t *testing.T, what, agent string, calls []Call, tokens *spent, cos
 	}
 }
 
-// wantLive wants what a standup's stream told, in the order in which it happened.
+// wantLive checks the events of a standup on its stream, in order.
 func wantLive(t *testing.T, id string, frames []Frame) {
 	t.Helper()
 	var told []string
 	last := 0
 	for _, f := range frames {
 		if f.ID == "" {
-			continue // a state of the moment
+			continue // a state, not an event
 		}
 		n, err := strconv.Atoi(f.ID)
 		if err != nil || n < last || n == last && f.Event != "position" {
@@ -171,7 +171,7 @@ func wantLive(t *testing.T, id string, frames []Frame) {
 		}
 		f.Into(t, &e)
 		if !strings.Contains(f.Event, ".") {
-			continue // hello, position
+			continue // hello or position
 		}
 		if e.ID != n || strings.HasPrefix(f.Event, "standup.") && e.Subject.ID != id {
 			t.Errorf("frame %s of %s: %s", f.ID, f.Event, f.Data)
@@ -184,20 +184,20 @@ func wantLive(t *testing.T, id string, frames []Frame) {
 		"standup.asked cmo", "standup.reported cmo", "standup.asked coo", "task.created", "standup.completed",
 	}
 	if !slices.Equal(told, want) {
-		t.Errorf("told\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
+		t.Errorf("received\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// showsSessions wants the sessions of the first standup, and what was said in them.
+// showsSessions checks the sessions of the first standup and their messages.
 func (j *journey) showsSessions(t *testing.T) {
 	j.wantPresence(t, "idle", nil)
 	var of []string
 	for _, s := range j.sessions(t, "active=false") {
 		if s.Key != j.key(s.AgentID, "02") {
-			continue // an earlier one
+			continue // an earlier session
 		}
 		of = append(of, s.AgentID)
-		if s.Tokens != nil || s.CostUSD != nil { // not known yet, or right
+		if s.Tokens != nil || s.CostUSD != nil { // unknown for now, or right
 			wantBill(t, s.Key, s.AgentID, j.first[s.AgentID], s.Tokens, s.CostUSD)
 		}
 	}
@@ -222,8 +222,8 @@ func (j *journey) showsSessions(t *testing.T) {
 
 var nextPage = regexp.MustCompile(`<([^>]+)>; rel="next"`)
 
-// wantMessages wants a question and its answer, the newest last, also when they
-// are read one by one.
+// wantMessages checks that a session has a question and its answer, newest last, also in
+// pages of one.
 func (j *journey) wantMessages(t *testing.T, agent, key string) {
 	t.Helper()
 	var all, newest, older []utterance
@@ -250,9 +250,9 @@ func (j *journey) wantMessages(t *testing.T, agent, key string) {
 	}
 }
 
-// costs wants the tokens and the cost of each session of the first standup. The
-// gateway repeats its numbers for half a minute and then counts anew; until then
-// they are unknown, and never wrong.
+// costs checks the tokens and the cost of each session of the first standup. For 30 s the
+// gateway repeats its earlier numbers; during that time they must be unknown rather than
+// wrong.
 func (j *journey) costs(t *testing.T) {
 	for _, agent := range agentIDs() {
 		key := j.key(agent, "02")
@@ -269,13 +269,13 @@ func (j *journey) costs(t *testing.T) {
 	t.Run("and what it costs after one more run it says right or not at all", j.costsMore)
 }
 
-// costsMore has an agent asked once more in a session whose cost is known. The
-// gateway answers with the numbers of before then, and calls them fresh.
+// costsMore asks an agent again in a session with a known cost. The gateway then reports
+// its earlier numbers as current.
 func (j *journey) costsMore(t *testing.T) {
 	const agent, key = "cto", "agent:cto:smoke"
 	op, hello := dial(t, j.gateway.http, j.gateway.URL, j.gateway.Token, nil)
 	if !hello.OK {
-		t.Fatalf("the gateway refused us: %s", hello.Error)
+		t.Fatalf("the gateway refused the connection: %s", hello.Error)
 	}
 	var before, after session
 	WaitFor(t, 90*time.Second, "the cost of "+key, func() bool {
@@ -293,7 +293,7 @@ func (j *journey) costsMore(t *testing.T) {
 	}
 }
 
-// atWork wants one agent at work, and nobody else.
+// atWork checks that only one agent is active.
 func (j *journey) atWork(t *testing.T, agent, day string) {
 	t.Helper()
 	j.wantPresence(t, "idle", map[string]string{agent: "active"})
@@ -302,7 +302,7 @@ func (j *journey) atWork(t *testing.T, agent, day string) {
 		t.Errorf("%s is not active", key)
 	}
 	if list := j.sessions(t, "active=true"); len(list) != 1 || list[0].Key != key {
-		t.Errorf("active are %+v, want %s alone", list, key)
+		t.Errorf("active are %+v, want only %s", list, key)
 	}
 	var agents []presence
 	j.owner.Get(t, "/api/v1/agents").Into(t, http.StatusOK, &agents)
@@ -313,7 +313,8 @@ func (j *journey) atWork(t *testing.T, agent, day string) {
 	}
 }
 
-// isAway wants the reason and nothing else while the gateway is gone.
+// isAway checks that requests for sessions fail with the reason while the gateway is
+// offline.
 func (j *journey) isAway(t *testing.T) {
 	t.Helper()
 	j.wantPresence(t, "offline", nil) // as soon as the service has noticed
@@ -327,7 +328,7 @@ func (j *journey) isAway(t *testing.T) {
 	j.lists(t, false)
 }
 
-// isBack wants what was there before the gateway was gone.
+// isBack checks that the sessions are shown again.
 func (j *journey) isBack(t *testing.T) {
 	t.Helper()
 	j.lists(t, true)
@@ -337,9 +338,8 @@ func (j *journey) isBack(t *testing.T) {
 	}
 }
 
-// states are those of the gateway that a stream told, one after another. On a
-// busy machine the gateway is slow at times, and that is told, too: here it does
-// not count.
+// states returns the states of the gateway on a stream, in order. It leaves out the state
+// slow, which a busy machine causes at times.
 func states(t *testing.T, s *Stream) []string {
 	t.Helper()
 	var list []string
@@ -349,7 +349,7 @@ func states(t *testing.T, s *Stream) []string {
 		}
 		var status struct{ State string }
 		if f.Into(t, &status); f.ID != "" {
-			t.Errorf("a state has the id %s, as if it were kept", f.ID)
+			t.Errorf("a state has the ID %s; want none, because states are not stored", f.ID)
 		}
 		if status.State != "slow" && (len(list) == 0 || list[len(list)-1] != status.State) {
 			list = append(list, status.State)

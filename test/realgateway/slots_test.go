@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// slotsGrace is how late a job may begin, and alarmIn how soon after that a human
-// has to know.
+// slotsGrace is how late a job may start, and alarmIn how soon after that the inbox must
+// have an item.
 const (
 	slotsGrace = time.Minute
 	alarmIn    = 30 * time.Second
 )
 
-// due is what is looked at in a slot of the ledger.
+// due is the part of a due time in the ledger that the test checks.
 type due struct {
 	DueAt     time.Time  `json:"due_at"`
 	Deadline  time.Time  `json:"deadline_at"`
@@ -27,7 +27,7 @@ type due struct {
 	Reason    string
 }
 
-// alarm is what is looked at in an item of the inbox.
+// alarm is the part of an inbox item that the test checks.
 type alarm struct {
 	Kind    string
 	State   string
@@ -37,7 +37,7 @@ type alarm struct {
 	LastAt  time.Time `json:"last_at"`
 }
 
-// minutely makes a job that runs each minute.
+// minutely creates a job that runs every minute.
 func (j *journey) minutely(t *testing.T, agent string) timedJob {
 	t.Helper()
 	var made timedJob
@@ -48,7 +48,7 @@ func (j *journey) minutely(t *testing.T, agent string) timedJob {
 	return made
 }
 
-// slots are those of a job that have come.
+// slots returns the due times of a job that have passed.
 func (j *journey) slots(t *testing.T, id string) (list []due) {
 	t.Helper()
 	var all []due
@@ -57,7 +57,7 @@ func (j *journey) slots(t *testing.T, id string) (list []due) {
 	return all
 }
 
-// alarms are the items of the inbox of a job.
+// alarms returns the inbox items of a job.
 func (j *journey) alarms(t *testing.T, id string) (list []alarm) {
 	t.Helper()
 	var all []alarm
@@ -81,7 +81,7 @@ func (j *journey) show(t *testing.T, what string, made ...timedJob) {
 	}
 }
 
-// state waits until a slot of the job that is due from a time on is in one of the states.
+// state waits until a due time of the job at or after from has one of the states.
 func (j *journey) state(t *testing.T, m timedJob, from time.Time, states ...string) (found due) {
 	t.Helper()
 	WaitFor(t, 5*time.Minute, fmt.Sprint(m.Name, " to be ", states), func() bool {
@@ -98,8 +98,8 @@ func (j *journey) state(t *testing.T, m timedJob, from time.Time, states ...stri
 	return found
 }
 
-// A job that does not run leaves no trace in the gateway: what the slot ledger
-// says of the real one decides whether a human hears of it, in time and only then.
+// A missed job leaves no trace in the gateway, so that the ledger of due times must
+// detect it: in time, and only then.
 func TestSlots(t *testing.T) {
 	bin, model := Build(t), StartModel(t)
 	gateway := StartGateway(t, t.TempDir(), model, Access{})
@@ -122,7 +122,7 @@ func TestSlots(t *testing.T) {
 	model.Script("cpo", Reply{})
 	j.show(t, "at first", well, failing)
 
-	// Away over a slot, and back.
+	// The gateway is offline at a due time and comes back.
 	stopped := time.Now()
 	gateway.Stop(t)
 	slot := stopped.Truncate(time.Minute).Add(time.Minute)
@@ -134,7 +134,7 @@ func TestSlots(t *testing.T) {
 	j.state(t, well, time.Now(), "on_time", "late")
 	j.show(t, "after the stop", well, failing)
 
-	// There, and its clockwork is off.
+	// The gateway runs, but its scheduler is off.
 	gateway.Stop(t)
 	gateway.Set(t, "cron", map[string]bool{"enabled": false})
 	gateway.Start(t)
@@ -150,9 +150,9 @@ func TestSlots(t *testing.T) {
 		return false
 	})
 	if late := told.Sub(missed.Deadline); late > alarmIn {
-		t.Errorf("missed at %s, told %s after its deadline", missed.DueAt, late)
+		t.Errorf("missed at %s, raised %s after its deadline", missed.DueAt, late)
 	} else {
-		t.Logf("told %s after its deadline", late)
+		t.Logf("raised %s after its deadline", late)
 	}
 	for _, quiet := range []timedJob{off, gone} {
 		if a := j.alarms(t, quiet.ID); len(a) != 0 {
@@ -163,7 +163,7 @@ func TestSlots(t *testing.T) {
 		t.Errorf("a disabled job has slots: %+v", s)
 	}
 	j.show(t, "with the clockwork off", well, failing)
-	// On again: what was missed is over by itself.
+	// With the scheduler on again, the missed job is resolved by its next run.
 	gateway.Stop(t)
 	gateway.Set(t, "cron", map[string]bool{"enabled": true})
 	gateway.Start(t)

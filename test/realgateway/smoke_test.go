@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// smokeQuestion is what the harness asks an agent in its session "smoke".
+// smokeQuestion is the question that smoke asks each agent.
 const smokeQuestion = "Your report, please."
 
-// smoke asks each agent once, without the service. If this fails, the harness is
-// broken (or the gateway is another one), and what the journey says about the
-// service means nothing. It also takes the agents' first turns, which are slow.
+// smoke asks each agent once without the service. If it fails, the test setup is broken,
+// not the service. It also covers the agents' first turns, which are slow.
 func smoke(t *testing.T, model *Model, gateway *Gateway) {
 	op, hello := dial(t, gateway.http, gateway.URL, gateway.Token, nil)
 	if !hello.OK {
-		t.Fatalf("the gateway refused us: %s", hello.Error)
+		t.Fatalf("the gateway refused the connection: %s", hello.Error)
 	}
 	model.Script("coo", Reply{Text: "All is well."})
 	defer model.Script("coo", Reply{})
@@ -43,6 +42,6 @@ func smoke(t *testing.T, model *Model, gateway *Gateway) {
 		})
 	}
 	if stray := model.Calls(""); len(stray) > 0 {
-		t.Errorf("%d calls of nobody: the asking agent was not recognised: %+v", len(stray), stray)
+		t.Errorf("%d calls without an agent: %+v", len(stray), stray)
 	}
 }

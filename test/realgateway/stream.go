@@ -15,7 +15,7 @@ import (
 
 // Frame is one server-sent event.
 type Frame struct {
-	ID    string // empty when the frame has none
+	ID    string // empty if the frame has none
 	Event string
 	Data  string
 }
@@ -28,21 +28,21 @@ func (f Frame) Into(t testing.TB, v any) {
 	}
 }
 
-// Stream is what a caller of GET /api/v1/events has been told so far.
+// Stream is what a client of GET /api/v1/events has received so far.
 type Stream struct {
 	mu     sync.Mutex
 	frames []Frame
 }
 
-// Frames returns all frames that have come, the oldest first.
+// Frames returns all received frames, oldest first.
 func (s *Stream) Frames() []Frame {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.frames)
 }
 
-// Follow opens the stream of events about topics, such as "task,standup". It
-// goes on until the test or the service ends.
+// Follow opens the stream of events about topics, such as "task,standup". It continues
+// until the test or the service ends.
 func (c Client) Follow(t testing.TB, topics string) *Stream {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -52,7 +52,7 @@ func (c Client) Follow(t testing.TB, topics string) *Stream {
 		t.Fatalf("follow the events: %v", err)
 	}
 	req.Header.Set("Authorization", "Bearer "+c.Token)
-	res, err := http.DefaultClient.Do(req) //nolint:bodyclose // whoever reads it closes it
+	res, err := http.DefaultClient.Do(req) //nolint:bodyclose // the reading goroutine closes it
 	if err != nil {
 		cancel()
 		t.Fatalf("follow the events: %v", err)
@@ -73,7 +73,7 @@ func (c Client) Follow(t testing.TB, topics string) *Stream {
 	return s
 }
 
-// read takes frames until the stream ends, however that is.
+// read reads frames until the stream ends.
 func (s *Stream) read(lines *bufio.Scanner) {
 	lines.Buffer(nil, 4<<20)
 	var f Frame

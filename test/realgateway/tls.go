@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// Certificate returns the certificate that a gateway with TLS made for itself,
-// in DER. It names no host, so that nobody can verify it in the usual way.
+// Certificate returns the self-signed certificate of a gateway with TLS in DER. It names
+// no host, so that it cannot be verified normally.
 func (g *Gateway) Certificate(t testing.TB) []byte {
 	t.Helper()
 	der, err := g.certificate()
@@ -39,13 +39,13 @@ func (g *Gateway) certificate() ([]byte, error) {
 	return block.Bytes, nil
 }
 
-// Fingerprint is the SHA-256 of a certificate in DER, as openssl writes it: AB:CD:…
+// Fingerprint returns the SHA-256 of a certificate in DER in openssl's format: AB:CD:…
 func Fingerprint(der []byte) string {
 	return strings.ReplaceAll(fmt.Sprintf("% X", sha256.Sum256(der)), " ", ":")
 }
 
-// ownTLS accepts exactly the certificate that lies in the gateway's folder. It
-// is read anew each time, because the gateway writes it while it starts.
+// ownTLS accepts only the certificate in the gateway's folder. It reads it each time,
+// because the gateway writes it while it starts.
 func (g *Gateway) ownTLS() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -63,7 +63,7 @@ func (g *Gateway) ownTLS() *tls.Config {
 	}
 }
 
-// ownClient talks to the gateway, and to nobody else.
+// ownClient returns a client that accepts only this gateway.
 func (g *Gateway) ownClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: g.ownTLS()}}
 }

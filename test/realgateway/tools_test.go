@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// ownerTools are the tools that the gateway offers only to a run that was started
-// with operator.admin: its own list of them (OpenClaw 2026.9.6). `transcripts` and
-// `intent` are not among them, because other callers are offered those too, with
-// less to see: every message is.
+// ownerTools returns the tools that the gateway offers only to runs started with
+// operator.admin (its own list, OpenClaw 2026.9.6). `transcripts` and `intent` are not
+// among them: other runs get them too, in a limited form, as every message shows.
 func ownerTools() []string {
 	return []string{
 		"automations", "computer", "conversations_list", "conversations_send", "conversations_turn", "gateway", "mobile_ui",
@@ -21,7 +20,7 @@ func ownerTools() []string {
 	}
 }
 
-// owned are the owner tools among those that were offered in these calls.
+// owned returns the owner tools that were offered in the calls.
 func owned(calls []Call) (tools []string) {
 	for _, tool := range ownerTools() {
 		if slices.ContainsFunc(calls, func(c Call) bool { return slices.Contains(c.Tools, tool) }) {
@@ -31,11 +30,11 @@ func owned(calls []Call) (tools []string) {
 	return tools
 }
 
-// offersNoOwnerTools holds a standup, hands a task over and sends a message, with a
-// service that has operator.admin. An agent with the owner tools could change the
-// gateway's configuration, whatever it was asked for.
+// offersNoOwnerTools runs a standup, dispatches a task and sends a message with a service
+// that has operator.admin. With the owner tools, an agent could change the gateway's
+// configuration.
 func (j *journey) offersNoOwnerTools(t *testing.T) {
-	// The control: who starts a run with operator.admin does hand them out.
+	// The control: a run started with operator.admin does get the tools.
 	j.administrator(t).call(t, "agent", map[string]any{
 		"message": "Count the stars.", "agentId": "cmo", "sessionKey": "agent:cmo:control", "idempotencyKey": "control", "deliver": false, "timeout": 120,
 	})
@@ -71,16 +70,16 @@ func (j *journey) offersNoOwnerTools(t *testing.T) {
 	}
 }
 
-// cpoStandup is the session of the CPO in the standup of the owner tools.
+// cpoStandup is the session of the CPO in this standup.
 const cpoStandup = "agent:cpo:standup:2026-09-21"
 
-// stops ends a run that goes on, and one that somebody else has begun.
+// stops stops a run of the service and one that another client has started.
 func (j *journey) stops(t *testing.T) {
 	j.model.Script("cpo", Reply{Text: "At last.", Delay: 2 * time.Minute})
 	defer j.model.Script("cpo", Reply{})
 	op, hello := dial(t, j.gateway.http, j.gateway.URL, j.gateway.Token, nil)
 	if !hello.OK {
-		t.Fatalf("the gateway refused us: %s", hello.Error)
+		t.Fatalf("the gateway refused the connection: %s", hello.Error)
 	}
 	j.owner.Post(t, sessionPath(cpoStandup)+"/messages", map[string]string{"text": "Count the trees."}).Want(t, http.StatusAccepted)
 	op.call(t, "chat.send", map[string]any{"sessionKey": "agent:cpo:theirs", "message": "Count the birds.", "idempotencyKey": "theirs", "deliver": false})
@@ -97,8 +96,8 @@ func (j *journey) stops(t *testing.T) {
 	}
 }
 
-// jobTools notes which tools the runs of a timed job are offered: the gateway runs
-// it by its own rules.
+// jobTools logs which tools the runs of a scheduled job get. The gateway decides that by
+// its own rules.
 func (j *journey) jobTools(t *testing.T) {
 	t.Helper()
 	for _, c := range j.model.Ever("cto", "How is it going?") {

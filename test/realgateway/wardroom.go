@@ -24,15 +24,15 @@ const (
 	OwnerPassword = "a long password of the owner"
 )
 
-// The service answers within a second; the rest is for busy machines. It
-// drains its requests before it stops.
+// The service answers within a second; the limit is for busy machines. It waits for open
+// requests before it stops.
 const (
 	serverStart = 30 * time.Second
 	serverStop  = 30 * time.Second
 )
 
-// Build builds the wardroom binary and returns its path. Call it once and
-// start every Server from the same file.
+// Build builds the wardroom binary and returns its path. Call it once and start every
+// Server from the same file.
 func Build(t testing.TB) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "wardroom")
@@ -43,22 +43,22 @@ func Build(t testing.TB) string {
 	return bin
 }
 
-// Server is `wardroom serve` as a process of its own. It keeps its address,
-// its settings and its data when it is restarted.
+// Server is `wardroom serve` as a separate process. It keeps its address, settings and
+// data across restarts.
 type Server struct {
 	URL string
 	Dir string            // its DATA_DIR
-	Env map[string]string // its settings; a change counts from the next Start
+	Env map[string]string // its settings; a change takes effect at the next Start
 
-	owner testing.TB // the test it ends with
+	owner testing.TB // the test that it ends with
 	bin   string
 	proc  *process
-	old   string // what earlier processes printed
+	old   string // output of earlier processes
 }
 
-// StartServer starts bin with a new data folder and the settings env, which
-// come on top of an address, a secret and an owner. It waits until the service
-// is healthy, and ends it with the test.
+// StartServer starts bin with a new data folder and the settings env, in addition to an
+// address, a secret and an owner. It waits until the service is healthy and ends it with
+// the test.
 func StartServer(t testing.TB, bin string, env map[string]string) *Server {
 	t.Helper()
 	port := freePort(t)
@@ -76,7 +76,7 @@ func StartServer(t testing.TB, bin string, env map[string]string) *Server {
 	return s
 }
 
-// Start starts a service that was stopped or killed, and waits until it is healthy.
+// Start starts a stopped or killed service and waits until it is healthy.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
 	if s.proc != nil {
@@ -87,7 +87,7 @@ func (s *Server) Start(t testing.TB) {
 	}
 	//nolint:noctx // it is stopped by its own means, and must outlive this call
 	cmd := exec.Command(s.bin, "serve")
-	cmd.Dir = s.Dir // no .env of the checkout is read
+	cmd.Dir = s.Dir // so that no .env file is read
 	cmd.Env = inherit()
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		cmd.Env = append(cmd.Env, name+"="+s.Env[name])
@@ -96,8 +96,8 @@ func (s *Server) Start(t testing.TB) {
 	s.proc.ready(t, http.DefaultClient, s.URL+"/health", serverStart)
 }
 
-// Stop ends the service as its operator would, and fails the test when it
-// does not end well.
+// Stop stops the service as its operator does, and fails the test if it does not exit
+// with 0.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	if code := s.proc.stop(t, serverStop); code != 0 {
@@ -105,26 +105,26 @@ func (s *Server) Stop(t testing.TB) {
 	}
 }
 
-// Kill9 ends the service with SIGKILL, in the middle of whatever it does.
+// Kill9 kills the service with SIGKILL.
 func (s *Server) Kill9(testing.TB) { s.proc.kill() }
 
-// Log returns what the service printed, over all its starts.
+// Log returns the output of all processes of the service.
 func (s *Server) Log() string { return s.old + s.proc.log.String() }
 
 // Client calls the service's API as one user.
 type Client struct {
 	URL   string
-	Token string // of the user; empty for what is public
+	Token string // of the user; empty for public routes
 }
 
-// Response is what the API answered.
+// Response is an answer of the API.
 type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Into decodes the body, after it made sure of the status.
+// Into checks the status and decodes the body.
 func (r Response) Into(t testing.TB, status int, v any) {
 	t.Helper()
 	r.Want(t, status)
@@ -133,7 +133,7 @@ func (r Response) Into(t testing.TB, status int, v any) {
 	}
 }
 
-// Want fails the test when the answer has another status.
+// Want fails the test if the answer has another status.
 func (r Response) Want(t testing.TB, status int) {
 	t.Helper()
 	if r.Status != status {
@@ -156,7 +156,7 @@ func (s *Server) Login(t testing.TB, email, password string) Client {
 	return c
 }
 
-// Get asks for path.
+// Get sends a GET request.
 func (c Client) Get(t testing.TB, path string) Response {
 	t.Helper()
 	return c.Do(t, http.MethodGet, path, nil, nil)
@@ -168,7 +168,7 @@ func (c Client) Post(t testing.TB, path string, in any) Response {
 	return c.Do(t, http.MethodPost, path, in, nil)
 }
 
-// Do makes any request. The test ends when the service cannot be reached.
+// Do sends any request. It ends the test if the service cannot be reached.
 func (c Client) Do(t testing.TB, method, path string, in any, header http.Header) Response {
 	t.Helper()
 	var body io.Reader = http.NoBody
@@ -202,8 +202,8 @@ func (c Client) Do(t testing.TB, method, path string, in any, header http.Header
 	return Response{Status: res.StatusCode, Header: res.Header, Body: data}
 }
 
-// WaitFor looks every 100 ms whether cond holds, and ends the test when it
-// still does not after limit. What says in words what was waited for.
+// WaitFor checks every 100 ms whether cond holds, and ends the test after limit. what
+// describes cond in the error.
 func WaitFor(t testing.TB, limit time.Duration, what string, cond func() bool) {
 	t.Helper()
 	end := time.After(limit)

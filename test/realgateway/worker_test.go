@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// worker has one agent do everything that makes a run.
+// worker makes one agent do everything that starts a run.
 type worker struct {
 	*trial
 
@@ -22,8 +22,8 @@ type worker struct {
 
 func (w *worker) key(name string) string { return "agent:" + w.agent + ":" + name }
 
-// call asks the gateway over a connection of its own: it may have been killed
-// since the one before.
+// call sends a request to the gateway over a new connection, because the gateway may have
+// been killed since the last one.
 func (w *worker) call(t *testing.T, method string, params any) json.RawMessage {
 	t.Helper()
 	op := w.administrator(t)
@@ -31,7 +31,7 @@ func (w *worker) call(t *testing.T, method string, params any) json.RawMessage {
 	return op.call(t, method, params)
 }
 
-// ran says whether a job has.
+// ran reports whether a job has run.
 func (w *worker) ran(t *testing.T, id string) bool {
 	t.Helper()
 	op := w.administrator(t)
@@ -39,12 +39,12 @@ func (w *worker) ran(t *testing.T, id string) bool {
 	return len(jobRuns(t, op, id)) > 0
 }
 
-// next is another agent.
+// next returns another agent.
 func (w *worker) next() string {
 	return map[string]string{"cmo": "coo", "coo": "cpo", "cpo": "cto", "cto": "cmo"}[w.agent]
 }
 
-// start begins a run, and does not wait for it.
+// start starts a run and does not wait for it.
 func (w *worker) start(t *testing.T, name, message string) (runID string) {
 	t.Helper()
 	runID = fmt.Sprintf("trial-%s-%d-%d", w.agent, w.round, time.Now().UnixNano())
@@ -54,7 +54,7 @@ func (w *worker) start(t *testing.T, name, message string) (runID string) {
 	return runID
 }
 
-// ask waits for it, however it ends.
+// ask starts a run and waits for its end.
 func (w *worker) ask(t *testing.T, name, message string) {
 	t.Helper()
 	begin := time.Now()
@@ -131,8 +131,8 @@ func (w *worker) aborted(t *testing.T) {
 	w.call(t, "agent.wait", map[string]any{"runId": run, "timeoutMs": 60_000})
 }
 
-// jobs runs a timed job in a session of its own, and one in the main session, which
-// only the default agent may have.
+// jobs runs a scheduled job in its own session and, for the default agent, one in the
+// main session, which only that agent may have.
 func (w *worker) jobs(t *testing.T) {
 	t.Helper()
 	for target, payload := range map[string]any{
@@ -155,7 +155,7 @@ func (w *worker) jobs(t *testing.T) {
 		}
 		w.call(t, "cron.run", map[string]any{"id": made.ID, "mode": "force"})
 		WaitFor(t, 3*time.Minute, "the job", func() bool { return w.ran(t, made.ID) })
-		if w.agent != "coo" { // with a job the gateway deletes what its runs said, mostly before anybody has read it
+		if w.agent != "coo" { // the gateway deletes the runs with the job, usually before they are read
 			w.call(t, "cron.remove", map[string]any{"id": made.ID})
 		}
 	}

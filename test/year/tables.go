@@ -6,7 +6,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// fixed are the tables whose size does not depend on use.
+// fixed returns the tables whose size does not depend on use.
 func (w writer) fixed() []table {
 	long := w.at("i + 40000000")
 	const human = agents
@@ -33,7 +33,7 @@ func (w writer) fixed() []table {
 	}
 }
 
-// tables are those that grow with use.
+// tables returns the tables that grow with use.
 func (w writer) tables() []table {
 	full := w.plan.Full
 	others := func(s Size) int { return s.Others }
@@ -77,18 +77,18 @@ func (w writer) tables() []table {
 func taskID(n string) string  { return fmt.Sprintf(`'t-' || (%d - (%s))`, firstTask, n) }
 func taskKey(n string) string { return fmt.Sprintf(`'TASK-' || (%d - (%s))`, firstTask, n) }
 
-// userID is an account among the first of some number.
+// userID returns SQL for the ID of one of the first accounts.
 func userID(n string, among int) string {
 	return fmt.Sprintf(`'`+userPrefix+`' || (100 + (%s) %% %d)`, n, among)
 }
 
-// agentID is one of the agents, by their number in Agents.
+// agentID returns SQL for one of the agents, by their index in Agents.
 func agentID(n string) string {
 	return fmt.Sprintf(`CASE (%s) %% %d WHEN 0 THEN 'coo' WHEN 1 THEN 'cto' WHEN 2 THEN 'cpo' WHEN 3 THEN 'cmo' ELSE 'a-' || ((%s) %% %d) END`, n, agents, n, agents)
 }
 
-// The shares of the columns: most tasks are done, half of those are archived, and
-// forty of the newest are blocked.
+// Most tasks are done, half of those are archived, and forty of the newest tasks are
+// blocked.
 const (
 	isBacklog  = `i % 20 = 0`
 	isTodo     = `i % 20 = 1`
@@ -143,7 +143,7 @@ func (w writer) aroundTasks() []table {
 
 func (w writer) events() table {
 	full := w.plan.Full
-	of := fmt.Sprintf(`(i * %d / %d)`, full.Tasks, full.Events) // the task that was current then
+	of := fmt.Sprintf(`(i * %d / %d)`, full.Tasks, full.Events) // the task that was current at that time
 	return table{"events", func(s Size) int { return s.Events }, columns(
 		"id", fmt.Sprintf(`%d - i`, firstEvent), "at", w.at(age(full.Events)),
 		"class", `CASE WHEN i % 20 = 7 THEN 'audit' ELSE 'activity' END`,
@@ -156,7 +156,7 @@ func (w writer) events() table {
 	)}
 }
 
-// perStandup is how many reports, questions and lines a standup has.
+// perStandup is the number of reports, questions and transcript lines of a standup.
 const perStandup = 8
 
 func (w writer) standups() []table {
@@ -221,10 +221,10 @@ func (w writer) sessions() []table {
 func sessionID(n string) string    { return fmt.Sprintf(`'z-' || (9000000 - (%s))`, n) }
 func transcriptID(n string) string { return fmt.Sprintf(`'x-' || (9000000 - (%s))`, n) }
 
-// SessionID is the id of the i-th newest archived session.
+// SessionID is the ID of the i-th newest archived session.
 func SessionID(i int) string { return fmt.Sprint("z-", 9_000_000-i) }
 
-// LongSession is the number of the session that one in a hundred runs belongs to.
+// LongSession is the number of a session that has one percent of the runs.
 const LongSession = 5
 
 func (w writer) usage() []table {
@@ -258,8 +258,8 @@ func (w writer) usage() []table {
 	}
 }
 
-// words are the texts of search: each task, comment, session and report has a
-// word of its own, one that fifty-one share, and some that all share.
+// words fills the search tables: each task, comment, session and report has a unique
+// word, one that 51 share, and some that all share.
 func (w writer) words() []table {
 	texts := []struct {
 		rows          func(Size) int
@@ -280,7 +280,7 @@ func (w writer) words() []table {
 		if w.engine == db.Postgres {
 			title := ``
 			if t.title != "" {
-				title = `'''task'':1A ''look'':1A ''report'':1A ''number'':1A ' || ` // as search writes a vector
+				title = `'''task'':1A ''look'':1A ''report'':1A ''number'':1A ' || ` // as the search stores a vector
 			}
 			vector := `CAST(` + title + `'''nightly'':2 ''import'':2 ''row'':2 ''rare' || ` + own + ` || ''':2 ''area' || (i % 50) || ''':2' AS TSVECTOR)`
 			all = append(all, table{"search_texts", t.rows, append(t.owner, column{"words", vector})})

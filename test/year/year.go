@@ -89,7 +89,7 @@ func (u upTo) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // Grow adds the rows that a database of size have lacks to be of size want. A new
-// database, migrated with Schema, has the zero size. Nobody else may write meanwhile.
+// database, migrated with Schema, has the zero size. No other connection may write at the same time.
 func (p Plan) Grow(ctx context.Context, d *db.DB, have, want Size) error {
 	w := writer{plan: p, engine: d.Engine()}
 	return d.Tx(ctx, func(tx *db.Tx) error {

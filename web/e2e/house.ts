@@ -12,7 +12,7 @@ export async function openHouse(again?: House, live = false): Promise<House> {
   const { said, ...running } = await run(
     folder => ['demo', '--dir', folder, '--port', port, ...(live ? [] : ['--still'])],
     words => {
-      const base = /Look at\s+(http:\S+)/.exec(words)?.[1]
+      const base = /Open\s+(http:\S+)/.exec(words)?.[1]
       const email = /Sign in as\s+(\S+)/.exec(words)?.[1]
       const password = /Password\s+(\S+)/.exec(words)?.[1]
       return base && email && password ? { base, email, password } : undefined

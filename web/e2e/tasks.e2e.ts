@@ -330,7 +330,7 @@ describe('the ties of a task', () => {
 
     // The other way round would be a circle.
     await waits.getByRole('button', { name: /^TASK-6/ }).click()
-    await panel.getByRole('heading', { name: 'Restore a backup into an empty machine' }).waitFor()
+    await panel.getByRole('heading', { name: 'Restore a backup to a new machine' }).waitFor()
     await panel.getByRole('tab', { name: 'Relations' }).click()
     await waits.getByRole('combobox').fill('TASK-14')
     await waits.getByRole('option', { name: /TASK-14/ }).waitFor()
@@ -428,7 +428,7 @@ describe('the board', () => {
 
     const done = async () => column(page, 'Done').boundingBox()
     const before = await done()
-    await page.getByRole('link', { name: 'Newsletter of November' }).click()
+    await page.getByRole('link', { name: 'November newsletter' }).click()
     await page.locator('aside h2').waitFor()
     const after = await done()
     const panel = await page.locator('aside', { hasText: 'Newsletter' }).boundingBox()

@@ -18,9 +18,9 @@ import (
 	"wardroom/internal/task"
 )
 
-// deed is one thing to do to an object, and what comes of it: a status, with
-// the problem's code behind it when there is one. It is the same whoever's the
-// object is, except where but says otherwise, by "whose" or "whose as role".
+// deed is one request on an object and its expected outcome: a status, followed by the
+// problem's code if there is one. Exceptions in but are keyed by "whose" or "whose as
+// role".
 type deed struct {
 	name string
 	body func(o object) any
@@ -28,17 +28,16 @@ type deed struct {
 	but  map[string]string
 }
 
-// object is one thing that a deed is done to.
+// object is the target of a deed.
 type object struct {
-	path  []string // the values of the path's parameters, in their order
+	path  []string // values of the path's parameters in order
 	id    string
-	token int64 // of the claim, when somebody holds it
+	token int64 // claim token, if the object is claimed
 }
 
-// A role alone does not say what somebody may do: what belongs to others may be
-// closed to them. Every route with an object in it, as every role, on an object
-// of the caller's and on those of others; a route that is added tomorrow has
-// to say here what it asks for.
+// TestOwnAndForeign calls every route that names an object with every role, on the
+// caller's own object and on those of others. A new route must be listed here with its
+// expected outcomes.
 func TestOwnAndForeign(t *testing.T) {
 	t.Parallel()
 	p := newStaff(t)
@@ -68,54 +67,53 @@ func TestOwnAndForeign(t *testing.T) {
 				continue
 			}
 		}
-		t.Errorf("%s: say in this test whose object it takes, or that it takes none", name)
+		t.Errorf("%s: add the route to a kind of objects or to withoutObject", name)
 	}
 	said := 0
 	for _, k := range kinds {
 		said += len(k.deeds)
 	}
 	if said != known {
-		t.Errorf("deeds of %d routes are listed, and there are %d of them", said, known)
+		t.Errorf("the list has deeds of %d routes, but there are %d routes", said, known)
 	}
 }
 
-// bulk has its objects in the body.
+// bulk names its objects in the body.
 const bulk = "POST /api/v1/tasks/bulk"
 
-// withoutObject are the routes that take no object that could be somebody's, or
-// only the caller's own account. What they show is the same for everybody who
-// may ask, and TestRoutesAskForTheirPermission holds that.
+// withoutObject returns the routes without an object that belongs to someone, or only
+// with the caller's own account. TestRoutesAskForTheirPermission covers them.
 func withoutObject() []string {
-	return append(public(), "GET /{$}", "GET /assets/{name}", // the dashboard's own files
-		"GET /api/v1/auth/me", "PATCH /api/v1/auth/me", "POST /api/v1/auth/password", // the token says whose
+	return append(public(), "GET /{$}", "GET /assets/{name}", // the dashboard's files
+		"GET /api/v1/auth/me", "PATCH /api/v1/auth/me", "POST /api/v1/auth/password", // the account of the token
 		"GET /api/v1/activity", "GET /api/v1/audit", "GET /api/v1/audit.csv", "GET /api/v1/events",
-		"GET /api/v1/usage/going", // the runtime's
+		"GET /api/v1/usage/going", // of the runtime
 		"GET /api/v1/agents", "GET /api/v1/agentrt/sessions", "GET /api/v1/agentrt/status", "GET /api/v1/agentrt/doctor",
 		"GET /api/v1/agentrt/pairing", "POST /api/v1/agentrt/pairing", "DELETE /api/v1/agentrt/pairing", // the service's own device
 		"POST /api/v1/agentrt/pairing/rotate", "DELETE /api/v1/agentrt/pairing/rotate",
-		"GET /api/v1/agentrt/jobs", "POST /api/v1/agentrt/jobs", "GET /api/v1/agentrt/slots", // the runtime's
+		"GET /api/v1/agentrt/jobs", "POST /api/v1/agentrt/jobs", "GET /api/v1/agentrt/slots", // of the runtime
 		"GET /api/v1/retention", "POST /api/v1/retention/run",
 		"GET /api/v1/standups", "GET /api/v1/standups/latest", "POST /api/v1/standups", "GET /api/v1/standups/schedule", "POST /api/v1/standups/schedule",
 		"GET /api/v1/tasks", "POST /api/v1/tasks", "POST /api/v1/tasks/claim", // see TestOthersTasksAreNotNext
 		"GET /api/v1/users", "POST /api/v1/users", "GET /api/v1/people",
-		"GET /api/v1/teams", "POST /api/v1/teams", "GET /api/v1/teams/{id}", "PATCH /api/v1/teams/{id}", // the service's
-		"GET /api/v1/projects", "POST /api/v1/projects", "GET /api/v1/projects/{id}", "PATCH /api/v1/projects/{id}", // everybody's, and nobody's more
+		"GET /api/v1/teams", "POST /api/v1/teams", "GET /api/v1/teams/{id}", "PATCH /api/v1/teams/{id}", // of the service
+		"GET /api/v1/projects", "POST /api/v1/projects", "GET /api/v1/projects/{id}", "PATCH /api/v1/projects/{id}", // shared by all users
 		"GET /api/v1/search",
-		"GET /api/v1/usage", "GET /api/v1/usage.csv", "GET /api/v1/prices", "PUT /api/v1/prices", "GET /api/v1/agentrt/models", // the service's
+		"GET /api/v1/usage", "GET /api/v1/usage.csv", "GET /api/v1/prices", "PUT /api/v1/prices", "GET /api/v1/agentrt/models", // of the service
 		"GET /api/v1/inbox",
-		"GET /api/v1/sessions", "GET /api/v1/sessions/{id}", "GET /api/v1/sessions/{id}/messages", // the service's
+		"GET /api/v1/sessions", "GET /api/v1/sessions/{id}", "GET /api/v1/sessions/{id}/messages", // of the service
 	)
 }
 
-// kind is a kind of objects: what is done to them, how one is made for a
-// caller, and whose it may be. Not every caller can have one of each.
+// kind is a kind of objects: its deeds, how to create an object for a caller, and whose
+// it can be. Not every caller can have one of each.
 type kind struct {
 	deeds map[string][]deed
 	make  func(whose string, me person) (object, bool)
 	whose []string
 }
 
-// tryAll does each deed as each role to an object of each kind of owner.
+// tryAll tries each deed with each role on an object of each kind of owner.
 func (p *staff) tryAll(t *testing.T, r web.Route, k kind, deeds []deed) {
 	for _, d := range deeds {
 		for _, role := range actor.Roles() {
@@ -146,7 +144,7 @@ func (p *staff) tryAll(t *testing.T, r web.Route, k kind, deeds []deed) {
 	}
 }
 
-// in is the path with its parameters filled in.
+// in returns the path with its parameters filled in.
 func (o object) in(path string) string {
 	n := 0
 	parts := strings.Split(path, "/")
@@ -159,8 +157,8 @@ func (o object) in(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// outcome is the status of an answer and the code of its problem; of a change
-// of many tasks, that of the one.
+// outcome returns the status of an answer and the code of its problem. For a bulk change,
+// it returns those of the one task.
 func outcome(a answer, r web.Route) string {
 	got := struct{ Code string }{}
 	if strings.HasPrefix(a.header.Get("Content-Type"), "application/problem+json") {
@@ -179,10 +177,10 @@ func outcome(a answer, r web.Route) string {
 	return strings.TrimSpace(strconv.Itoa(status) + " " + got.Code)
 }
 
-// staff are those who work in the house of a test.
+// staff are the users of a test.
 type staff struct {
 	*service
-	owner, other person // the other is the agent coo
+	owner, other person // other is the agent coo
 	n            int
 	roles        map[actor.Role]person
 }
@@ -210,8 +208,8 @@ func (p *staff) known(c caller) person {
 	return person{c, u.ID, u.Role}
 }
 
-// person is somebody of the role: the owner, the CTO, or somebody new, for whom
-// it does not matter what others do to them.
+// person returns a user with the role: the owner, the CTO or a new one that other tests
+// do not use.
 func (p *staff) person(role actor.Role) person {
 	if known, ok := p.roles[role]; ok {
 		return known
@@ -220,7 +218,7 @@ func (p *staff) person(role actor.Role) person {
 	return p.known(p.login(u.Email))
 }
 
-// account is a new one; an agent's is one of an agent that nobody else is.
+// account creates a new account. For an agent, it uses a new agent ID.
 func (p *staff) account(role actor.Role) account.User {
 	p.n++
 	body := map[string]any{"email": fmt.Sprintf("%s%d@example.com", role, p.n), "password": password, "role": role, "current_password": password}
@@ -230,7 +228,7 @@ func (p *staff) account(role actor.Role) account.User {
 	return decode[account.User](p.owner.post("/api/v1/users", body).want(http.StatusCreated))
 }
 
-// task makes one that is whose says.
+// task creates a task.
 func (p *staff) task(whose string, me person) (object, bool) {
 	p.house.t.Helper()
 	body := map[string]any{"title": "One"}
@@ -260,14 +258,14 @@ func (p *staff) task(whose string, me person) (object, bool) {
 	return o, true
 }
 
-// user makes an account that is whose says, with a key where it can have one.
+// user creates an account, with a key if its role allows it.
 func (p *staff) user(whose string, me person) (object, bool) {
 	p.house.t.Helper()
 	id := me.id
 	switch whose {
 	case "their own":
 		if me.role == actor.Agent {
-			return object{}, false // the same as an agent's, and it may do nothing with it
+			return object{}, false // the same as an agent's account, and an agent may do nothing with it
 		}
 	case "a user's":
 		id = p.account(actor.User).ID
@@ -286,7 +284,7 @@ func (p *staff) user(whose string, me person) (object, bool) {
 	return object{path: []string{id, k.ID}, id: id}, true
 }
 
-// standup opens one of a day that has none.
+// standup opens a standup on a day without one.
 func (p *staff) standup(whose string, me person) (object, bool) {
 	p.house.t.Helper()
 	p.n++
@@ -298,14 +296,14 @@ func (p *staff) standup(whose string, me person) (object, bool) {
 		return object{}, false
 	}
 	made := decode[struct{ ID string }](by.post("/api/v1/standups", map[string]any{"date": fmt.Sprintf("2026-%02d-%02d", 1+p.n/28%12, 1+p.n%28)}).want(http.StatusCreated))
-	report := "cto" // the agent's own, where the caller is one
+	report := "cto" // the agent's own if the caller is an agent
 	if whose == "another's" {
 		report = "cpo"
 	}
 	return object{path: []string{made.ID, report}, id: made.ID}, true
 }
 
-// item raises something that is whose says to see to. An agent can see to none.
+// item raises an inbox item. Agents cannot see any.
 func (p *staff) item(whose string, me person) (object, bool) {
 	p.house.t.Helper()
 	p.n++
@@ -329,7 +327,7 @@ func (p *staff) item(whose string, me person) (object, bool) {
 	return object{path: []string{i.ID}, id: i.ID}, true
 }
 
-// agent is the caller's, or the one that the other is.
+// agent returns the caller or the other agent.
 func (p *staff) agent(whose string, me person) (object, bool) {
 	if whose == "another's" {
 		return object{path: []string{"coo"}}, true
@@ -337,7 +335,7 @@ func (p *staff) agent(whose string, me person) (object, bool) {
 	return object{path: []string{"cto"}}, me.role == actor.Agent
 }
 
-// session is one that the agent has, who is asked something for it.
+// session creates a session by asking its agent.
 func (p *staff) session(whose string, me person) (object, bool) {
 	p.house.t.Helper()
 	o, ok := p.agent(whose, me)
@@ -355,7 +353,7 @@ func (p *staff) session(whose string, me person) (object, bool) {
 	return o, true
 }
 
-// job is one that the agent runs, who may be the caller.
+// job creates a scheduled job that the agent runs.
 func (p *staff) job(whose string, me person) (object, bool) {
 	p.house.t.Helper()
 	o, ok := p.agent(whose, me)
@@ -367,19 +365,19 @@ func (p *staff) job(whose string, me person) (object, bool) {
 	return object{path: []string{made.ID}, id: made.ID}, true
 }
 
-// jobBody is a job of the runtime that is due once a year.
+// jobBody returns a scheduled job that is due once a year.
 func jobBody(name, agentID string) map[string]any {
 	return map[string]any{
 		"name": name, "agentId": agentID, "schedule": map[string]any{"expr": "0 9 1 1 *", "tz": "Europe/Berlin"}, "payload": map[string]any{"message": "How is it going?"},
 	}
 }
 
-// Who asks for the best task must not be given one that somebody else has.
+// A claim of the next task must not return a task of another agent.
 func TestOthersTasksAreNotNext(t *testing.T) {
 	t.Parallel()
 	p := newStaff(t)
 	if _, ok := p.task("another's", p.owner); !ok {
-		t.Fatal("there is no task")
+		t.Fatal("creating the task failed")
 	}
 	for _, role := range actor.Roles() {
 		me := p.person(role)
@@ -391,7 +389,7 @@ func TestOthersTasksAreNotNext(t *testing.T) {
 	}
 }
 
-// sameMade says whether two answers tell of one thing.
+// sameMade reports whether two answers are about the same thing.
 func sameMade(a, b answer) bool {
 	type made struct {
 		ID    string
@@ -400,15 +398,15 @@ func sameMade(a, b answer) bool {
 	return decode[made](a) == decode[made](b)
 }
 
-// A key that somebody else took for a request of theirs opens nothing of it: on
-// no route that can be repeated, for no role.
+// An idempotency key of one user must not return the answer to another user, on any route
+// and with any role.
 func TestOthersIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	p := newStaff(t)
 	d := readDocument(t, p.API.Document())
 	about := decode[task.Task](p.owner.post("/api/v1/tasks", map[string]any{"title": "One", "assignee_id": p.person(actor.Agent).id}).want(http.StatusCreated))
 	if _, ok := p.session("their own", p.roles[actor.Agent]); !ok {
-		t.Fatal("there is no session")
+		t.Fatal("creating the session failed")
 	}
 	tried := 0
 	for path, operations := range d.Paths {
@@ -430,17 +428,17 @@ func TestOthersIdempotencyKeys(t *testing.T) {
 		bodies["/api/v1/tasks/{id}/dispatch"] = map[string]any{"note": "One"}
 		body := bodies[path]
 		if body == nil {
-			t.Errorf("%s: say here what it is asked for", path)
+			t.Errorf("%s: add a body for the route", path)
 			continue
 		}
 		status := http.StatusCreated
-		if path == sending || strings.HasSuffix(path, "/dispatch") { // which are only begun
+		if path == sending || strings.HasSuffix(path, "/dispatch") { // these routes only start something
 			status = http.StatusAccepted
 		}
 		path = strings.NewReplacer("{id}", about.ID, "{key}", cto).Replace(path)
 		made := p.owner.send(http.MethodPost, path, body, "Idempotency-Key", "k").want(status)
 		if again := p.owner.send(http.MethodPost, path, body, "Idempotency-Key", "k"); again.header.Get("Idempotency-Replayed") != "true" {
-			t.Errorf("%s: the owner's own is not repeated: %d", path, again.status)
+			t.Errorf("%s: the owner's request is not replayed: %d", path, again.status)
 		}
 		for _, role := range []actor.Role{actor.Admin, actor.User, actor.Agent} {
 			tried++
@@ -451,6 +449,6 @@ func TestOthersIdempotencyKeys(t *testing.T) {
 		}
 	}
 	if tried < 9 {
-		t.Errorf("only %d were tried", tried)
+		t.Errorf("only %d routes were tried", tried)
 	}
 }

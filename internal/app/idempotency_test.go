@@ -11,9 +11,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// A client that does not know whether its request arrived sends it again, and
-// an impatient one sends it sixteen times: there must be one task, one account,
-// one standup, whichever replica is asked.
+// A request that is repeated up to 16 times, on any replica, has one effect: one task,
+// one account, one standup.
 func TestOneEffect(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -49,7 +48,7 @@ func TestOneEffect(t *testing.T) {
 			}
 			wg.Wait()
 			if len(ids) != 1 || replayed != 15 {
-				t.Errorf("%s: made %v, %d of them again", path, ids, replayed)
+				t.Errorf("%s: created %v, %d replayed", path, ids, replayed)
 			}
 			body["title"] = "Another"
 			if path == "/api/v1/users" || path == "/api/v1/teams" {
@@ -62,23 +61,22 @@ func TestOneEffect(t *testing.T) {
 		if len(tasks) != 1 {
 			t.Errorf("the board has %v", tasks)
 		}
-		// A repetition is answered with the task as it is now.
+		// A repetition returns the current task.
 		owner.patch("/api/v1/tasks/TASK-1", map[string]any{"title": "Renamed"}).want(http.StatusOK)
 		again := owner.send(http.MethodPost, "/api/v1/tasks", map[string]any{"title": "Once"}, "Idempotency-Key", "k-1").want(http.StatusCreated)
 		if got := decode[struct{ Title string }](again).Title; got != "Renamed" {
-			t.Errorf("again it is called %s", got)
+			t.Errorf("the repetition has the title %s", got)
 		}
 		owner.hire("cto")
 		mine := replicas[0].login("cto@example.com").send(http.MethodPost, "/api/v1/tasks", map[string]any{"title": "Once"}, "Idempotency-Key", "k-1").want(http.StatusCreated)
 		if mine.header.Get("Idempotency-Replayed") != "" || decode[struct{ ID string }](mine).ID == tasks[0].ID {
-			t.Error("somebody else's key opened what another made")
+			t.Error("the key of another user returned the task")
 		}
 	})
 }
 
-// Every route that makes something can be repeated: one added tomorrow is
-// found here. The exceptions answer a secret, which nobody keeps, and the device,
-// of which there is one: asked again, it is answered as it is.
+// Every route that creates something supports idempotency keys. The exceptions return a
+// secret, which is not stored, or the device, of which there is only one.
 func TestWhatMakesCanBeRepeated(t *testing.T) {
 	others := []string{"/api/v1/auth/register", "/api/v1/auth/setup", "/api/v1/users/{id}/keys", "/api/v1/agentrt/pairing"}
 	d := readDocument(t, newHouse(t, db.SQLite, nil).build().API.Document())

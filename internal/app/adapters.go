@@ -28,36 +28,39 @@ import (
 	"wardroom/internal/usage"
 )
 
-// Features do not know each other. Here their questions meet their answers.
+// Features do not import each other. The functions in this file connect what one
+// feature needs to what another one offers.
 
-// currentStates is what a new live stream is told first.
+// currentStates returns the states that each new live stream receives first.
 func (a *App) currentStates() []event.State { return []event.State{gatewayState(a.Gateway.Status())} }
 
+// gatewayState returns the event about the state of the gateway connection.
+// Subscribers of sessions receive it too, because sessions are not updated while the
+// gateway is offline.
 func gatewayState(s gateway.Status) event.State {
-	// Whoever shows sessions must learn that they can be seen no more.
 	return event.State{Kind: "agentrt.status", Topics: []string{event.TopicGateway, event.TopicSession}, Data: s}
 }
 
-// tellGateway lets live streams know how the connection is doing, until ctx
-// ends, and the sessions when it stands still: then no event tells of changes.
-func (a *App) tellGateway(ctx context.Context) {
+// publishGatewayState publishes changes of the gateway connection to live streams
+// until ctx ends. When the gateway stops answering, it also invalidates the cached
+// sessions, because their events may be missing.
+func (a *App) publishGatewayState(ctx context.Context) {
 	a.Gateway.Watch(ctx, func(s gateway.Status) {
 		if s.State == gateway.Slow {
 			a.Sessions.Doubt()
 		}
 		if err := a.Events.Publish(gatewayState(s)); err != nil {
-			a.log.ErrorContext(ctx, "the gateway's state cannot be told", "err", err)
+			a.log.ErrorContext(ctx, "could not publish the state of the gateway", "err", err)
 		}
 	})
 }
 
-// toldAtOnce is how many sessions are told in one portion. All that the runtime
-// has may be new at once, and a stream takes 64 portions and a few hundred
-// kilobytes in one.
-const toldAtOnce = 250
+// sessionBatch is how many sessions are published at once. After a reconnect every
+// session may be new, and a stream buffers 64 batches of a few hundred kilobytes.
+const sessionBatch = 250
 
-// tellSessions lets live streams know which of the runtime's sessions changed.
-func (a *App) tellSessions(changed []session.Session, gone []string) {
+// publishSessions publishes changed and removed sessions to live streams.
+func (a *App) publishSessions(changed []session.Session, gone []string) {
 	topics := []string{event.TopicSession}
 	states := make([]event.State, 0, len(changed)+len(gone))
 	for i := range changed {
@@ -66,28 +69,29 @@ func (a *App) tellSessions(changed []session.Session, gone []string) {
 	for _, key := range gone {
 		states = append(states, event.State{Kind: "session.gone", Topics: topics, Data: goneSession{key}})
 	}
-	for portion := range slices.Chunk(states, toldAtOnce) {
-		if err := a.Events.Publish(portion...); err != nil {
-			a.log.Error("changed sessions cannot be told", "err", err)
+	for batch := range slices.Chunk(states, sessionBatch) {
+		if err := a.Events.Publish(batch...); err != nil {
+			a.log.Error("could not publish changed sessions", "err", err)
 		}
 	}
 }
 
-// goneSession is what is told of a session that the runtime has no more.
+// goneSession is the event payload for a session that the runtime removed.
 type goneSession struct {
 	Key string `json:"key"`
 }
 
-// tellMessage lets the live streams that follow a session know what is said in it.
-func (a *App) tellMessage(key string, n session.News) {
+// publishMessage publishes new messages of a session to the live streams that follow
+// it.
+func (a *App) publishMessage(key string, n session.News) {
 	state := event.State{Kind: "session.message", Topics: []string{event.TopicSession}, Data: n, Session: key}
 	if err := a.Events.Publish(state); err != nil {
-		a.log.Error("a session's message cannot be told", "err", err)
+		a.log.Error("could not publish a session's message", "err", err)
 	}
 }
 
-// readSessions gives each reading of the runtime's sessions to those who keep
-// something of it.
+// readSessions passes each list of the runtime's sessions on to the usage ledger and,
+// if it is a complete list, to the archive.
 func (a *App) readSessions(rows []gateway.Session, counted *gateway.SessionUsage) {
 	a.Usage.Read(rows, counted)
 	if counted == nil {
@@ -95,8 +99,8 @@ func (a *App) readSessions(rows []gateway.Session, counted *gateway.SessionUsage
 	}
 }
 
-// notedUsage is what the ledger has of transcripts, as the runtime counts it: without
-// our own estimates.
+// notedUsage returns the ledger's totals of transcripts without Wardroom's own price
+// estimates, so that they compare with the runtime's totals.
 func (a *App) notedUsage(ctx context.Context, transcripts []string) (map[string]session.Noted, error) {
 	all, err := a.Usage.OfTranscripts(ctx, transcripts)
 	noted := make(map[string]session.Noted, len(all))
@@ -120,20 +124,20 @@ func (a *App) notedUsage(ctx context.Context, transcripts []string) (map[string]
 	return noted, err
 }
 
-// tellUsage lets live streams know that the ledger has changed.
-func (a *App) tellUsage(asOf clock.Time) {
+// publishUsage tells live streams that the usage ledger has changed.
+func (a *App) publishUsage(asOf clock.Time) {
 	state := event.State{Kind: "usage.grown", Topics: []string{event.TopicUsage}, Data: grownUsage{asOf}}
 	if err := a.Events.Publish(state); err != nil {
-		a.log.Error("that the usage has grown cannot be told", "err", err)
+		a.log.Error("could not publish the change of the usage ledger", "err", err)
 	}
 }
 
-// grownUsage is what is told of a ledger that has changed.
+// grownUsage is the event payload for a changed usage ledger.
 type grownUsage struct {
 	AsOf clock.Time `json:"as_of"`
 }
 
-// noteStandup puts what a standup's run used into the ledger.
+// noteStandup records the usage of a standup's run in the ledger.
 func (a *App) noteStandup(ctx context.Context, tx *db.Tx, u standup.RunUsage) error {
 	r := usage.Run{
 		RunID: u.RunID, AgentID: u.AgentID, SessionKey: u.SessionKey, SessionID: u.Usage.SessionID,
@@ -144,7 +148,7 @@ func (a *App) noteStandup(ctx context.Context, tx *db.Tx, u standup.RunUsage) er
 	return err
 }
 
-// spentOnTask puts on a task's card what the ledger has of its runs.
+// spentOnTask updates a task's cost and tokens from the ledger.
 func (a *App) spentOnTask(ctx context.Context, tx *db.Tx, key string) (event.Subject, bool, error) {
 	sums, err := a.Usage.OfTask(ctx, tx, key)
 	if err != nil {
@@ -153,7 +157,7 @@ func (a *App) spentOnTask(ctx context.Context, tx *db.Tx, key string) (event.Sub
 	return a.Tasks.SetSpend(ctx, tx, key, task.Spend{CostUSD: sums.CostUSD, Tokens: task.Tokens(sums.Tokens), Unpriced: sums.Unpriced})
 }
 
-// usagePart is what a run used, as the runtime told.
+// usagePart converts the usage that the runtime reported for a run.
 func usagePart(u gateway.Usage) usage.Part {
 	p := usage.Part{
 		Provider: u.Provider, Model: u.Model,
@@ -166,8 +170,8 @@ func usagePart(u gateway.Usage) usage.Part {
 	return p
 }
 
-// urlForAgents is where the runtime's agents reach this service when both are
-// on one machine; empty when that is not known.
+// urlForAgents returns the URL of the API for the runtime's agents if the gateway's
+// address is on this machine, and otherwise an empty string.
 func (a *App) urlForAgents() string {
 	at := a.address.Load()
 	gateway, err := url.Parse(a.cfg.GatewayURL)
@@ -180,6 +184,7 @@ func (a *App) urlForAgents() string {
 	return *at
 }
 
+// agentMembers returns the agent users.
 func (a *App) agentMembers(ctx context.Context) ([]agent.Member, error) {
 	users, err := a.Accounts.AgentUsers(ctx, a.DB)
 	members := make([]agent.Member, len(users))
@@ -189,7 +194,7 @@ func (a *App) agentMembers(ctx context.Context) ([]agent.Member, error) {
 	return members, err
 }
 
-// agentActivities is what the sessions tell of the agents.
+// agentActivities returns what each agent is doing according to its sessions.
 func (a *App) agentActivities(ctx context.Context) (asOf clock.Time, byAgent map[string]agent.Activity, err error) {
 	asOf, seen, err := a.Sessions.Activities(ctx)
 	byAgent = make(map[string]agent.Activity, len(seen))
@@ -199,6 +204,7 @@ func (a *App) agentActivities(ctx context.Context) (asOf clock.Time, byAgent map
 	return asOf, byAgent, err
 }
 
+// standupMembers returns the agent users who can take part in standups.
 func (a *App) standupMembers(ctx context.Context) ([]standup.Member, error) {
 	users, err := a.Accounts.AgentUsers(ctx, a.DB)
 	members := make([]standup.Member, len(users))
@@ -208,12 +214,13 @@ func (a *App) standupMembers(ctx context.Context) ([]standup.Member, error) {
 	return members, err
 }
 
+// standupBoard returns an agent's tasks: the open ones and those done since then.
 func (a *App) standupBoard(ctx context.Context, agentID string, since time.Time) ([]standup.BoardTask, error) {
 	tasks, err := a.Tasks.Of(ctx, agentID, since)
 	return boardTasks(tasks), err
 }
 
-// standupMade lists what an agent has made for others.
+// standupMade returns the tasks that an agent created for others since then.
 func (a *App) standupMade(ctx context.Context, agentID string, since time.Time) ([]standup.BoardTask, error) {
 	tasks, err := a.Tasks.CreatedBy(ctx, agentID, since)
 	return boardTasks(tasks), err
@@ -236,6 +243,7 @@ func boardTasks(tasks []task.Task) []standup.BoardTask {
 	return board
 }
 
+// standupReported returns the task reports that an agent submitted since then.
 func (a *App) standupReported(ctx context.Context, agentID string, since time.Time) ([]standup.TaskReport, error) {
 	reported, err := a.Tasks.ReportsBy(ctx, agentID, since)
 	out := make([]standup.TaskReport, len(reported))
@@ -245,8 +253,8 @@ func (a *App) standupReported(ctx context.Context, agentID string, since time.Ti
 	return out, err
 }
 
-// standupSessions counts the sessions of an agent that were in use since then,
-// but for those in which standups ask it.
+// standupSessions counts the sessions that an agent used since then, except its
+// standup sessions.
 func (a *App) standupSessions(ctx context.Context, agentID string, since time.Time) (int, error) {
 	const most = 1000
 	seen, _, err := a.Sessions.List(ctx, session.Filter{AgentID: agentID}, nil, most)
@@ -260,8 +268,9 @@ func (a *App) standupSessions(ctx context.Context, agentID string, since time.Ti
 	return n, err
 }
 
-// standupRan is what the runs of an agent came to since then, by the ledger, and
-// how many of them failed, by whoever asked for them.
+// standupRan returns the totals of an agent's runs since then from the usage ledger.
+// Failed runs are counted from dispatches, standups, scheduled jobs and other
+// sessions, because the ledger does not record failures.
 func (a *App) standupRan(ctx context.Context, agentID string, since time.Time) (*standup.Runs, error) {
 	sums, err := a.Usage.OfAgentSince(ctx, agentID, since)
 	if err != nil {
@@ -270,23 +279,23 @@ func (a *App) standupRan(ctx context.Context, agentID string, since time.Time) (
 	tokens := standup.Tokens(sums.Tokens)
 	r := standup.Runs{Count: int(sums.Runs), Unpriced: int(sums.Unpriced), Tokens: &tokens, CostUSD: sums.CostUSD, Source: standup.FromLedger}
 	const most = 500
-	told, err := a.agentFailures(ctx, agentID, since, most)
+	failures, err := a.agentFailures(ctx, agentID, since, most)
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range told {
-		if f.Kind != "job_missed" { // which had no run
+	for _, f := range failures {
+		if f.Kind != "job_missed" { // a missed job has no run
 			r.Failed++
 		}
 	}
-	untold, err := a.failedSessions(ctx, agentID, since, most)
-	r.Failed += untold
+	others, err := a.failedSessions(ctx, agentID, since, most)
+	r.Failed += others
 	return &r, err
 }
 
-// failedSessions counts the sessions of an agent whose last run failed since
-// then, without those of tasks, standups and timed jobs: who asked for such a run
-// has noted its end.
+// failedSessions counts an agent's sessions whose last run failed since then. It
+// leaves out the sessions of tasks, standups and scheduled jobs, whose failures
+// agentFailures returns.
 func (a *App) failedSessions(ctx context.Context, agentID string, since time.Time, most int) (int, error) {
 	n := 0
 	for _, status := range []string{"failed", "timeout"} {
@@ -304,48 +313,48 @@ func (a *App) failedSessions(ctx context.Context, agentID string, since time.Tim
 	return n, nil
 }
 
-// raiseOfStandup makes what a standup cannot settle an item of the inbox.
+// raiseOfStandup raises an inbox item for a standup.
 func (a *App) raiseOfStandup(ctx context.Context, tx *db.Tx, m standup.InboxItem) error {
 	return a.Inbox.Raise(ctx, tx, inbox.NewItem(m))
 }
 
-// raiseOfTask makes a task that stays blocked an item of the inbox.
+// raiseOfTask raises an inbox item for a task that stays blocked.
 func (a *App) raiseOfTask(ctx context.Context, tx *db.Tx, m task.InboxItem) error {
 	return a.Inbox.Raise(ctx, tx, inbox.NewItem{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
 }
 
-// raiseOfSchedule makes a job that did not run as it should an item of the inbox.
+// raiseOfSchedule raises an inbox item for a scheduled job that failed or was missed.
 func (a *App) raiseOfSchedule(ctx context.Context, tx *db.Tx, m schedule.InboxItem) error {
 	return a.Inbox.Raise(ctx, tx, inbox.NewItem(m))
 }
 
-// raiseOfSession makes a run that has stalled an item of the inbox.
+// raiseOfSession raises an inbox item for a stalled run.
 func (a *App) raiseOfSession(ctx context.Context, tx *db.Tx, m session.InboxItem) error {
 	return a.Inbox.Raise(ctx, tx, inbox.NewItem{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
 }
 
-// raiseOfGateway makes a gateway in trouble an item of the inbox.
+// raiseOfGateway raises an inbox item for a problem with the gateway.
 func (a *App) raiseOfGateway(ctx context.Context, tx *db.Tx, m trouble.InboxItem) error {
 	return a.Inbox.Raise(ctx, tx, inbox.NewItem(m))
 }
 
-// jobsChanged is what is told of the runtime's timed jobs: whoever shows them
-// reads them anew.
+// jobsChanged is the event payload for changed and removed scheduled jobs. Clients
+// reload the jobs.
 type jobsChanged struct {
 	Changed []string `json:"changed"`
 	Gone    []string `json:"gone"`
 }
 
-// tellJobs lets live streams know which of the runtime's timed jobs changed.
-func (a *App) tellJobs(changed, gone []string) {
+// publishJobs tells live streams which of the runtime's scheduled jobs changed.
+func (a *App) publishJobs(changed, gone []string) {
 	data := jobsChanged{append([]string{}, changed...), append([]string{}, gone...)}
 	if err := a.Events.Publish(event.State{Kind: "jobs.changed", Topics: []string{event.TopicSchedule}, Data: data}); err != nil {
-		a.log.Error("changed jobs cannot be told", "err", err)
+		a.log.Error("could not publish changed jobs", "err", err)
 	}
 }
 
-// makeTask turns an action item of a standup into a task. An assignee that is
-// nobody here is left out rather than losing the task.
+// makeTask creates a task from a standup's action item and returns its key. If the
+// assignee has no account, the task is unassigned.
 func (a *App) makeTask(ctx context.Context, tx *db.Tx, title, assignee, origin string) (string, error) {
 	n := task.New{Title: title, Origin: origin}
 	if assignee != "" {
@@ -359,8 +368,9 @@ func (a *App) makeTask(ctx context.Context, tx *db.Tx, title, assignee, origin s
 	return t.Key, err
 }
 
-// commentAs lets an agent say something about a task. Without an account it is
-// said by the service under the agent's id.
+// commentAs comments on a task on behalf of an agent. If the agent has no account,
+// the system comments under the agent's ID. It returns false if the task does not
+// exist or is archived.
 func (a *App) commentAs(ctx context.Context, tx *db.Tx, taskKey, text, author string) (bool, error) {
 	users, err := a.Accounts.AgentUsers(ctx, tx)
 	if err != nil {
@@ -379,18 +389,18 @@ func (a *App) commentAs(ctx context.Context, tx *db.Tx, taskKey, text, author st
 	return err == nil, err
 }
 
-// policies are what goes when it is old.
+// policies returns the retention policies.
 func (a *App) policies() []retention.Policy {
 	return []retention.Policy{
 		{
 			Name: "tasks", Setting: "ARCHIVE_AFTER_DAYS", Days: a.cfg.ArchiveAfterDays,
-			Does:  "Tasks that were done so many days ago are archived. Nothing of them is lost; restoring one begins its days anew.",
+			Does:  "Archives tasks this many days after they are done. Nothing is deleted; restoring a task restarts the count.",
 			Count: a.Tasks.CountArchivable,
 			Apply: a.Tasks.ArchiveDone,
 		},
 		{
 			Name: "activity", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: a.cfg.ActivityLogRetentionDays,
-			Does: "Activity that is older is deleted. The histories of tasks and the audit stay.",
+			Does: "Deletes activity older than this many days. Task histories and the audit log are kept.",
 			Count: func(ctx context.Context, before time.Time) (int64, time.Time, error) {
 				return event.CountPurgeable(ctx, a.DB, before)
 			},
@@ -398,19 +408,19 @@ func (a *App) policies() []retention.Policy {
 		},
 		{
 			Name: "subagent_sessions", Setting: "SUBAGENT_RETENTION_DAYS", Days: a.cfg.SubagentRetentionDays,
-			Does:  "Archived sessions of sub-agents in which nothing has happened for so many days are deleted, with what was said in them. What they used stays in the ledger.",
+			Does:  "Deletes archived sub-agent sessions and their messages after this many days without activity. Their usage stays in the ledger.",
 			Count: a.Archive.CountOld,
 			Apply: a.Archive.PurgeOld,
 		},
 		{
 			Name: "inbox", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: a.cfg.ActivityLogRetentionDays,
-			Does:  "Items of the inbox that were resolved so many days ago are deleted. What is not resolved stays.",
+			Does:  "Deletes inbox items this many days after they are resolved. Unresolved items are kept.",
 			Count: a.Inbox.CountResolved,
 			Apply: a.Inbox.PurgeResolved,
 		},
 		{
 			Name: "slots", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: a.cfg.ActivityLogRetentionDays,
-			Does:  "What became of each time of the runtime's jobs so many days ago is deleted, and the runs that ended before that. What nobody can say yet stays.",
+			Does:  "Deletes the history of scheduled jobs older than this many days: due times and runs. Due times without a known outcome are kept.",
 			Count: a.Schedules.CountOld,
 			Apply: a.Schedules.PurgeOld,
 		},

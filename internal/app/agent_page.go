@@ -11,17 +11,19 @@ import (
 	"wardroom/internal/usage"
 )
 
-// What the agents do, and what one agent's page is put together from.
+// The functions in this file collect what the agents' pages show.
 
+// wireSessions creates the session service.
 func (a *App) wireSessions() {
 	a.Sessions = &session.Service{
-		Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Patience: a.cfg.GatewayTimeout, Changed: a.tellSessions,
-		Controls: a.Gateway, DB: a.DB, Followed: a.Events.Followed, Tell: a.tellMessage, Noted: a.notedUsage,
+		Runtime: a.Gateway, Log: a.log, Now: a.opts.Now, Patience: a.cfg.GatewayTimeout, Changed: a.publishSessions,
+		Controls: a.Gateway, DB: a.DB, Followed: a.Events.Followed, Tell: a.publishMessage, Noted: a.notedUsage,
 		StalledAfter: a.cfg.StalledAfter, Raise: a.raiseOfSession, Resolve: a.Inbox.ResolveCause,
 		Away: func(err error) bool { return a.outage.notice("stalled runs", err) },
 	}
 }
 
+// wireAgents creates the agent service.
 func (a *App) wireAgents() {
 	a.Agents = &agent.Service{
 		DB: a.DB, Log: a.log,
@@ -29,7 +31,7 @@ func (a *App) wireAgents() {
 	}
 }
 
-// agentRecords are what the service has written down of an agent.
+// agentRecords returns the functions that read Wardroom's own records of an agent.
 func (a *App) agentRecords() agent.Records {
 	return agent.Records{Desk: a.agentDesk, Said: a.agentSaid, Spend: a.agentSpend, Failures: a.agentFailures}
 }
@@ -87,7 +89,7 @@ func (a *App) agentSpend(ctx context.Context, agentID string, now time.Time) (ag
 
 func (a *App) agentFailures(ctx context.Context, agentID string, since time.Time, most int) ([]agent.Failure, error) {
 	var out []agent.Failure
-	// Where the runtime has the runs of a task, a standup or a job, in its small letters.
+	// The runtime's session keys are lowercase.
 	sessionOf := func(kind, of string) string { return strings.ToLower("agent:" + agentID + ":" + kind + ":" + of) }
 	handed, err := a.Dispatch.FailedOf(ctx, agentID, since, most)
 	if err != nil {
@@ -101,9 +103,9 @@ func (a *App) agentFailures(ctx context.Context, agentID string, since time.Time
 		return nil, err
 	}
 	for _, s := range unanswered {
-		why := "It did not answer in time."
+		why := "No answer before the deadline."
 		if s.Status != "timed_out" {
-			why = "Its run failed."
+			why = "The run failed."
 		}
 		if s.At != nil {
 			out = append(out, agent.Failure{Kind: "standup", What: s.Date, Detail: why, At: *s.At, Session: sessionOf("standup", s.Date)})
@@ -112,7 +114,7 @@ func (a *App) agentFailures(ctx context.Context, agentID string, since time.Time
 	slots, err := a.Schedules.FailedSlots(ctx, agentID, since, most)
 	for _, t := range slots {
 		f := agent.Failure{Kind: "job_" + t.State, What: t.Name, Detail: t.Reason, At: t.DueAt}
-		if t.State == "failed" { // what was missed had no run
+		if t.State == "failed" { // a missed job has no run
 			f.Session = sessionOf("cron", t.JobID)
 		}
 		out = append(out, f)

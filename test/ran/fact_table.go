@@ -11,21 +11,21 @@ import (
 // fact is one row of docs/specification.md.
 type fact struct {
 	ID    string   // section and number, such as "4.1"
-	Where []string // files and folders, from the root of the repository
+	Where []string // files and folders, relative to the root of the repository
 	Tests []string // such as "account.TestLogin/refuses_a_wrong_password"
-	Later bool     // the row says that it does not hold yet
+	Later bool     // the fact is marked as not yet true
 }
 
 var (
 	factID = regexp.MustCompile(`^\d+\.\d+$`)
 	quoted = regexp.MustCompile("`([^`]+)`")
 	test   = regexp.MustCompile(`^[a-z/]+\.Test\w+(/\S+)?$`)
-	// later is how a row says that a part of the specification is still to come.
+	// later marks a row that is not yet true.
 	later = "**Not yet**"
 )
 
-// parse reads the rows: `| id | fact | where | tests |`. Each id is there once,
-// and each row has a place and a test, unless it says that it does not hold yet.
+// parse reads the rows `| id | fact | where | tests |`. It returns an error for a
+// duplicate ID, and for a row without a place or a test that is not marked as later.
 func parse(text string) ([]fact, error) {
 	var facts []fact
 	seen := map[string]bool{}
@@ -42,29 +42,29 @@ func parse(text string) ([]fact, error) {
 		f := fact{ID: id, Where: words(cells[2]), Tests: words(cells[3]), Later: strings.Contains(cells[3], later)}
 		switch {
 		case seen[id]:
-			return nil, fmt.Errorf("%s is there twice", id)
+			return nil, fmt.Errorf("%s appears twice", id)
 		case f.Later && len(f.Tests) > 0:
-			return nil, fmt.Errorf("%s names tests and says that it does not hold yet", id)
+			return nil, fmt.Errorf("%s names tests but is marked as not yet true", id)
 		case !f.Later && (len(f.Where) == 0 || len(f.Tests) == 0):
-			return nil, fmt.Errorf("%s names no place or no test", id)
+			return nil, fmt.Errorf("%s has no file or no test", id)
 		}
 		seen[id] = true
 		facts = append(facts, f)
 	}
 	if len(facts) == 0 {
-		return nil, errors.New("there is no row in it")
+		return nil, errors.New("the document has no rows")
 	}
 	return facts, nil
 }
 
-// named are the tests that a text names anywhere, each once.
+// named returns the tests that a text names, sorted and without duplicates.
 func named(text string) []string {
 	tests := slices.DeleteFunc(words(text), func(w string) bool { return !test.MatchString(w) })
 	slices.Sort(tests)
 	return slices.Compact(tests)
 }
 
-// words are the texts in backquotes.
+// words returns the texts in backquotes.
 func words(cell string) []string {
 	var out []string
 	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {

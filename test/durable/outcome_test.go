@@ -9,30 +9,30 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// outcome is what a meeting has come to, however often it was interrupted.
-// What is zero is as in a meeting that nothing interrupted.
+// outcome is the expected result of a standup. Zero values mean the result of a standup
+// without interruptions, as the comments show.
 type outcome struct {
 	status  string         // completed
-	code    string         // of the error
+	code    string         // code of the error
 	attempt int            // 1
 	reports string         // answered answered answered
-	asked   map[string]int // agent → questions that were put to it; 1 each
-	lines   string         // the kinds of the lines of the transcript
-	tasks   int            // of action items; 2. Less than zero: none
+	asked   map[string]int // agent → number of questions; 1 each
+	lines   string         // kinds of the lines of the transcript
+	tasks   int            // tasks created from action items: 2; negative means 0
 }
 
 const wholeLines = "note note note question answer question answer question answer question summary note"
 
-// lease is how long the work of a process that died waits for another one on
-// PostgreSQL; on SQLite the next owner of the file goes on at once.
+// lease is how long the work of a killed process waits on PostgreSQL. On SQLite, the next
+// process continues at once.
 const lease = 15 * time.Second
 
-// soon is what a meeting takes once its agents answer, a second as a rule, on a
-// machine that does much else.
+// soon is the time limit of a standup whose agents answer, usually about a second, on a
+// busy machine.
 const soon = 15 * time.Second
 
-// whole looks for all that an interruption could have spoiled: a second
-// question, a second effect, a lost or repeated line, a wait for too long.
+// whole checks for everything that an interruption could cause: repeated questions or
+// effects, lost or repeated lines, and long waits.
 func (x *trial) whole(r record, want outcome) {
 	x.Helper()
 	want = want.filled()
@@ -41,7 +41,7 @@ func (x *trial) whole(r record, want outcome) {
 		code = r.Failure.Code
 	}
 	if r.Status != want.status || code != want.code || r.Attempt != want.attempt {
-		x.Errorf("the meeting is %s %s, attempt %d, want %s %s, %d: %+v", r.Status, code, r.Attempt, want.status, want.code, want.attempt, r.Failure)
+		x.Errorf("the standup is %s %s, attempt %d, want %s %s, %d: %+v", r.Status, code, r.Attempt, want.status, want.code, want.attempt, r.Failure)
 	}
 	var reports, lines []string
 	for _, p := range r.Reports {
@@ -97,8 +97,8 @@ func (o outcome) filled() outcome {
 	return o
 }
 
-// askedOnce counts the questions that agents were really asked, and the run ids
-// that they came under. A run id that is sent again is safe; a second one is not.
+// askedOnce counts the questions that agents received and their run IDs. Sending a run ID
+// again is safe; a second run ID is not.
 func (x *trial) askedOnce(want map[string]int) {
 	x.Helper()
 	x.mu.Lock()
@@ -113,23 +113,22 @@ func (x *trial) askedOnce(want map[string]int) {
 	}
 }
 
-// own are columns in which two rows that tell the same may differ: names, numbers
-// and times. What is left of a row is what it says.
+// own reports whether a column may differ in two rows with the same content: IDs, numbers
+// and times.
 func own(column string) bool {
 	return slices.Contains([]string{"id", "at", "seq", "key", "number", "rank", "version", "run_id", "job_id", "boot_id", "lease_until"}, column) ||
 		strings.HasSuffix(column, "_at")
 }
 
-// apart are tables whose rows are no effects of a meeting.
+// apart reports whether a table has no results of a standup.
 func apart(table string) bool {
 	return slices.Contains([]string{"goose_db_version", "jobs", "job_steps", "job_timers", "login_failures", "retention_runs", "users", "api_keys"}, table) ||
 		strings.HasPrefix(table, "sqlite_") || strings.HasPrefix(table, "search_") || strings.HasPrefix(table, "task_grams")
 }
 
-// nothingTwice looks for rows that say the same in every table that there is, so
-// that what a meeting will do one day is looked at, too. What each attempt does
-// anew may be there as often as there were attempts, and what is said with a
-// question as often as it was put.
+// nothingTwice looks for rows with the same content in every table, including tables
+// added later. Results of an attempt may appear once per attempt, and lines of a question
+// once per question.
 func (x *trial) nothingTwice(attempts, questions int) {
 	x.Helper()
 	tables := `SELECT name FROM sqlite_master WHERE type = 'table'`
@@ -155,21 +154,21 @@ func (x *trial) nothingTwice(attempts, questions int) {
 		except, most := "", attempts
 		switch table {
 		case "events":
-			except = ` WHERE subject_kind <> 'gateway'` // its comings and goings
+			except = ` WHERE subject_kind <> 'gateway'` // connections and disconnections
 		case "standup_transcript":
 			most = max(attempts, questions)
 		}
 		often := x.names(`SELECT COUNT(*) || ' times: ' || (`+about+`) FROM `+table+except+` GROUP BY `+about+` HAVING COUNT(*) > ?`, most)
 		for _, text := range often {
-			x.Errorf("%s says %.300s", table, text)
+			x.Errorf("%s has %.300s", table, text)
 		}
 	}
 	if looked < 8 {
-		x.Errorf("only %d tables were looked at", looked)
+		x.Errorf("only %d tables were checked", looked)
 	}
 }
 
-// settled wants nothing left behind: no question that is open, no work.
+// settled checks that nothing is left: no open question and no job.
 func (x *trial) settled() {
 	x.Helper()
 	if n := x.count(`SELECT COUNT(*) FROM standup_questions WHERE state = 'open'`); n != 0 {
@@ -180,7 +179,7 @@ func (x *trial) settled() {
 	})
 }
 
-// inTime wants the end of the meeting soon after its work could be taken up.
+// inTime checks that the standup ended soon after its work could continue.
 func (x *trial) inTime(r record) {
 	x.Helper()
 	x.mu.Lock()
@@ -189,11 +188,11 @@ func (x *trial) inTime(r record) {
 	x.inTimeSince(r, killed)
 }
 
-// inTimeSince is inTime for work that could be taken up later than at the kill.
+// inTimeSince is inTime for work that could continue only later than the kill.
 func (x *trial) inTimeSince(r record, from time.Time) {
 	x.Helper()
 	if r.CompletedAt == nil {
-		x.Error("the meeting has no end")
+		x.Error("the standup has not ended")
 		return
 	}
 	took := r.CompletedAt.Sub(from)
@@ -202,9 +201,9 @@ func (x *trial) inTimeSince(r record, from time.Time) {
 		limit += lease
 	}
 	if took > limit {
-		x.Errorf("it ended %s after its work could be taken up, want at most %s", took, limit)
+		x.Errorf("it ended %s after its work could continue, want at most %s", took, limit)
 	}
-	x.Logf("ended %s after its work could be taken up", took.Round(10*time.Millisecond))
+	x.Logf("ended %s after its work could continue", took.Round(10*time.Millisecond))
 }
 
 func (x *trial) names(query string, args ...any) []string {

@@ -8,14 +8,13 @@ import (
 	"wardroom/internal/gateway/demo"
 )
 
-// blow is what ends a life of the service at a certain point. It is prepared
-// before the meeting begins; struck waits until it has hit, and ends the test
-// when it hit elsewhere or not at all.
+// blow kills the service at a certain point. It is prepared before the standup starts.
+// struck waits until it has hit, and fails the test if it hit elsewhere or not at all.
 type blow interface {
 	prepare(x *trial) (struck func())
 }
 
-// within ends the service in the middle of a transaction.
+// prepare sets the trap. The service is killed within a transaction.
 func (p trap) prepare(x *trial) (struck func()) {
 	sprung, unset := p.set(x)
 	return func() {
@@ -24,16 +23,16 @@ func (p trap) prepare(x *trial) (struck func()) {
 		x.kill()
 		unset()
 		if n := x.count(p.here); n != 1 {
-			x.Fatalf("the service was killed elsewhere: %s is %d", p.here, n)
+			x.Fatalf("the service was killed at another point: %s is %d", p.here, n)
 		}
 	}
 }
 
-// wire ends the service when a request of its has arrived at the gateway.
+// wire kills the service when its request has arrived at the gateway.
 type wire struct {
 	method string
-	run    string // how the run id ends, such as "-cto-1"; empty: any
-	lost   bool   // the request's last bytes never came
+	run    string // suffix of the run ID, such as "-cto-1"; empty matches any
+	lost   bool   // the request does not arrive completely
 }
 
 func (w wire) prepare(x *trial) (struck func()) {
@@ -44,7 +43,7 @@ func (w wire) prepare(x *trial) (struck func()) {
 		served := true
 		if r.Method == w.method && strings.HasSuffix(r.RunID, w.run) {
 			once.Do(func() {
-				// What the life before sent can arrive only now.
+				// A request of the previous process may arrive only now.
 				p := x.life()
 				select {
 				case <-p.up:
@@ -68,8 +67,8 @@ func (w wire) prepare(x *trial) (struck func()) {
 	}
 }
 
-// step is the end of a transaction that makes a step of the meeting: all of its
-// effect is written, and nothing is committed. after is the step before it.
+// step returns a trap at the end of the transaction of a job step: everything is written
+// but not committed. after is the step before it.
 func step(after, name string) trap {
 	return trap{
 		on: "INSERT ON job_steps", when: "NEW.name LIKE '" + name + "'",
@@ -77,7 +76,7 @@ func step(after, name string) trap {
 	}
 }
 
-// accepted is the note that the gateway has a question.
+// accepted returns a trap where the accepted question is stored.
 func accepted(agent string) trap {
 	return trap{
 		on: "UPDATE ON standup_questions", when: "NEW.accepted AND NOT OLD.accepted AND NEW.agent_id = '" + agent + "'",
@@ -85,7 +84,7 @@ func accepted(agent string) trap {
 	}
 }
 
-// stored is the note of an answer that has come.
+// stored returns a trap where an answer is stored.
 func stored(agent string) trap {
 	return trap{
 		on: "UPDATE ON standup_questions", when: "NEW.state = 'answered' AND OLD.state = 'open' AND NEW.agent_id = '" + agent + "'",
@@ -93,12 +92,12 @@ func stored(agent string) trap {
 	}
 }
 
-// event is the record of what happened, at the end of a transaction.
+// event returns a trap where an event is recorded at the end of a transaction.
 func event(kind, here string) trap {
 	return trap{on: "INSERT ON events", when: "NEW.kind = '" + kind + "'", here: here}
 }
 
-// think lets an agent think until release is called.
+// think makes an agent think until release is called.
 func (x *trial) think(agent string) (release func()) {
 	word, say := make(chan struct{}), says(agent)
 	x.runtime.Answer(agent, func(q demo.Question) string {
@@ -110,8 +109,7 @@ func (x *trial) think(agent string) (release func()) {
 	return release
 }
 
-// on calls fn when a request arrives at the gateway, once, and not before the
-// next life of the service.
+// on calls fn once when a request arrives at the gateway.
 func (x *trial) on(method, run string, fn func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

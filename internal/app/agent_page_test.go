@@ -18,8 +18,8 @@ func (c caller) page(agentID string) agent.Page {
 	return decode[agent.Page](c.get("/api/v1/agents/" + agentID).want(http.StatusOK))
 }
 
-// Whoever looks after an agent must see on one page what it does and what it
-// costs; and with the runtime away still all that we know ourselves.
+// An agent's page shows its work, its cost and its failures. Without the runtime, it
+// still shows Wardroom's own records.
 func TestAgentPage(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -30,7 +30,7 @@ func TestAgentPage(t *testing.T) {
 		p := owner.page("cto")
 		if p.Presence.State != agent.Idle || p.Account == nil || *p.Runtime != true || *p.Runs == nil || len(*p.Runs) != 0 || len(*p.Sessions) != 0 ||
 			p.Tasks.Last == nil || p.Standups == nil || p.Failures == nil || p.Spend.Thirty.Runs != 0 || p.Spend.Zone != "UTC" {
-			t.Errorf("of one who did nothing yet: %+v", p)
+			t.Errorf("of an agent without activity: %+v", p)
 		}
 		owner.get("/api/v1/agents/nobody").wantProblem(http.StatusNotFound, "agent_not_found")
 
@@ -54,40 +54,40 @@ func TestAgentPage(t *testing.T) {
 			return p.Runs != nil && len(*p.Runs) == 1 && (*p.Runs)[0].RunID != nil
 		})
 		if r := (*p.Runs)[0]; !strings.EqualFold(r.SessionKey, d.SessionKey) || *r.RunID != d.RunID || r.Since == nil || r.Stalled {
-			t.Errorf("it does %+v", r)
+			t.Errorf("the run is %+v", r)
 		}
 		if p.Presence.State != agent.Active || p.Tasks.Open.Todo != 3 || p.Tasks.Open.InProgress != 1 || p.Tasks.Blocked != 1 || p.Tasks.Claimed != 1 || len(p.Tasks.Last) != 4 {
-			t.Errorf("it has to do %+v", p.Tasks)
+			t.Errorf("its tasks are %+v", p.Tasks)
 		}
 		if len(p.Standups) != 1 || p.Standups[0].StandupID != m.ID || p.Standups[0].Status != "answered" || p.Standups[0].Today == nil {
-			t.Errorf("it said %+v", p.Standups)
+			t.Errorf("its reports are %+v", p.Standups)
 		}
-		if len(p.Failures) != 1 || p.Failures[0].Kind != "dispatch" { // its session tells the same, which is no second failure
-			t.Errorf("what failed: %+v", p.Failures)
+		if len(p.Failures) != 1 || p.Failures[0].Kind != "dispatch" { // the failed session is the same failure and is not counted again
+			t.Errorf("the failures are: %+v", p.Failures)
 		}
 		close(word)
 		owner.becomes(going.Key, task.Ended)
-		waitFor(t, "what it spent", func() bool { p = owner.page("cto"); return p.Spend.Today.Runs >= 2 })
+		waitFor(t, "its spend", func() bool { p = owner.page("cto"); return p.Spend.Today.Runs >= 2 })
 		if sp := p.Spend; sp.Today.CostUSD == nil || *sp.Week.CostUSD != *sp.Today.CostUSD || sp.Thirty.Tokens != sp.Today.Tokens ||
 			sp.Week.From.Sub(sp.Thirty.From.Time) != 23*24*time.Hour || sp.Today.From.Sub(sp.Week.From.Time) != 6*24*time.Hour {
-			t.Errorf("it spent %+v", sp)
+			t.Errorf("its spend is %+v", sp)
 		}
 
 		calls := h.runtime.Calls("agents.list")
 		_ = h.runtime.Close()
-		waitFor(t, "the gateway to be gone", func() bool { return s.Gateway.Status().ConnectedAt == nil })
+		waitFor(t, "the gateway to be offline", func() bool { return s.Gateway.Status().ConnectedAt == nil })
 		away := owner.page("cto")
 		if away.Presence.State != agent.Offline || away.Presence.Reason == "" || away.Runs != nil || away.Sessions != nil || away.Runtime != nil {
-			t.Errorf("with the runtime away: %+v", away)
+			t.Errorf("without the runtime: %+v", away)
 		}
 		if len(away.Tasks.Last) != 4 || len(away.Standups) != 1 || *away.Spend.Today.CostUSD != *p.Spend.Today.CostUSD || len(away.Failures) == 0 || calls == 0 {
-			t.Errorf("what we know ourselves is gone: %+v", away)
+			t.Errorf("Wardroom's own records are missing: %+v", away)
 		}
 	})
 }
 
-// The evidence of an agent's work has all its runs, not those alone that standups
-// asked for: a cost that is not the agent's is worse than none.
+// The evidence of a standup must include all runs of an agent, not only those that
+// standups started.
 func TestStandupEvidenceIsOfAllRuns(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -104,7 +104,7 @@ func TestStandupEvidenceIsOfAllRuns(t *testing.T) {
 		owner.becomes(failing.Key, task.Failed)
 		h.runtime.Fail("cto", "")
 		var p agent.Page
-		waitFor(t, "what it spent", func() bool {
+		waitFor(t, "its spend", func() bool {
 			p = owner.page("cto")
 			return p.Spend.Week.Runs >= 1 && p.Spend.Week.CostUSD != nil
 		})
@@ -116,10 +116,10 @@ func TestStandupEvidenceIsOfAllRuns(t *testing.T) {
 				t.Errorf("the evidence of %s is %+v", r.AgentID, e)
 			case r.AgentID == "cto":
 				if e.Runs.Count != int(p.Spend.Week.Runs) || e.Runs.CostUSD == nil || *e.Runs.CostUSD != *p.Spend.Week.CostUSD || e.Runs.Failed != 1 || e.Runs.Tokens.Input == 0 {
-					t.Errorf("the evidence has the runs %+v, the agent's page %+v and one that failed", e.Runs, p.Spend.Week)
+					t.Errorf("the evidence has the runs %+v, the agent's page %+v one of them failed", e.Runs, p.Spend.Week)
 				}
 			case e.Runs.Count != 0 || e.Runs.Failed != 0:
-				t.Errorf("%s did nothing, and has the runs %+v", r.AgentID, e.Runs)
+				t.Errorf("%s was idle but has the runs %+v", r.AgentID, e.Runs)
 			}
 		}
 	})

@@ -8,8 +8,8 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// The meeting's time runs out while the service is dead. Whoever looks after its
-// return finds an end with its reason, and no agent that is still at work for it.
+// A standup whose deadline passes while the service is down ends with that reason, and
+// its open run is stopped.
 func TestDeadlineWhileDead(t *testing.T) {
 	t.Parallel()
 	for _, engine := range dbtest.Engines() {
@@ -34,15 +34,15 @@ func TestDeadlineWhileDead(t *testing.T) {
 				asked: map[string]int{"cmo": 0, "coo": 0}, tasks: -1,
 			})
 			if n := x.runtime.Calls("chat.abort"); n != 1 {
-				t.Errorf("the run that goes on was stopped %d times, want once", n)
+				t.Errorf("the open run was stopped %d times, want once", n)
 			}
 			x.connected()
 		})
 	}
 }
 
-// A meeting that brings the service down each time it is gone on with must not
-// do so for ever. It ends with its reason, and a retry goes on with what is there.
+// A standup that crashes the service each time it is continued must be given up with that
+// reason. A retry continues with its results.
 func TestGivenUpAfterFiveDeaths(t *testing.T) {
 	t.Parallel()
 	x := newTrial(t, plant(t, db.SQLite), nil)
@@ -60,7 +60,7 @@ func TestGivenUpAfterFiveDeaths(t *testing.T) {
 	x.start()
 	r := x.end()
 	if r.Failure == nil || r.Failure.Code != "internal" || r.Reports[0].Status != "answered" || x.runtime.Asked("cpo") != 0 {
-		t.Errorf("it ended %s, %+v, with the reports %+v", r.Status, r.Failure, r.Reports)
+		t.Errorf("the standup is %s, %+v, with the reports %+v", r.Status, r.Failure, r.Reports)
 	}
 	x.nothingTwice(1, 1)
 	x.settled()

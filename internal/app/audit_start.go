@@ -15,27 +15,27 @@ import (
 
 const (
 	startKind = "service.started"
-	// sameStart is for how long a start like the one before is not told again: a
-	// service that a supervisor starts every second must not fill the disk.
+	// sameStart is how long a start identical to the last one is not recorded again.
+	// A crash loop must not fill the disk.
 	sameStart = 10 * time.Minute
 )
 
-// started is what the audit tells of a start.
+// started is the payload of the audit event for a start.
 type started struct {
 	Version  string       `json:"version"`
 	Settings config.Given `json:"settings"`
-	// Changes are against the start before, by the name of the setting. That a
-	// secret has another value is not seen in them.
+	// Changes since the last start, by setting. Changed values of secrets are not
+	// detected.
 	Changes map[string]change `json:"changes,omitempty"`
 }
 
-// change is a setting that is not what it was; nil is its default.
+// change is a changed setting; nil means that it has its default.
 type change struct {
 	Before *string `json:"before"`
 	After  *string `json:"after"`
 }
 
-// auditStart tells the audit with which settings the service starts.
+// auditStart records the start and its settings in the audit log.
 func (a *App) auditStart(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
 	is, now := started{Version: Version, Settings: a.cfg.Given}, a.opts.Now()
@@ -60,12 +60,12 @@ func (a *App) auditStart(ctx context.Context) error {
 		return event.Record(ctx, tx, now, event.Audit, startKind, event.Subject{Kind: "service", ID: "wardroom", Name: "Wardroom"}, is)
 	})
 	if err != nil {
-		return fmt.Errorf("tell the audit of the start: %w", err)
+		return fmt.Errorf("record the start in the audit log: %w", err)
 	}
 	return nil
 }
 
-// changes are the settings that differ.
+// changes returns the settings that differ.
 func changes(was, is config.Given) map[string]change {
 	out := map[string]change{}
 	value := func(g config.Given, name string) *string {

@@ -12,14 +12,14 @@ import (
 	"wardroom/internal/task"
 )
 
-// withAdmin has the service ask the gateway for operator.admin, too.
+// withAdmin makes the service also request operator.admin.
 func withAdmin(r *config.Raw) {
 	r.GatewayScopes = "operator.read,operator.write,operator.admin"
 }
 
-// An agent that is offered the gateway's owner tools could change its
-// configuration, and agents read what strangers wrote. So nothing that starts a
-// run may do so with operator.admin, also while only that connection is up.
+// A run with operator.admin would offer the agent the gateway's owner tools, and agents
+// read untrusted text. No run may start with that scope, even if only that connection is
+// up.
 func TestNoOwnerTools(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -40,18 +40,18 @@ func TestNoOwnerTools(t *testing.T) {
 
 		asked := h.runtime.Asked("")
 		h.runtime.RefuseClients(demo.WithoutAdmin)
-		waitFor(t, "the loss to be noticed", func() bool { return s.Gateway.Status().ConnectedAt == nil })
+		waitFor(t, "the loss of the connection", func() bool { return s.Gateway.Status().ConnectedAt == nil })
 		owner.post(ctoPath+"/messages", map[string]string{"text": "Still there?"}).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
 		key = owner.handed("cto", "Wait for it").Key
 		owner.dispatch(key)
-		waitFor(t, "the dispatch to say why it waits", func() bool { return owner.task(key).Dispatch.Waiting != nil })
+		waitFor(t, "the reason why the dispatch waits", func() bool { return owner.task(key).Dispatch.Waiting != nil })
 		if n := h.runtime.Asked(""); n != asked {
-			t.Errorf("%d runs began over the connection with operator.admin", n-asked)
+			t.Errorf("%d runs started over the connection with operator.admin", n-asked)
 		}
 		h.runtime.RefuseClients(nil)
 		owner.becomes(key, task.Ended)
 		if runs := h.runtime.OwnerRuns(); len(runs) > 0 || h.runtime.Asked("") <= asked {
-			t.Errorf("runs with the owner tools: %v; %d runs began", runs, h.runtime.Asked(""))
+			t.Errorf("runs with the owner tools: %v; %d runs started", runs, h.runtime.Asked(""))
 		}
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// wire is a TCP proxy between the service and its database.
+// wire is a TCP proxy between the service and its database. It can simulate failures.
 type wire struct {
 	t      *testing.T
 	ln     net.Listener
@@ -24,8 +24,8 @@ type wire struct {
 	all    sync.WaitGroup
 
 	mu    sync.Mutex
-	cut   bool          // connections are closed
-	hang  chan struct{} // not nil: nothing gets through until it is closed
+	cut   bool          // connections are closed at once
+	hang  chan struct{} // if not nil, no data passes until it is closed
 	conns map[net.Conn]bool
 }
 
@@ -45,7 +45,7 @@ func newWire(t *testing.T, target string) *wire {
 	return w
 }
 
-// set cuts, hangs or restores the wire.
+// set makes the wire cut or hang, or restores it.
 func (w *wire) set(cut, hang bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,7 +104,7 @@ func (w *wire) carry(c net.Conn) {
 	delete(w.conns, far)
 }
 
-// held keeps back what arrives while the wire hangs.
+// held delays the data that arrives while the wire hangs.
 type held struct {
 	net.Conn
 	w *wire
@@ -121,8 +121,8 @@ func (h held) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A database that goes away and comes back must cost no more than the time that
-// it was away: every caller is told at once and truly, and nobody starts us anew.
+// Requests during a database outage fail quickly with the right error, and afterwards
+// everything works again without a restart.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	for name, hang := range map[string]bool{"cut": false, "hanging": true} {
@@ -150,15 +150,15 @@ func TestDatabaseAway(t *testing.T) {
 
 			for round := range 2 {
 				w.set(!hang, hang)
-				waitFor(t, "the loss to be noticed", func() bool {
-					return s.nobody().get("/readyz").status == http.StatusServiceUnavailable
+				waitFor(t, "the outage in the log", func() bool {
+					return s.anonymous().get("/readyz").status == http.StatusServiceUnavailable
 				})
 				for _, ask := range []func() answer{
 					func() answer { return create(fmt.Sprintf("during %d", round)) },
 					func() answer { return owner.get("/api/v1/tasks") },
-					func() answer { return s.nobody().get("/api/v1/config") },
+					func() answer { return s.anonymous().get("/api/v1/config") },
 					func() answer {
-						return s.nobody().post("/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": password})
+						return s.anonymous().post("/api/v1/auth/login", map[string]string{"email": ownerEmail, "password": password})
 					},
 				} {
 					began := time.Now()
@@ -167,14 +167,14 @@ func TestDatabaseAway(t *testing.T) {
 						t.Errorf("%s took %v, Retry-After %q", a.what, took, a.header.Get("Retry-After"))
 					}
 				}
-				if s.nobody().get("/livez").status != http.StatusOK || s.scrape()[`wardroom_database_up`] != 0 {
-					t.Error("the process does not say that it lives without a database")
+				if s.anonymous().get("/livez").status != http.StatusOK || s.scrape()[`wardroom_database_up`] != 0 {
+					t.Error("/livez fails without a database")
 				}
 				w.set(false, false)
-				waitFor(t, "all to be well", func() bool {
-					return s.nobody().get("/readyz").status == http.StatusOK && create(fmt.Sprintf("after %d", round)).status == http.StatusCreated
+				waitFor(t, "the recovery", func() bool {
+					return s.anonymous().get("/readyz").status == http.StatusOK && create(fmt.Sprintf("after %d", round)).status == http.StatusCreated
 				})
-				waitFor(t, "the end to be told", func() bool { return strings.Count(h.seen.String(), `msg="the database is back"`) == round+1 })
+				waitFor(t, "the end of the outage in the log", func() bool { return strings.Count(h.seen.String(), `msg="database available again"`) == round+1 })
 			}
 			ran := s.scrape()[`wardroom_job_runs_total{kind="timer",outcome="done"}`]
 			err = s.DB.Tx(t.Context(), func(tx *db.Tx) error {
@@ -188,27 +188,27 @@ func TestDatabaseAway(t *testing.T) {
 			list := string(s.login(ownerEmail).get("/api/v1/tasks").want(http.StatusOK).body)
 			for title := range kept {
 				if !strings.Contains(list, `"`+title+`"`) {
-					t.Errorf("%q was acknowledged and is lost", title)
+					t.Errorf("%q was acknowledged but is lost", title)
 				}
 			}
 			log := h.seen.String()
-			if n := strings.Count(log, `msg="the database is away"`); n != 2 {
-				t.Errorf("the log says %d times that it is away", n)
+			if n := strings.Count(log, `msg="database unavailable"`); n != 2 {
+				t.Errorf("the log has the outage %d times", n)
 			}
 			for line := range strings.Lines(log) {
 				if strings.Contains(line, "the process ended") {
-					continue // a job whose end could not be written, taken for one of a process that died
+					continue // a job whose end could not be written, which looks like one of a crashed process
 				}
-				if strings.Contains(line, "level=ERROR") && !strings.Contains(line, "the database is away") || strings.Contains(line, "stack=") {
-					t.Errorf("the log also says: %s", line)
+				if strings.Contains(line, "level=ERROR") && !strings.Contains(line, "database unavailable") || strings.Contains(line, "stack=") {
+					t.Errorf("the log also has: %s", line)
 				}
 			}
 		})
 	}
 }
 
-// A database that goes away in the middle of a meeting takes neither the meeting
-// with it nor an answer: who is asked a second time does the work a second time.
+// A database outage during a standup loses neither the standup nor an answer, and no
+// agent is asked twice.
 func TestStandupSurvivesItsDatabase(t *testing.T) {
 	t.Parallel()
 	for name, hang := range map[string]bool{"cut": false, "hanging": true} {
@@ -227,20 +227,20 @@ func TestStandupSurvivesItsDatabase(t *testing.T) {
 			owner.hire("coo", "cto", "cpo", "cmo")
 			m, speak := underWay(t, s, owner)
 			w.set(!hang, hang)
-			waitFor(t, "the loss to be noticed", func() bool {
-				return s.nobody().get("/readyz").status == http.StatusServiceUnavailable
+			waitFor(t, "the outage in the log", func() bool {
+				return s.anonymous().get("/readyz").status == http.StatusServiceUnavailable
 			})
-			speak() // what nobody can write down
+			speak() // cannot be stored during the outage
 			waitFor(t, "the answer", func() bool { return h.runtime.Busy() == 0 })
 			w.set(false, false)
-			waitFor(t, "the database", func() bool { return s.nobody().get("/readyz").status == http.StatusOK })
+			waitFor(t, "the database", func() bool { return s.anonymous().get("/readyz").status == http.StatusOK })
 			wantWhole(t, owner, m.ID)
 		})
 	}
 }
 
-// A database that goes away while the process starts must not end it: it is up
-// already, and its supervisor would find the same database.
+// A database outage during the start must not end the process, because a restart would
+// not help.
 func TestDatabaseAwayAtTheStart(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.Postgres, nil)
@@ -253,17 +253,17 @@ func TestDatabaseAwayAtTheStart(t *testing.T) {
 	h.raw.DatabaseURL = config.Secret(u.String())
 	h.beforeRun = func() { w.set(true, false) }
 	s := h.start()
-	waitFor(t, "the loss to be noticed", func() bool { return strings.Contains(h.seen.String(), `msg="the database is away"`) })
-	s.nobody().get("/livez").want(http.StatusOK)
+	waitFor(t, "the outage in the log", func() bool { return strings.Contains(h.seen.String(), `msg="database unavailable"`) })
+	s.anonymous().get("/livez").want(http.StatusOK)
 	w.set(false, false)
-	waitFor(t, "the background work to begin", func() bool {
+	waitFor(t, "the background work", func() bool {
 		var n int
 		return s.DB.QueryRow(t.Context(), `SELECT COUNT(*) FROM job_timers`).Scan(&n) == nil && n > 0
 	})
 	s.login(ownerEmail).get("/api/v1/tasks").want(http.StatusOK)
 }
 
-// A full disk is told of as that, and writing goes on as soon as there is room.
+// A full disk is reported as such, and writing continues as soon as there is space.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -281,16 +281,16 @@ func TestDiskFull(t *testing.T) {
 	}
 	long := map[string]string{"title": "Long", "description": strings.Repeat("x", 20_000)}
 	owner.post("/api/v1/tasks", long).want(http.StatusCreated)
-	pages(1) // as few as there are
+	pages(1) // the current number of pages
 	waitFor(t, "the disk to be full", func() bool { return owner.post("/api/v1/tasks", long).status != http.StatusCreated })
 	if a := owner.post("/api/v1/tasks", long).wantProblem(http.StatusServiceUnavailable, "database_unavailable"); a.header.Get("Retry-After") == "" {
-		t.Error("nobody says when to try again")
+		t.Error("Retry-After is missing")
 	}
-	owner.get("/api/v1/tasks").want(http.StatusOK) // what is there can be read
+	owner.get("/api/v1/tasks").want(http.StatusOK) // reading still works
 	if log := h.seen.String(); strings.Count(log, `reason="the disk is full"`) != 1 {
-		t.Error("the log does not say once that the disk is full")
+		t.Error("the log does not have the full disk once")
 	}
 	pages(1_000_000)
 	owner.post("/api/v1/tasks", long).want(http.StatusCreated)
-	waitFor(t, "the end to be told", func() bool { return strings.Contains(h.seen.String(), `msg="the database is back"`) })
+	waitFor(t, "the end of the outage in the log", func() bool { return strings.Contains(h.seen.String(), `msg="database available again"`) })
 }

@@ -14,16 +14,16 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// trap is a row that a transaction of the service gets to and not past: it is
-// written, and never committed. The service is killed there.
+// trap is a row at which a transaction of the service stops: the row is written but never
+// committed. The service is killed there.
 type trap struct {
 	on   string // such as "INSERT ON job_steps"
-	when string // a condition on NEW and OLD, in SQL that both engines know
-	here string // a query: 1 when all that comes before is committed, and nothing after
+	when string // condition on NEW and OLD, in SQL for both engines
+	here string // query that returns 1 if everything before the row is committed and nothing after it
 }
 
-// A trapped transaction of PostgreSQL waits for a lock that we hold. SQLite has
-// nothing to wait for: there it counts, and never comes to an end.
+// On PostgreSQL, a trapped transaction waits for a lock that the test holds. SQLite has
+// no such locks, so the transaction counts without end.
 const (
 	lockOne, lockTwo = 4711, 1
 )
@@ -43,8 +43,8 @@ func (p trap) postgres() (lay, lift []string) {
 	}, []string{`DROP FUNCTION IF EXISTS trap CASCADE`}
 }
 
-// set sets the trap. sprung says whether the service is in it, and unset takes
-// it away, after the service is dead.
+// set sets the trap. sprung reports whether the service is in it. unset removes it after
+// the service is killed.
 func (p trap) set(x *trial) (sprung func() bool, unset func()) {
 	x.Helper()
 	if x.engine == db.SQLite {
@@ -58,8 +58,8 @@ func (p trap) set(x *trial) (sprung func() bool, unset func()) {
 	}
 	const waiting = `FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
-	free := sync.OnceFunc(func() { // the lock goes with the connection
-		// The COMMIT may have arrived together with the statement that is trapped.
+	free := sync.OnceFunc(func() { // closing the connection releases the lock
+		// The COMMIT may have arrived together with the trapped statement.
 		ended := `SELECT COUNT(pg_terminate_backend(pid)) ` + waiting + ` AND classid = $1 AND objid = $2`
 		if _, err := hold.Exec(context.WithoutCancel(x.Context()), ended, lockOne, lockTwo); err != nil {
 			x.Error(err)
@@ -80,7 +80,7 @@ func (p trap) set(x *trial) (sprung func() bool, unset func()) {
 	return sprung, func() { free(); x.exec(lift) }
 }
 
-// exec runs statements one by one, each in its transaction.
+// exec runs each statement in its own transaction.
 func (x *trial) exec(statements []string) {
 	x.Helper()
 	for _, s := range statements {
@@ -93,8 +93,8 @@ func (x *trial) exec(statements []string) {
 	}
 }
 
-// writeLocked says whether somebody keeps the one place for writers of an
-// SQLite file for long: no transaction of the service takes a fifth of a second.
+// writeLocked reports whether an SQLite file is locked for writing for at least 200 ms,
+// which no transaction of the service takes.
 func writeLocked(t *testing.T, address string) bool {
 	t.Helper()
 	c, err := sql.Open("sqlite", "file:"+strings.TrimPrefix(address, "sqlite:")+"?_txlock=immediate&_pragma=busy_timeout(200)")

@@ -9,13 +9,13 @@ import (
 	"wardroom/internal/platform/actor"
 )
 
-// taskDeeds: tasks are everybody's, and a claim is its holder's.
+// taskDeeds: any user may change tasks; a claim belongs to its holder.
 func taskDeeds() map[string][]deed {
 	const held = "held by another"
 	theirs := map[string]string{held: "409 task_claimed"}
 	byToken := map[string]string{"held by them": "200"}
 	say := func(fields ...any) func(object) any { return func(o object) any { return fieldsOf(o, fields...) } }
-	released := map[string]string{held + " as user": "409 task_claimed", held + " as agent": "409 task_claimed"} // who may delete may also take away
+	released := map[string]string{held + " as user": "409 task_claimed", held + " as agent": "409 task_claimed"} // who may delete tasks may also release claims
 	in := func(name string) string { return strings.Replace(name, " ", " /api/v1/tasks/{id}", 1) }
 	return map[string][]deed{
 		in("GET "):         {{"read", nil, "200", nil}},
@@ -51,8 +51,8 @@ func taskDeeds() map[string][]deed {
 	}
 }
 
-// withdrawn is what comes of deleting a comment: its author may, and those who
-// may delete tasks.
+// withdrawn: the author of a comment may delete it, and so may those who may delete
+// tasks.
 func withdrawn() map[string]string {
 	but := map[string]string{"their own": "204", "held by them": "204"}
 	for _, whose := range []string{"nobody's", "another's", "held by another"} {
@@ -63,7 +63,7 @@ func withdrawn() map[string]string {
 	return but
 }
 
-// fieldsOf is a body of names and values; a value of nil is the claim's token.
+// fieldsOf returns a body of names and values. A nil value becomes the claim token.
 func fieldsOf(o object, fields ...any) map[string]any {
 	body := map[string]any{}
 	for i := 0; i < len(fields); i += 2 {
@@ -80,7 +80,7 @@ func inBulk(o object, fields ...any) any {
 	return map[string]any{"tasks": []string{o.id}, "change": fieldsOf(o, fields...)}
 }
 
-// userDeeds: accounts are the admins' to manage, but for the owner's.
+// userDeeds: admins manage all accounts but the owner's.
 func userDeeds() map[string][]deed {
 	say := func(fields ...any) func(object) any { return func(o object) any { return fieldsOf(o, fields...) } }
 	owners := map[string]string{"the owner's as admin": "403 owner_only"}
@@ -95,7 +95,7 @@ func userDeeds() map[string][]deed {
 	}
 	noKey := map[string]string{"another's key": "404 key_not_found"}
 	for whose := range noKeys {
-		noKey[whose] = "404 key_not_found" // theirs is an agent's
+		noKey[whose] = "404 key_not_found" // the other account is an agent's
 	}
 	const user = " /api/v1/users/{id}"
 	sure := func(name string, value any) func(object) any {
@@ -124,8 +124,8 @@ func userDeeds() map[string][]deed {
 	}
 }
 
-// standupDeeds: meetings are everybody's, whoever opened them. A report is its
-// agent's: in another's meeting it is another's, too.
+// standupDeeds: any user may change any standup. A report belongs to its agent, also in
+// standups opened by others.
 func standupDeeds() map[string][]deed {
 	const in = " /api/v1/standups/{id}"
 	say := func(o object) any { return fieldsOf(o, "text", "Today: nothing") }
@@ -139,7 +139,7 @@ func standupDeeds() map[string][]deed {
 	}
 }
 
-// inboxDeeds: what needs a human is every human's, whoever sees to it.
+// inboxDeeds: any person may handle any inbox item.
 func inboxDeeds() map[string][]deed {
 	const in = " /api/v1/inbox/{id}"
 	body := func(name string, value any) func(object) any {
@@ -153,7 +153,7 @@ func inboxDeeds() map[string][]deed {
 	}
 }
 
-// jobDeeds: the runtime's jobs are the admins' to change, whoever runs them.
+// jobDeeds: admins may change all scheduled jobs, whichever agent runs them.
 func jobDeeds() map[string][]deed {
 	const in = " /api/v1/agentrt/jobs/{id}"
 	say := func(o object) any { return fieldsOf(o, "name", "Another") }
@@ -163,8 +163,7 @@ func jobDeeds() map[string][]deed {
 	}
 }
 
-// sessionDeeds: the runtime's sessions are the admins' to speak in, whosever
-// agent has them.
+// sessionDeeds: admins may send messages to all sessions, whichever agent has them.
 func sessionDeeds() map[string][]deed {
 	const in = " /api/v1/agentrt/sessions/{key}"
 	say := func(o object) any { return fieldsOf(o, "text", "Go on.") }

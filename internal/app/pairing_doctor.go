@@ -16,12 +16,12 @@ import (
 	"wardroom/internal/platform/vault"
 )
 
-// keyFile is the name of the key in DATA_DIR that encrypts secrets where no
-// ENCRYPTION_KEY is set.
+// keyFile is the file in DATA_DIR with the key that encrypts secrets if
+// ENCRYPTION_KEY is not set.
 const keyFile = "encryption.key"
 
-// keysOf is where the keys come from that encrypt secrets at rest. Replicas have
-// no folder in common, so that with PostgreSQL there is no file.
+// keysOf returns the source of the keys that encrypt secrets at rest. With PostgreSQL
+// there is no key file, because replicas share no folder.
 func keysOf(cfg config.Config, engine db.Engine) vault.Source {
 	s := vault.Source{Key: cfg.EncryptionKey.Reveal()}
 	for _, old := range cfg.EncryptionKeyOld {
@@ -33,8 +33,8 @@ func keysOf(cfg config.Config, engine db.Engine) vault.Source {
 	return s
 }
 
-// wirePairing fills the service of our device, which the client is given before it
-// first connects.
+// wirePairing creates the pairing service and loads the stored device, which the
+// gateway client needs before it first connects.
 func (a *App) wirePairing(ctx context.Context) error {
 	a.Pairing = &pairing.Service{
 		DB: a.DB, Runtime: a.Gateway, Keys: keysOf(a.cfg, a.DB.Engine()), Log: a.log, Now: a.opts.Now,
@@ -48,41 +48,40 @@ func (a *App) wirePairing(ctx context.Context) error {
 	return a.Pairing.Load(ctx)
 }
 
-// Examine finds out what stands between this machine and the agent runtime,
-// without a running service, with the settings of the connection and the device
-// that the service has stored. tell is called with each layer as it is known. The
-// errors are those of an address that cannot be used, and the end of ctx. That
-// the device cannot be read is a warning of the examination.
-func Examine(ctx context.Context, cfg config.Config, tell func(gateway.Step)) (gateway.Examination, error) {
+// Examine checks the connection to the agent runtime with the settings and the stored
+// device; Wardroom need not be running. It calls report with the result of each layer.
+// It returns an error only for invalid settings and when ctx ends. If the stored
+// device cannot be read, the result has a warning.
+func Examine(ctx context.Context, cfg config.Config, report func(gateway.Step)) (gateway.Examination, error) {
 	client, err := gateway.New(gatewayOptions(cfg, nil, gateway.Backoff{}))
 	if err != nil {
-		return gateway.Examination{}, fmt.Errorf("AGENTRT_GATEWAY_URL and the settings beside it: %w", err)
+		return gateway.Examination{}, fmt.Errorf("invalid AGENTRT_GATEWAY_* settings: %w", err)
 	}
 	id, trouble := storedDevice(ctx, cfg)
 	client.SetIdentity(id)
-	found, err := client.Examine(ctx, tell)
+	found, err := client.Examine(ctx, report)
 	if err == nil && trouble != nil && found.Configured {
 		found.Warnings = append(found.Warnings, gateway.Finding{
 			Layer: gateway.LayerPairing,
-			Cause: fmt.Sprintf("Whether this service has made a device of its own cannot be seen, so that it was examined without one: %s", trouble),
-			Fix:   "Run this where the service runs, with its settings (DATA_DIR, DATABASE_URL, ENCRYPTION_KEY), or ask GET /api/v1/agentrt/doctor of the service itself.",
+			Cause: fmt.Sprintf("Could not read the device that Wardroom has stored, so the checks ran without one: %s", trouble),
+			Fix:   "Run the command on Wardroom's machine with its settings (DATA_DIR, DATABASE_URL, ENCRYPTION_KEY), or call GET /api/v1/agentrt/doctor.",
 		})
 	}
 	return found, err
 }
 
-// storedDevice reads the device that the service has stored; the zero Identity is
-// none. Nothing is looked for where the settings hold one.
+// storedDevice returns the device that Wardroom has stored, or the zero Identity if
+// there is none or the settings have one.
 func storedDevice(ctx context.Context, cfg config.Config) (gateway.Identity, error) {
-	const patience = 10 * time.Second
+	const limit = 10 * time.Second
 	if cfg.DeviceKey != nil || cfg.GatewayURL == "" || cfg.DatabaseURL == "" {
 		return gateway.Identity{}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	d, err := db.OpenReadOnly(ctx, cfg.DatabaseURL.Reveal())
 	if errors.Is(err, fs.ErrNotExist) {
-		return gateway.Identity{}, nil // no service has run here
+		return gateway.Identity{}, nil // Wardroom has not run here
 	}
 	if err != nil {
 		return gateway.Identity{}, err
@@ -90,7 +89,7 @@ func storedDevice(ctx context.Context, cfg config.Config) (gateway.Identity, err
 	defer d.Close()
 	id, err := pairing.Stored(ctx, d, keysOf(cfg, d.Engine()), cfg.GatewayURL)
 	if db.IsNoTable(err) {
-		return gateway.Identity{}, nil // one of an earlier version has
+		return gateway.Identity{}, nil // the database is of an earlier version
 	}
 	return id, err
 }

@@ -20,7 +20,7 @@ import (
 // invisible has a character of each class that must not be stored or shown.
 const invisible = "\u202e\u2066\u200e\u061c\u200b\u200d\ufeff\u2060\u00ad\u2028\u2029\u0085\u009b\x1b\ufff9\U000e0041\u3164\ufe0f"
 
-// hostile is a text with all of them, each between two letters.
+// hostile returns a text with all of them, each between two letters.
 func hostile() string {
 	var b strings.Builder
 	for i, r := range []rune(invisible) {
@@ -29,23 +29,22 @@ func hostile() string {
 	return b.String() + "z"
 }
 
-// wayIn is a field of a request's body by which a text gets into the service.
+// wayIn is a field of a request body that takes text.
 type wayIn struct {
-	target func(n int) string         // the path, for the n-th request
-	body   func(n int) map[string]any // what the request needs besides
-	before string                     // what the text must begin with
-	// taken says that the text is accepted, and stored without what is invisible.
-	// Otherwise every one of the characters is refused.
+	target func(n int) string         // path of the n-th request
+	body   func(n int) map[string]any // other fields that the request needs
+	before string                     // required prefix of the text
+	// taken means that the text is accepted and stored without the invisible characters.
+	// Otherwise each of them is refused.
 	taken bool
-	// quiet says that the answer is good whatever the text, and the text is not stored.
+	// quiet means that any text is accepted but not stored.
 	quiet bool
-	// echo says that the answer tells the caller their own text.
+	// echo means that the answer contains the text of the request.
 	echo bool
 }
 
-// TestInvisibleCharacters sends every kind of invisible character by every way
-// into the service, as it is and as an escape of JSON, and then reads everything
-// that the service stored and all that it shows.
+// TestInvisibleCharacters sends every kind of invisible character in every text field,
+// raw and as a JSON escape, and then checks everything that the service stored and shows.
 func TestInvisibleCharacters(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -64,10 +63,10 @@ func TestInvisibleCharacters(t *testing.T) {
 		}
 		v.meet()
 		v.look()
-		s.stop() // so that nothing writes any more
+		s.stop() // so that nothing writes any longer
 		stored := h.build().DB
 		for _, table := range tables(t, stored) {
-			// SQLite's own indexes are no text.
+			// SQLite's own indexes are not text.
 			if !strings.HasPrefix(table, "search_index_") && !strings.HasPrefix(table, "task_grams_") {
 				v.lookAt(stored, table)
 			}
@@ -75,14 +74,15 @@ func TestInvisibleCharacters(t *testing.T) {
 	})
 }
 
-// invisibles is a house whose agents and callers hide something in every text.
+// invisibles is a house whose agents and clients put invisible characters into every
+// text.
 type invisibles struct {
 	*house
 	owner caller
 	sent  int
 }
 
-// whisper has the runtime say what nobody sees.
+// whisper makes the runtime send invisible characters.
 func (v *invisibles) whisper() {
 	secret := hostile()
 	v.runtime.Answer("cto", func(demo.Question) string {
@@ -105,7 +105,7 @@ func (v *invisibles) whisper() {
 	}
 }
 
-// ways are all fields of bodies that take any text, by "METHOD path pointer".
+// ways returns all body fields that take free text, by "METHOD path pointer".
 func (v *invisibles) ways() map[string]wayIn {
 	o := v.owner
 	task := func(n int) string { return o.handed("cto", fmt.Sprint("Task ", n)).Key }
@@ -201,7 +201,7 @@ func (v *invisibles) ways() map[string]wayIn {
 	refused(at("/api/v1/agentrt/jobs"), job, "POST /api/v1/agentrt/jobs", "name", "agentId", "schedule/expr", "schedule/tz")
 	refused(at("/api/v1/agentrt/jobs/"+made), none, "PATCH /api/v1/agentrt/jobs/{id}", "name", "agentId", "configRevision")
 	refused(at("/api/v1/agentrt/jobs/"+made), with(map[string]any{"schedule": map[string]any{"expr": "0 9 * * *"}}), "PATCH /api/v1/agentrt/jobs/{id}", "schedule/expr", "schedule/tz")
-	for _, f := range []string{"id", "wakeMode", "unwatched_because", "state/lastStatus", "state/lastError", "next_runs/[]/local"} { // of a job as it is read
+	for _, f := range []string{"id", "wakeMode", "unwatched_because", "state/lastStatus", "state/lastError", "next_runs/[]/local"} { // fields of a job as it is read
 		ways["POST /api/v1/agentrt/jobs /"+f] = wayIn{target: at("/api/v1/agentrt/jobs"), body: job, quiet: true}
 		ways["PATCH /api/v1/agentrt/jobs/{id} /"+f] = wayIn{target: at("/api/v1/agentrt/jobs/" + made), body: none, quiet: true}
 	}
@@ -224,8 +224,7 @@ func (v *invisibles) ways() map[string]wayIn {
 	return ways
 }
 
-// wantComplete holds the ways against the API's document: a new field of a route
-// belongs among them.
+// wantComplete checks that ways has every text field of the API.
 func (v *invisibles) wantComplete(ways map[string]wayIn) {
 	v.t.Helper()
 	d := readDocument(v.t, v.owner.API.Document())
@@ -258,17 +257,17 @@ func (v *invisibles) wantComplete(ways map[string]wayIn) {
 	}
 	for name := range open {
 		if _, ok := ways[name]; !ok {
-			v.t.Errorf("nothing is sent by %s", name)
+			v.t.Errorf("%s is not tested", name)
 		}
 	}
 	for name := range ways {
 		if !open[name] {
-			v.t.Errorf("%s is no field that takes a text", name)
+			v.t.Errorf("%s is not a text field of the API", name)
 		}
 	}
 }
 
-// try sends the characters by one way in.
+// try sends the characters in one field.
 func (v *invisibles) try(name string, w wayIn) {
 	v.t.Helper()
 	method, rest, _ := strings.Cut(name, " ")
@@ -288,7 +287,7 @@ func (v *invisibles) try(name string, w wayIn) {
 	}
 }
 
-// send puts a text, which is a string of JSON already, where the pointer says.
+// send sends a text, already encoded as JSON, in the field that the pointer names.
 func (v *invisibles) send(method, pointer string, w wayIn, text string) answer {
 	v.t.Helper()
 	v.sent++
@@ -339,7 +338,7 @@ func (v *invisibles) send(method, pointer string, w wayIn, text string) answer {
 	return answer{v.t, method + " " + r.URL.Path, res.StatusCode, res.Header, data}
 }
 
-// escaped is a text within a string of JSON, all of it in ASCII.
+// escaped encodes a text as JSON with only ASCII characters.
 func escaped(s string) string {
 	var b strings.Builder
 	for _, u := range utf16.Encode([]rune(s)) {
@@ -352,7 +351,7 @@ func escaped(s string) string {
 	return b.String()
 }
 
-// plain is a text within a string of JSON as it is, but for what must be escaped.
+// plain encodes a text as JSON with as few escapes as possible.
 func plain(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -365,7 +364,7 @@ func plain(s string) string {
 	return b.String()
 }
 
-// meet holds a standup with those agents, and has a session archived.
+// meet runs a standup with the agents and archives a session.
 func (v *invisibles) meet() {
 	v.t.Helper()
 	m := v.owner.hold(v.owner.open().ID)
@@ -375,7 +374,7 @@ func (v *invisibles) meet() {
 	v.owner.archived("agent:cto:whispers", isWhole)
 }
 
-// look reads everything that the API lists, and one of each.
+// look reads every list of the API and one item of each.
 func (v *invisibles) look() {
 	v.t.Helper()
 	d := readDocument(v.t, v.owner.API.Document())
@@ -410,13 +409,13 @@ func (v *invisibles) look() {
 	}
 }
 
-// lookAt reads all of a table.
+// lookAt reads all rows of a table.
 func (v *invisibles) lookAt(d *db.DB, table string) {
 	v.t.Helper()
 	for line := range strings.SplitSeq(string(dump(v.t, d, table)), "\n") {
 		for field := range strings.SplitSeq(line, "\t") {
 			name, value, _ := strings.Cut(field, "=")
-			if name != "text" { // such as a whole answer, which is kept and shown as it was written
+			if name != "text" { // such as a whole answer, which is stored and shown unchanged
 				v.wantVisible("table "+table+", column "+name, []byte(value))
 			} else if plaintext.Lines(value) != value {
 				v.t.Errorf("table %s, column %s has %+q", table, name, value)
@@ -425,12 +424,12 @@ func (v *invisibles) lookAt(d *db.DB, table string) {
 	}
 }
 
-// wantVisible looks at a text, and at all texts in it when it is JSON.
+// wantVisible checks a text, or all strings in it if it is JSON.
 func (v *invisibles) wantVisible(where string, data []byte) {
 	v.t.Helper()
 	var value any
 	if json.Unmarshal(data, &value) != nil {
-		value = strings.ReplaceAll(string(data), "\r\n", "\n") // CSV ends lines so
+		value = strings.ReplaceAll(string(data), "\r\n", "\n") // CSV ends lines like this
 	}
 	var walk func(value any)
 	walk = func(value any) {

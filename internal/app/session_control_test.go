@@ -22,7 +22,7 @@ import (
 
 const ctoPath = "/api/v1/agentrt/sessions/" + cto
 
-// at work keeps the CTO busy until the test ends.
+// atWork keeps the CTO busy until the test ends.
 func (s *service) atWork() {
 	s.house.t.Helper()
 	s.house.runtime.Silence("cto", true)
@@ -31,8 +31,7 @@ func (s *service) atWork() {
 	waitFor(s.house.t, "the run", func() bool { return owner.get(ctoPath).status == http.StatusOK && owner.session(cto).Active })
 }
 
-// A message that is sent twice makes an agent do its work twice; one that got
-// lost without a word is never done at all.
+// A message must be delivered exactly once: an agent that gets it twice works twice.
 func TestSendToSession(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, engine db.Engine) {
@@ -50,7 +49,7 @@ func TestSendToSession(t *testing.T) {
 		s.answered(sent.RunID)
 		again := send("Please go on.", "Idempotency-Key", "one").want(http.StatusAccepted)
 		if again.header.Get("Idempotency-Replayed") != "true" || decode[session.Sent](again) != sent || h.runtime.Asked("cto") != asked+1 {
-			t.Errorf("sent again: %s; asked %d times", again.body, h.runtime.Asked("cto")-asked)
+			t.Errorf("repeated: %s; the agent was asked %d times", again.body, h.runtime.Asked("cto")-asked)
 		}
 		send("Something else.", "Idempotency-Key", "one").wantProblem(http.StatusConflict, "idempotency_conflict")
 		for _, text := range []string{"  ", "/reset", " /new", "\ufeff/reset", "\u200b \u0001/new", "\u200b", "Stop.", "please  STOP!"} {
@@ -58,7 +57,7 @@ func TestSendToSession(t *testing.T) {
 		}
 		owner.post("/api/v1/agentrt/sessions/agent:cto:nobody/messages", map[string]string{"text": "Hello"}).wantProblem(http.StatusNotFound, "session_not_found")
 		if n := h.runtime.Asked("cto"); n != asked+1 {
-			t.Errorf("what was refused was sent %d times", n-asked-1)
+			t.Errorf("refused messages were sent %d times", n-asked-1)
 		}
 		newest := decode[[]transcript.Message](owner.get(ctoPath + "/messages?limit=2").want(http.StatusOK))
 		if len(newest) != 2 || said(newest[0]) != "Please go on." || newest[1].RunID == nil || *newest[1].RunID != sent.RunID || *newest[1].StopReason != "stop" {
@@ -66,13 +65,13 @@ func TestSendToSession(t *testing.T) {
 		}
 		told := decode[[]event.Event](owner.get("/api/v1/activity?subject_kind=session&subject_id=" + cto).want(http.StatusOK))
 		if len(told) != 1 || told[0].Kind != "session.message_sent" || told[0].Actor.Name == "" || !strings.Contains(string(told[0].Data), sent.RunID) || strings.Contains(string(told[0].Data), "Please") {
-			t.Errorf("told %+v", told)
+			t.Errorf("the event is %+v", told)
 		}
 	})
 }
 
-// When nobody knows whether a message arrived, the sender must be told so, and
-// how to send it without sending it twice.
+// If it is unknown whether a message arrived, the error says so and how to send it safely
+// again.
 func TestSendInDoubt(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayTimeoutMS = "5000" })
@@ -92,10 +91,10 @@ func TestSendInDoubt(t *testing.T) {
 		Detail    string
 	}](send().wantProblem(http.StatusGatewayTimeout, "gateway_timeout"))
 	if !doubt.MaybeSent || doubt.RunID == "" || !strings.Contains(doubt.Detail, "Idempotency-Key") {
-		t.Errorf("told %+v", doubt)
+		t.Errorf("the error is %+v", doubt)
 	}
 	h.runtime.Hang("chat.send", false)
-	waitFor(t, "the connection to be well", func() bool { return owner.get(ctoPath).status == http.StatusOK })
+	waitFor(t, "the connection", func() bool { return owner.get(ctoPath).status == http.StatusOK })
 	if got := decode[session.Sent](send().want(http.StatusAccepted)); got.RunID != doubt.RunID || h.runtime.Asked("cto") != asked+1 {
 		t.Errorf("%+v, and the agent was asked %d times", got, h.runtime.Asked("cto")-asked)
 	}
@@ -106,16 +105,16 @@ func TestSendInDoubt(t *testing.T) {
 	h.runtime.Hang("chat.abort", false)
 	told := string(owner.get("/api/v1/audit?kind=session.*").want(http.StatusOK).body)
 	if !stopped.Maybe || strings.Count(told, `"confirmed":false`) != 2 || strings.Count(told, `"confirmed":true`) != 1 {
-		t.Errorf("the audit has %s", told)
+		t.Errorf("the audit log has %s", told)
 	}
 	_ = h.runtime.Close()
-	waitFor(t, "the loss", func() bool { return owner.get(ctoPath).status == http.StatusServiceUnavailable })
+	waitFor(t, "the loss of the connection", func() bool { return owner.get(ctoPath).status == http.StatusServiceUnavailable })
 	owner.post(ctoPath+"/messages", map[string]string{"text": "Hello"}).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
 	owner.post(ctoPath+"/stop", nil).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
 }
 
-// What an agent was told is told of who said it, also when they did not wait for
-// the answer.
+// The audit log has who sent a message to an agent, even if the client disconnected
+// before the answer.
 func TestSendAndLeave(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -138,7 +137,7 @@ func TestSendAndLeave(t *testing.T) {
 			}
 			left <- err
 		}()
-		waitFor(t, "the runtime to be asked", func() bool { return h.runtime.Calls(method) > calls })
+		waitFor(t, "the request at the runtime", func() bool { return h.runtime.Calls(method) > calls })
 		leave()
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", method, err)
@@ -147,12 +146,12 @@ func TestSendAndLeave(t *testing.T) {
 	}
 	told := string(owner.get("/api/v1/audit?kind=session.*").want(http.StatusOK).body)
 	if strings.Count(told, `"confirmed":false`) != 2 || !strings.Contains(told, "session.message_sent") || !strings.Contains(told, "session.stopped") {
-		t.Errorf("the audit has %s", told)
+		t.Errorf("the audit log has %s", told)
 	}
 }
 
-// The runtime forgets which messages it has when it restarts. What is sent again
-// because its answer got lost must not be done a second time for that.
+// The runtime forgets its messages when it restarts. A repeated message must still be
+// delivered only once.
 func TestSendInDoubtAcrossARestart(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, func(r *config.Raw) { r.GatewayTimeoutMS = "5000" })
@@ -176,11 +175,11 @@ func TestSendInDoubtAcrossARestart(t *testing.T) {
 		}
 		return n
 	}
-	waitFor(t, "the message to be there", func() bool { return said() == 1 })
+	waitFor(t, "the message", func() bool { return said() == 1 })
 	h.runtime.Hang("chat.send", false)
 	life := s.Gateway.Status().BootID
 	h.runtime.Restart(0)
-	waitFor(t, "the restart to be over", func() bool {
+	waitFor(t, "the end of the restart", func() bool {
 		is := s.Gateway.Status()
 		return is.State == gateway.Connected && is.BootID != life && owner.get(ctoPath).status == http.StatusOK
 	})
@@ -188,12 +187,11 @@ func TestSendInDoubtAcrossARestart(t *testing.T) {
 		t.Errorf("sent %+v", got)
 	}
 	if n := said(); n != 1 {
-		t.Errorf("the agent was told %d times", n)
+		t.Errorf("the agent got the message %d times", n)
 	}
 }
 
-// Somebody who sees an agent run wild must be able to end it, and learn whether
-// they did.
+// A user can stop an agent's run and sees whether it stopped.
 func TestStopSession(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -205,23 +203,23 @@ func TestStopSession(t *testing.T) {
 		return decode[session.Stopped](owner.post(ctoPath+"/stop", body).want(http.StatusOK))
 	}
 	if got := stop(map[string]string{"run_id": "another"}); got.Stopped || len(got.RunIDs) > 0 {
-		t.Errorf("a run that is not there: %+v", got)
+		t.Errorf("stopping an unknown run: %+v", got)
 	}
 	if got := stop(nil); !got.Stopped || fmt.Sprint(got.RunIDs) != "[run-1 run-2]" {
 		t.Errorf("stopped %+v", got)
 	}
-	waitFor(t, "the end", func() bool { return !owner.session(cto).Active })
+	waitFor(t, "the end of the run", func() bool { return !owner.session(cto).Active })
 	if got := stop(nil); got.Stopped {
-		t.Errorf("nothing was going, and it stopped %+v", got)
+		t.Errorf("stopping without a run returned %+v", got)
 	}
 	told := decode[[]event.Event](owner.get("/api/v1/activity?kind=session.stopped").want(http.StatusOK))
 	if len(told) != 1 || told[0].Subject.ID != cto {
-		t.Errorf("told %+v", told)
+		t.Errorf("the event is %+v", told)
 	}
 }
 
-// Who follows a session hears what is said in it, others are not bothered with
-// it, and nobody's listening costs the gateway anything.
+// Clients that follow a session receive its messages, other clients do not, and following
+// costs the gateway no extra requests.
 func TestSessionTail(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, db.SQLite, nil)
@@ -229,8 +227,8 @@ func TestSessionTail(t *testing.T) {
 	owner := s.login(ownerEmail)
 	s.ask("run-1", cto, "What is next?")
 	s.answered("run-1")
-	waitFor(t, "us to be told of sessions", func() bool { return owner.get(ctoPath).status == http.StatusOK })
-	// As the keys of the sessions of tasks, which we have made, are listed.
+	waitFor(t, "the sessions", func() bool { return owner.get(ctoPath).status == http.StatusOK })
+	// The key in the case in which the keys of task sessions are listed.
 	live, other := owner.follow("/api/v1/events?session="+strings.ToUpper(cto)), owner.follow("/api/v1/events")
 	live.until("agentrt.status", "connected")
 	other.until("agentrt.status", "connected")
@@ -251,9 +249,9 @@ func TestSessionTail(t *testing.T) {
 	call, result := got[1].Blocks[1].Tool, got[2].Blocks[0].Tool
 	if said(got[0]) != "Look." || *got[1].Blocks[0].Text != "Where?" || call.Status != "pending" || *call.Arguments != `{"path":"."}` || got[2].Role != "tool" ||
 		*result.ID != *call.ID || result.ResultCut != 37_000 || said(got[3]) != "Seen." || got[3].CostUSD == nil || *got[3].Seq != *got[0].Seq+3 {
-		t.Errorf("heard %+v", got)
+		t.Errorf("received %+v", got)
 	}
-	t.Run("too much at once is told as that", func(t *testing.T) {
+	t.Run("too many messages at once are reported as missed", func(t *testing.T) {
 		lines := make([]demo.Line, 200)
 		for i := range lines {
 			lines[i] = demo.Line{Role: "assistant", Text: fmt.Sprint("Line ", i)}
@@ -263,20 +261,20 @@ func TestSessionTail(t *testing.T) {
 		}
 		live.until("session.message", `"missed":true`)
 	})
-	t.Run("so is a line that broke", func(*testing.T) {
+	t.Run("so is a broken connection", func(*testing.T) {
 		time.AfterFunc(0, h.runtime.Drop)
 		live.until("session.message", `"missed":true`)
 	})
 	owner.post("/api/v1/tasks", map[string]string{"title": "Last"}).want(http.StatusCreated)
 	for f := range other.frames {
 		if f["event"] == "session.message" {
-			t.Fatalf("somebody who did not ask heard %v", f)
+			t.Fatalf("a client that does not follow the session received %v", f)
 		}
 		if f["event"] == "task.created" {
 			break
 		}
 	}
 	if n := h.runtime.Calls("chat.history") - calls; n > 8 {
-		t.Errorf("it cost %d readings", n)
+		t.Errorf("following cost %d reads of the session list", n)
 	}
 }
