@@ -24,10 +24,10 @@ describe.each(sizes)('agents, %s', (_, look) => {
     await page.goto('/agents')
     // The one that leads the standup is asked by nobody, and no stranger to it.
     const lead = page.getByRole('row', { name: /coo/ })
-    await lead.getByText('Leads the standup').waitFor()
+    await lead.getByText('Facilitator').waitFor()
     if (look.width < 600) {
       expect(await isWhole(page, 'Agents')).toBe(true)
-      await lead.getByText('Does now').waitFor()
+      await lead.getByText('Working on').waitFor()
     }
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
     await context.close()
@@ -38,7 +38,7 @@ describe.each(sizes)('agents, %s', (_, look) => {
 describe('an agent', () => {
   it('is shown at work while it works, without a reload', async () => {
     const { context, page, complaints } = await opened(desktop, '/agents/cto')
-    const now = page.getByRole('region', { name: 'Does now' })
+    const now = page.getByRole('region', { name: 'Working on' })
     await now.waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
     const task = (await call(house, 'POST', '/tasks', { title: 'Look at the search', assignee_id: 'cto' })) as {
@@ -71,21 +71,21 @@ describe('an agent', () => {
     // Work for a minute: a busy machine takes long to look at the question.
     for (let i = 0; i < 24; i++) await call(house, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And ${i}?` })
     await page
-      .getByRole('button', { name: /^Stop the run/ })
+      .getByRole('button', { name: /^Stop run/ })
       .first()
       .click()
     const question = page.getByRole('dialog', { name: 'Stop this session?' })
     expect(await faults(page)).toEqual([])
     await question.getByRole('button', { name: 'Cancel' }).click()
     await question.waitFor({ state: 'hidden' })
-    await expect.poll(() => page.getByRole('button', { name: /^Stop the run/ }).count()).toBeGreaterThan(0)
+    await expect.poll(() => page.getByRole('button', { name: /^Stop run/ }).count()).toBeGreaterThan(0)
     await page
-      .getByRole('button', { name: /^Stop the run/ })
+      .getByRole('button', { name: /^Stop run/ })
       .first()
       .click()
-    await question.getByRole('button', { name: 'Stop', exact: true }).click()
+    await question.getByRole('button', { name: 'Stop session', exact: true }).click()
     await page
-      .getByText(/runs? (was|were) ended/)
+      .getByText(/runs? stopped/)
       .first()
       .waitFor()
     expect(complaints).toEqual([])
@@ -97,7 +97,7 @@ describe('an agent', () => {
     await page.locator('[role=row] button').first().waitFor()
     await page.keyboard.press('v')
     await page.waitForURL('**/agents?view=tree')
-    const team = page.locator('section', { has: page.getByText('Facilitator') })
+    const team = page.locator('section', { has: page.getByText('Facilitator', { exact: true }) })
     await team.getByRole('link', { name: /CTO/ }).waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('j')

@@ -81,7 +81,7 @@ export async function signIn(page: Page, as: Pick<Account, 'email' | 'password'>
 export async function entered(page: Page): Promise<void> {
   // What lies behind a dialog that is open from the start is hidden from assistive technology.
   await page
-    .getByRole('navigation', { name: 'Places', includeHidden: true })
+    .getByRole('navigation', { name: 'Pages', includeHidden: true })
     .filter({ visible: true })
     .first()
     .waitFor()

@@ -34,7 +34,7 @@ describe('the keys', () => {
       await page.waitForURL(url => url.pathname === path)
     }
     await page.keyboard.press('?')
-    const list = page.getByRole('dialog', { name: 'Keys' })
+    const list = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
     await list.getByText('Go to Tasks').waitFor()
     expect(await faults(page)).toEqual([])
     await page.keyboard.press('Escape')
@@ -70,7 +70,7 @@ describe('the keys', () => {
     await page.keyboard.type('gt?j/x')
     expect(await page.getByRole('dialog').getByLabel('Title').inputValue()).toBe('gt?j/x')
     await page.keyboard.press('Escape')
-    await page.getByRole('button', { name: 'Throw it away' }).click()
+    await page.getByRole('button', { name: 'Discard task' }).click()
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
     expect(complaints).toEqual([])
     await context.close()
@@ -115,7 +115,7 @@ describe('a place that somebody points at', () => {
     const asked: string[] = []
     page.on('request', r => asked.push(new URL(r.url()).pathname))
     const link = page
-      .getByRole('navigation', { name: 'Places' })
+      .getByRole('navigation', { name: 'Pages' })
       .first()
       .getByRole('link', { name: /^Standups/ })
     const [sheet] = await Promise.all([
@@ -140,7 +140,7 @@ describe.each([320, 360])('a phone of %d px', width => {
   it('has every place behind its bottom bar, and nothing to scroll sideways', async () => {
     const look: Look = { theme: 'light', width, height: 640 }
     const { context, page, complaints } = await opened(look, '/')
-    const bar = page.getByRole('navigation', { name: 'Places' }).last()
+    const bar = page.getByRole('navigation', { name: 'Pages' }).last()
     await bar.getByRole('link', { name: 'Tasks' }).tap()
     await page.waitForURL('**/tasks**')
     await bar.getByRole('button', { name: 'More' }).tap()
@@ -224,7 +224,7 @@ describe('the top bar', () => {
     const search = page.getByRole('banner').getByRole('button', { name: /Search and commands/ })
     const at = new Set<number>()
     for (const name of ['Now', 'Inbox', 'Schedules', 'Spend', 'Settings']) {
-      await page.getByRole('navigation', { name: 'Places' }).first().getByRole('link', { name }).click()
+      await page.getByRole('navigation', { name: 'Pages' }).first().getByRole('link', { name }).click()
       await page.getByRole('banner').getByRole('heading', { name }).waitFor()
       at.add(Math.round((await search.boundingBox())?.x ?? 0))
     }
@@ -271,12 +271,12 @@ describe('schedules without a gateway', () => {
     const bare = await openOwned()
     try {
       const { context, page, complaints } = await opened(desktop, '/schedules', bare)
-      await page.getByText('There are no timed jobs without a gateway').waitFor()
+      await page.getByText('No gateway connected').waitFor()
       await page.waitForTimeout(500)
       expect(await page.getByRole('main').getByRole('alert').count()).toBe(0)
       expect(await page.getByRole('main').getByRole('status').count()).toBe(0)
       expect(await faults(page)).toEqual([])
-      await page.getByRole('link', { name: 'Set up the gateway' }).click()
+      await page.getByRole('link', { name: 'Connect gateway' }).click()
       await page.waitForURL('**/settings/gateway')
       expect(complaints).toEqual([])
       await context.close()
@@ -326,7 +326,7 @@ describe('a new build', () => {
     await page.goto('/tasks')
     await signIn(page, house)
     await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
-    const offer = page.getByText('A newer version of the dashboard is there.')
+    const offer = page.getByText('A new version is available.')
     expect(await offer.count()).toBe(0)
     newer = true
     await page.reload()
@@ -337,9 +337,9 @@ describe('a new build', () => {
     await page.waitForTimeout(500)
     expect(await page.getByRole('dialog').getByLabel('Title').inputValue()).toBe('Half a thought')
     await page.keyboard.press('Escape')
-    await page.getByRole('button', { name: 'Throw it away' }).click()
+    await page.getByRole('button', { name: 'Discard task' }).click()
     newer = false
-    await page.getByRole('button', { name: 'Reload when it suits you' }).click()
+    await page.getByRole('button', { name: 'Reload page' }).click()
     await offer.waitFor({ state: 'hidden' })
     expect(complaints).toEqual([])
     await context.close()
@@ -360,7 +360,7 @@ describe('a token that has expired', () => {
     const signature = createHmac('sha256', jwt_secret).update(old).digest('base64url')
     await page.evaluate(t => localStorage.setItem('wardroom.token', t), `${old}.${signature}`)
     await page.reload()
-    await page.getByText('Your sign-in has expired').waitFor()
+    await page.getByText('Your session expired').waitFor()
     await signIn(page, house)
     await page.waitForURL('**/tasks?view=table&priority=high')
     await context.close()
@@ -402,7 +402,7 @@ describe('saved views', () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=table&priority=high&assignee=cto')
     const menu = page.getByRole('button', { name: 'Saved views' })
     await menu.click()
-    await page.getByRole('menuitem', { name: 'Save this view…' }).click()
+    await page.getByRole('menuitem', { name: 'Save view…' }).click()
     await page.getByLabel('Name').fill('Hot <b>things</b>')
     expect(await faults(page)).toEqual([])
     await page.keyboard.press('Enter')
@@ -418,7 +418,7 @@ describe('saved views', () => {
     )
     await page.getByLabel('Priority').selectOption('')
     await menu.click()
-    await page.getByRole('menuitem', { name: 'Forget Hot <b>things</b>' }).click()
+    await page.getByRole('menuitem', { name: 'Delete Hot <b>things</b>' }).click()
     await page.waitForURL(url => !url.searchParams.has('saved'))
     expect(await page.evaluate(() => JSON.parse(localStorage.getItem('wardroom.view') ?? '{}').saved)).toEqual([])
     expect(complaints).toEqual([])

@@ -48,7 +48,7 @@ describe('an account of one’s own', () => {
     const field = (label: string) => page.getByLabel(label, { exact: true })
     // Nobody's yet, also where this is tried once more.
     const email = `grace-${Date.now()}@example.com`
-    const make = () => page.getByRole('button', { name: 'Make the account' }).click()
+    const make = () => page.getByRole('button', { name: 'Create account' }).click()
     /** What is said at a field, and that all that was typed is still there. */
     const refused = async (label: string, words: string, typed: [email: string, name: string, password: string]) => {
       await page.getByRole('alert').filter({ hasText: words }).waitFor()
@@ -59,12 +59,12 @@ describe('an account of one’s own', () => {
       expect(await Promise.all(['Email', 'Name', 'Password'].map(l => field(l).inputValue()))).toEqual(typed)
     }
     await page.goto('/tasks?view=table&priority=high')
-    await page.getByRole('link', { name: 'Make an account' }).waitFor()
+    await page.getByRole('link', { name: 'Create an account' }).waitFor()
     expect(await faults(page)).toEqual([])
-    await page.getByRole('link', { name: 'Make an account' }).click()
+    await page.getByRole('link', { name: 'Create an account' }).click()
     await page.waitForURL(/\/register\?back=/)
-    await page.getByRole('button', { name: 'Make the account' }).waitFor()
-    expect(await page.title()).toBe('Make an account · Wardroom')
+    await page.getByRole('button', { name: 'Create account' }).waitFor()
+    expect(await page.title()).toBe('Create an account · Wardroom')
     expect(await faults(page)).toEqual([])
 
     await field('Email').fill(email)
@@ -77,7 +77,7 @@ describe('an account of one’s own', () => {
     await refused('Email', 'Another account has this email.', [open.email, '', open.password])
     await field('Email').fill('ada@example.org')
     await make()
-    await refused('Name', 'the name of another account', ['ada@example.org', '', open.password])
+    await refused('Name', 'is in use', ['ada@example.org', '', open.password])
     await field('Name').fill('Ada')
     await make()
     await refused('Name', 'Another account is called so.', ['ada@example.org', 'Ada', open.password])
@@ -90,7 +90,7 @@ describe('an account of one’s own', () => {
     // There and back, with where one wanted to go.
     await page.getByRole('link', { name: 'Sign in' }).click()
     await page.waitForURL(/\/login\?back=/)
-    await page.getByRole('link', { name: 'Make an account' }).click()
+    await page.getByRole('link', { name: 'Create an account' }).click()
     await field('Email').fill(email)
     await field('Name').fill(`Grace ${Date.now()}`)
     await field('Password').fill('four random words are good')
@@ -110,8 +110,8 @@ describe('an account of one’s own', () => {
   it.each(sizes)('is not offered where people may not make one, %s', async (_, look) => {
     const { context, page, complaints } = await openPage(browser, house.base, look)
     await page.goto('/login')
-    await page.getByText('shows the email and the password').waitFor()
-    expect(await page.getByRole('link', { name: 'Make an account' }).count()).toBe(0)
+    await page.getByText('are printed in the terminal').waitFor()
+    expect(await page.getByRole('link', { name: 'Create an account' }).count()).toBe(0)
     await page.goto('/register?back=/inbox')
     await page.getByText('Ask the owner or an admin').waitFor()
     expect(await page.getByRole('textbox').count()).toBe(0)
@@ -145,7 +145,7 @@ describe('a token', () => {
     await page.goto('/login')
     await page.evaluate(() => localStorage.setItem('wardroom.token', 'eyJhbGciOiJIUzI1NiJ9.e30.AAAA'))
     await page.goto('/tasks?task=TASK-7')
-    await page.getByText('Your sign-in has expired').waitFor()
+    await page.getByText('Your session expired').waitFor()
     await signIn(page, house)
     await page.getByRole('heading', { name: 'Renew the signing certificate' }).waitFor()
     await context.close()
@@ -158,7 +158,7 @@ describe('an address', () => {
     await page.goto('/')
     await signIn(page, house)
     await page.goto('/nowhere/at/all')
-    await page.getByRole('heading', { name: 'There is no such page' }).waitFor()
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
     expect(await faults(page)).toEqual([])
     expect(complaints).toEqual([])
     expect((await page.request.get('/assets/gone.js')).status()).toBe(404)

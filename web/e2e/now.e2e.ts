@@ -9,7 +9,7 @@ import { browser, house, onStage, opened } from './stage.ts'
 onStage()
 
 const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
-const cards = ['Needs you', 'Agents', 'Spend today', 'Scheduled runs', 'Failures of 24 hours', 'Last standup']
+const cards = ['Needs you', 'Agents', 'Spend today', 'Scheduled runs', 'Failures, last 24 hours', 'Last standup']
 /** Whether nothing stands out of the window, nor has to be scrolled to sideways. */
 const fits = (page: Page) =>
   page.evaluate(() =>
@@ -26,8 +26,8 @@ describe.each(sizes)('now, %s', (_, look) => {
   it('has every card, and no fault that axe knows', async () => {
     const { context, page, complaints } = await opened(look, '/')
     await settled(page)
-    const sentence = (await page.getByRole('region', { name: 'How all is' }).textContent()) ?? ''
-    expect(sentence).toMatch(/^(No agent|\d+ agents?) active.*, (no|\d+) blocked tasks?, .*standup.*, .* today\.$/)
+    const sentence = (await page.getByRole('region', { name: 'Status summary' }).textContent()) ?? ''
+    expect(sentence).toMatch(/^(No agents|\d+ agents?) active.*, (no|\d+) blocked tasks?, .*standup.*, .* today\.$/)
     expect(await faults(page)).toEqual([])
     if (look.width < 600) await page.setViewportSize({ width: 320, height: 640 })
     expect(await fits(page)).toBe(true)
@@ -50,7 +50,7 @@ describe('what needs me', () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await needs.getByRole('button', { name: item, exact: true }).click()
     await page.waitForURL('**/inbox?item=*')
-    await page.getByRole('complementary', { name: 'Item' }).getByRole('heading', { name: item }).waitFor()
+    await page.getByRole('complementary', { name: 'Inbox item' }).getByRole('heading', { name: item }).waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -61,7 +61,7 @@ describe('the facts', () => {
     const { context, page, complaints } = await opened(desktop, '/')
     await settled(page)
     await page.getByText('Live', { exact: true }).waitFor()
-    const sentence = page.getByRole('region', { name: 'How all is' })
+    const sentence = page.getByRole('region', { name: 'Status summary' })
     const blocked = async () => Number(/(\d+) blocked/.exec((await sentence.textContent()) ?? '')?.[1] ?? 0)
     const before = await blocked()
     const task = (await call(house, 'POST', '/tasks', { title: 'Held up' })) as { key: string }
@@ -93,8 +93,8 @@ describe('the facts', () => {
 // A day before the ledger began did not cost nothing.
 describe('the week before', () => {
   it.each([
-    ['2099-01-01T00:00:00.000Z', /^Last \w+: nothing known, the ledger begins later$/],
-    ['2020-01-01T00:00:00.000Z', /^Last \w+: \$[\d.]+ by \d\d:00, \$[\d.]+ the whole day$/],
+    ['2099-01-01T00:00:00.000Z', /^Last \w+: no data, tracking started later$/],
+    ['2020-01-01T00:00:00.000Z', /^Last \w+: \$[\d.]+ by \d\d:00, \$[\d.]+ full day$/],
   ])('of a ledger that begins at %s is told as it is', async (begins, want) => {
     const { context, page, complaints } = await openPage(browser, house.base, desktop)
     await page.route(/\/api\/v1\/usage\?.*group=hour/, async route => {
@@ -122,15 +122,15 @@ describe('the scheduled runs', () => {
     await call(house, 'POST', '/agentrt/jobs', job)
     const { context, page, complaints } = await opened(desktop, '/')
     const runs = card(page, 'Scheduled runs')
-    await runs.getByRole('img', { name: /Scheduled runs, .*to come/ }).waitFor()
-    await runs.getByRole('button', { name: 'As a table' }).click()
+    await runs.getByRole('img', { name: /Scheduled runs, .*upcoming/ }).waitFor()
+    await runs.getByRole('button', { name: 'Table view' }).click()
     await page.waitForURL('**/?runs=table')
     await page.reload()
     await runs.getByRole('cell', { name: '<b>every hour</b>' }).first().waitFor()
     await expect.poll(() => runs.getByRole('row').count()).toBeGreaterThan(10)
     expect(await faults(page)).toEqual([])
     const saved = page.waitForEvent('download')
-    await runs.getByRole('button', { name: 'Save as CSV' }).click()
+    await runs.getByRole('button', { name: 'Download CSV' }).click()
     expect((await saved).suggestedFilename()).toBe('scheduled-runs.csv')
     expect(complaints).toEqual([])
     await context.close()
@@ -158,12 +158,12 @@ describe('what went wrong', () => {
     await runs.getByText('Nothing began in time.').waitFor()
     expect(await faults(page)).toEqual([])
     await runs.getByRole('button', { name: 'Run now: count the stock' }).click()
-    await page.getByText('count the stock was started.').first().waitFor()
+    await page.getByText('count the stock started').first().waitFor()
     const ran = async () => (await call(house, 'GET', `/agentrt/jobs/${job.id}/runs`)) as unknown[]
     await expect.poll(async () => (await ran()).length, { timeout: 60_000 }).toBeGreaterThan(0)
     // What was made up for is asked for no more.
-    await runs.getByText(/went well when run again, \d\d:\d\d/).waitFor()
-    await runs.getByRole('img', { name: /1 made up for/ }).waitFor()
+    await runs.getByText(/succeeded when run again at \d\d:\d\d/).waitFor()
+    await runs.getByRole('img', { name: /1 recovered/ }).waitFor()
     expect(await runs.getByRole('button', { name: 'Run now: count the stock' }).count()).toBe(0)
     expect(await faults(page)).toEqual([])
     expect(complaints).toEqual([])
@@ -184,21 +184,21 @@ describe('what went wrong', () => {
     const standup = (await call(house, 'POST', '/standups', made)) as { id: string }
     await call(house, 'POST', `/standups/${standup.id}/run`, {})
     const last = card(page, 'Last standup')
-    await last.getByText('Could not be held').waitFor()
+    await last.getByText('Failed', { exact: true }).waitFor()
     await last.getByText('has no active agent account').waitFor()
-    const failures = card(page, 'Failures of 24 hours')
+    const failures = card(page, 'Failures, last 24 hours')
     const ours = failures.getByRole('listitem').filter({ hasText: 'Talk of the ghosts' })
     await ours.getByText('once').waitFor()
-    await last.getByRole('button', { name: 'Retry' }).click()
+    await last.getByRole('button', { name: 'Retry standup' }).click()
     await ours.getByText('2 times').waitFor()
     await ours.getByRole('link', { name: 'Talk of the ghosts could not be held' }).click()
-    const item = page.getByRole('complementary', { name: 'Item' })
+    const item = page.getByRole('complementary', { name: 'Inbox item' })
     await item.getByRole('heading', { name: 'Talk of the ghosts could not be held' }).waitFor()
     await item.getByText('Raised 2 times').waitFor()
-    await item.getByRole('button', { name: /^Retry: / }).click()
+    await item.getByRole('button', { name: /^Retry standup: / }).click()
     await item.getByText('Raised 3 times').waitFor()
     await expect
-      .poll(() => page.getByRole('button', { name: 'Retry: Talk of the ghosts could not be held' }).count())
+      .poll(() => page.getByRole('button', { name: 'Retry standup: Talk of the ghosts could not be held' }).count())
       .toBe(2)
     expect(complaints).toEqual([])
     await context.close()
@@ -214,13 +214,13 @@ describe('without a gateway', () => {
         const { context, page, complaints } = await opened(look, '/', bare)
         await settled(page)
         await card(page, 'Agents').getByText('No gateway.').waitFor()
-        await card(page, 'Agents').getByText('Agents unknown.').waitFor()
-        await card(page, 'Needs you').getByText('Nothing needs you.').waitFor()
-        await card(page, 'Scheduled runs').getByText('No gateway is set up').waitFor()
-        await card(page, 'Last standup').getByText('There was no standup yet.').waitFor()
-        await card(page, 'Failures of 24 hours').getByText('Nothing failed').waitFor()
-        expect(await page.getByRole('region', { name: 'How all is' }).textContent()).toBe(
-          'Agents unknown, no blocked task, no standup yet, $0 today.',
+        await card(page, 'Agents').getByText('Can’t list agents').waitFor()
+        await card(page, 'Needs you').getByText('Nothing needs you').waitFor()
+        await card(page, 'Scheduled runs').getByText('No gateway connected').waitFor()
+        await card(page, 'Last standup').getByText('No standups yet').waitFor()
+        await card(page, 'Failures, last 24 hours').getByText('No failures').waitFor()
+        expect(await page.getByRole('region', { name: 'Status summary' }).textContent()).toBe(
+          'Agents unknown, no blocked tasks, no standup yet, $0 today.',
         )
         expect(await faults(page)).toEqual([])
         // The browser itself tells its console that the runtime's sessions are not to be had.
@@ -242,7 +242,7 @@ describe('without a gateway', () => {
     await signIn(page, house)
     await card(page, 'Spend today').getByRole('alert').waitFor()
     await card(page, 'Last standup').getByRole('alert').waitFor()
-    const sentence = page.getByRole('region', { name: 'How all is' })
+    const sentence = page.getByRole('region', { name: 'Status summary' })
     await sentence.getByText('last standup unknown').waitFor()
     await sentence.getByText('spend today unknown').waitFor()
     await card(page, 'Agents').getByRole('link', { name: 'CTO' }).waitFor()

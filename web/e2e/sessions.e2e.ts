@@ -56,7 +56,7 @@ onStage({
 const history = async (): Promise<string | undefined> =>
   ((await call(house, 'GET', '/sessions?q=zebra')) as { id: string; messages: number }[]).find(s => s.messages > 1)?.id
 
-const steps = (page: Page) => page.locator('section[aria-label="What was said"] [data-index]')
+const steps = (page: Page) => page.locator('section[aria-label="Transcript"] [data-index]')
 const live = (page: Page) => page.getByRole('banner').getByText('Live', { exact: true })
 
 describe.each(sizes)('sessions, %s', (_, look) => {
@@ -90,32 +90,32 @@ describe('a session', () => {
     await steps(page).first().waitFor()
 
     // By keyboard, and what comes back appears without a reload.
-    await page.getByLabel('Say something to the agent').fill('How many **branches**?')
+    await page.getByLabel('Message CTO').fill('How many **branches**?')
     await page.keyboard.press('Control+Enter')
     await steps(page).locator('strong', { hasText: 'branches' }).waitFor()
-    await expect.poll(() => page.getByLabel('Say something to the agent').inputValue(), soon).toBe('')
-    await page.locator('header').getByText('At rest').waitFor()
+    await expect.poll(() => page.getByLabel('Message CTO').inputValue(), soon).toBe('')
+    await page.locator('header').getByText('Idle').waitFor()
     await expect.poll(() => steps(page).count(), soon).toBeGreaterThanOrEqual(4)
 
     // What is a command for the runtime is refused, in place, and what was written stays.
-    await page.getByLabel('Say something to the agent').fill('/reset')
-    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByLabel('Message CTO').fill('/reset')
+    await page.getByRole('button', { name: 'Send message' }).click()
     await page.getByRole('alert').waitFor()
-    expect(await page.getByLabel('Say something to the agent').inputValue()).toBe('/reset')
+    expect(await page.getByLabel('Message CTO').inputValue()).toBe('/reset')
     expect(await faults(page)).toEqual([])
 
     // Work for a while, and an end to it.
     for (let i = 0; i < 8; i++) await tell(mine, `And again, ${i}`)
-    await page.locator('header').getByRole('button', { name: 'Stop' }).click()
+    await page.locator('header').getByRole('button', { name: 'Stop session' }).click()
     expect(await faults(page)).toEqual([])
-    await page.getByRole('dialog').getByRole('button', { name: 'Stop', exact: true }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop session', exact: true }).click()
     await page
-      .getByText(/runs? (was|were) ended/)
+      .getByText(/runs? stopped/)
       .first()
       .waitFor()
     await page
       .locator('header')
-      .getByText(/Stopped|At rest/)
+      .getByText(/Stopped|Idle/)
       .first()
       .waitFor()
     expect(complaints.filter(c => !c.includes('422'))).toEqual([])
@@ -127,17 +127,17 @@ describe('a session', () => {
     const { context, page, complaints } = await opened(phone, `/sessions/${mine}`)
     await live(page).waitFor()
     await steps(page).first().waitFor()
-    const list = page.locator('section[aria-label="What was said"]')
+    const list = page.locator('section[aria-label="Transcript"]')
     for (let i = 0; i < 3; i++) await tell(mine, `Line ${i}\n${'- look here\n'.repeat(30)}`)
     // At the end, the end stays in sight.
     await steps(page).getByText('Line 2').waitFor()
     const toEnd = () => list.evaluate(e => e.scrollHeight - e.scrollTop - e.clientHeight)
     await expect.poll(toEnd, soon).toBeLessThan(60)
-    await page.locator('header').getByText('At rest').waitFor()
+    await page.locator('header').getByText('Idle').waitFor()
     await list.evaluate(e => {
       e.scrollTop = Math.max(0, e.scrollHeight / 2)
     })
-    await page.getByRole('button', { name: 'To the newest' }).waitFor()
+    await page.getByRole('button', { name: 'Jump to latest' }).waitFor()
     const stood = await list.evaluate(e => e.scrollTop)
     await tell(mine, 'Something new')
     await page.getByRole('button', { name: /^[1-9] new$/ }).waitFor()
@@ -151,7 +151,7 @@ describe('a session', () => {
 
   it('is found by the words that were said, in the history and by the palette', async () => {
     const { context, page, complaints } = await opened(desktop, '/sessions?show=history')
-    await page.getByLabel('Words that were said').fill('zebras')
+    await page.getByLabel('Words in the transcript').fill('zebras')
     await page.waitForURL('**/sessions?show=history&q=zebras')
     await page.getByRole('row').getByRole('link').first().waitFor()
     await page.reload()
@@ -159,11 +159,11 @@ describe('a session', () => {
     await page.waitForURL(`**/sessions/${archived}`)
     await steps(page).getByText('Count the zebras').waitFor()
     // A password was in what the agent was told.
-    await page.getByText('masked: password').first().waitFor()
+    await page.getByText('redacted: password').first().waitFor()
     expect(await page.getByText('Tr0ub4dor').count()).toBe(0)
 
     await page.goto('/')
-    await page.getByRole('navigation', { name: 'Places' }).first().waitFor()
+    await page.getByRole('navigation', { name: 'Pages' }).first().waitFor()
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox').fill('zebras')
     await page
@@ -188,21 +188,21 @@ describe('a viewer', () => {
       password,
     })
     await page.getByRole('row').getByRole('link').first().waitFor()
-    await page.getByText('Only the owner and admins speak in sessions and stop them; your role is user.').waitFor()
+    await page.getByText('Only the owner and admins can send messages and stop sessions.').waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('k')
     const first = page.locator('[data-row]').first()
     await expect.poll(() => first.evaluate(e => e.contains(document.activeElement)), soon).toBe(true)
     await page.goto(`/sessions/${key.toUpperCase()}`)
     await steps(page).first().waitFor()
-    await page.getByText('your role is user').waitFor()
-    expect(await page.getByLabel('Say something to the agent').count()).toBe(0)
+    await page.getByText('Your role (user)').waitFor()
+    expect(await page.getByLabel('Message CTO').count()).toBe(0)
     expect(await page.getByRole('button', { name: /^Stop/ }).count()).toBe(0)
     // As a table, whose rows lead to what they stand for.
-    await page.getByRole('button', { name: 'As a table' }).click()
+    await page.getByRole('button', { name: 'Table view' }).click()
     await page.waitForURL('**strip=table')
     await page.getByRole('button', { name: 'Go to: To the agent' }).first().click()
-    await page.getByText('The beginning', { exact: true }).waitFor()
+    await page.getByText('Start of session', { exact: true }).waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -280,8 +280,8 @@ describe('a transcript', () => {
       .click()
     await page.getByRole('button', { name: /^exec/ }).last().click()
     await page.getByRole('region', { name: 'Result' }).first().waitFor()
-    await page.getByText('masked: jwt').first().waitFor()
-    await page.getByText('12 characters more were left out.').first().waitFor()
+    await page.getByText('redacted: jwt').first().waitFor()
+    await page.getByText('12 characters omitted').first().waitFor()
     expect(await page.locator('main img, main script, main [onerror]').count()).toBe(0)
     expect(await page.locator('main a[href^="javascript"]').count()).toBe(0)
     expect(await page.title()).toMatch(/Sessions · Wardroom$/)
@@ -309,7 +309,7 @@ describe('a transcript', () => {
         for (const e of list.getEntries()) kept.longTasks.push(e.duration)
       }).observe({ type: 'longtask' })
     })
-    const list = page.locator('section[aria-label="What was said"]')
+    const list = page.locator('section[aria-label="Transcript"]')
     const began = Date.now()
     // To the beginning, by way of everything between.
     await list.evaluate(async e => {
@@ -319,7 +319,7 @@ describe('a transcript', () => {
         await new Promise(done => setTimeout(done, 20))
       }
     })
-    await page.getByText('The beginning', { exact: true }).waitFor()
+    await page.getByText('Start of session', { exact: true }).waitFor()
     await steps(page)
       .getByText(/^Row 3\./)
       .waitFor()
@@ -372,14 +372,14 @@ describe('without a gateway', () => {
     }
     await page.route(/\/api\/v1\/agentrt\/sessions/, route => route.fulfill(away))
     await page.goto('/sessions')
-    await page.getByRole('heading', { name: 'The agents’ runtime cannot be seen' }).waitFor()
+    await page.getByRole('heading', { name: 'Live sessions unavailable' }).waitFor()
     await page.getByText('Nobody answers there.').waitFor()
-    await page.getByText('What was there when it was last heard').waitFor()
+    await page.getByText('Sessions at the last contact').waitFor()
     expect(await faults(page)).toEqual([])
     await page.goto(`/sessions/${key}`)
-    await page.getByRole('link', { name: 'Look at the gateway' }).waitFor()
+    await page.getByRole('link', { name: 'Open gateway settings' }).waitFor()
     expect(await faults(page)).toEqual([])
-    await page.getByRole('link', { name: 'Read the history' }).click()
+    await page.getByRole('link', { name: 'Open history' }).click()
     await page.getByRole('row').getByRole('link').first().click()
     await steps(page).first().waitFor()
     expect(complaints.filter(c => !c.includes('503'))).toEqual([])

@@ -20,7 +20,7 @@ describe.each(sizes)('settings, %s', (_, look) => {
       ['/settings/account', 'main form'],
       ['/settings/users', '[data-user]'],
       ['/settings/users?new=1', '[role=dialog] input'],
-      ['/settings/users?q=nobody-has-this-name', 'main h2:has-text("Nobody fits")'],
+      ['/settings/users?q=nobody-has-this-name', 'main h2:has-text("No users match")'],
       ['/settings/agents?agent=coo', '[data-key]'],
       ['/settings/agents?account=%2B', '[role=dialog] input'],
       ['/settings/gateway', '[data-layer=events][data-state=ok]'],
@@ -28,7 +28,7 @@ describe.each(sizes)('settings, %s', (_, look) => {
       ['/settings/teams?team=executive', '[role=dialog] input'],
       ['/settings/retention', '[data-policy]'],
       ['/settings/audit', '[data-event]'],
-      ['/settings/audit?kind=prices.*', 'main h2:has-text("Nothing fits")'],
+      ['/settings/audit?kind=prices.*', 'main h2:has-text("No entries match")'],
       ['/settings/health', '[data-health=database]'],
     ] as const) {
       await page.goto(path)
@@ -54,12 +54,12 @@ describe('users', () => {
     await one.page.keyboard.press('c')
     await one.page.getByRole('dialog').getByLabel('Email').fill('grace@example.com')
     await one.page.getByLabel('Name', { exact: true }).fill(hostile)
-    await one.page.getByRole('button', { name: 'Make one up' }).focus()
+    await one.page.getByRole('button', { name: 'Generate password' }).focus()
     await one.page.keyboard.press('Enter')
     await one.page.getByRole('dialog').getByLabel('Email').focus()
     await one.page.keyboard.press('Enter')
     const shown = one.page.locator('[data-secret]')
-    await shown.getByText('This is the only time').waitFor()
+    await shown.getByText('shown only once').waitFor()
     expect(await faults(one.page)).toEqual([])
     const password = await shown.locator('code').nth(1).textContent()
     expect(password).toMatch(/^\w{24}$/)
@@ -76,20 +76,20 @@ describe('users', () => {
     })
     await grace.page.getByLabel('Current password').first().fill('not the password')
     await grace.page.getByLabel('New password').first().fill('another four random words')
-    await grace.page.getByRole('button', { name: 'Change the password' }).click()
+    await grace.page.getByRole('button', { name: 'Change password' }).click()
     await grace.page.getByRole('alert').waitFor()
     await grace.page
       .getByLabel('Current password')
       .first()
       .fill(password ?? '')
-    await grace.page.getByRole('button', { name: 'Change the password' }).click()
-    await grace.page.getByText('The password is changed.').first().waitFor()
+    await grace.page.getByRole('button', { name: 'Change password' }).click()
+    await grace.page.getByText('Password changed.').first().waitFor()
 
     await grace.page.getByLabel('Name', { exact: true }).fill('Grace')
     await grace.page.getByRole('button', { name: 'Save' }).click()
     await row(two.page, 'grace@example.com').getByText('Grace', { exact: true }).waitFor()
     await row(one.page, 'grace@example.com').getByText('Grace', { exact: true }).waitFor()
-    await row(one.page, 'grace@example.com').getByRole('button', { name: 'Change Grace' }).click()
+    await row(one.page, 'grace@example.com').getByRole('button', { name: 'Edit Grace' }).click()
     const dialog = one.page.getByRole('dialog')
     expect(await dialog.getByLabel('Your password', { exact: true }).count()).toBe(0)
     await dialog.getByLabel('Role').selectOption('admin')
@@ -100,18 +100,18 @@ describe('users', () => {
     expect(await faults(one.page)).toEqual([])
     await dialog.getByLabel('Your password', { exact: true }).fill(house.password)
     await dialog.getByRole('button', { name: 'Save' }).click()
-    await row(two.page, 'grace@example.com').getByText('admin', { exact: true }).waitFor()
+    await row(two.page, 'grace@example.com').getByText('Admin', { exact: true }).waitFor()
     await row(one.page, 'grace@example.com').getByRole('button', { name: 'Deactivate' }).click()
     await dialog.getByLabel('Your password', { exact: true }).fill('not the password')
     await dialog.getByRole('button', { name: 'Deactivate' }).click()
     await dialog.getByRole('alert').getByText('The current password is wrong.').waitFor()
     await dialog.getByLabel('Your password', { exact: true }).fill(house.password)
     await dialog.getByRole('button', { name: 'Deactivate' }).click()
-    await row(two.page, 'grace@example.com').getByText('deactivated').waitFor()
-    await grace.page.getByText('Your account was deactivated.').waitFor({ timeout: 40_000 })
-    await row(one.page, 'grace@example.com').getByRole('button', { name: 'Activate again' }).click()
+    await row(two.page, 'grace@example.com').getByText('Deactivated').waitFor()
+    await grace.page.getByText('Your account is deactivated.').waitFor({ timeout: 40_000 })
+    await row(one.page, 'grace@example.com').getByRole('button', { name: 'Reactivate' }).click()
     await dialog.getByLabel('Your password', { exact: true }).fill(house.password)
-    await dialog.getByRole('button', { name: 'Activate again' }).click()
+    await dialog.getByRole('button', { name: 'Reactivate' }).click()
     await row(two.page, 'grace@example.com').getByRole('button', { name: 'Deactivate' }).waitFor()
     expect([...one.complaints, ...two.complaints].filter(c => !c.includes('403'))).toEqual([])
     for (const { context } of [one, two, grace]) await context.close()
@@ -121,11 +121,11 @@ describe('users', () => {
     const { context, page } = await opened(desktop, '/settings/users?new=1')
     await page.getByRole('dialog').getByLabel('Email').fill(house.email)
     await page.getByLabel('Password', { exact: true }).fill('four random words are good')
-    await page.getByRole('dialog').getByRole('button', { name: 'Create a user' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.getByRole('alert').getByText('Another account has this email.').waitFor()
     await page.getByRole('dialog').getByLabel('Email').fill('short@example.com')
     await page.getByLabel('Password', { exact: true }).fill('short')
-    await page.getByRole('dialog').getByRole('button', { name: 'Create a user' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.getByRole('alert').getByText(/12/).waitFor()
     expect(await faults(page)).toEqual([])
     // A second admin takes more than an open screen.
@@ -133,11 +133,11 @@ describe('users', () => {
     expect(await page.getByLabel('Your password', { exact: true }).count()).toBe(0)
     await page.getByRole('dialog').getByLabel('Role').selectOption('admin')
     await page.getByLabel('Your password', { exact: true }).fill('not the password')
-    await page.getByRole('dialog').getByRole('button', { name: 'Create a user' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.getByRole('alert').getByText('The current password is wrong.').waitFor()
     expect(await faults(page)).toEqual([])
     await page.getByLabel('Your password', { exact: true }).fill(house.password)
-    await page.getByRole('dialog').getByRole('button', { name: 'Create a user' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.locator('[data-secret]').waitFor()
     await context.close()
   })
@@ -152,17 +152,17 @@ describe('users', () => {
     const { context, page, complaints } = await opened(desktop, '/settings/users', { ...house, ...reader })
     for (const part of ['users', 'agents', 'gateway', 'retention', 'audit']) {
       await page.goto(`/settings/${part}`)
-      await page.getByRole('heading', { name: 'Your role does not allow this.' }).waitFor()
-      await page.getByText('The owner and the admins may.').first().waitFor()
+      await page.getByRole('heading', { name: 'Your role doesn’t allow this' }).waitFor()
+      await page.getByText('Only the owner and admins can open this.').first().waitFor()
       expect(await faults(page), part).toEqual([])
     }
     // What everybody may know is there.
     await page.goto('/settings/gateway')
     for (const connection of ['start_runs', 'manage']) {
-      await page.locator(`[data-connection=${connection}]`).getByText('connected', { exact: true }).waitFor()
+      await page.locator(`[data-connection=${connection}]`).getByText('Connected', { exact: true }).waitFor()
     }
     await page.goto('/settings/health')
-    await page.getByText('It answers within a second.').waitFor()
+    await page.getByText('Responds within 1 second.').waitFor()
     await page.goto('/settings/account')
     await page.getByLabel('Name', { exact: true }).waitFor()
     expect(complaints).toEqual([])
@@ -176,8 +176,8 @@ describe('the key of an agent', () => {
     const { context, page, complaints } = await opened(desktop, '/settings/agents')
     await page.getByRole('button', { name: 'Keys of COO' }).click()
     await page.waitForURL('**/settings/agents?agent=coo')
-    await page.getByRole('button', { name: 'Create a key' }).click()
-    await page.getByLabel('What is it for?').fill(hostile)
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill(hostile)
     await page.keyboard.press('Enter')
     const shown = page.locator('[data-secret]')
     const key = (await shown.locator('code').first().textContent()) ?? ''
@@ -185,20 +185,20 @@ describe('the key of an agent', () => {
     expect(await faults(page)).toEqual([])
     const ask = () => fetch(`${house.base}/api/v1/auth/me`, { headers: { Authorization: `Bearer ${key}` } })
     expect((await ask()).status).toBe(200)
-    await shown.getByRole('button', { name: 'I have put it in its place' }).click()
+    await shown.getByRole('button', { name: 'I saved the key' }).click()
     const listed = page.locator('[data-key]').filter({ hasText: hostile })
-    await listed.getByText('works', { exact: true }).waitFor()
+    await listed.getByText('Active', { exact: true }).waitFor()
     expect(await page.content()).not.toContain(key)
     expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain(key)
     await page.reload()
-    await listed.getByText('works', { exact: true }).waitFor()
+    await listed.getByText('Active', { exact: true }).waitFor()
     expect(await page.content()).not.toContain(key)
     expect(await page.locator('main img, main script').count()).toBe(0)
 
     await listed.getByRole('button', { name: /^Revoke/ }).click()
     expect(await faults(page)).toEqual([])
-    await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
-    await listed.getByText('revoked', { exact: true }).waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke key', exact: true }).click()
+    await listed.getByText('Revoked', { exact: true }).waitFor()
     expect((await ask()).status).toBe(401)
     expect(complaints).toEqual([])
     await context.close()
@@ -206,11 +206,11 @@ describe('the key of an agent', () => {
 
   it('is for an account that is made here, with a password that nobody sees', async () => {
     const { context, page, complaints } = await opened(desktop, '/settings/agents?account=%2B')
-    await page.getByLabel('Agent', { exact: true }).fill('cfo')
+    await page.getByLabel('Agent ID', { exact: true }).fill('cfo')
     await page.keyboard.press('Enter')
     await page.locator('[data-agent=cfo]').getByText('cfo@agents.internal').waitFor()
     await page.getByRole('button', { name: 'Keys of cfo' }).click()
-    await page.getByText('There are no keys yet.').waitFor()
+    await page.getByText('No keys yet.').waitFor()
     expect(await faults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
@@ -277,7 +277,7 @@ describe('the audit', () => {
     await changed.getByRole('cell', { name: 'Was' }).waitFor()
     const [file] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name: 'CSV', exact: true }).click(),
+      page.getByRole('button', { name: 'Download CSV', exact: true }).click(),
     ])
     expect(file.suggestedFilename()).toMatch(/^audit-.*\.csv$/)
     const pieces: Buffer[] = []
@@ -289,7 +289,7 @@ describe('the audit', () => {
     // What happens meanwhile waits until one wants to see it.
     await page.getByText('Live', { exact: true }).waitFor()
     await call(house, 'PATCH', '/users/audited@example.com', { name: 'Now' })
-    await page.getByRole('button', { name: '1 new' }).click()
+    await page.getByRole('button', { name: 'Show 1 new' }).click()
     await page.locator('[data-event="user.changed"]').nth(1).waitFor()
     expect(complaints).toEqual([])
     await context.close()
@@ -300,9 +300,9 @@ describe('the retention', () => {
   it('says what would go, and lets it go when it is asked twice', async () => {
     const { context, page, complaints } = await opened(desktop, '/settings/retention')
     await page.locator('[data-policy]').first().waitFor()
-    await page.getByRole('button', { name: 'Let go now what is due' }).click()
+    await page.getByRole('button', { name: 'Purge now' }).click()
     expect(await faults(page)).toEqual([])
-    await page.getByRole('dialog').getByRole('button', { name: 'Let go now what is due' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Purge now' }).click()
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
     expect(complaints).toEqual([])
     await context.close()
@@ -314,20 +314,20 @@ describe('the teams', () => {
     const { context, page, complaints } = await opened(desktop, '/settings/teams?new=1')
     await page.getByLabel('Key', { exact: true }).fill('design')
     await page.getByLabel('Name', { exact: true }).fill('Design')
-    await page.getByLabel('Led by').fill('coo')
-    await page.getByLabel('Asked, in this order').fill('cto, cpo')
+    await page.getByLabel('Facilitator').fill('coo')
+    await page.getByLabel('Participants').fill('cto, cpo')
     await page.keyboard.press('Enter')
     await page.locator('[data-team=design]').getByText('cto, cpo').waitFor()
-    await page.getByRole('button', { name: 'Change the team Design' }).click()
-    await page.getByLabel('Time for one answer').fill('90s')
+    await page.getByRole('button', { name: 'Edit team Design' }).click()
+    await page.getByLabel('Answer timeout').fill('90s')
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
     await page
       .locator('[data-team=design]')
       .getByText(/90s|1m30s/)
       .waitFor()
-    await page.getByRole('button', { name: 'Change the team Design' }).click()
-    await page.getByRole('button', { name: 'Archive' }).click()
-    await page.locator('[data-team=design]').getByText('in the archive').waitFor()
+    await page.getByRole('button', { name: 'Edit team Design' }).click()
+    await page.getByRole('button', { name: 'Archive team' }).click()
+    await page.locator('[data-team=design]').getByText('Archived').waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })

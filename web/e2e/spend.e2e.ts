@@ -82,7 +82,7 @@ describe('a table that is wider than the screen', () => {
     const { context, page, complaints } = await opened(looks['light phone'], '/spend')
     await page.setViewportSize({ width: 320, height: 640 })
     const scroller = page.locator('section[tabindex="0"]', {
-      has: page.getByRole('table', { name: 'Sessions that cost most', exact: true }),
+      has: page.getByRole('table', { name: 'Most expensive sessions', exact: true }),
     })
     await scroller.waitFor()
     const frame = scroller.locator('xpath=..')
@@ -123,11 +123,11 @@ describe('the numbers', () => {
       .toBe(true)
     await expect
       .poll(async () => {
-        const file = await download(page, 'By agent as CSV')
+        const file = await download(page, 'Download CSV: By agent')
         return csvTotal(file).cost - (await total(page))
       })
       .toBe(0n)
-    const [head = [], ...rows] = readCsv(await download(page, 'By agent as CSV'))
+    const [head = [], ...rows] = readCsv(await download(page, 'Download CSV: By agent'))
     expect(head.slice(0, 2)).toEqual(['agent', 'runs'])
     const names = page.getByRole('table', { name: 'By agent', exact: true }).locator('tbody tr')
     expect(await names.evaluateAll(list => list.map(r => r.getAttribute('data-row')))).toEqual(
@@ -135,7 +135,7 @@ describe('the numbers', () => {
     )
     await expect
       .poll(async () => {
-        const [first = [], ...lines] = readCsv(await download(page, 'Over time as CSV'))
+        const [first = [], ...lines] = readCsv(await download(page, 'Download CSV: Over time'))
         return lines.reduce((n, l) => n + nano(l[first.indexOf('cost_usd')] ?? '0'), 0n) - (await total(page))
       })
       .toBe(0n)
@@ -170,7 +170,7 @@ describe('the numbers', () => {
       .getByRole('link', { name: 'Set prices' })
       .first()
       .click()
-    await page.getByRole('dialog', { name: 'Add a price' }).waitFor()
+    await page.getByRole('dialog', { name: 'Add price' }).waitFor()
     expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toMatch(/^demo-/)
     expect(complaints).toEqual([])
     await context.close()
@@ -181,14 +181,14 @@ describe('the address', () => {
   it('keeps period, zone and everything else over a reload and the way back', async () => {
     const { context, page, complaints } = await opened(desktop, '/spend')
     await page.getByRole('button', { name: 'Month' }).click()
-    await page.getByLabel('Zone of the days').selectOption('Asia/Tokyo')
-    await page.getByLabel('By', { exact: true }).selectOption('source')
+    await page.getByLabel('Time zone').selectOption('Asia/Tokyo')
+    await page.getByLabel('Group by', { exact: true }).selectOption('source')
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Table', exact: true }).click()
     await page.waitForURL(u => u.search.includes('zone=Asia/Tokyo') && u.search.includes('show=table'))
     await page.reload()
     await page.getByRole('table', { name: 'By source', exact: true }).waitFor()
-    expect(await page.getByLabel('Zone of the days').inputValue()).toBe('Asia/Tokyo')
+    expect(await page.getByLabel('Time zone').inputValue()).toBe('Asia/Tokyo')
     expect(await page.getByRole('button', { name: 'Month' }).getAttribute('aria-pressed')).toBe('true')
     await page.goBack()
     await page.waitForURL(u => !u.search.includes('zone='))
@@ -200,8 +200,8 @@ describe('the address', () => {
   it('with a zone that there is not shows the days of the service', async () => {
     const { context, page } = await opened(desktop, '/spend?zone=Mars/Phobos')
     await page.locator('[data-bar]').first().waitFor()
-    const zone = page.getByLabel('Zone of the days')
-    expect(await zone.locator('option:checked').textContent()).toContain('the service’s')
+    const zone = page.getByLabel('Time zone')
+    expect(await zone.locator('option:checked').textContent()).toContain('(Wardroom)')
     await zone.selectOption('Asia/Tokyo')
     await page.waitForURL(url => url.searchParams.get('zone') === 'Asia/Tokyo')
     await context.close()
@@ -249,8 +249,8 @@ describe('the prices', () => {
   it('are changed by the owner, who is told when somebody was faster', async () => {
     await call(house, 'PUT', '/prices', { prices: table })
     const { context, page, complaints } = await opened(desktop, '/spend?part=prices')
-    await page.getByRole('button', { name: 'Add a price' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Add a price' })
+    await page.getByRole('button', { name: 'Add price' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Add price' })
     await dialog.getByRole('combobox', { name: 'Model' }).fill('demo-2')
     await dialog.getByRole('combobox', { name: 'Provider' }).fill('demo')
     await dialog.getByLabel('Input').fill('1,5')
@@ -258,16 +258,16 @@ describe('the prices', () => {
     await dialog.getByLabel('Cache read').fill('0.1')
     await dialog.getByLabel('Cache write').fill('1.25')
     await dialog.getByLabel('Other').fill('0')
-    await dialog.getByRole('button', { name: 'Save' }).click()
-    await dialog.getByText('Write dollars with a point').waitFor()
+    await dialog.getByRole('button', { name: 'Save price' }).click()
+    await dialog.getByText('Enter dollars').waitFor()
     await dialog.getByLabel('Input').fill('1.5')
     // Somebody else is faster.
     await call(house, 'PUT', '/prices', { prices: [...table, { ...table[0], from: '2026-12-01', input: '2' }] })
-    await dialog.getByRole('button', { name: 'Save' }).click()
-    await dialog.getByText('Somebody changed the prices meanwhile').waitFor()
+    await dialog.getByRole('button', { name: 'Save price' }).click()
+    await dialog.getByText('Someone else changed the prices').waitFor()
     expect(await dialog.getByLabel('Input').inputValue()).toBe('1.5')
     expect(await faults(page)).toEqual([])
-    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByRole('button', { name: 'Save price' }).click()
     await dialog.waitFor({ state: 'detached' })
     const now = (await call(house, 'GET', '/prices')) as { prices: { model: string; from: string; input: string }[] }
     expect(now.prices.map(p => [p.model, p.from, p.input])).toEqual([
@@ -276,7 +276,7 @@ describe('the prices', () => {
       ['demo-2', expect.any(String), '1.5'],
     ])
     await page.getByRole('button', { name: 'Remove the price of demo-2' }).click()
-    const toast = page.getByText('The price of demo-2 is gone.').locator('xpath=../..')
+    const toast = page.getByText('Price of demo-2 removed').locator('xpath=../..')
     await toast.getByRole('button', { name: 'Undo' }).click()
     await page.getByRole('button', { name: 'Remove the price of demo-2' }).waitFor()
     // The browser tells of the 412 itself.
@@ -286,9 +286,9 @@ describe('the prices', () => {
 
   it('are read by everybody, who is told who may change them', async () => {
     const { context, page, complaints } = await opened(desktop, '/spend?part=prices&price=new', { ...house, ...viewer })
-    await page.getByRole('dialog').getByText('Only the owner and admins change prices.').waitFor()
+    await page.getByRole('dialog').getByText('Only the owner and admins can change prices.').waitFor()
     await page.keyboard.press('Escape')
-    await page.getByRole('note').getByText('You are signed in as user.').waitFor()
+    await page.getByRole('note').getByText('Your role is user.').waitFor()
     await page.locator('[data-col=input]').first().waitFor()
     expect(await page.getByRole('button', { name: /price/i }).count()).toBe(0)
     expect(await faults(page)).toEqual([])
@@ -349,20 +349,20 @@ describe('what today costs', () => {
     await page.getByRole('link', { name: 'Now', exact: true }).click()
     const beside = page.locator('[data-going]')
     await beside.waitFor()
-    expect(await beside.textContent()).toMatch(/^\+ \$12\.50 \+ 1 unpriced so far in 2 runs that go on, .* ago$/)
+    expect(await beside.textContent()).toMatch(/^\+ \$12\.50 \+ 1 unpriced so far in 2 active runs, .* ago$/)
     const tiles = page.getByRole('region', { name: 'Agents' })
     await tiles.getByText('+ $12.50 so far').waitFor()
     await tiles.getByText('+ unpriced so far').waitFor()
     expect(await faults(page)).toEqual([])
 
     await page.getByRole('link', { name: 'Spend', exact: true }).first().click()
-    await beside.getByRole('link', { name: '2 runs that go on' }).waitFor()
+    await beside.getByRole('link', { name: '2 active runs' }).waitFor()
     await page.getByText('Today', { exact: true }).click()
     await beside.waitFor()
     expect(await faults(page)).toEqual([])
     runs = []
     await page.goto('/spend?period=days&from=2026-01-01&to=2026-01-02')
-    await page.getByText(/^The ledger begins on/).waitFor()
+    await page.getByText(/^Tracking started on/).waitFor()
     expect(await beside.count()).toBe(0)
     expect(complaints).toEqual([])
     await context.close()

@@ -68,7 +68,7 @@ api.use(usual)
 /** What a call answered. The middleware has thrown whatever was no success. */
 export async function take<T>(call: Promise<{ data?: T; response: Response }>): Promise<NonNullable<T>> {
   const { data } = await call
-  if (data === undefined || data === null) throw new Problem({ code: 'strange_answer', title: 'The answer was empty.' })
+  if (data === undefined || data === null) throw new Problem({ code: 'strange_answer', title: 'The response was empty.' })
   return data
 }
 

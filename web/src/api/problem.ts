@@ -42,18 +42,18 @@ export class Problem extends Error {
 /** Whatever was thrown, as a problem that can be shown. */
 export function asProblem(err: unknown): Problem {
   if (err instanceof Problem) return err
-  return new Problem({ code: 'page_failed', title: 'The dashboard made a mistake.', detail: String(err) })
+  return new Problem({ code: 'page_failed', title: 'Something went wrong in the dashboard.', detail: String(err) })
 }
 
 /** Nobody answered: no connection, or the service is not running. What was asked is asked again; a change is not made again. */
 export const unreachable = (method = 'GET'): Problem =>
   new Problem({
     code: 'unreachable',
-    title: 'The service does not answer.',
+    title: 'Wardroom isn’t responding.',
     detail:
       method === 'GET'
-        ? 'It is tried again by itself.'
-        : 'The change was most likely not made. Look at it when the service is back, and try again.',
+        ? 'Retrying automatically.'
+        : 'The change was probably not saved. Check it when Wardroom is back, and try again.',
   })
 
 /** Nobody is signed in on this tab any more. */
@@ -74,7 +74,7 @@ export async function readProblem(response: Response): Promise<Problem> {
     return new Problem({
       ...common,
       code: 'strange_answer',
-      title: 'Something between here and the service answered instead of it.',
+      title: 'A proxy answered instead of Wardroom.',
       detail: `HTTP ${response.status}`,
     })
   }

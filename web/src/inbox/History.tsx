@@ -49,7 +49,7 @@ export function History({ id }: { id: string }) {
   return (
     <section aria-label={words.history}>
       <h3 className="mb-2 font-medium text-soft text-xs">{words.history}</h3>
-      <Answer of={asked} rows={3} what={words.history}>
+      <Answer of={asked} rows={3} what={words.history.toLowerCase()}>
         {({ pages }) =>
           pages[0]?.rows.length === 0 ? (
             <p className="text-soft">{words.noHistory}</p>

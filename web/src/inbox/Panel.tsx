@@ -53,7 +53,7 @@ export function Panel({ id, verbs, onClose }: { id: string; verbs: Verbs; onClos
         <IconButton icon="close" label={texts.ui.close} onClick={onClose} />
       </header>
       <div className="grow overflow-y-auto px-4 py-3">
-        <Answer of={asked} what={words.one}>
+        <Answer of={asked} what={words.oneWhat}>
           {item => (
             <div className="flex flex-col gap-4">
               <h2 className="wrap-anywhere font-semibold text-lg" tabIndex={-1}>

@@ -62,7 +62,7 @@ it('the spend says how old it is while the gateway is away', async () => {
   expect(screen.getAllByText('$4.00').length).toBeGreaterThan(0)
   expect(screen.queryByText(/As of/)).toBeNull()
   tell({ state: 'unreachable', connected_at: null, last_seen_at: ago(12) })
-  expect((await screen.findByText(/^As of/)).textContent).toBe('As of 12 min ago, when the gateway was last heard.')
+  expect((await screen.findByText(/^As of/)).textContent).toBe('As of 12 min ago, the last contact with the gateway.')
   expect(screen.getAllByText('$4.00').length).toBeGreaterThan(0)
   tell({ state: 'connected', connected_at: ago(0), last_seen_at: ago(0) })
   await vi.waitFor(() => expect(screen.queryByText(/As of/)).toBeNull())
@@ -92,14 +92,14 @@ it('what the runs that are going have used so far stands beside what is counted'
     { session_key: 'agent:coo:main', cost_usd: null, cost_complete: false },
   ])
   expect(screen.getByText('+ $1.20 + 1 unpriced')).toBeTruthy()
-  const link = screen.getByRole('link', { name: '2 runs that go on' })
+  const link = screen.getByRole('link', { name: '2 active runs' })
   expect(link.getAttribute('href')).toBe('/sessions?state=active')
 })
 
 it('one of which nobody knows the price is not said to cost nothing, and is a click away', () => {
   show(undefined, [{ session_key: 'agent:coo:main', cost_usd: null, cost_complete: false }])
   expect(screen.getByText('+ unpriced')).toBeTruthy()
-  expect(screen.getByRole('link', { name: '1 run that goes on' }).getAttribute('href')).toBe(
+  expect(screen.getByRole('link', { name: '1 active run' }).getAttribute('href')).toBe(
     '/sessions/agent%3Acoo%3Amain',
   )
 })

@@ -229,7 +229,7 @@ function Troubles({ slots }: { slots: readonly Seen[] }) {
             </Clock>
             <bdi className="font-medium">{s.name}</bdi>
             <bdi className="wrap-anywhere min-w-0 text-soft">
-              {s.made_up_at ? words.wentWell(clock(s.made_up_at, undefined)) : s.reason}
+              {s.made_up_at ? words.succeeded(clock(s.made_up_at, undefined)) : s.reason}
             </bdi>
           </span>
           {!s.made_up_at && <RunNow slot={s} />}
@@ -290,7 +290,7 @@ function SlotTable({ slots }: { slots: readonly Seen[] }) {
                 <SlotMark of={s.state} />
               </td>
               <td className="wrap-anywhere px-3 py-1 text-soft">
-                <bdi>{s.made_up_at ? words.wentWell(clock(s.made_up_at, undefined)) : s.reason}</bdi>
+                <bdi>{s.made_up_at ? words.succeeded(clock(s.made_up_at, undefined)) : s.reason}</bdi>
               </td>
             </tr>
           ))}

@@ -37,13 +37,13 @@ describe('the sentence', () => {
     [[], 'no agents'],
     [[], 'agents unknown', 'unreachable'],
     [[], 'agents unknown', 'not_configured'],
-    [[agent('idle'), agent('idle')], 'no agent active'],
+    [[agent('idle'), agent('idle')], 'no agents active'],
     [[agent('active'), agent('idle')], '1 agent active'],
     [[agent('active'), agent('active', { stalled: true })], '2 agents active (1 stalled)'],
     [[agent('offline', { away: true }), agent('offline', { away: true })], 'agents unknown'],
     [[agent(null), agent('active')], '1 agent active (1 unknown)'],
     [[agent(null)], 'agents unknown'],
-    [[agent('offline')], 'no agent active'],
+    [[agent('offline')], 'no agents active'],
   ])('of agents %#', (agents, want, state = 'connected') =>
     expect(agentsFact(agents, { state } as Schemas['GatewayStatus'])).toBe(want),
   )
@@ -53,7 +53,7 @@ describe('the sentence', () => {
   it.each([
     [undefined, 'blocked tasks unknown'],
     [null, 'blocked tasks unknown'],
-    [0, 'no blocked task'],
+    [0, 'no blocked tasks'],
     [1, '1 blocked task'],
     [7, '7 blocked tasks'],
   ])('of %s blocked tasks', (n, want) => expect(blockedFact(n)).toBe(want))

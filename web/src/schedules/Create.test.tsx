@@ -24,7 +24,7 @@ function show() {
     </QueryClientProvider>,
   )
   const leave = () => fireEvent.keyDown(document.activeElement ?? document.body, { key: 'Escape' })
-  const prompt = () => screen.getByLabelText<HTMLTextAreaElement>('What the agent is told')
+  const prompt = () => screen.getByLabelText<HTMLTextAreaElement>('Message to the agent')
   return { onClose, leave, prompt }
 }
 
@@ -34,14 +34,14 @@ it('a half-written job is asked about, and is there again', () => {
   fireEvent.change(prompt(), { target: { value: 'Look at the inbox.' } })
   leave()
   expect(onClose).not.toHaveBeenCalled()
-  fireEvent.click(screen.getByRole('button', { name: 'Keep writing' }))
+  fireEvent.click(screen.getByRole('button', { name: 'Keep editing' }))
   expect(prompt().value).toBe('Look at the inbox.')
   // Going back closes without a question.
   cleanup()
   const again = show()
   expect(again.prompt().value).toBe('Look at the inbox.')
   again.leave()
-  fireEvent.click(screen.getByRole('button', { name: 'Throw it away' }))
+  fireEvent.click(screen.getByRole('button', { name: 'Discard job' }))
   expect(again.onClose).toHaveBeenCalledOnce()
   cleanup()
   const blank = show()

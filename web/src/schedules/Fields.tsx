@@ -28,7 +28,8 @@ interface TimesProps {
 /** When: an expression with what it says in words, and the zone of it. */
 export function TimesFields({ expr, zone, zoned = false, first = false, errors, onExpr, onZone }: TimesProps) {
   const id = useId()
-  const said = expr.trim() === '' ? words.help.expr : (cronWords(expr) ?? words.form.unknownWords)
+  const said = cronWords(expr)
+  const note = expr.trim() === '' ? words.help.expr : said ? `${words.form.reads} ${said}` : words.form.unknownWords
   return (
     <div className="grid grid-cols-1 gap-3 min-[26rem]:grid-cols-2">
       <div className="flex flex-col gap-1">
@@ -44,8 +45,7 @@ export function TimesFields({ expr, zone, zoned = false, first = false, errors, 
           value={expr}
         />
         <p aria-live="polite" className="text-soft text-xs">
-          {expr.trim() !== '' && `${words.form.reads} `}
-          {said}
+          {note}
         </p>
       </div>
       <div>

@@ -140,7 +140,7 @@ function Shown({ jobs, cut, may, search, go, onOpen }: ShownProps) {
       <Toolbar go={go} jobs={jobs} may={may} search={search} />
       {old && (
         <Partial>
-          {words.lastSeen} <Age at={old.as_of} />
+          {words.lastSeen} <Age at={old.as_of} /> {texts.ui.ago}
         </Partial>
       )}
       {cut && <Partial>{words.tooMany}</Partial>}

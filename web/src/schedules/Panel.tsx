@@ -111,7 +111,7 @@ function Parts({ job, tab, go }: { job: Job; tab: Props['tab']; go: Go }) {
       </div>
       {!job.live && (
         <Partial>
-          {words.lastSeen} <Age at={job.as_of} />
+          {words.lastSeen} <Age at={job.as_of} /> {texts.ui.ago}
         </Partial>
       )}
       <Verbs go={go} job={job} />

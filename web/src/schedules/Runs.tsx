@@ -15,7 +15,7 @@ const words = scheduleTexts
 export function Runs({ job }: { job: Job }) {
   const asked = useInfiniteQuery(runsQuery(job.id))
   return (
-    <Answer of={asked} rows={4} what={words.tabs.runs}>
+    <Answer of={asked} rows={4} what={words.tabsWhat.runs}>
       {data => {
         const runs = data.pages.flatMap(p => p.rows)
         if (runs.length === 0) return <p className="text-soft">{words.noRuns}</p>

@@ -19,7 +19,7 @@ export function Slots({ job }: { job: Job }) {
   const asked = useQuery(slotsQuery(job))
   const zone = zoneOf(job.schedule)
   return (
-    <Answer of={asked} rows={4} what={words.tabs.slots}>
+    <Answer of={asked} rows={4} what={words.tabsWhat.slots}>
       {all => {
         const past = lastSlots(all, all.length, clock.now())
         const rows = past.slice(-most).reverse()

@@ -33,7 +33,7 @@ export function Standup({ open, ...rest }: Props & { open: boolean }) {
 function Teams(props: Props) {
   const asked = useQuery(teamsQuery)
   return (
-    <Answer of={asked} rows={3} what={words.team}>
+    <Answer of={asked} rows={3} what={words.teamWhat}>
       {teams => <Form {...props} teams={teams} />}
     </Answer>
   )

@@ -12,7 +12,7 @@ export function StandupPart({ name }: { name: string }) {
   return (
     <section aria-label={words.title} className="hairline flex flex-col gap-2 rounded-md bg-panel px-3 py-2">
       <h3 className="font-semibold">{words.title}</h3>
-      <Answer of={asked} rows={3} what={words.title}>
+      <Answer of={asked} rows={3} what={words.what}>
         {s => (
           <>
             {s.warnings.length > 0 && (

@@ -29,7 +29,7 @@ describe('a message to a session', () => {
     const cache = new QueryClient({ defaultOptions: { queries: { retry: false } } })
     const of = (away: boolean) => (
       <QueryClientProvider client={cache}>
-        <Composer away={away} session={{ key: 'agent:cto:main', active: false } as Session} />
+        <Composer agent="CTO" away={away} session={{ key: 'agent:cto:main', active: false } as Session} />
       </QueryClientProvider>
     )
     const { rerender } = render(of(false))

@@ -32,9 +32,9 @@ export function History({ search, go }: { search: SessionsSearch; go: Go }) {
   }, [hasNextPage, isFetching, error, fetchNextPage])
   if (!data) {
     return error ? (
-      <Failed again={() => void asked.refetch()} error={error} what={`${texts.ui.couldNotRead} ${words.what}.`} />
+      <Failed again={() => void asked.refetch()} error={error} what={`${texts.ui.couldNotLoad} ${words.what}.`} />
     ) : (
-      <Skeleton label={`${texts.ui.reading} ${words.what}`} />
+      <Skeleton label={`${texts.ui.loading} ${words.what}`} />
     )
   }
   if (items.length === 0) return <Nothing filtered={isFiltered(search)} go={go} />

@@ -55,10 +55,10 @@ export function Live({ search, go }: Props) {
         <Failed
           again={() => void asked.refetch()}
           error={asked.error}
-          what={`${texts.ui.couldNotRead} ${words.what}.`}
+          what={`${texts.ui.couldNotLoad} ${words.what}.`}
         />
       )
-    return <Skeleton label={`${texts.ui.reading} ${words.what}`} />
+    return <Skeleton label={`${texts.ui.loading} ${words.what}`} />
   }
   const more = asked.data?.more ?? null
   return (

@@ -11,7 +11,7 @@ import { buttonClass } from '../ui/Button'
 import { Icon } from '../ui/Icon'
 import { Answer, Empty, Failed, Partial, Skeleton, Stale } from '../ui/Views'
 import { Away, AwayLine, isAway } from './Away'
-import { StandingMark } from './Bits'
+import { StandingMark, useAgentNames } from './Bits'
 import { Composer } from './Composer'
 import { ArchivedFacts, LiveFacts } from './Facts'
 import { canonical } from './heard'
@@ -48,12 +48,13 @@ function useOpenStep() {
 function LiveSession({ of: key }: { of: string }) {
   const one = useQuery(oneQuery(key))
   const said = useQuery({ ...saidQuery(key), enabled: one.data !== undefined })
+  const agents = useAgentNames()
   const at = useOpenStep()
   useTitle(one.data ? nameOf(one.data) : key, texts.app.places.sessions)
   useEffect(() => followSession(key), [key])
   const away = one.error !== null && isAway(one.error)
   if (one.data === undefined) {
-    if (one.error === null) return <Skeleton label={`${texts.ui.reading} ${key}`} />
+    if (one.error === null) return <Skeleton label={`${texts.ui.loading} ${key}`} />
     if (away)
       return (
         <div className="h-full overflow-auto">
@@ -84,7 +85,11 @@ function LiveSession({ of: key }: { of: string }) {
           />
         )}
       </Answer>
-      <Composer away={away || gone} session={session} />
+      <Composer
+        agent={agents.get(session.agent_id) ?? (session.agent_id || undefined)}
+        away={away || gone}
+        session={session}
+      />
     </div>
   )
 }
@@ -95,7 +100,7 @@ function ArchivedSession({ id }: { id: string }) {
   const at = useOpenStep()
   useTitle(one.data ? nameOf(one.data) : undefined, texts.app.places.sessions)
   if (one.data === undefined) {
-    if (one.error === null) return <Skeleton label={`${texts.ui.reading} ${words.what}`} />
+    if (one.error === null) return <Skeleton label={`${texts.ui.loading} ${words.what}`} />
     return <Failed again={() => void one.refetch()} error={one.error} />
   }
   const session = one.data
@@ -155,7 +160,7 @@ function Versions({ of: key }: { of: string }) {
   const asked = useQuery(versionsQuery(key))
   return (
     <section className="mx-auto max-w-xl px-3 pb-6">
-      <Answer of={asked} rows={2} what={words.archive.versions}>
+      <Answer of={asked} rows={2} what={words.archive.versionsWhat}>
         {versions =>
           versions.length === 0 ? (
             <p className="text-center text-soft">{words.archive.noVersions}</p>

@@ -104,7 +104,7 @@ describe('a session', () => {
     expect(nameOf(make({ key: 'agent:cto:standup:notes' }))).toBe('standup:notes')
     expect(nameOf(make({ key: 'agent:cto:main' }))).toBe('Main session')
     expect(nameOf(make({ key: 'agent:cto:subagent:5f2' }))).toBe('Sub-agent')
-    expect(nameOf(make({ key: 'agent:cto:cron:b1:run:2' }))).toBe('Run of a job')
+    expect(nameOf(make({ key: 'agent:cto:cron:b1:run:2' }))).toBe('Job run')
     expect(nameOf(make({ key: 'global', agent_id: '' }))).toBe('global')
   })
   it('says by its key what it is for', () => {

@@ -19,7 +19,7 @@ export function AccountPart() {
   const me = useMe()
   return (
     <Part id="account">
-      <Answer of={me} what={words.you}>
+      <Answer of={me} what={words.what}>
         {user => (
           <>
             <Group title={words.you}>

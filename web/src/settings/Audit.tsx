@@ -105,9 +105,9 @@ function List({
   const held = useHeld(rows, idOf, `${JSON.stringify(filters)} ${asked.data?.pages.length ?? 0}`, false)
   if (held.rows === undefined) {
     return asked.error ? (
-      <Failed again={() => void asked.refetch()} error={asked.error} what={`${texts.ui.couldNotRead} ${words.what}.`} />
+      <Failed again={() => void asked.refetch()} error={asked.error} what={`${texts.ui.couldNotLoad} ${words.what}.`} />
     ) : (
-      <Skeleton label={`${texts.ui.reading} ${words.what}`} />
+      <Skeleton label={`${texts.ui.loading} ${words.what}`} />
     )
   }
   const filtered = Object.values(filters).some(Boolean)

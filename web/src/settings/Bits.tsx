@@ -69,7 +69,7 @@ export function Group({
 export function ForLeads({ children }: { children: ReactNode }) {
   const me = useMe()
   return (
-    <Answer of={me} rows={4} what={words.parts.account.name}>
+    <Answer of={me} rows={4} what={words.partsWhat.account}>
       {user => (leads(user) ? children : <NotAllowed detail={words.leads} />)}
     </Answer>
   )

@@ -183,7 +183,7 @@ function NewPassword({
 export function EditUser({ user, me, onClose }: { user: User | undefined; me: User; onClose: () => void }) {
   return (
     <Dialog onClose={onClose} open title={user ? words.editNamed(user.name) : words.gone}>
-      {user ? <EditForm key={user.id} me={me} onClose={onClose} user={user} /> : <p>{words.gone}</p>}
+      {user ? <EditForm key={user.id} me={me} onClose={onClose} user={user} /> : <p>{words.goneText}</p>}
     </Dialog>
   )
 }

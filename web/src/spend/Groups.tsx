@@ -61,11 +61,11 @@ function useColumns(report: Report, name: (id: PartId) => string, course: Course
     ...(course.bins.length > 1
       ? [
           {
-            id: 'course',
-            label: words.course,
+            id: 'trend',
+            label: words.trend,
             left: true,
             cell: (g: Share) => (
-              <Sparkline label={words.courseOf(name(partId(g)))} values={trendOf(course, partId(g))} />
+              <Sparkline label={words.trendOf(name(partId(g)))} values={trendOf(course, partId(g))} />
             ),
           },
         ]
@@ -83,7 +83,7 @@ function useColumns(report: Report, name: (id: PartId) => string, course: Course
       cell: g => <span className={g.unpriced_runs > 0 ? 'text-attention' : ''}>{grouped(g.unpriced_runs)}</span>,
       foot: grouped(all.unpriced),
     },
-    { id: 'corrections', label: words.corrections, cell: g => grouped(g.corrections), foot: grouped(all.corrections) },
+    { id: 'corrections', label: words.adjustments, cell: g => grouped(g.corrections), foot: grouped(all.corrections) },
     ...classes.map(c => ({
       id: c,
       label: words.tokens[c],

@@ -59,7 +59,7 @@ export function PricesTab({ search, go }: { search: SpendSearch; go: Go }) {
               wide
             >
               {me.data === undefined ? (
-                <Skeleton label={texts.ui.reading} rows={3} />
+                <Skeleton label={texts.ui.loading} rows={3} />
               ) : !may ? (
                 <p>{words.readOnly(me.data.role)}</p>
               ) : (

@@ -71,7 +71,7 @@ export function Total({
             </Link>
           )}
         </Fact>
-        <Fact help={k.correctionsHelp} name={k.corrections}>
+        <Fact help={k.adjustmentsHelp} name={k.adjustments}>
           {grouped(of.corrections)}
         </Fact>
       </dl>

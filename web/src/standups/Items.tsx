@@ -51,7 +51,7 @@ export function Items({ standup, nameOf }: { standup: Standup; nameOf: NameOf })
             >
               <bdi className="wrap-anywhere min-w-0 grow basis-64">{item.title}</bdi>
               <bdi className="text-soft text-xs">
-                {words.forAgent(item.assignee ? nameOf(item.assignee) : words.nobody)}
+                {item.assignee ? words.forAgent(nameOf(item.assignee)) : words.nobody}
               </bdi>
               {item.task ? (
                 <TaskState of={item.task} />

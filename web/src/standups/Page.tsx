@@ -63,10 +63,10 @@ export function StandupsPage() {
           <Failed
             again={() => void finding.refetch()}
             error={finding.error}
-            what={`${texts.ui.couldNotRead} ${words.whatAll}.`}
+            what={`${texts.ui.couldNotLoad} ${words.whatAll}.`}
           />
         ) : (
-          <Skeleton label={`${texts.ui.reading} ${words.whatAll}`} />
+          <Skeleton label={`${texts.ui.loading} ${words.whatAll}`} />
         )
       ) : found === null ? (
         day === undefined ? (

@@ -23,7 +23,7 @@ export function Schedule({ team }: { team: string }) {
       {gateway?.state === 'not_configured' ? (
         <p className="text-soft">{words.noGateway}</p>
       ) : (
-        <Answer of={asked} rows={2} what={words.title}>
+        <Answer of={asked} rows={2} what={words.what}>
           {s => (s ? <Job of={s} /> : <None />)}
         </Answer>
       )}

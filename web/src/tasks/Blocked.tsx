@@ -34,7 +34,8 @@ export function Blocked({ task }: { task: Task }) {
         <p className="flex items-center gap-1.5 font-medium text-danger">
           <Icon name="blocked" />
           <span>
-            {words.blockedBy(task.blocked.by)} · <Age at={task.blocked.since} />
+            {words.blockedFor} <Age at={task.blocked.since} />
+            {task.blocked.by && <bdi> · {words.blockedBy(task.blocked.by)}</bdi>}
           </span>
         </p>
         <p className="wrap-anywhere">

@@ -23,7 +23,7 @@ export function Comments({ task }: { task: Task }) {
   const [shown, setShown] = useState(atOnce)
   return (
     <div className="flex flex-col gap-3">
-      <Answer of={asked} rows={3} what={words.comments}>
+      <Answer of={asked} rows={3} what={words.commentsWhat}>
         {comments =>
           comments.length === 0 ? (
             <p className="text-soft">{words.noComments}</p>

@@ -16,7 +16,7 @@ import { agentName, isGoing, whyNot } from './dispatch'
 import { dropDraft, useDraft } from './drafts'
 import type { Task } from './task'
 
-const words = texts.tasks.handing
+const words = texts.tasks.dispatch
 type Dispatch = NonNullable<Task['dispatch']>
 
 const looks: Record<Dispatch['state'], { tone: Tone; icon: IconName }> = {
@@ -122,7 +122,7 @@ function HandOver({ task, holder, again }: { task: Task; holder: Person | undefi
         icon="agents"
         onClick={() => setAsking(true)}
       >
-        {again ? words.again : words.hand}
+        {(again ? words.again : words.send)(holder?.name ?? words.agent)}
       </Button>
       {not && (
         <p className="text-soft text-xs" id={id}>

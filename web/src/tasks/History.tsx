@@ -17,7 +17,7 @@ export function History({ task, people }: { task: Task; people: ReadonlyMap<stri
   const asked = useInfiniteQuery(historyQuery(task.id))
   const events = useMemo(() => asked.data?.pages.flatMap(p => p.rows) ?? [], [asked.data])
   return (
-    <Answer of={asked} rows={4} what={words.history}>
+    <Answer of={asked} rows={4} what={words.historyWhat}>
       {() => (
         <>
           <Events events={events} people={people} />

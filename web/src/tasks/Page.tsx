@@ -97,9 +97,9 @@ function List({ search, view, go, onOpen }: ListProps) {
   const held = useHeld(fitting, idOf, JSON.stringify(filters), asked.reading)
   if (fitting === undefined || held.rows === undefined) {
     return asked.error ? (
-      <Failed again={() => void asked.refetch()} error={asked.error} what={`${texts.ui.couldNotRead} ${words.what}.`} />
+      <Failed again={() => void asked.refetch()} error={asked.error} what={`${texts.ui.couldNotLoad} ${words.what}.`} />
     ) : (
-      <Skeleton label={`${texts.ui.reading} ${words.what}`} />
+      <Skeleton label={`${texts.ui.loading} ${words.what}`} />
     )
   }
   return (

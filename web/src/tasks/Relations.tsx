@@ -42,7 +42,7 @@ export function Relations({ task, onOpen }: { task: Task; onOpen: (key: string) 
   const part = useTies(task)
   const failed = above.find(a => a.error && !a.data)
   if (failed) return <Failed again={() => void failed.refetch()} error={failed.error} />
-  if (above.some(a => a.isPending) || parts.isPending) return <Skeleton label={words.relations} rows={2} />
+  if (above.some(a => a.isPending) || parts.isPending) return <Skeleton label={`${texts.ui.loading} ${words.relations.toLowerCase()}`} rows={2} />
   const known = above.flatMap(a => (a.data ? [a.data] : []))
   const before = known.filter(t => task.depends_on?.some(d => d === t.id || d === t.key))
   const parent = known.find(t => [t.id, t.key].includes(task.parent_id ?? ''))

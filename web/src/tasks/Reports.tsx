@@ -29,7 +29,7 @@ export function Reports({ task, people }: { task: Task; people: ReadonlyMap<stri
   const asked = useInfiniteQuery(reportsQuery(task.id))
   const events = useMemo(() => asked.data?.pages.flatMap(p => p.rows) ?? [], [asked.data])
   return (
-    <Answer of={asked} rows={3} what={words.reports}>
+    <Answer of={asked} rows={3} what={words.reportsWhat}>
       {() => (
         <>
           <List events={events} people={people} />

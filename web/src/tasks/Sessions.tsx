@@ -32,7 +32,7 @@ export function Sessions({ task, people }: { task: Task; people: ReadonlyMap<str
     // What the runtime still has, it tells better.
     .filter(a => !running.some(s => canonical(s.key) === canonical(a.key) && a.present))
   const reading = (connected && live.isPending) || history.isPending || versions.some(v => v.isPending)
-  if (reading && running.length + archived.length === 0) return <Skeleton label={words.sessions} rows={2} />
+  if (reading && running.length + archived.length === 0) return <Skeleton label={`${texts.ui.loading} ${words.sessions.toLowerCase()}`} rows={2} />
   const failed = versions.some(v => v.error) || Boolean(live.error)
   return (
     <div className="flex flex-col gap-2">

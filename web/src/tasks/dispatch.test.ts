@@ -8,7 +8,7 @@ import { reportOf } from './report'
 import { keysOf, liveOf } from './sessionsOf'
 import type { Task } from './task'
 
-const words = texts.tasks.handing
+const words = texts.tasks.dispatch
 const make = (of: Partial<Task>): Task =>
   ({
     key: 'TASK-1',

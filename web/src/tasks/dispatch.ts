@@ -4,7 +4,7 @@ import { leads, type Person } from '../app/queries'
 import { texts } from '../texts'
 import type { Task } from './task'
 
-const words = texts.tasks.handing
+const words = texts.tasks.dispatch
 
 /** What the runs of a task have cost, as far as it is known; null when nothing is. */
 export function costOf(task: Pick<Task, 'cost_usd' | 'cost_complete'>): string | null {

@@ -51,7 +51,7 @@ describe('a change', () => {
   it('names what ids stand for', () => {
     expect(lines({ assignee_id: [null, 'u1'], parent_id: ['t1', null], project_id: ['gone', 'p1'] })).toEqual([
       { field: 'Assigned to', from: '–', to: 'CTO' },
-      { field: 'Part of', from: 'TASK-4', to: '–' },
+      { field: 'Parent task', from: 'TASK-4', to: '–' },
       { field: 'Project', from: texts.tasks.someProject, to: 'Plans' },
     ])
   })
@@ -68,7 +68,7 @@ describe('a change', () => {
     )
     expect(JSON.stringify(all)).not.toMatch(/[{}[\]]\\|\\"/)
     expect(all).toContainEqual({ field: 'Blocked', from: '–', to: 'No access' })
-    expect(all).toContainEqual({ field: 'Waits for', from: '–', to: 'TASK-1, TASK-2' })
+    expect(all).toContainEqual({ field: 'Depends on', from: '–', to: 'TASK-1, TASK-2' })
   })
   it('finds the tasks that it has to know', () =>
     expect(parentsIn([{ kind: 'task.changed', data: { changes: { parent_id: ['t1', null] } } }])).toEqual(['t1']))

@@ -1,7 +1,7 @@
-// Of two places, so that neither loads the sentences of the other.
+// A file of its own, because two pages use it and neither should load the other's texts.
 export const going = {
   soFar: 'so far in',
-  runs: (n: number) => (n === 1 ? '1 run that goes on' : `${n} runs that go on`),
+  runs: (n: number) => (n === 1 ? '1 active run' : `${n} active runs`),
   ago: 'ago',
-  help: 'A run is counted when it has ended. What it has used until then is read every 20 seconds.',
+  help: 'Usage of active runs, updated every 20 seconds. A run is added to the total when it ends.',
 }

@@ -126,6 +126,6 @@ export function Answer<T>({
     )
   }
   if (of.error)
-    return <Failed again={() => void of.refetch()} error={of.error} what={`${texts.ui.couldNotRead} ${what}.`} />
-  return <Skeleton label={`${texts.ui.reading} ${what}`} {...(rows ? { rows } : {})} />
+    return <Failed again={() => void of.refetch()} error={of.error} what={`${texts.ui.couldNotLoad} ${what}.`} />
+  return <Skeleton label={`${texts.ui.loading} ${what}`} {...(rows ? { rows } : {})} />
 }

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import type { Schemas } from '../api/client'
 import { Doctor } from '../settings/Doctor'
 import { Pairing } from '../settings/Pairing'
+import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import { welcome } from '../texts/welcome'
 import { buttonClass } from '../ui/Button'
@@ -9,7 +10,7 @@ import { Empty, Skeleton } from '../ui/Views'
 
 /** The doctor's checklist, and the pairing where that is what is missing. */
 export function Examine({ gateway }: { gateway: Schemas['GatewayStatus'] | undefined }) {
-  if (!gateway) return <Skeleton label={settings.gateway.what} rows={4} />
+  if (!gateway) return <Skeleton label={`${texts.ui.loading} ${settings.gateway.what}`} rows={4} />
   if (gateway.state === 'not_configured') {
     return (
       <Empty

@@ -42,7 +42,7 @@ function Lists({ agents }: { agents: readonly Schemas['Agent'][] }) {
         </Item>
       </li>
       <li>
-        <Answer of={sessions} rows={1} what={welcome.steps.found ?? ''}>
+        <Answer of={sessions} rows={1} what={words.what}>
           {page => (
             <Item icon="sessions" name={words.sessions(page.rows.length, page.next !== null)}>
               {page.rows.some(s => s.active) && <li>{words.running(page.rows.filter(s => s.active).length)}</li>}
@@ -51,7 +51,7 @@ function Lists({ agents }: { agents: readonly Schemas['Agent'][] }) {
         </Answer>
       </li>
       <li>
-        <Answer of={jobs} rows={1} what={welcome.steps.found ?? ''}>
+        <Answer of={jobs} rows={1} what={words.what}>
           {page => (
             <Item icon="schedules" name={words.jobs(page.rows.length, page.next !== null)}>
               {page.rows.slice(0, 10).map(j => (

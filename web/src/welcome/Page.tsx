@@ -40,7 +40,7 @@ function Wizard() {
     // Once, so that what becomes done while one reads does not take the page away.
     if (!step && start) void navigate({ search: { step: start }, replace: true })
   }, [step, start, navigate])
-  if (!step) return <Skeleton label={`${texts.ui.reading} ${words.stepNames}`} rows={4} />
+  if (!step) return <Skeleton label={`${texts.ui.loading} ${words.stepsWhat}`} rows={4} />
   return (
     <div className="flex flex-col gap-4 md:flex-row">
       <List at={step} known={known} />

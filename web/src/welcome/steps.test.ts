@@ -68,7 +68,7 @@ describe('how a step stands', () => {
   it('is to do while no gateway is set, also where an agent has an account already', () => {
     const known = { ...none, gateway: noGateway, agents: [agent('coo', null, true)] }
     expect(new Set(Object.values(all(known)))).toEqual(new Set(['open']))
-    for (const s of tasks) expect(standing(s, known).why).toBe('No gateway is set up yet.')
+    for (const s of tasks) expect(standing(s, known).why).toBe('No gateway configured')
   })
   it('is unknown where only the runtime could say it and that is away', () => {
     const known = {
@@ -84,7 +84,7 @@ describe('how a step stands', () => {
       accounts: 'unknown',
       standup: 'unknown',
     })
-    expect(standing('connect', known).why).toContain('cannot be reached')
+    expect(standing('connect', known).why).toContain('unreachable')
   })
   it('is unknown, with the reason, where something could not be read', () => {
     const known = { ...none, gateway: here, failed: { agents: 'No.', jobs: 'Not you.' } }
