@@ -80,11 +80,7 @@ export async function signIn(page: Page, as: Pick<Account, 'email' | 'password'>
 /** Until the frame is there, which it is for those who are signed in. */
 export async function entered(page: Page): Promise<void> {
   // What lies behind a dialog that is open from the start is hidden from assistive technology.
-  await page
-    .getByRole('navigation', { name: 'Pages', includeHidden: true })
-    .filter({ visible: true })
-    .first()
-    .waitFor()
+  await page.getByRole('navigation', { name: 'Pages', includeHidden: true }).filter({ visible: true }).first().waitFor()
 }
 
 /** Whether nothing of a table has to be swiped to be seen, also on the narrowest screen; its rows are cards there. */

@@ -23,7 +23,7 @@ import { Tasks } from './Tasks'
 
 const words = agentTexts.page
 
-/** All that is known of one agent. */
+/** The page of one agent. */
 export function AgentPage() {
   const { agentId } = agentRoute.useParams()
   const asked = useQuery(oneQuery(agentId))

@@ -5,7 +5,7 @@ import { wordOf } from './Bits'
 
 const words = agentTexts.presence
 
-/** How many agents are in which state; states that nobody is in are left out. */
+/** The number of agents in each status. */
 export function Count({ of }: { of: readonly Agent[] }) {
   const count = (word: ReturnType<typeof wordOf>) => of.filter(a => wordOf(a) === word).length
   const say = (n: number, word: string) => `${n} ${word.toLowerCase()}`

@@ -12,7 +12,7 @@ import { RunName } from './RunName'
 
 const words = agentTexts.page
 
-/** Why an agent is said to be as it is, and of when that is. */
+/** The reason for the agent's status, and when it was last checked. */
 export function Evidence({ page }: { page: AgentDetails }) {
   const p = page.presence
   const knows = page.in_runtime === null ? words.knows.unknown : page.in_runtime ? words.knows.yes : words.knows.no
@@ -50,7 +50,7 @@ const Ago = ({ at }: { at: string }) => (
   </>
 )
 
-/** Its runs that are going, the longest first, each with the way to stop it. */
+/** The active runs, longest first, each with a stop button. */
 export function Now({ page }: { page: AgentDetails }) {
   const me = useMe().data
   const [askStop, question] = useStop()
@@ -107,7 +107,7 @@ export function Now({ page }: { page: AgentDetails }) {
   )
 }
 
-/** Its last sessions in the runtime, those that are going first. */
+/** The latest sessions in the runtime, active ones first. */
 export function Sessions({ page }: { page: AgentDetails }) {
   if (page.sessions === null) return <p className="text-soft">{words.runsUnknown}</p>
   if (page.sessions.length === 0) return <p className="text-soft">{words.noSessions}</p>

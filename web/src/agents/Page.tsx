@@ -17,7 +17,7 @@ import { Tree } from './Tree'
 
 const words = agentTexts
 
-/** Who does what: the team as a table, or under those to whom they report. */
+/** The agents, as a table or by team. */
 export function AgentsPage() {
   const { view = 'table' } = agentsListRoute.useSearch()
   const navigate = useNavigate()
@@ -59,7 +59,7 @@ function Shown({ agents, view }: { agents: readonly Agent[]; view: 'table' | 'tr
   return view === 'table' ? <AgentTable agents={agents} onOpen={open} /> : <Tree agents={agents} />
 }
 
-/** How old the list is while nobody can ask for it. */
+/** The age of the list while the gateway is not connected. */
 function LastKnown({ of }: { of: readonly Agent[] | undefined }) {
   const asOf = of?.find(a => a.in_runtime === null && a.as_of !== null)?.as_of
   if (!asOf) return null
@@ -70,7 +70,7 @@ function LastKnown({ of }: { of: readonly Agent[] | undefined }) {
   )
 }
 
-/** Nobody is there, or nobody can say who is. */
+/** The empty state: no agents, or unknown because no gateway is connected. */
 function NoAgents() {
   const gateway = useQuery(queries.gateway).data
   const known = isNobody([], gateway)

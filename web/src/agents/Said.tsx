@@ -8,7 +8,7 @@ import { useLed } from './queries'
 
 const words = agentTexts.page
 
-/** What it said in its last standups; the newest is open. */
+/** The agent's reports in the last standups, newest open. */
 export function Said({ id, said }: { id: string; said: AgentDetails['standups'] }) {
   const led = useLed(id)
   const leads = led.length > 0 && <p className="text-soft">{words.leads(led.join(', '))}</p>

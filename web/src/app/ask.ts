@@ -6,13 +6,13 @@ import type {
   QueryKey,
 } from '@tanstack/react-query'
 
-/** Whether a place asks this anew in any case when it is shown: what failed, and what has become other since. */
+/** Returns whether the page refetches this query when it mounts, because it failed or was invalidated. */
 function isForThePlace(cache: QueryClient, key: QueryKey): boolean {
   const state = cache.getQueryState(key)
   return state?.status === 'error' || state?.isInvalidated === true
 }
 
-/** What is known of a question; it is asked when nothing is. Undefined when that is left to the place. */
+/** Returns the cached answer of a query, or fetches it. Undefined when the page refetches the query itself. */
 export async function known<T, K extends QueryKey>(
   cache: QueryClient,
   question: QueryExecuteOptions<T, Error, T, T, K>,
@@ -21,7 +21,7 @@ export async function known<T, K extends QueryKey>(
   return cache.query({ ...question, staleTime: 'static' })
 }
 
-/** As `known`, of a list that is read in parts: its first part. */
+/** Like `known`, for the first page of an infinite list. */
 export async function knownList<T, K extends QueryKey, P>(
   cache: QueryClient,
   question: InfiniteQueryExecuteOptions<T, Error, InfiniteData<T>, K, P>,

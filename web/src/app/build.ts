@@ -4,7 +4,7 @@ const script = /src="(\/assets\/[^"]+\.js)"/
 const watchers = new Set<() => void>()
 let fresh = false
 
-/** Asks the server whether its dashboard is another than this one. */
+/** Checks whether the server has a newer build of the dashboard than this page. */
 export async function askBuild(): Promise<void> {
   const ours = document.querySelector('script[type="module"][src]')?.getAttribute('src')
   if (fresh || !ours) return
@@ -15,11 +15,11 @@ export async function askBuild(): Promise<void> {
     fresh = true
     for (const tell of watchers) tell()
   } catch {
-    // Then it is asked again later.
+    // Checked again later.
   }
 }
 
-/** Whether the server is known to have a newer dashboard than this one. */
+/** Returns whether a newer build is known to be available. */
 export const useFreshBuild = (): boolean =>
   useSyncExternalStore(
     f => {

@@ -7,37 +7,37 @@ import { useLineState } from './live'
 import { tellPart } from './parts'
 import { session } from './session'
 
-/** What is shown in the place of a part that could not be loaded. */
+/** Props of the fallback that is shown when a lazy component couldn't load. */
 export interface Missing<P> {
   again: () => void
-  /** How often it could not be loaded since it was asked for. */
+  /** Failed attempts since the component was first shown. */
   failures: number
-  /** What the part would have been given. */
+  /** The props of the lazy component. */
   of: P
 }
 
 type PropsOf<C> = C extends (props: infer P extends object) => ReactNode ? P : object
 
-/** Whether some part has come already. The first is asked for with the page, and where that came from the part is, too. */
+/** Whether any lazy component has loaded. The first one is requested together with the page, from the same server. */
 let begun = false
 
 /**
- * Fails while the service does not answer. A browser remembers of a module that it could not be loaded, and does not
- * ask for it again as long as the page lives: so none is asked for in vain.
+ * Throws while the server is not responding. Browsers cache a failed module import for the lifetime of the page, so an
+ * import must not be attempted in vain.
  */
 async function reach(): Promise<void> {
   if (!begun) return
   const answer = await fetch('/theme.js', { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(10_000) })
-  // What stands before the service answers in its place.
+  // A proxy answered instead of the server.
   if (answer.status >= 500) throw new Error(`the service is away: ${answer.status}`)
 }
 
-/** How long after a failure the next try is made while the line is live. */
+/** Time between retries while the stream is live, in ms. */
 const pause = 5_000
 
 /**
- * A component that is loaded when it is first shown, or before by `preload`. What cannot be loaded never takes the page
- * away: `missing` stands in its place, and it is tried again by itself while the line is live.
+ * Returns a component that loads when it is first shown, or earlier with `preload`. If loading fails, `missing` is
+ * shown instead, and loading is retried while the stream is live.
  */
 export function later<M, N extends keyof M & string>(
   get: () => Promise<M>,
@@ -73,12 +73,12 @@ export function later<M, N extends keyof M & string>(
     await loading
     tell()
   }
-  /** For somebody who looks at where it should be. */
+  /** Loads the component because it is on screen. */
   const show = (): void =>
     void load().catch(() => {
       failures++
       tell()
-      // The usual reason that a part is gone for good.
+      // A new build on the server is the usual cause.
       void askBuild()
     })
   const forget = () => {
@@ -89,7 +89,7 @@ export function later<M, N extends keyof M & string>(
   function Later(props: P) {
     const is = useSyncExternalStore(subscribe, () => made)
     const failed = useSyncExternalStore(subscribe, () => failures)
-    // There is no line before somebody signs in.
+    // There is no stream before sign-in.
     const live = useLineState() === 'live' || session.token() === null
     useEffect(() => {
       if (is) return
@@ -99,7 +99,7 @@ export function later<M, N extends keyof M & string>(
     const again = !is && failed > 0 && live
     useEffect(() => {
       if (!again) return
-      // It is live as a rule because it has just become so.
+      // The stream usually went live a moment ago.
       const soon = setTimeout(show, 250)
       const timer = setInterval(show, pause)
       return () => {
@@ -114,15 +114,15 @@ export function later<M, N extends keyof M & string>(
   return Later
 }
 
-/** What the module of a place may have beside its component. */
+/** What a page's module exports besides its component. */
 interface PlaceModule<S> {
-  /** Asks for what the place shows first, where nothing is known of it. What fails is asked for again by the place. */
+  /** Prefetches the first queries of the page. The page itself retries those that fail. */
   ask?: (cache: QueryClient, search: S) => Promise<unknown>
 }
 
 /**
- * A place, or a part of one, as `later`. `ask` is for the route to call when somebody is about to go there: so the
- * service is asked while the place is drawn, or before.
+ * Returns a lazy page. Its route calls `ask` when the user is about to open it, so that data loads while the page
+ * renders, or earlier.
  */
 export function lazyPage<M, N extends keyof M & string>(get: () => Promise<M>, name: N) {
   type S = M extends { ask: (cache: QueryClient, search: infer S) => Promise<unknown> } ? S : unknown
@@ -138,7 +138,7 @@ export function lazyPage<M, N extends keyof M & string>(get: () => Promise<M>, n
     if (waiting !== undefined) ask(waiting)
     return module
   }
-  // A page is given nothing; what it looks like may not be asked here, for it asks its route.
+  // Pages have no props. Inferring the type from the module would be circular, because a page imports its route.
   const page = later(take as () => Promise<Record<string, () => ReactNode>>, name, NotLoaded)
   return Object.assign(page, { ask })
 }

@@ -2,19 +2,19 @@ import { idle } from './idle'
 
 type Load = () => Promise<unknown>
 
-/** What comes after the first load, in the order in which it was told. */
+/** Loaders of the lazy components, in the order of registration. */
 const parts: Load[] = []
 
-/** Tells of a part of the dashboard that is loaded when it is needed; `fetchParts` may do so before. */
+/** Registers a lazy component, so that `fetchParts` can load it in advance. */
 export const tellPart = (load: Load): void => void parts.push(load)
 
-/** Somebody asked their browser to load as little as it can. */
+/** Returns whether the browser is set to save data. */
 const sparing = (): boolean =>
   (navigator as Navigator & { connection?: { saveData?: boolean } }).connection?.saveData === true
 
 /**
- * Loads one part after the other while nothing else is to be done, so that all places are there when the service is
- * not. It ends at the first that cannot be loaded, or when it is told to; what is there is not loaded again.
+ * Loads all lazy components one by one while the browser is idle, so that every page opens even if the server goes
+ * away. Stops at the first failure or when aborted.
  */
 export async function fetchParts(signal: AbortSignal): Promise<void> {
   if (sparing()) return

@@ -5,7 +5,7 @@ import { session } from './session'
 
 export const rootRoute = createRootRoute({ component: Outlet, notFoundComponent: UnknownPage, errorComponent: Broken })
 
-/** What is behind the login: every place is a child of this. */
+/** The parent route of every page; requires sign-in. */
 export const frameRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'frame',
@@ -18,5 +18,5 @@ export const frameRoute = createRoute({
   notFoundComponent: UnknownPage,
 })
 
-/** Whatever is no place: a page within the frame, so that one gets on from there. */
+/** Shows the "page not found" page for unknown addresses. */
 export const unknownRoute = createRoute({ getParentRoute: () => frameRoute, path: '$', component: UnknownPage })

@@ -13,18 +13,18 @@ import { NewBuild } from './NewBuild'
 import { BottomBar, Rail } from './Rail'
 import { TopBar } from './TopBar'
 
-// Of no use to most people most of the time.
+// Lazy, because few people ever need it.
 const Left = later(
   () => import('../welcome/Left'),
   'Left',
   () => null,
 )
 
-// What is opened by a key is loaded when it is first opened.
+// Lazy, because they open only on a key press.
 const Palette = later(() => import('./Palette'), 'Palette', PartMissing)
 const KeyList = later(() => import('./KeyList'), 'KeyList', PartMissing)
 
-/** Says that what a key opens is not there, and takes the key back. */
+/** Reports that the dialog couldn't load, and closes it. */
 function PartMissing({ of: { open, onClose } }: Missing<{ open: boolean; onClose: () => void; onKeys?: () => void }>) {
   useEffect(() => {
     if (!open) return
@@ -34,7 +34,7 @@ function PartMissing({ of: { open, onClose } }: Missing<{ open: boolean; onClose
   return null
 }
 
-/** Fetches all the places as soon as there is nothing else to do: then the service may be away when one goes to them. */
+/** Loads all pages in the background, so that they open even if the server goes away. */
 function useParts(): void {
   const live = useLineState() === 'live'
   useEffect(() => {
@@ -48,7 +48,7 @@ function useParts(): void {
   }, [live])
 }
 
-/** Everything around a place: the rail, the bar, the search, and the list of keys. */
+/** The layout around every page: sidebar, top bar, search, and shortcut list. */
 export function Frame() {
   const [open, setOpen] = useState<'search' | 'keys' | null>(null)
   const [opened, setOpened] = useState({ search: false, keys: false })

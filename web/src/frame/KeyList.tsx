@@ -5,10 +5,10 @@ import { Dialog } from '../ui/Dialog'
 
 const words = texts.app.keys
 
-/** What every key does here and now. */
+/** The shortcuts that are active now. */
 export function KeyList({ open, onClose }: { open: boolean; onClose: () => void }) {
   const { keys } = useView()
-  // The nearest one counts when a key is asked for twice.
+  // When a key is bound twice, the latest binding counts.
   const list = open ? [...new Map(bindings().map(b => [b.keys, b])).values()] : []
   return (
     <Dialog onClose={onClose} open={open} title={words.title} wide>

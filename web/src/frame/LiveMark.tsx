@@ -8,14 +8,14 @@ import { State } from '../ui/State'
 
 const words = texts.app.live
 
-/** Whether what is seen follows what happens, or is old: then the mark needs its words, and all the room of a phone. */
+/** Returns whether data is live. If not, the status needs its text, even on a phone. */
 export function useWell(): boolean {
   const line = useLineState()
   const gateway = useQuery(queries.gateway).data
   return line === 'live' && !(gateway && words.gateway[gateway.state])
 }
 
-/** Whether what is on screen follows what happens: the line to the service first, then the agents' gateway. */
+/** Shows whether data is live: first the connection to the server, then the gateway. */
 export function LiveMark() {
   const line = useLineState()
   const gateway = useQuery(queries.gateway).data
@@ -23,7 +23,7 @@ export function LiveMark() {
     const at = heardAt()
     return line === 'live' || at === null ? '' : span(now - at)
   })
-  // A gateway that was never set is not away since some time.
+  // A gateway that was never configured is not offline since any time.
   const since = gateway?.state === 'not_configured' ? undefined : gateway?.since
   const gone = useTicking(now => (since ? span(now - Date.parse(since)) : ''))
   const away = line === 'live' && gateway ? words.gateway[gateway.state] : undefined
@@ -49,7 +49,7 @@ export function LiveMark() {
           tone={line === 'stale' ? 'attention' : 'danger'}
         >
           {words[line]}
-          {/* Read out once, not each second. */}
+          {/* Announced once, not every second. */}
           <span aria-hidden="true">{quiet}</span>
         </State>
       )}

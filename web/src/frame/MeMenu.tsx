@@ -11,7 +11,7 @@ const themes: { id: View['theme']; icon: 'screen' | 'sun' | 'moon' }[] = [
   { id: 'dark', icon: 'moon' },
 ]
 
-/** Two letters that stand for somebody; a picture from elsewhere would tell that elsewhere who looks. */
+/** Returns up to two initials. A remote avatar would reveal the user to its host. */
 const initials = (name: string): string =>
   name
     .split(/[\s._-]+/)

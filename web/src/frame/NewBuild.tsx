@@ -6,13 +6,13 @@ import { Button } from '../ui/Button'
 
 const look = 15 * 60_000
 
-/** Says that the server has a newer page than this one. Whoever is writing something reloads when they like. */
+/** Offers to reload when a newer build is available, without interrupting the user. */
 export function NewBuild() {
   const fresh = useFreshBuild()
   const line = useLineState()
   useEffect(() => {
     if (line !== 'live' || fresh) return
-    // The line is new as a rule because the server is: it is asked then, and now and again.
+    // A new connection often means a new server, so check now and then regularly.
     void askBuild()
     const timer = setInterval(() => void askBuild(), look)
     return () => clearInterval(timer)

@@ -7,12 +7,12 @@ import { Empty } from '../ui/Views'
 
 const words = texts.app.notLoaded
 
-/** For a place that could not be loaded: why, and what will come of it. Everything around it goes on. */
+/** Shown for a page that couldn't load. The layout around it stays. */
 export function NotLoaded({ again, failures }: { again: () => void; failures: number }) {
   useTitle(words.title)
   const fresh = useFreshBuild()
   const live = useLineState() === 'live'
-  // Some browsers remember what they could not load for as long as the page lives.
+  // Some browsers cache a failed module import until the page is reloaded.
   const reload = fresh || (live && failures > 2)
   return (
     <div role="alert">

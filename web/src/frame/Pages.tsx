@@ -6,7 +6,7 @@ import { Button, buttonClass } from '../ui/Button'
 import { Icon } from '../ui/Icon'
 import { Empty } from '../ui/Views'
 
-/** For an address that leads nowhere: it helps on instead of only saying so. */
+/** Shown for unknown addresses, with links to all pages. */
 export function UnknownPage() {
   useTitle(texts.app.unknownPage.title)
   return (
@@ -24,7 +24,7 @@ export function UnknownPage() {
   )
 }
 
-/** For a mistake of ours, or a part of the page that could not be loaded. */
+/** Shown when rendering a page throws. */
 export function Broken({ error }: { error: unknown }) {
   useTitle(texts.app.broken.title)
   return (

@@ -12,7 +12,7 @@ function useHere(): (p: Place) => boolean {
   return p => (p.path === '/' ? path === '/' : path === p.path || path.startsWith(`${p.path}/`))
 }
 
-/** The nine places. Names beside the drawings when there is room; a phone has the bar below. */
+/** The sidebar. It has labels on wide screens; phones have BottomBar instead. */
 export function Rail() {
   const here = useHere()
   const badges = useBadges()
@@ -52,7 +52,7 @@ export function Rail() {
 
 const onPhone = ['now', 'inbox', 'tasks']
 
-/** The same on a phone: three places and the rest behind More. */
+/** Navigation on a phone: three pages, and a menu with the others. */
 export function BottomBar() {
   const here = useHere()
   const navigate = useNavigate()

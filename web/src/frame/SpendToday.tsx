@@ -10,7 +10,7 @@ import { known } from '../spend/sums'
 import { texts } from '../texts'
 import { useWell } from './LiveMark'
 
-/** What the agents have cost since midnight, as far as it is known. It grows as the ledger does, and leads to where it went. */
+/** Today's spend, linked to the Spend page. */
 export function SpendToday() {
   const zone = useZone()
   return zone ? <Today zone={zone} /> : null

@@ -13,23 +13,23 @@ import { type Found, fold, reportsOf, titleOf } from './found'
 
 const words = texts.app.palette
 
-/** Something that the search offers. */
+/** A search result or command in the palette. */
 export interface Entry {
   id: string
   group: string
   icon: IconName
   label: string
   hint?: string
-  /** When it was made or last happened. */
+  /** When it was created or last changed. */
   at?: string
-  /** It stands for others like the one above it. */
+  /** Set on a row that stands for more results like the one above it. */
   more?: boolean
-  /** It was found by the service, which knows what is in it: what is typed need not be in its name. */
+  /** Set on results of the server, whose text may match beyond the title. */
   found?: boolean
   run: () => void
 }
 
-/** What somebody types, a moment after they stopped. */
+/** Returns the text once it hasn't changed for `ms`. */
 function useCalm(text: string, ms: number): string {
   const [calm, setCalm] = useState(text)
   useEffect(() => {
@@ -45,7 +45,7 @@ const fits = (label: string, typed: string): boolean =>
     .split(/\s+/)
     .every(word => label.toLowerCase().includes(word))
 
-/** How many are asked for. Those of one title are one row. */
+/** Number of results to request. Sessions with the same title share a row. */
 const limit = 40
 
 type Navigate = ReturnType<typeof useNavigate>
@@ -194,12 +194,12 @@ function commandsOf(may: boolean, navigate: Navigate, onKeys: () => void): Entry
 
 interface Entries {
   entries: Entry[]
-  /** Whether what the service found is for an earlier word, because it has not answered this one yet. */
+  /** Whether the results belong to an earlier query, because the server hasn't answered the current one. */
   isOld: boolean
   error: unknown
 }
 
-/** Places, agents and commands that fit, and the tasks, reports and sessions that the service finds. */
+/** Returns the matching pages, agents, and commands, and the tasks, reports, and sessions that the server finds. */
 export function useEntries(typed: string, onKeys: () => void): Entries {
   const navigate = useNavigate()
   const q = useCalm(typed.trim(), 150)
@@ -218,11 +218,11 @@ export function useEntries(typed: string, onKeys: () => void): Entries {
     const list = [
       ...tasksOf(text, answered, navigate),
       ...placesOf(navigate),
-      // Without a word these would stand between the places and what one does.
+      // Without a query these would come between the pages and the commands.
       ...(text ? partsOf(navigate) : []),
       ...agentsOf(agents ?? [], navigate),
       ...(text ? commandsOf(may, navigate, onKeys) : []),
-      // After what is meant by its name: reports and sessions have all words in them.
+      // Matches by name come first; reports and sessions match on their content.
       ...standupsOf(answered, navigate),
       ...sessionsOf(answered, navigate),
       ...(text ? [] : commandsOf(may, navigate, onKeys)),

@@ -17,7 +17,7 @@ const session = (id: string, title: string, agent: string): Found => ({
   edited_at: null,
 })
 
-// Eight rows that say the same say nothing, and leave no room for what was looked for.
+// Identical rows would crowd out other results.
 describe('sessions of one title', () => {
   it('are one row, the newest, and a count', () => {
     const folds = fold([

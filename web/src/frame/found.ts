@@ -3,23 +3,23 @@ import { nameOf } from '../sessions/session'
 
 export type Found = Schemas['SearchResult']
 
-/** What a session that was found is called here; its title is its label or key, as the runtime has them. */
+/** Returns the display name of a session. The server's title is its label or key. */
 export function titleOf(s: Found): string {
   const agent = s.agent_id ?? ''
   const key = /^agent:/i.test(s.title) ? s.title : `agent:${agent}:${s.title.trim()}`
   return nameOf({ key, label: null, agent_id: agent })
 }
 
-/** Sessions of one title, as one row. */
+/** Sessions with the same title, as one row. */
 export interface Fold {
-  /** The one that was found first, which is the newest. */
+  /** The first result, which is the newest. */
   first: Found
-  /** How many more were found with its title. */
+  /** Number of further results with the same title. */
   others: number
   agents: string[]
 }
 
-/** What was found in sessions, those of one title together: what runs each day has the same each time. */
+/** Groups session results by title, because recurring sessions have the same title every day. */
 export function fold(found: readonly Found[]): Fold[] {
   const folds = new Map<string, Fold>()
   for (const s of found) {
@@ -36,7 +36,7 @@ export function fold(found: readonly Found[]): Fold[] {
   return [...folds.values()]
 }
 
-/** What was found in the reports of one standup. */
+/** The results in the reports of one standup. */
 export interface Reports {
   standup: string
   title: string
@@ -44,7 +44,7 @@ export interface Reports {
   agents: string[]
 }
 
-/** The standups in whose reports something was found, in the order in which they were. */
+/** Groups report results by standup, in order of the results. */
 export function reportsOf(found: readonly Found[]): Reports[] {
   const standups = new Map<string, Reports>()
   for (const r of found) {

@@ -3,7 +3,7 @@ import { useKeys } from '../app/keys'
 import { places } from '../app/places'
 import { texts } from '../texts'
 
-/** `g t` and so on go to a place. */
+/** Registers `g t` and the other shortcuts that open a page. */
 export function useGoKeys(): void {
   const navigate = useNavigate()
   useKeys(

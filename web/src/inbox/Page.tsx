@@ -20,13 +20,13 @@ import { useVerbs, type Verbs } from './useVerbs'
 
 const words = inboxWords
 
-/** Asks for the list, for those who may see it. */
+/** Prefetches the list, for users who may read it. */
 export async function ask(cache: QueryClient, search: InboxSearch): Promise<void> {
   const me = await known(cache, queries.me)
   if (me && me.role !== 'agent') await knownList(cache, listQuery(filtersOf(search)))
 }
 
-/** What waits for a person: a ranked list, and one item beside it. */
+/** The inbox: a ranked list, with one item beside it. */
 export function InboxPage() {
   const search = inboxRoute.useSearch()
   const navigate = useNavigate({ from: '/inbox' })
@@ -38,7 +38,7 @@ export function InboxPage() {
   const close = useCallback(() => {
     const id = search.item
     go({ item: undefined })
-    // Back to the row that was open.
+    // Returns the focus to the row of the closed item.
     setTimeout(() => document.querySelector<HTMLElement>(`[data-item="${CSS.escape(id ?? '')}"]`)?.focus())
   }, [go, search.item])
   const open = useQuery({ ...oneQuery(search.item ?? ''), enabled: search.item !== undefined }).data

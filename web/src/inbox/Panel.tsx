@@ -17,7 +17,7 @@ import { useAssignees, type Verbs } from './useVerbs'
 
 const words = inboxWords
 
-/** One item beside the others; on a phone above them. */
+/** An item beside the list, or over it on a phone. */
 export function Panel({ id, verbs, onClose }: { id: string; verbs: Verbs; onClose: () => void }) {
   const asked = useQuery(oneQuery(id))
   const ref = useRef<HTMLElement>(null)
@@ -73,7 +73,7 @@ export function Panel({ id, verbs, onClose }: { id: string; verbs: Verbs; onClos
   )
 }
 
-/** What can be done about it, the nearest first. */
+/** The actions of an item, the most likely first. */
 function Do({ item, verbs }: { item: Item; verbs: Verbs }) {
   const over = item.state === 'resolved'
   return (

@@ -14,7 +14,7 @@ import { putItem } from './queries'
 
 const words = inboxWords
 
-/** Asks the service to do something to an item; with a version it is refused when the item has moved on. */
+/** Applies an action to an item. With a version, the server refuses it if the item changed. */
 function send(id: string, deed: Deed, version?: number): Promise<Item> {
   const params = { path: { id }, ...(version ? { header: ifMatch(version) } : {}) }
   switch (deed.do) {
@@ -41,12 +41,12 @@ async function readAgain(cache: QueryClient, was: Told): Promise<void> {
   try {
     putItem(cache, await take(api.GET('/api/v1/inbox/{id}', { params: { path: { id: was.id } } })))
   } catch {
-    // Then it is what it was before.
+    // The item keeps its last state.
   }
 }
 
 async function undo(cache: QueryClient, was: Told, deed: Deed): Promise<void> {
-  // Whoever takes it back wants to see it, also where new rows wait.
+  // The user wants to see the restored item, even while new rows are held back.
   noteOwn(was.id)
   try {
     for (const step of wayBack(was, deed, new Date(clock.now()))) putItem(cache, await send(was.id, step))
@@ -56,17 +56,17 @@ async function undo(cache: QueryClient, was: Told, deed: Deed): Promise<void> {
   }
 }
 
-/** What was said of items that could not be resolved, by their ids: it is there when one tries again. */
+/** Notes of failed resolutions by item ID, offered again on the next attempt. */
 const unsaid = new Map<string, string>()
 session.onLeave(() => unsaid.clear())
 export const unsaidOf = (id: string): string => unsaid.get(id) ?? ''
 
-/** Does something to an item at once on the screen, then at the service; what it refuses is put back and said. */
+/** Returns a function that applies an action optimistically, and reverts it if the server refuses it. */
 export function useAct(): (item: Told, deed: Deed) => void {
   const cache = useQueryClient()
   const me = useMe().data
   const { mutate } = useMutation({
-    // Whoever resolves has judged what they saw; the others take nothing out of sight that became worse.
+    // Only resolving needs the version: it must not hide something the user hasn't seen.
     mutationFn: ({ item, deed }: { item: Told; deed: Deed }) =>
       send(item.id, deed, deed.do === 'resolve' ? item.version : undefined),
     onMutate: ({ item, deed }) => {

@@ -7,7 +7,7 @@ import { latest, listQuery } from './queries'
 
 const idOf = (i: Told) => i.id
 
-/** The items that fit, as this tab knows them now; new ones wait until somebody wants them. `needed` leaves out more. */
+/** Returns the matching items. New ones wait until the user shows them. `needed` filters further. */
 export function useItems(filters: Filters, needed?: (item: Told) => boolean) {
   const asked = useInfiniteQuery(listQuery(filters))
   const me = useMe().data?.id

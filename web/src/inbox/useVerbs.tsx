@@ -15,18 +15,18 @@ const words = inboxWords
 
 export interface Verbs {
   act: (item: Told, deed: Deed) => void
-  /** For how long one may put it off. */
+  /** The snooze options. */
   snoozeGroups: (item: Told) => MenuGroup[]
-  /** All that can be done with it. */
+  /** All actions of the item. */
   groups: (item: Told) => MenuGroup[]
   resolve: (item: Told) => void
-  /** Where the questions appear that some of it asks first. */
+  /** The dialogs that some actions open first. */
   questions: ReactNode
 }
 
 type Question = { what: 'snooze' | 'resolve'; item: Told }
 
-/** Those who may see to an item: people with an active account, agents are none. */
+/** Returns the people who can be assigned: active accounts that aren't agents. */
 export function useAssignees(): { id: string; name: string; mine: boolean }[] {
   const me = useMe().data
   const people = usePeople()
@@ -40,7 +40,7 @@ export function useAssignees(): { id: string; name: string; mine: boolean }[] {
   )
 }
 
-/** What can be done about items, from a row, from the panel and by keys. */
+/** Returns the actions for rows, the panel, and shortcuts. */
 export function useVerbs(): Verbs {
   const act = useAct()
   const people = useAssignees()
@@ -136,7 +136,7 @@ const About = ({ item }: { item: Told }) => (
   </p>
 )
 
-/** A moment as a field of a form wants it, in the zone of whoever looks. */
+/** Formats a moment for a datetime-local field, in the local time zone. */
 function local(at: Date): string {
   const two = (n: number) => String(n).padStart(2, '0')
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`

@@ -14,7 +14,7 @@ import { useWait } from './useWait'
 
 const words = loginWords
 
-/** Why somebody who was signed in stands here. */
+/** Why the user was signed out. */
 const ended = { expired: words.expired, deactivated: words.deactivated, signed_out: words.signedOut }
 
 export function Login() {
@@ -24,7 +24,7 @@ export function Login() {
   const [wait, setWait] = useWait()
   const signIn = useMutation({
     mutationFn: (body: { email: string; password: string }) => take(api.POST('/api/v1/auth/login', { body })),
-    // The route sees the token and leads on to where one wanted to go.
+    // The route redirects once there is a token.
     onSuccess: answer => session.signIn(answer.token),
     onError: err => setWait(asProblem(err).retryAfter ?? 0),
   })

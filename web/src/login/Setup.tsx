@@ -15,7 +15,7 @@ import { useWait } from './useWait'
 
 const words = loginWords.setup
 
-/** The token of the link stands behind #, which no server sees; it is taken out of the address at once. */
+/** Reads the setup token from the URL fragment, which isn't sent to servers, and removes it from the address. */
 function useLinkToken(): string {
   const [token] = useState(() => location.hash.slice(1))
   useEffect(() => {
@@ -24,7 +24,7 @@ function useLinkToken(): string {
   return token
 }
 
-/** The first account, made by whoever has what the terminal shows. */
+/** Creates the owner account with the token printed in the terminal. */
 export function Setup() {
   useTitle(words.title)
   const token = useLinkToken()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { safeBack } from './back'
 
-// A link that signs somebody in and then leads elsewhere steals what they type there.
+// An open redirect after sign-in would allow phishing.
 describe('the way back', () => {
   it.each(['/tasks?task=TASK-1', '/', '/agents/coo'])('%s is taken', to => expect(safeBack(to)).toBe(to))
   it.each([

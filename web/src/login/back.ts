@@ -1,6 +1,6 @@
-/** Where one wanted to go, if that is a path of ours: an address that leads elsewhere is a trap. */
+/** Returns the return path if it is a path of this site, to prevent open redirects. */
 export function safeBack(v: unknown): string | undefined {
   if (typeof v !== 'string' || !v.startsWith('/') || /^\/(login|register)\b/.test(v)) return undefined
-  // Browsers take a backslash for a slash, and leave out tabs and line ends.
+  // Browsers treat backslashes as slashes, and drop tabs and line breaks.
   return /^\/[/\\]|[\\\s]/.test(v) ? undefined : v
 }

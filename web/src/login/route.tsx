@@ -5,7 +5,7 @@ import { rootRoute } from '../app/roots'
 import { session } from '../app/session'
 import { safeBack } from './back'
 
-/** Where one wanted to go, and the way there for whoever is signed in: before they come, or by what they do here. */
+/** Redirects signed-in users to the page they wanted, on arrival and after sign-in. */
 const leadOn = {
   validateSearch: (s: Record<string, unknown>) => params({ back: safeBack(s.back) }),
   beforeLoad: ({ search }: { search: { back?: string | undefined } }) => {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** Seconds that are left to wait; it counts down by itself. */
+/** Returns the remaining seconds of a countdown, and a function that starts it. */
 export function useWait(): [number, (seconds: number) => void] {
   const [left, setLeft] = useState(0)
   useEffect(() => {

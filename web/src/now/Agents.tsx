@@ -23,7 +23,7 @@ import { useCurrentTasks } from './useCurrentTasks'
 
 const words = nowWords.agents
 
-/** The agents as a strip: what each does now, how full its context is, and what it burns. */
+/** A tile per agent: its current task, context usage, and cost per hour. */
 export function Agents({ className }: { className: string }) {
   const agents = useQuery(queries.agents)
   const sessions = useQuery(sessionsQuery)
@@ -43,7 +43,7 @@ export function Agents({ className }: { className: string }) {
           ) : (
             <ul className="-mr-px -mb-px grid grid-cols-[repeat(auto-fill,minmax(13rem,1fr))]">
               {list.map(a => {
-                // What was known of sessions is old once the runtime is away: then it is unknown.
+                // Cached sessions are outdated once the gateway is offline.
                 const session = sessions.error ? undefined : sessionOf(a.agent_id, sessions.data ?? [])
                 return (
                   <li key={a.agent_id} className="flex min-w-0 flex-col gap-1 border-line border-r border-b p-3">
@@ -87,7 +87,7 @@ export function Agents({ className }: { className: string }) {
   )
 }
 
-/** What an agent is up to, since when, and why we think so. */
+/** The status of an agent, with its age and reason. */
 function Presence({ of }: { of: Schemas['Agent'] }) {
   const p = of.presence
   if (p === null || !isKnown(of)) {
@@ -121,7 +121,7 @@ function Work({ of, known }: { of: Schemas['TaskCard'] | undefined; known: boole
   )
 }
 
-/** What an agent's last hour cost, and what its run that goes on has used so far. */
+/** The agent's cost in the last hour, and the cost of its active run so far. */
 function Burn({ of, agent }: { of: UseQueryResult<Schemas['UsageReport']>; agent: Schemas['Agent'] }) {
   const { data, dataUpdatedAt } = of
   const going = useQuery(goingQuery).data?.runs.filter(r => r.agent_id === agent.agent_id) ?? []
@@ -130,7 +130,7 @@ function Burn({ of, agent }: { of: UseQueryResult<Schemas['UsageReport']>; agent
     return known && words.burn(cost(known))
   })
   const now = going.length > 0 ? words.burnSoFar(cost(soFar(going))) : null
-  // Nothing is said only while it is read for the first time.
+  // Empty only while loading for the first time.
   if (hour === null && now === null) return data || of.error ? <span>{words.burnUnknown}</span> : null
   return (
     <span className="inline-flex flex-wrap gap-x-1.5">

@@ -24,7 +24,7 @@ const ago = (minutes: number) => new Date(clock.now() - minutes * 60_000).toISOS
 
 type Gateway = Pick<Schemas['GatewayStatus'], 'state' | 'connected_at' | 'last_seen_at'>
 
-/** The card over what is known, with four dollars spent today; and what changes what is known of the gateway. */
+/** Renders the card with four dollars spent today. Returns a function that changes the gateway status. */
 function show(gateway: Gateway | undefined, going: Partial<Schemas['UsageGoingRun']>[] = []) {
   const cache = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } })
   const tell = (status: Gateway) => cache.setQueryData(queries.gateway.queryKey, status as Schemas['GatewayStatus'])
@@ -56,7 +56,7 @@ function show(gateway: Gateway | undefined, going: Partial<Schemas['UsageGoingRu
   return { tell }
 }
 
-// A sum that stands still because nobody can ask looks like a day on which nothing is spent.
+// Without its age, a total that stops growing looks like a day without spend.
 it('the spend says how old it is while the gateway is away', async () => {
   const { tell } = show({ state: 'connected', connected_at: ago(90), last_seen_at: ago(0) })
   expect(screen.getAllByText('$4.00').length).toBeGreaterThan(0)
@@ -70,7 +70,7 @@ it('the spend says how old it is while the gateway is away', async () => {
 
 it('the spend says that it is old where nobody knows since when', () => {
   show({ state: 'unauthorized', connected_at: null, last_seen_at: null })
-  screen.getByText(/^The gateway is away/)
+  screen.getByText(/^Gateway offline/)
 })
 
 it.each([
@@ -85,7 +85,7 @@ it.each([
   expect(screen.queryByText(/As of|gateway/)).toBeNull()
 })
 
-// An agent that works for hours is on no bill before it ends.
+// The ledger includes a run only when it ends.
 it('what the runs that are going have used so far stands beside what is counted', () => {
   show(undefined, [
     { session_key: 'agent:cto:main', cost_usd: '1.2', cost_complete: true },
@@ -99,9 +99,7 @@ it('what the runs that are going have used so far stands beside what is counted'
 it('one of which nobody knows the price is not said to cost nothing, and is a click away', () => {
   show(undefined, [{ session_key: 'agent:coo:main', cost_usd: null, cost_complete: false }])
   expect(screen.getByText('+ unpriced')).toBeTruthy()
-  expect(screen.getByRole('link', { name: '1 active run' }).getAttribute('href')).toBe(
-    '/sessions/agent%3Acoo%3Amain',
-  )
+  expect(screen.getByRole('link', { name: '1 active run' }).getAttribute('href')).toBe('/sessions/agent%3Acoo%3Amain')
 })
 
 it('nothing is said of going runs when there is none', () => {

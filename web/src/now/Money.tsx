@@ -19,7 +19,7 @@ import { useDay } from './useDay'
 
 const words = nowWords.money
 
-/** What today cost so far, and what the same weekday had cost by this hour a week ago. */
+/** Today's spend so far, and that of the same weekday a week ago by this hour. */
 export function Money({ className }: { className: string }) {
   const day = useDay()
   const today = useQuery(todayQuery(day))
@@ -38,7 +38,7 @@ export function Money({ className }: { className: string }) {
             </p>
             <AsOf />
             {day && <WeekBefore day={day} />}
-            {/* Runs begin and end: what is below must not jump. */}
+            {/* Reserves the line, so that nothing below jumps when runs start or end. */}
             <div className="min-h-5">
               <Going />
             </div>
@@ -49,7 +49,7 @@ export function Money({ className }: { className: string }) {
   )
 }
 
-/** How old the spend is while nobody can ask the runtime: what its runs cost since then is not in it. */
+/** The age of the data while the gateway is offline. */
 function AsOf() {
   const away = awaySince(useQuery(queries.gateway).data)
   if (away === undefined) return null
@@ -76,7 +76,7 @@ function WeekBefore({ day }: { day: string }) {
   const weekday = clock(`${addDays(day, -7)}T12:00:00Z`, 'UTC', 'long')
   const known = knownOf(asked.data, asked.dataUpdatedAt)
   if (known === 'nothing') return <p className="text-soft">{words.notKnown(weekday)}</p>
-  // A part of that morning would look like all of it.
+  // A partial morning would look like a full one.
   const byNow = known === 'all' || known === 'least' ? cost(until(series, hour, zone)) : unknown
   return (
     <p className="text-soft">

@@ -12,11 +12,11 @@ import { Answer } from '../ui/Views'
 import { Card, Nothing } from './Card'
 
 const words = nowWords.needs
-/** As many as one sees at a glance; the others are in the inbox. */
+/** More items are in the inbox. */
 const most = 5
 const filters = {}
 
-/** What needs whoever looks, the most urgent first, with what can be done about it. */
+/** The items that need the user, most urgent first, with their actions. */
 export function NeedsYou({ className }: { className: string }) {
   const navigate = useNavigate()
   const verbs = useVerbs()

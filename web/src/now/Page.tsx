@@ -14,7 +14,7 @@ import { Ribbon } from './Ribbon'
 import { nowRoute } from './route'
 import { Sentence } from './Sentence'
 
-/** Asks for what everybody may see, and needs no day. */
+/** Prefetches the queries that need neither a role nor the current day. */
 export const ask = (cache: QueryClient): Promise<unknown> =>
   Promise.all([
     known(cache, blockedQuery),
@@ -24,7 +24,7 @@ export const ask = (cache: QueryClient): Promise<unknown> =>
 
 const column = 'flex-col gap-3 md:gap-4'
 
-/** Is all well, and what needs me? The facts first, then what to do about them. */
+/** The Now page: a status summary, then cards with the details. */
 export function NowPage() {
   const { runs } = nowRoute.useSearch()
   const navigate = useNavigate({ from: '/' })
@@ -32,7 +32,7 @@ export function NowPage() {
   return (
     <div className="mx-auto flex max-w-[90rem] flex-col gap-3 p-3 md:gap-4 md:p-4">
       <Sentence />
-      {/* Two columns where there is room; else one, in the order of what matters first. */}
+      {/* Two columns on wide screens, else one column in order of importance. */}
       <div className={`flex ${column} xl:flex-row xl:items-start`}>
         <div className={`contents min-w-0 xl:flex xl:w-2/3 ${column}`}>
           <NeedsYou className="order-1" />

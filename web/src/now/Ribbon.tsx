@@ -61,11 +61,11 @@ interface Props {
   onTable: (table: boolean) => void
 }
 
-/** The scheduled runs around now, as marks on a line or as a table. */
+/** The scheduled runs around now, as marks on a timeline or as a table. */
 export function Ribbon({ className, table, onTable }: Props) {
   const hour = useTicking(hourOf)
   const asked = useQuery(slotsQuery(hour))
-  // The line moves by the minute, as far as one can see it.
+  // Updates every minute, which is as fine as the timeline shows.
   const now = useTicking(at => Math.floor(at / 60_000) * 60_000)
   const slots = useMadeUp(within(asked.data?.slots ?? [], now))
   const beside = slots.length > 0 && (
@@ -107,10 +107,10 @@ export function Ribbon({ className, table, onTable }: Props) {
   )
 }
 
-/** More jobs in trouble than these are not asked whether they went well since. */
+/** Maximum number of failing jobs to check for a later success. */
 const mostAsked = 20
 
-/** The slots, and of those that went wrong whether that was made up for. */
+/** Returns the slots, with failed ones marked as recovered if the job succeeded later. */
 function useMadeUp(slots: readonly Slot[]): Seen[] {
   const jobs = [...new Set(slots.filter(isTrouble).map(s => s.job_id))].slice(-mostAsked)
   const asked = useQueries({ queries: jobs.map(runsQuery) })
@@ -136,7 +136,7 @@ const fills: Record<Shown, string> = {
   on_time: 'fill-active',
   pending: 'fill-transparent stroke-line-strong',
 }
-/** How high a mark stands: what went wrong towers over what went well, also for those who see no red. */
+/** Heights of the marks: problems are taller, so that color isn't needed to see them. */
 const heights: Partial<Record<Shown, number>> = {
   missed: 40,
   failed: 40,
@@ -214,7 +214,7 @@ function Marks({ slots, now }: { slots: readonly Seen[]; now: number }) {
 
 const mostTroubles = 3
 
-/** The last runs that went wrong, each with its reason and the way to make up for it. */
+/** The latest failed or missed runs, each with its reason and a Run now button. */
 function Troubles({ slots }: { slots: readonly Seen[] }) {
   const list = troublesOf(slots).slice(0, mostTroubles)
   if (list.length === 0) return null
@@ -239,7 +239,7 @@ function Troubles({ slots }: { slots: readonly Seen[] }) {
   )
 }
 
-/** Whoever may not change schedules does not see it. */
+/** Hidden from users who may not run jobs. */
 function RunNow({ slot }: { slot: Seen }) {
   const cache = useQueryClient()
   const me = useMe().data

@@ -17,16 +17,16 @@ interface Part {
   to: Place['path']
   search?: Record<string, string>
   bad?: boolean
-  /** The moment that it tells of. */
+  /** The moment the fact is about. */
   at?: string | null | undefined
-  /** Whether its answer is still awaited: then it is neither known nor unknown. */
+  /** Whether the answer is still loading. */
   awaited: boolean
 }
 
-/** What a fact is made of: what was answered, and nothing once it could not be read. */
+/** The data of a query, or undefined if it failed. */
 const known = <T,>(asked: { data: T | undefined }): T | undefined => asked.data
 
-/** One sentence on how all is, made of facts that lead to where they come from. */
+/** One sentence of status facts, each with a link. */
 export function Sentence() {
   const zone = useZone()
   const agents = useQuery({ ...queries.agents, staleTime: 0 })

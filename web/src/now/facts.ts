@@ -9,10 +9,10 @@ const words = nowWords
 
 type Agent = Schemas['Agent']
 
-/** Whether anybody can say what an agent does: not while the gateway is away, nor when it will not tell. */
+/** Returns whether the agent's activity is known. */
 export const isKnown = (a: Agent): boolean => a.presence !== null && a.in_runtime !== null
 
-/** How many agents have a run. Of whom nobody can say is not counted as doing nothing. */
+/** Returns how many agents are active. Agents with unknown activity are counted separately. */
 export function agentsFact(
   agents: readonly Agent[] | undefined,
   gateway: Schemas['GatewayStatus'] | undefined,
@@ -33,7 +33,7 @@ export function agentsFact(
 export const blockedFact = (n: number | null | undefined): string =>
   typeof n === 'number' ? words.blocked(n) : words.blockedUnknown
 
-/** When the last standup was: the time alone when it was today; in the zone of whoever looks when none is given. */
+/** Returns when the last standup was, without the day if it was today. Defaults to the local time zone. */
 export function standupFact(
   last: Schemas['StandupBrief'] | null | undefined,
   now: number,

@@ -2,18 +2,18 @@ import type { Schemas } from '../api/client'
 
 export type Slot = Schemas['ScheduleSlot']
 export type SlotState = Slot['state']
-/** What became of a slot; one that went wrong may have been made up for since. */
+/** The state of a slot; `made_up` for a failed one that recovered. */
 export type Shown = SlotState | 'made_up'
-/** A slot as it is shown. */
+/** A slot as shown. */
 export type Seen = Omit<Slot, 'state'> & { state: Shown; made_up_at?: string }
 
 const hour = 3_600_000
-/** How much the ribbon shows before now and after, in ms. */
+/** How far the timeline extends before and after now, in ms. */
 export const reach = 12 * hour
-/** How many marks fit beside each other. */
+/** Number of marks on the timeline. */
 export const marks = 96
 
-/** What a mark says that stands for several runs: the worst of them. */
+/** The order in which a mark picks its state if it stands for several runs. */
 export const worstFirst = [
   'missed',
   'failed',
@@ -27,7 +27,7 @@ export const worstFirst = [
 ] as const satisfies readonly Shown[]
 
 export interface Mark {
-  /** Which of the marks it is, 0 at the left end. */
+  /** The position of the mark, 0 at the left. */
   at: number
   worst: Shown
   slots: Seen[]
@@ -35,13 +35,13 @@ export interface Mark {
 
 const worse = (a: Shown, b: Shown): Shown => (worstFirst.indexOf(a) <= worstFirst.indexOf(b) ? a : b)
 
-/** Those that are due within reach of now, the earliest first. */
+/** Returns the slots within reach of now, earliest first. */
 export const within = <S extends Seen>(slots: readonly S[], now: number): S[] =>
   slots
     .filter(s => Math.abs(Date.parse(s.due_at) - now) < reach)
     .sort((a, b) => a.due_at.localeCompare(b.due_at) || a.name.localeCompare(b.name))
 
-/** Runs as marks on a ribbon whose middle is now; where nothing is due there is none. */
+/** Groups slots into marks on a timeline centered on now. */
 export function marksOf(slots: readonly Seen[], now: number): Mark[] {
   const found = new Map<number, Mark>()
   for (const slot of within(slots, now)) {
@@ -55,17 +55,17 @@ export function marksOf(slots: readonly Seen[], now: number): Mark[] {
   return [...found.values()].sort((a, b) => a.at - b.at)
 }
 
-/** How many are in each state, the worst first; states without any are left out. */
+/** Returns the number of slots per state, worst first, without zeros. */
 export function counts(slots: readonly Seen[]): { state: Shown; n: number }[] {
   return worstFirst.map(state => ({ state, n: slots.filter(s => s.state === state).length })).filter(({ n }) => n > 0)
 }
 
 export const isTrouble = (s: Seen): boolean => s.state === 'missed' || s.state === 'failed'
 
-/** The runs of one job that have ended, as far as they were asked for. */
+/** The finished runs of a job. */
 export type Runs = readonly Pick<Schemas['ScheduleRun'], 'status' | 'started_at' | 'ended_at'>[]
 
-/** What went wrong, but for that whose job has had a good run since: that was made up for, and says when. */
+/** Marks failed slots as recovered, with the time, if their job succeeded later. */
 export function madeUp(slots: readonly Slot[], runs: ReadonlyMap<string, Runs>): Seen[] {
   return slots.map(s => {
     if (!isTrouble(s)) return s
@@ -77,7 +77,7 @@ export function madeUp(slots: readonly Slot[], runs: ReadonlyMap<string, Runs>):
   })
 }
 
-/** Of each job the last slot that went wrong, the newest first; none when a later one went well. */
+/** Returns the latest failed slot of each job, newest first, unless a later one succeeded. */
 export function troublesOf(slots: readonly Seen[]): Seen[] {
   const last = new Map<string, Seen>()
   for (const s of [...slots].sort((a, b) => a.due_at.localeCompare(b.due_at))) {
@@ -87,5 +87,5 @@ export function troublesOf(slots: readonly Seen[]): Seen[] {
   return [...last.values()].sort((a, b) => b.due_at.localeCompare(a.due_at))
 }
 
-/** The hour in which a moment lies; the window is asked for anew when it has moved on by one. */
+/** Returns the hour of a moment. The window is refetched when it moves on by one hour. */
 export const hourOf = (now: number): number => Math.floor(now / hour) * hour

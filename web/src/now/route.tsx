@@ -3,7 +3,7 @@ import { lazyPage } from '../app/later'
 import { params, wordParam } from '../app/params'
 import { frameRoute } from '../app/roots'
 
-/** What the address says: whether the ribbon of runs is a table. */
+/** Reads the search parameters: whether the scheduled runs are a table. */
 const search = (s: Record<string, unknown>) => params({ runs: wordParam(s.runs, ['table']) })
 
 const page = lazyPage(() => import('./Page'), 'NowPage')

@@ -8,8 +8,8 @@ type Agent = Schemas['Agent']
 type Task = Schemas['TaskCard']
 
 /**
- * What each agent works on. The tasks in progress that changed last name it as a rule. Where there are more of them,
- * what is held is read too, and a few tasks of each agent that has none among those.
+ * Returns the task of each agent. The latest tasks in progress usually cover all agents. If there are more, claimed
+ * tasks and a few tasks of the remaining agents are loaded too.
  */
 export function useCurrentTasks(agents: readonly Agent[], sessions: readonly Schemas['Session'][]) {
   const first = useQuery(goingQuery('all'))

@@ -6,7 +6,7 @@ import { session } from '../app/session'
 import { Create } from './Create'
 
 beforeEach(() => {
-  // A dialog asks whether things can be animated; here they cannot.
+  // jsdom has no animations; the dialog asks for them.
   Element.prototype.getAnimations ??= () => []
   session.signIn(`x.${btoa('{"sub":"ada"}')}.y`)
   vi.stubGlobal('fetch', async () => new Response('[]', { headers: { 'Content-Type': 'application/json' } }))
@@ -28,7 +28,7 @@ function show() {
   return { onClose, leave, prompt }
 }
 
-// A prompt is long to write: one key must not take it away.
+// Escape must not discard a long message.
 it('a half-written job is asked about, and is there again', () => {
   const { onClose, leave, prompt } = show()
   fireEvent.change(prompt(), { target: { value: 'Look at the inbox.' } })
@@ -36,7 +36,7 @@ it('a half-written job is asked about, and is there again', () => {
   expect(onClose).not.toHaveBeenCalled()
   fireEvent.click(screen.getByRole('button', { name: 'Keep editing' }))
   expect(prompt().value).toBe('Look at the inbox.')
-  // Going back closes without a question.
+  // Browser back closes the dialog without asking.
   cleanup()
   const again = show()
   expect(again.prompt().value).toBe('Look at the inbox.')

@@ -15,7 +15,7 @@ interface Look {
   tone: Tone
   icon: IconName
   ink: string
-  /** Within 10 by 10; each state has a shape of its own, so that the colour is not needed. */
+  /** An SVG path within 10 by 10. Each state has its own shape, so that color isn't needed. */
   shape: string
   filled: boolean
 }
@@ -63,14 +63,14 @@ export const slotLooks: Record<Slot['state'], Look> = {
   },
 }
 
-/** A slot's state as icon, word and colour. */
+/** The state of a slot as icon, word, and color. */
 export const SlotMark = ({ of }: { of: Slot['state'] }) => (
   <State icon={slotLooks[of].icon} tone={slotLooks[of].tone}>
     {words.state[of]}
   </State>
 )
 
-/** The last slots of a job as a row of shapes; the numbers are its label, and its panel has them as a table. */
+/** The last slots of a job as a row of shapes. Its label has the counts; the panel shows them as a table. */
 export function Dots({ job }: { job: Job }) {
   const asked = useQuery(slotsQuery(job))
   if (!asked.data)
@@ -87,7 +87,7 @@ export function Dots({ job }: { job: Job }) {
   )
 }
 
-/** Slots as shapes, the newest at the right. */
+/** Slots as shapes, newest on the right. */
 export function DotRow({ slots, zone }: { slots: readonly Slot[]; zone: string }) {
   return (
     <svg

@@ -26,17 +26,17 @@ import { Toolbar } from './Toolbar'
 const words = scheduleTexts
 const noForm: JobSearch = { form: undefined }
 
-/** Asks for the runtime's jobs. */
+/** Prefetches the jobs. */
 export async function ask(cache: QueryClient): Promise<void> {
   if (isConnected(cache)) await known(cache, jobsQuery)
 }
 
-/** Did it run, will it run: the runtime's timed jobs, and one of them beside the others. */
+/** The scheduled jobs, with one of them beside the list. */
 export function SchedulesPage() {
   const search = schedulesRoute.useSearch()
   const navigate = useNavigate({ from: '/schedules' })
   const may = leads(useMe().data)
-  // Without a gateway there is nobody to ask; until it is known whether there is one nobody is asked in vain.
+  // Jobs are requested only once it is known that a gateway is configured.
   const gateway = useQuery(queries.gateway)
   const unset = gateway.data?.state === 'not_configured'
   const asked = useQuery({ ...jobsQuery, enabled: !gateway.isPending && !unset })
@@ -51,7 +51,7 @@ export function SchedulesPage() {
   const close = useCallback(() => {
     const name = opened?.name
     open(undefined)
-    // Back to the row that was open.
+    // Returns the focus to the row of the closed job.
     setTimeout(() => document.querySelector<HTMLElement>(`[data-task="${CSS.escape(name ?? '')}"]`)?.focus())
   }, [open, opened?.name])
   return (
@@ -99,7 +99,7 @@ export function SchedulesPage() {
   )
 }
 
-/** The jobs are the runtime's: without one there are none, and nothing has failed. */
+/** Jobs belong to the runtime, so without a gateway there are none. This is not an error. */
 function NoGateway() {
   return (
     <Empty

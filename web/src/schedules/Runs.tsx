@@ -11,7 +11,7 @@ import { runsQuery } from './queries'
 
 const words = scheduleTexts
 
-/** The runs of a job that ended, the newest first. */
+/** The finished runs of a job, newest first. */
 export function Runs({ job }: { job: Job }) {
   const asked = useInfiniteQuery(runsQuery(job.id))
   return (

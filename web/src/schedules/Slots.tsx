@@ -11,10 +11,10 @@ import { shortIn } from './times'
 
 const words = scheduleTexts
 
-/** More rows than these are not made: nobody reads them. */
+/** Maximum number of rows. */
 const most = 200
 
-/** What became of the last slots of a job, the newest first. */
+/** The latest slots of a job, newest first. */
 export function Slots({ job }: { job: Job }) {
   const asked = useQuery(slotsQuery(job))
   const zone = zoneOf(job.schedule)

@@ -21,7 +21,7 @@ interface Props {
   onDone: (id: string) => void
 }
 
-/** The template that most teams begin with: a job that starts the standup every morning. */
+/** The dialog that adds the daily standup job. */
 export function Standup({ open, ...rest }: Props & { open: boolean }) {
   return (
     <Dialog onClose={rest.onClose} open={open} title={words.standup} wide>

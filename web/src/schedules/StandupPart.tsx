@@ -6,7 +6,7 @@ import { standupQuery } from './queries'
 
 const words = scheduleTexts.standup
 
-/** What the service knows of the job that starts the standups, and what would keep it from working. */
+/** Details of a standup job, and possible problems. */
 export function StandupPart({ name }: { name: string }) {
   const asked = useQuery(standupQuery(teamOf(name)))
   return (

@@ -16,7 +16,7 @@ interface Props {
   go: Go
 }
 
-/** Which jobs, and new ones. */
+/** Filters, and buttons for new jobs. */
 export function Toolbar({ jobs, search, may, go }: Props) {
   const agents = [...new Set(jobs.map(j => j.agentId))].filter(Boolean).sort()
   const called = useAgentNames()

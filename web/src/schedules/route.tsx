@@ -6,7 +6,7 @@ import { frameRoute } from '../app/roots'
 export const tabs = ['next', 'slots', 'runs'] as const
 export const shows = ['enabled', 'disabled', 'failing'] as const
 
-/** What the address of the schedules says: which jobs, which one is open, and what is being made of it. */
+/** Reads the search parameters of the schedules page. */
 function search(s: Record<string, unknown>) {
   return params({
     q: searchParam(s.q),

@@ -12,13 +12,13 @@ import { Empty } from '../ui/Views'
 
 const words = sessionsWords
 
-/** Whether a failure means that the runtime cannot be asked now, rather than that something is wrong here. */
+/** Returns whether an error means that the gateway is unavailable, rather than a failure here. */
 export function isAway(error: unknown): boolean {
   const { code } = asProblem(error)
   return code === 'missing_scope' || (code.startsWith('gateway_') && code !== 'gateway_refused')
 }
 
-/** Says why nothing live can be seen, and leads to where that is put right. */
+/** Explains why live sessions are unavailable, with a link to fix it. */
 export function Away({ error, children }: { error: unknown; children?: ReactNode }) {
   const status = useQuery(queries.gateway).data
   const problem = asProblem(error)
@@ -53,7 +53,7 @@ export function Away({ error, children }: { error: unknown; children?: ReactNode
   )
 }
 
-/** The same in a line, above what was known before. */
+/** A banner above data from the last contact. */
 export function AwayLine() {
   return (
     <p className="flex flex-wrap items-center gap-x-2 bg-attention-tint px-3 py-1 text-attention text-xs" role="status">

@@ -16,7 +16,7 @@ interface Props {
   onToggle: (id: string) => void
 }
 
-/** The calls behind a line: each opens by itself, and one that is alone is open. */
+/** The tool calls of a step. A single call is expanded. */
 export function Calls({ step, isOpen, onToggle }: Props) {
   const [only] = step.calls
   if (only && step.calls.length === 1) {
@@ -59,16 +59,16 @@ export function Calls({ step, isOpen, onToggle }: Props) {
   )
 }
 
-/** What was left out of a text by those who keep or tell it. */
+/** Says how much of a text was omitted. */
 export function Cut({ n }: { n: number }) {
   return n > 0 ? <p className="mt-1 text-attention text-xs">{w.cut(n)}</p> : null
 }
 
 const isFailed = (c: Call): boolean => c.is_error || c.status === 'failed'
 
-/** The arguments as a document, where that is what they are and reading them changes nothing. */
+/** Returns the arguments as an object if they are valid JSON that parsing doesn't alter. */
 function argumentsOf(c: Call): Record<string, unknown> | null {
-  // Numbers of so many digits would not survive.
+  // Parsing would round numbers with this many digits.
   if (c.arguments === null || c.arguments_cut > 0 || /\d{16}/.test(c.arguments)) return null
   try {
     const v: unknown = JSON.parse(c.arguments)
@@ -80,7 +80,7 @@ function argumentsOf(c: Call): Record<string, unknown> | null {
 
 const written = (v: unknown): string => (typeof v === 'string' ? v : (JSON.stringify(v, null, 2) ?? ''))
 
-/** The first argument, on one line. */
+/** Returns the first argument on one line. */
 function brief(c: Call): string {
   const all = argumentsOf(c)
   const first = all ? Object.values(all)[0] : c.arguments
@@ -132,7 +132,7 @@ function Part({ label, failed = false, children }: { label: string; failed?: boo
   )
 }
 
-/** What a tool was given or answered: a text as it is. */
+/** A tool's arguments or result as plain text. */
 function Raw({ text, label }: { text: string; label: string }) {
   if (text === '') return <p className="text-soft text-xs">{w.noResult}</p>
   return (
@@ -140,7 +140,7 @@ function Raw({ text, label }: { text: string; label: string }) {
       aria-label={label}
       className="hairline wrap-anywhere max-h-96 overflow-y-auto whitespace-pre-wrap rounded-md bg-panel px-2 py-1.5 font-mono text-xs"
       dir="auto"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable, so it must be focusable
       tabIndex={0}
     >
       {masked(text)}

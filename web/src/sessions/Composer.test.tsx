@@ -23,7 +23,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-// A line that blinks must not send what is typed to the keys of the page, nor take it away.
+// A short disconnect must not discard the text, or send keystrokes to the page's shortcuts.
 describe('a message to a session', () => {
   it('keeps its focus and its text while the gateway is away, and is not sent', async () => {
     const cache = new QueryClient({ defaultOptions: { queries: { retry: false } } })

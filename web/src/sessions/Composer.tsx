@@ -12,7 +12,7 @@ import type { Session } from './session'
 const words = sessionsWords
 const w = words.send
 
-/** Says something to the agent. What was sent and not answered is sent again with the same key, and heard once. */
+/** Sends messages to a session. A retry uses the same idempotency key, so that the agent gets the message once. */
 export function Composer({ session, agent, away }: { session: Session; agent: string | undefined; away: boolean }) {
   const me = useMe().data
   const name = agent ?? w.agent
@@ -53,7 +53,7 @@ export function Composer({ session, agent, away }: { session: Session; agent: st
         void send()
       }}
     >
-      {/* Never disabled: it would lose the focus, and what is typed on would be keys of the page. */}
+      {/* Never disabled: it would lose the focus, and further typing would trigger shortcuts. */}
       <TextArea
         className="grow"
         help={away ? w.away : session.active ? w.working(name) : w.help}

@@ -27,7 +27,7 @@ function Fact({ label, children }: { label: string; children: ReactNode }) {
   )
 }
 
-/** What both kinds of session have: a name, what it is about, and what can be done. */
+/** The header of a live or archived session: name, facts, and actions. */
 function Frame({
   session: s,
   mark,

@@ -17,7 +17,7 @@ import { cleared, isFiltered } from './Toolbar'
 const words = sessionsWords
 const f = words.fields
 
-/** The archive: what was said stays there when the runtime has forgotten it. */
+/** The archived sessions, which stay when the runtime deletes theirs. */
 export function History({ search, go }: { search: SessionsSearch; go: Go }) {
   const { q, agent, kind, status, from, to } = search
   const asked = useInfiniteQuery(historyQuery({ q, agent, kind, status, from, to }))

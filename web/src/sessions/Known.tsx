@@ -8,7 +8,7 @@ import { nameOf } from './session'
 
 const words = sessionsWords
 
-/** What the runtime had when it was last heard: apart from what is live, and never in its place. */
+/** The sessions at the last contact with the runtime, shown apart from live data. */
 export function Known() {
   const known = useQuery(knownQuery).data?.rows
   const agents = useAgentNames()

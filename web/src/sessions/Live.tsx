@@ -32,7 +32,7 @@ interface Props {
   go: Go
 }
 
-/** The runtime's sessions as they are now, changed in place as the stream tells. */
+/** The runtime's sessions, updated in place by events. */
 export function Live({ search, go }: Props) {
   const asked = useQuery(liveQuery)
   const { q, agent, kind, state } = search
@@ -153,7 +153,7 @@ function List({ rows, search, go, away }: Props & { rows: Session[]; away: boole
   )
 }
 
-/** The second line of a row where there is only room for one column. */
+/** The second line of a row on narrow screens. */
 function Below({ of: s, stop, agents }: { of: Session; stop: React.ReactNode; agents: ReadonlyMap<string, string> }) {
   return (
     <span className="flex min-w-0 items-center gap-2 text-soft text-xs">

@@ -22,7 +22,7 @@ import { TranscriptView } from './TranscriptView'
 
 const words = sessionsWords
 
-/** One session: what was said in it, live while the runtime has it, or as the archive keeps it. */
+/** The page of one session: the live transcript, or the archived one. */
 export function SessionPage() {
   const { key } = sessionRoute.useParams()
   return isArchiveId(key) ? (
@@ -32,7 +32,7 @@ export function SessionPage() {
   )
 }
 
-/** What a transcript's address says besides: which row is open, and whether the strip is a table. */
+/** The search parameters: the open step, and whether the overview is a table. */
 function useOpenStep() {
   const { step, strip } = sessionRoute.useSearch()
   const navigate = useNavigate({ from: '/sessions/$key' })
@@ -133,7 +133,7 @@ function ArchivedSession({ id }: { id: string }) {
   )
 }
 
-/** The runtime does not know it, or not any more: then the archive may. */
+/** The runtime doesn't have the session; the archive may. */
 function Gone({ of: key }: { of: string }) {
   return (
     <div className="h-full overflow-auto">

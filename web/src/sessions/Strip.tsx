@@ -7,7 +7,7 @@ import { kindOf, type Segment, type Step, type StepKind, segmentsOf, toldInWords
 
 const words = sessionsWords.strip
 
-/** Colour and height: neither is needed without the other. */
+/** Colors and heights, so that neither is needed alone. */
 const looks: Record<StepKind, { fill: string; ground: string; height: number }> = {
   said: { fill: 'fill-accent', ground: 'bg-accent', height: 20 },
   text: { fill: 'fill-active', ground: 'bg-active', height: 14 },
@@ -17,7 +17,7 @@ const looks: Record<StepKind, { fill: string; ground: string; height: number }> 
   note: { fill: 'fill-line-strong', ground: 'bg-line-strong', height: 3 },
 }
 const order: readonly StepKind[] = ['said', 'text', 'tools', 'thinking', 'error', 'note']
-/** As many as can be told apart. */
+/** Maximum number of segments. */
 const most = 240
 
 interface Props {
@@ -26,11 +26,11 @@ interface Props {
   table: boolean
   onTable: (show: boolean) => void
   onGo: (index: number) => void
-  /** What else can be done with the rows. */
+  /** Further actions. */
   more: ReactNode
 }
 
-/** The course of a session at a glance: one segment for each row, or for a few. */
+/** An overview of the session: one segment per step, or per few steps. */
 export const Strip = memo(function Strip({ steps, partial, table, onTable, onGo, more }: Props) {
   const segments = useMemo(() => segmentsOf(steps, most), [steps])
   const counts = useMemo(() => {
@@ -69,7 +69,7 @@ export const Strip = memo(function Strip({ steps, partial, table, onTable, onGo,
 function Picture({ segments, label, onGo }: { segments: readonly Segment[]; label: string; onGo: Props['onGo'] }) {
   const width = 100 / Math.max(1, segments.length)
   return (
-    // Whoever has no pointer goes by the table, where each segment is a button.
+    // The table view has a button for each segment, for keyboard users.
     // biome-ignore lint/a11y/useKeyWithClickEvents: see above
     <svg
       aria-label={label}
@@ -108,7 +108,7 @@ function StripTable({
   onGo: Props['onGo']
 }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable, so it must be focusable
     <section aria-label={words.table} className="max-h-56 overflow-y-auto" tabIndex={0}>
       <table className="w-full text-left text-xs">
         <thead className="sticky top-0 bg-panel text-soft">

@@ -1,13 +1,13 @@
 import type { Session } from './session'
 import type { Message } from './transcript'
 
-/** A key as the runtime gives it back: in small letters, however it was asked for. */
+/** Returns the key in lowercase, as the runtime returns it. */
 export const canonical = (key: string): string => key.toLowerCase()
 
-/** The runtime's sessions, as far as they were read. */
+/** The live sessions loaded so far. */
 export interface Live {
   rows: Session[]
-  /** How many more there are that were not read; null when nobody counted them. */
+  /** Number of sessions that weren't loaded; null if unknown. */
   more: number | null
 }
 
@@ -15,12 +15,12 @@ export const liveKey = ['sessions', 'live'] as const
 export const oneKey = (key: string) => ['sessions', 'one', canonical(key)] as const
 export const saidKey = (key: string) => ['sessions', 'said', canonical(key)] as const
 
-/** What the stream told of the sessions: a row, or the key of one that is gone. */
+/** A session event: a changed row, or the key of a deleted session. */
 export type Told = { row: Session } | { gone: string }
 
 /**
- * What was heard within the last minute. A list that was asked for before and
- * comes after would undo it; so whoever reads one applies what came since.
+ * Collects the events of the last minute. A list response that was requested earlier may lack them, so they are applied
+ * to it again.
  */
 export class Lately<T> {
   private readonly list: { at: number; what: T }[] = []
@@ -39,7 +39,7 @@ export class Lately<T> {
 export const told = new Lately<Told>()
 export const heard = new Lately<{ key: string; message: Message }>()
 
-/** The rows after one thing that was told. A row that is older than ours changes nothing. */
+/** Applies an event to the rows. An older row is ignored. */
 export function applyTold(rows: Session[], what: Told): Session[] {
   const key = canonical('row' in what ? what.row.key : what.gone)
   const at = rows.findIndex(r => canonical(r.key) === key)

@@ -18,7 +18,7 @@ const run = (n: number, of: Partial<Session> = {}) =>
   make({ key: `agent:coo:cron:job1:run:${n}`, agent_id: 'coo', kind: 'cron', ...of })
 
 describe('the list', () => {
-  // The order of the frames is not promised, and a list may be older than a frame that came before it.
+  // Frames may arrive out of order, and a list may be older than a frame before it.
   it('takes a row that is newer, and leaves one that is older', () => {
     const rows = [make({})]
     expect(applyTold(rows, { row: make({ as_of: '2026-11-20T07:00:00.000Z', active: true }) })).toBe(rows)

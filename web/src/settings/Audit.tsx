@@ -26,7 +26,7 @@ const words = settings.audit
 type Search = ReturnType<typeof auditRoute.useSearch>
 type Event = Schemas['Event']
 
-/** Who did what to accounts, keys and settings. The filters are in the address, and so is what is open. */
+/** The audit log. Filters and open entries are in the URL. */
 export function AuditPart() {
   const search = auditRoute.useSearch()
   const navigate = useNavigate({ from: '/settings/audit' })
@@ -51,7 +51,7 @@ function Filters({ search, go }: { search: Search; go: (change: Search) => void 
     ...Object.entries(words.actors).map(([value, label]) => ({ value, label })),
     ...[...people.values()].map(p => ({ value: p.id, label: p.name })),
   ]
-  // An address may name somebody by email, or a kind that is in no list.
+  // The URL may contain an email, or a kind that is not listed.
   const known = (list: { value: string; label: string }[], value: string | undefined) =>
     !value || list.some(c => c.value === value) ? list : [...list, { value, label: value }]
   const kinds = Object.entries(words.kinds).map(([value, label]) => ({ value, label }))
@@ -101,7 +101,7 @@ function List({
     for (const page of asked.data?.pages ?? []) for (const e of page.rows) seen.set(e.id, e)
     return asked.data && [...seen.values()]
   }, [asked.data])
-  // What somebody asked for by reading on is shown; what happens meanwhile waits.
+  // Loading more shows new rows; other new rows are held back.
   const held = useHeld(rows, idOf, `${JSON.stringify(filters)} ${asked.data?.pages.length ?? 0}`, false)
   if (held.rows === undefined) {
     return asked.error ? (
@@ -146,13 +146,13 @@ function List({
   )
 }
 
-/** How often something happened that is told once a minute. */
+/** Returns the number of occurrences of an event that is recorded once a minute. */
 const timesOf = (data: unknown): number | null =>
   typeof data === 'object' && data !== null && 'count' in data && typeof data.count === 'number' && data.count > 1
     ? data.count
     : null
 
-/** Whether nobody knows that the runtime has done what it was asked for. */
+/** Returns whether the runtime didn't confirm the action. */
 const unsure = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && 'confirmed' in data && data.confirmed === false
 
@@ -257,7 +257,7 @@ function Details({ event: e, id }: { event: Event; id: string }) {
   )
 }
 
-/** Everything that fits, as a table: fetched with the token, which no link could carry. */
+/** Downloads all matching entries. Fetched with the token, which a link can't send. */
 function Csv({ filters }: { filters: AuditFilters }) {
   const get = useMutation({
     mutationFn: async () => {

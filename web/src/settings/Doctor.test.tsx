@@ -12,7 +12,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-// Who examines again and hears nothing takes the old answer for the new one.
+// Without an error message, the old result would be taken for the new one.
 it('an examination that fails says so, and what is shown is called old', async () => {
   session.signIn('somebody')
   let away = false

@@ -46,7 +46,7 @@ function show(connections: One[]) {
   )
 }
 
-// Who gives the service operator.admin has to see that no agent is started with it.
+// Anyone who grants operator.admin must see that agents don't get it.
 it('both connections are shown, each with its scopes and what is wrong with it', () => {
   show([
     one('start_runs', { scopes_granted: ['operator.read', 'operator.write'] }),

@@ -5,7 +5,7 @@ import { Age } from '../ui/Age'
 import { sessionHref, TextLink } from '../ui/TextLink'
 import { goingQuery, soFar } from './going'
 
-/** What runs that are going have used so far, which no sum of the ledger has yet; nothing while none is. */
+/** The usage of active runs, which the ledger doesn't include yet; nothing if there are none. */
 export function Going() {
   const { data } = useQuery(goingQuery)
   const [first, ...others] = data?.runs ?? []

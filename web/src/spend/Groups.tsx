@@ -15,7 +15,7 @@ import { amountsOf, classes, costOf, type Report, type Share, tokensOf } from '.
 
 const words = spend
 
-/** The groups of a report with all that is known of each; the same lines as the file. */
+/** The groups of a report, with the same rows as the CSV file. */
 export function Groups({ report, ask, course }: { report: Report; ask: Ask; course: Course }) {
   const cache = useQueryClient()
   const name = useNames(report.group)
@@ -93,7 +93,7 @@ function useColumns(report: Report, name: (id: PartId) => string, course: Course
   ]
 }
 
-/** What part of the cost a group is; none can be told of what has no price. */
+/** Returns the group's share of the cost; empty without a price. */
 function shareOf(g: Share, report: Report): string {
   const all = amountsOf(report.total).cost
   if (g.cost_usd === null || all <= 0n) return '–'
@@ -101,14 +101,14 @@ function shareOf(g: Share, report: Report): string {
   return `${(mille / 10).toFixed(1)} %`
 }
 
-/** A group over the bars, in dollars, or in tokens where nothing of it has a price. */
+/** Returns the group's trend in dollars, or in tokens if it has no prices. */
 function trendOf(course: Course, id: PartId): number[] {
   const own = course.parts.map(parts => parts.get(id))
   const priced = own.some(a => a && costOf(a) !== null && a.cost !== 0n)
   return own.map(a => (a ? (priced ? Number(a.cost) / 1e9 : tokensOf(a.tokens)) : 0))
 }
 
-/** Where the price is missing, there is the way to set it. */
+/** Links to the form for a missing price. */
 const pricing = (from: string): NumberColumn<Share> => ({
   id: 'price',
   label: words.prices.fields.actions,

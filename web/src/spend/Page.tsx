@@ -30,7 +30,7 @@ import { Total } from './Total'
 
 const words = spend
 
-/** Asks for the report. */
+/** Prefetches the report. */
 export async function ask(cache: QueryClient, search: SpendSearch): Promise<void> {
   if (search.part === 'prices') return
   const zone = search.zone ?? (await known(cache, configQuery))?.timezone
@@ -39,7 +39,7 @@ export async function ask(cache: QueryClient, search: SpendSearch): Promise<void
   await known(cache, reportQuery(period, search.by ?? 'agent'))
 }
 
-/** Where the money went: a period of the ledger, and the prices that costs are estimated with. */
+/** The Spend page: a period of the ledger, and the prices for estimates. */
 export function SpendPage() {
   const search = spendRoute.useSearch()
   const navigate = useNavigate({ from: '/spend' })
@@ -66,7 +66,7 @@ export function SpendPage() {
 
 function Spend({ search, go }: { search: SpendSearch; go: Go }) {
   const config = useConfig()
-  // Without a zone in the address the days are the service's.
+  // The default time zone is the server's.
   if (search.zone) return <InZone go={go} search={search} service={config.data?.timezone} zone={search.zone} />
   return (
     <Answer of={config} what={words.what}>
@@ -146,11 +146,11 @@ function Kept({ report, zone }: { report: Report; zone: string }) {
   return since === null ? null : <Partial>{words.least(moment(since, zone))}</Partial>
 }
 
-/** Whether there is a bar of which the ledger knows nothing. */
+/** Returns whether tracking started after the first bar. */
 const beginsLate = (report: Report, now: number): boolean =>
   report.series.some(s => knownOf({ ...report, from: s.start, to: s.end }, now) === 'nothing')
 
-/** The period over time and by its groups; both need what each bar is made of. */
+/** The period over time and by group. */
 function Parts({ report, ask, search, go }: { report: Report; ask: Ask; search: SpendSearch; go: Go }) {
   const course = useCourse(report)
   return (
@@ -168,7 +168,7 @@ function Parts({ report, ask, search, go }: { report: Report; ask: Ask; search: 
   )
 }
 
-/** They are an answer of their own: what is wrong with it leaves the rest of the page as it is. */
+/** A separate query, so that its failure doesn't affect the rest of the page. */
 const Sessions = ({ ask }: { ask: Ask }) => (
   <Answer of={useQuery({ ...reportQuery(ask, 'session'), enabled: useDrawn() })} rows={3} what={words.what}>
     {report => <TopSessions ask={ask} report={report} />}

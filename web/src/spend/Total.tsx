@@ -12,7 +12,7 @@ import { classes, known, type Report, tokensOf } from './sums'
 const words = spend
 const k = words.known
 
-/** The whole of a period, how it is known, and its tokens. What has no price is said beside it and never counted as nothing. */
+/** The total of a period by source of the price, and its tokens. Unpriced runs are listed, never counted as zero. */
 export function Total({
   report,
   days,
@@ -20,7 +20,7 @@ export function Total({
 }: {
   report: Report
   days: { first: string; last: string }
-  /** What is not in the period yet. */
+  /** Usage that the period doesn't include yet. */
   going: ReactNode
 }) {
   const of = report.total

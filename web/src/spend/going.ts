@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { api, type Schemas, take } from '../api/client'
 import { nanos } from '../app/format'
 
-/** What the runs that are going have used so far; it is read anew when the ledger, or this, changes. */
+/** The usage of active runs, refetched when it or the ledger changes. */
 export const goingQuery = queryOptions({
   queryKey: ['usage', 'going'],
   queryFn: ({ signal }) => take(api.GET('/api/v1/usage/going', { signal })),
@@ -10,7 +10,7 @@ export const goingQuery = queryOptions({
 
 type Run = Pick<Schemas['UsageGoingRun'], 'cost_usd' | 'cost_complete'>
 
-/** What runs have cost so far, as format.cost takes it: one without a price makes the others' not unknown. */
+/** Sums the cost of active runs. An unpriced run doesn't make the sum unknown. */
 export function soFar(runs: readonly Run[]) {
   let sum = 0n
   for (const r of runs) sum += nanos(r.cost_usd) ?? 0n

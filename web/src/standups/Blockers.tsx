@@ -17,14 +17,14 @@ const fateLook: Record<Fate, { tone: Tone; icon: IconName }> = {
   ended: { tone: 'done', icon: 'check' },
 }
 
-/** That none is known means something only when the meeting went to its end. */
+/** An empty list means "no blockers" only if the standup was completed. */
 const none: Record<Standup['status'], string> = {
   running: words.blockersCome,
   completed: words.noBlockers,
   error: words.blockersUnknown,
 }
 
-/** What is in the agents' way, for how long, and what became of it. */
+/** The blockers, with their age and outcome. */
 export function Blockers({ standup, nameOf }: { standup: Standup; nameOf: NameOf }) {
   const { blockers } = standup
   return (

@@ -11,10 +11,10 @@ import { dayAddress, listQuery } from './queries'
 import { calendar, type Day, standOf } from './standup'
 
 const words = standups
-/** How many days are shown at once: so many fit beside each other on a desktop. */
+/** Number of days shown, which fit side by side on a desktop. */
 export const shown = 12
 
-/** What the days up to one hold; whoever else needs them asks the same. */
+/** The standups of the days up to `until`. */
 export const daysQuery = (team: string, until: string) => listQuery(team, addDays(until, 1 - shown), until)
 
 interface Props {
@@ -23,17 +23,17 @@ interface Props {
   until: string
   opened: string | undefined
   onUntil: (until: string) => void
-  /** What other days keep of the address. */
+  /** Search parameters that other days keep. */
   kept: string | undefined
 }
 
-/** The last days, each with what became of its standup. Days have their place whether they had one or not. */
+/** The last days with the status of their standups. Days without one are listed too. */
 export function Days({ team, today, until, opened, onUntil, kept }: Props) {
   const asked = useQuery({ ...daysQuery(team, until), placeholderData: keepPreviousData })
   const row = useRef<HTMLOListElement>(null)
   const days = calendar(until, shown, asked.data ?? [])
   const isKnown = asked.data !== undefined
-  // biome-ignore lint/correctness/useExhaustiveDependencies: with another day open another one must be seen
+  // biome-ignore lint/correctness/useExhaustiveDependencies: opening another day must scroll to it
   useEffect(() => {
     const [list, current] = [row.current, row.current?.querySelector<HTMLElement>('[aria-current]')]
     if (list) list.scrollLeft = current ? current.offsetLeft - list.clientWidth / 2 : list.scrollWidth
@@ -45,7 +45,7 @@ export function Days({ team, today, until, opened, onUntil, kept }: Props) {
         ref={row}
         className="relative flex min-w-0 grow overflow-x-auto outline-offset-[-2px]"
         data-scroll="own"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable, so it must be focusable
         tabIndex={0}
       >
         {days.map(d => (

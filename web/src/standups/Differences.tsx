@@ -14,7 +14,7 @@ import type { NameOf } from './useAgentName'
 
 const words = standups.differences
 
-/** What is other than in the standup before: blockers, who spoke, what it cost, and what was to be done. */
+/** The changes since the previous standup: blockers, participants, cost, and action items. */
 export function Differences({ standup, nameOf }: { standup: Standup; nameOf: NameOf }) {
   const found = useQuery(latestQuery(standup.team, addDays(standup.date, -1)))
   const id = found.data?.id

@@ -15,13 +15,13 @@ const words = standups
 
 interface Props {
   standup: Standup
-  /** Whose report it is. */
+  /** The participant's agent ID. */
   agent: string
   name: string
   onClose: () => void
 }
 
-/** Hands in a report for a participant, who then is not asked. */
+/** The dialog that submits a report for a participant, who is then not asked. */
 export function FileReport({ standup, agent, name, onClose }: Props) {
   const cache = useQueryClient()
   const [parts, setParts] = useState({ yesterday: '', today: '', blockers: '' })

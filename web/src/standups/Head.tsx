@@ -14,7 +14,7 @@ import { type Standup, standOf, verbOf } from './standup'
 
 const words = standups
 
-/** Which standup it is, how it stands, and what can be done about it. */
+/** The header of a standup: day, status, and actions. */
 export function Head({ standup, onRemoved }: { standup: Standup; onRemoved: () => void }) {
   const verb = verbOf(standup)
   const cancel = useCancel()
@@ -37,7 +37,7 @@ export function Head({ standup, onRemoved }: { standup: Standup; onRemoved: () =
           <More onRemoved={onRemoved} standup={standup} />
         </div>
       </div>
-      {/* The usual title says the day once more; on paper it says what this is. */}
+      {/* The default title repeats the day, so it is only printed. */}
       <p className={`wrap-anywhere text-soft ${standup.title.includes(standup.date) ? 'hidden print:block' : ''}`}>
         <bdi>{standup.title}</bdi>
       </p>

@@ -11,13 +11,13 @@ const words = standups
 
 interface Props {
   verb: 'run' | 'retry'
-  /** The standup that is meant; that of today of the team when left out. */
+  /** The standup to run; by default today's standup of the team. */
   id?: string
   team: string
   onStarted?: (s: Standup) => void
 }
 
-/** The button that has a standup held. Where that cannot be, it says why, and where to mend it. */
+/** The button that runs a standup. */
 export function Hold({ verb, id, team, onStarted }: Props) {
   const me = useMe().data
   const gateway = useQuery(queries.gateway).data
@@ -36,7 +36,7 @@ export function Hold({ verb, id, team, onStarted }: Props) {
   )
 }
 
-/** Why no standup can be held, in the words of the service, while that is so, and that what was said is there. */
+/** A banner that explains why no standup can run. */
 export function NoGateway({ history = true }: { history?: boolean }) {
   const gateway = useQuery(queries.gateway).data
   if (!gateway || !stopsMeetings(gateway)) return null

@@ -12,7 +12,7 @@ import type { NameOf } from './useAgentName'
 
 const words = standups
 
-/** A task by its key, and how it stands now. */
+/** A task with its status. */
 export function TaskState({ of }: { of: string }) {
   const asked = useQuery({ ...oneQuery(of), retry: false })
   return (
@@ -33,9 +33,9 @@ const none: Record<Standup['status'], string> = {
   error: words.itemsUnknown,
 }
 
-/** What the facilitator wants done, and how far it is. */
+/** The action items of the standup, with the tasks created from them. */
 export function Items({ standup, nameOf }: { standup: Standup; nameOf: NameOf }) {
-  // While it goes on, those that are there are of the time before, when it was held once more.
+  // While the standup is repeated, the items are those of the earlier attempt.
   const items = standup.status === 'running' ? [] : standup.action_items
   return (
     <Part count={items.length} title={words.items}>
@@ -66,7 +66,7 @@ export function Items({ standup, nameOf }: { standup: Standup; nameOf: NameOf })
   )
 }
 
-/** What the team cannot settle by itself. It is in the inbox as well. */
+/** What the team can't resolve itself. Also in the inbox. */
 export function Escalations({ standup }: { standup: Standup }) {
   if (standup.escalations.length === 0) return null
   return (

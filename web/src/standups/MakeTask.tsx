@@ -10,7 +10,7 @@ import type { Standup } from './standup'
 
 const words = standups
 
-/** Text on one line, at most so long, without half of a character at its end. */
+/** Returns the text on one line, cut to a length without splitting a character. */
 function oneLine(text: string, most: number): string {
   const line = [...text.replace(/\s+/g, ' ').trim()]
   return line.length > most ? `${line.slice(0, most - 1).join('')}…` : line.join('')
@@ -18,15 +18,15 @@ function oneLine(text: string, most: number): string {
 
 interface Props {
   standup: Standup
-  /** What it is made of, for pressing twice to make one. */
+  /** Identifies the item, so that pressing twice creates one task. */
   name: string
   title: string
   detail?: string
-  /** The agent who gets it. */
+  /** The assigned agent. */
   owner?: string | null
 }
 
-/** Makes a task of something that the standup found and that has none. */
+/** A button that creates a task from an item without one. */
 export function MakeTask({ standup, name, title, detail, owner }: Props) {
   const cache = useQueryClient()
   const [made, setMade] = useState<string | null>(null)

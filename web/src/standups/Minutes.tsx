@@ -18,9 +18,9 @@ interface Props {
   go: Go
 }
 
-/** What came of a standup, from what matters most to what each one said. */
+/** The results of a standup, most important first, then the reports. */
 export function Minutes({ standup, search, nameOf, go }: Props) {
-  const drawn = useDrawn() // what each one said stands under what came of it
+  const drawn = useDrawn() // the reports are further down, so they render later
   const unfolded = new Set(search.open?.split(','))
   const fold = (agent: string) => {
     const next = new Set(unfolded)
@@ -53,7 +53,7 @@ export function Minutes({ standup, search, nameOf, go }: Props) {
   )
 }
 
-/** The facilitator's words; without them the failure and the facts that the service put together by itself. */
+/** The facilitator's summary; if it is missing, the error and the collected facts. */
 function Headline({ standup: s }: { standup: Standup }) {
   if (s.summary?.trim()) {
     const { head, rest } = headline(s.summary)

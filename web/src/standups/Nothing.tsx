@@ -19,7 +19,7 @@ interface StartProps {
   onStarted?: (s: Standup) => void
 }
 
-/** Today's standup may be run, or only opened, so that reports can be handed in before. */
+/** Buttons to run today's standup, or to open it so that reports can be submitted first. */
 function Start({ team, onStarted }: StartProps) {
   const me = useMe().data
   const open = useOpen(onStarted)
@@ -35,7 +35,7 @@ function Start({ team, onStarted }: StartProps) {
   )
 }
 
-/** A team that has never met. Only who is known is named as who will be asked. */
+/** The empty state of a team without standups. Lists only known participants. */
 export function NoneYet({ team, participants }: { team: string; participants: readonly string[] }) {
   const nameOf = useAgentName(undefined)
   const agents = useQuery(queries.agents)
@@ -78,7 +78,7 @@ export function NoneYet({ team, participants }: { team: string; participants: re
   )
 }
 
-/** The way to the agents: through the first steps for those who may set it up, else to how the gateway is. */
+/** Links to First steps for the owner and admins, else to the gateway's status. */
 function ToGateway() {
   const me = useMe().data
   return leads(me) ? (
@@ -92,7 +92,7 @@ function ToGateway() {
   )
 }
 
-/** A day on which nobody met. */
+/** The empty state of a day. */
 export function NoneOfDay({ team, day, isToday, onStarted }: StartProps & { day: string; isToday: boolean }) {
   return (
     <div className="relative overflow-auto px-3 pt-2">
@@ -115,7 +115,7 @@ export function NoneOfDay({ team, day, isToday, onStarted }: StartProps & { day:
   )
 }
 
-/** Above the latest standup when that is not today's. */
+/** A banner above the latest standup if it is not today's. */
 export function NoneOfToday({ team, today }: { team: string; today: string }) {
   return (
     <div className="no-print flex flex-wrap items-center gap-x-3 gap-y-2 border-line border-b bg-panel px-3 py-2 md:px-6">

@@ -29,14 +29,14 @@ interface Props {
   go: Go
 }
 
-/** One standup with all that there is of it. It grows while it goes on; what one reads stays where it is. */
+/** A standup with all its parts. While it grows, the reading position stays. */
 export function Sheet({ standup: s, search, go }: Props) {
   const nameOf = useAgentName(s)
   const navigate = useNavigate()
   const { scroller, onScroll } = useSteady(s.version)
   const part = search.part ?? 'reports'
   const cache = useQueryClient()
-  /** Goes to another standup of the team, when there is one. */
+  /** Opens the older or newer standup, if there is one. */
   const goTo = async (asked: Promise<Brief | null>) => {
     const found = await asked.catch(err => sayFailed(err))
     if (found) void navigate({ to: '/standups', search: dayAddress(s.team, found.date) })
@@ -52,7 +52,7 @@ export function Sheet({ standup: s, search, go }: Props) {
   const running = s.status === 'running'
   const [begun, setBegun] = useState(running)
   if (running && !begun) setBegun(true)
-  // What somebody writes does not go with the meeting's end.
+  // The dialog stays open when the standup ends, so that no text is lost.
   const filing = begun ? s.reports.find(r => r.agent_id === search.file) : undefined
   return (
     <div

@@ -5,7 +5,7 @@ const usual = ['cto', 'cpo', 'cmo']
 const agents = (...ids: string[]) => ids.map(agent_id => ({ agent_id, account: { user_id: agent_id, name: agent_id } }))
 const none = { known: [], without: [], nobody: [], told: false }
 
-// A name of the settings that is shown as an agent is a colleague who does not exist.
+// IDs from the settings must not show as existing agents.
 describe('whom a standup asks', () => {
   it('is nobody that can be named while nobody is known', () => {
     expect(askedOf(usual, undefined, false)).toEqual(none)

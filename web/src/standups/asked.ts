@@ -1,21 +1,18 @@
 import type { Schemas } from '../api/client'
 
-/** Who a standup of a team would ask, told apart by what is known of them. */
+/** The participants of a team's standup, by what is known about them. */
 export interface Asked {
-  /** Those who take part: an account of theirs is here. */
+  /** Participants with an account. */
   known: string[]
-  /** Agents of the runtime that have no account here, and so take no part. */
+  /** Agents in the runtime without an account, who can't take part. */
   without: string[]
-  /** Names that the team gives, of which the runtime says that it has no such agent, and no account has it either. */
+  /** IDs that match neither an agent nor an account. */
   nobody: string[]
-  /** Whether the runtime was there to say which agents it has; without it nobody can tell a name from an agent. */
+  /** Whether the gateway was connected to list its agents. Otherwise unknown IDs can't be detected. */
   told: boolean
 }
 
-/**
- * A team's participants may come from the settings, which name some before there
- * are any: a name alone is no agent of this installation.
- */
+/** Sorts a team's participants. They may come from the default setting, which names agents that don't exist yet. */
 export function askedOf(
   participants: readonly string[],
   agents: readonly Pick<Schemas['Agent'], 'agent_id' | 'account'>[] | undefined,

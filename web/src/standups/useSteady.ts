@@ -1,9 +1,8 @@
 import { type RefObject, useCallback, useLayoutEffect, useRef } from 'react'
 
 /**
- * Keeps what somebody reads where it is while something above it grows. Whoever
- * is at the very top sees it grow. Parts that can be read carry `data-steady`.
- * The browser's own anchoring is switched off there: not every one has it.
+ * Keeps the reading position while content above it grows, except at the very top. Uses elements with `data-steady` as
+ * anchors, because not every browser supports scroll anchoring.
  */
 export function useSteady(version: unknown): { scroller: RefObject<HTMLDivElement | null>; onScroll: () => void } {
   const scroller = useRef<HTMLDivElement>(null)
@@ -12,7 +11,7 @@ export function useSteady(version: unknown): { scroller: RefObject<HTMLDivElemen
     const box = scroller.current
     anchor.current = null
     if (!box || box.scrollTop < 8) return
-    // Where the head lies over it, nothing can be read.
+    // The sticky header covers the top.
     const covered = Number.parseFloat(getComputedStyle(box).scrollPaddingTop) || 0
     const edge = box.getBoundingClientRect().top + covered + 8
     for (const part of box.querySelectorAll('[data-steady]')) {
@@ -22,7 +21,7 @@ export function useSteady(version: unknown): { scroller: RefObject<HTMLDivElemen
       return
     }
   }, [])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the version is what makes things grow
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the content changes
   useLayoutEffect(() => {
     const [box, was] = [scroller.current, anchor.current]
     if (box && was?.part.isConnected) box.scrollTop += was.part.getBoundingClientRect().top - was.top

@@ -11,7 +11,7 @@ import type { Task } from './task'
 
 const words = texts.tasks
 
-/** What is in the way, who says so and since when, with the way to say that it is gone. */
+/** Why a task is blocked and since when, with a button to unblock it; or a form to mark it as blocked. */
 export function Blocked({ task }: { task: Task }) {
   const change = useChange()
   const [reason, write] = useDraft('blocked', task.id)

@@ -11,8 +11,8 @@ import { filtersOf, isFiltered, type Status } from './task'
 const words = texts.tasks
 
 /**
- * How many tasks a column has, of how many at most when somebody has set that; the
- * button sets it. What filters leave over is not held against it: there may be more.
+ * The number of tasks in a column, and its limit. The button sets the limit. While filters are on, the limit isn't
+ * checked, because hidden tasks count too.
  */
 export function Count({ n, status }: { n: number; status: Status }) {
   const set = useView().limits[status]

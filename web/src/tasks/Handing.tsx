@@ -26,11 +26,11 @@ const looks: Record<Dispatch['state'], { tone: Tone; icon: IconName }> = {
   failed: { tone: 'danger', icon: 'error' },
 }
 
-/** Has the task's agent work on it, and tells how that goes. */
+/** Sends the task to its agent, and shows the progress. */
 export function Handing({ task, people }: { task: Task; people: ReadonlyMap<string, Person> }) {
   const d = task.dispatch
   const holder = task.assignee_id ? people.get(task.assignee_id) : undefined
-  // Of a task that is done and was never handed over there is nothing to tell, and nothing to do.
+  // A done task that was never sent has nothing to show.
   if (!d && task.status === 'done') return null
   return (
     <section aria-label={words.label} className="flex min-w-0 flex-col gap-2 has-[form]:basis-full">
@@ -40,7 +40,7 @@ export function Handing({ task, people }: { task: Task; people: ReadonlyMap<stri
   )
 }
 
-/** How far the agent is, since when, and what it says of why it is not further. */
+/** The state of the dispatch, and why it is waiting or failed. */
 function Course({ d, people }: { d: Dispatch; people: ReadonlyMap<string, Person> }) {
   const why = d.waiting ?? d.error?.detail
   return (
@@ -141,11 +141,11 @@ function HandOver({ task, holder, again }: { task: Task; holder: Person | undefi
   )
 }
 
-/** Asks once more, because it costs, and for what the agent is to be told besides. */
+/** Confirms the dispatch, which costs tokens, and asks for a note. */
 function Ask({ task, holder, onEnd }: { task: Task; holder: Person | undefined; onEnd: () => void }) {
   const cache = useQueryClient()
   const [note, setNote] = useDraft('note', task.id)
-  // The same try has the same key, also when it is sent again after the line broke.
+  // A retry of the same request sends the same idempotency key.
   const [key, setKey] = useState(newKey)
   const hand = useMutation({
     mutationFn: () =>

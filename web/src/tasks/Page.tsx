@@ -22,11 +22,11 @@ import { filtersOf, fits, isFiltered, type TaskCard } from './task'
 const words = texts.tasks
 const noNew: SearchChange = { new: undefined }
 
-/** Asks for the first of the tasks. */
+/** Prefetches the first page of tasks. */
 export const ask = (cache: QueryClient, search: TaskSearch): Promise<unknown> =>
   Promise.all([askPeople(cache), knownList(cache, listQuery(filtersOf(search)))])
 
-/** Where the work is: the same tasks as a board or as a table, and one of them beside it. */
+/** The tasks as a board or table, with one of them beside the list. */
 export function TasksPage() {
   const search = tasksRoute.useSearch()
   const navigate = useNavigate({ from: '/tasks' })
@@ -49,7 +49,7 @@ export function TasksPage() {
   const close = useCallback(() => {
     const key = search.task
     open(undefined)
-    // Back to the card or row that was open.
+    // Returns the focus to the card or row of the closed task.
     setTimeout(() => document.querySelector<HTMLElement>(`[data-task="${CSS.escape(key ?? '')}"]`)?.focus())
   }, [open, search.task])
   return (
@@ -133,7 +133,7 @@ function List({ search, view, go, onOpen }: ListProps) {
 
 const idOf = (t: TaskCard) => t.id
 
-/** Takes every filter out of the address. */
+/** Clears all filters. */
 export const cleared: SearchChange = {
   q: undefined,
   status: undefined,

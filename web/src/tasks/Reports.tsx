@@ -24,7 +24,7 @@ const looks: Record<ReportKind, { tone: Tone; icon: IconName }> = {
   answer: { tone: 'idle', icon: 'agents' },
 }
 
-/** What those who work on a task have reported, and what agents said at the end of their runs, the newest first. */
+/** The reports on a task, and the agents' final answers, newest first. */
 export function Reports({ task, people }: { task: Task; people: ReadonlyMap<string, Person> }) {
   const asked = useInfiniteQuery(reportsQuery(task.id))
   const events = useMemo(() => asked.data?.pages.flatMap(p => p.rows) ?? [], [asked.data])

@@ -16,7 +16,7 @@ import type { Task } from './task'
 
 const words = texts.tasks
 
-/** The sessions in which somebody works on a task, or did: of the runtime, and of the archive. */
+/** The live and archived sessions of a task. */
 export function Sessions({ task, people }: { task: Task; people: ReadonlyMap<string, Person> }) {
   const gateway = useQuery(queries.gateway).data
   const connected = gateway?.state === 'connected'
@@ -29,10 +29,11 @@ export function Sessions({ task, people }: { task: Task; people: ReadonlyMap<str
   const versions = useQueries({ queries: keys.map(key => versionsQuery(key)) })
   const archived = versions
     .flatMap(v => v.data ?? [])
-    // What the runtime still has, it tells better.
+    // Live sessions have more current data than their archived copies.
     .filter(a => !running.some(s => canonical(s.key) === canonical(a.key) && a.present))
   const reading = (connected && live.isPending) || history.isPending || versions.some(v => v.isPending)
-  if (reading && running.length + archived.length === 0) return <Skeleton label={`${texts.ui.loading} ${words.sessions.toLowerCase()}`} rows={2} />
+  if (reading && running.length + archived.length === 0)
+    return <Skeleton label={`${texts.ui.loading} ${words.sessions.toLowerCase()}`} rows={2} />
   const failed = versions.some(v => v.error) || Boolean(live.error)
   return (
     <div className="flex flex-col gap-2">

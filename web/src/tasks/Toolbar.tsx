@@ -23,7 +23,7 @@ interface Props {
   onView: (view: 'board' | 'table') => void
 }
 
-/** Which tasks, how, and a new one. All of it stands in the address. */
+/** Filters, layout, and the New task button. All of them are in the URL. */
 export function Toolbar({ search, view, go, onView }: Props) {
   const [more, setMore] = useState(false)
   const filtered = isFiltered(filtersOf(search))

@@ -4,12 +4,12 @@ import type { Task } from './task'
 
 const task = (status: Task['status'], version: number) => ({ id: 't', key: 'TASK-1', status, version }) as Task
 
-// Who presses ] and [ faster than the service answers must not see the card go back and forth, nor move another way.
+// Moving a card faster than the server answers must not make it jump back.
 describe('changes that are on their way', () => {
   it('outlast what is read meanwhile, the last of them most', () => {
     const first = begin('t', { status: 'todo' })
     const second = begin('t', { status: 'backlog' })
-    first() // its answer, and its event, come after the second was made
+    first() // its response and event arrive after the second change was made
     expect(withAwaited(task('todo', 2))).toEqual(task('backlog', 2))
     second()
     expect(withAwaited(task('backlog', 3))).toEqual(task('backlog', 3))

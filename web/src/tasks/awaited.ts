@@ -1,12 +1,14 @@
 import type { Task, TaskCard } from './task'
 
-/** How tasks look by the changes that the service has not answered yet, by task, the oldest change first. */
+/** Optimistic changes by task that the server hasn't confirmed, oldest first. */
 const looks = new Map<string, Partial<Task>[]>()
 
-/** The last change of each task that was sent, until it is answered. */
+/** The last change sent for each task, until it is answered. */
 const sent = new Map<string, Promise<unknown>>()
 
-/** Has a task look so until `end` is called, whatever is read of it meanwhile: that is older than the change. */
+/**
+ * Applies an optimistic change until the returned function is called, even to data fetched in between, which is older.
+ */
 export function begin(id: string, look: Partial<Task>): () => void {
   looks.set(id, [...(looks.get(id) ?? []), look])
   return () => {
@@ -16,13 +18,13 @@ export function begin(id: string, look: Partial<Task>): () => void {
   }
 }
 
-/** A task that was read, with the changes that are still on their way. */
+/** Returns a fetched task with its unconfirmed changes applied. */
 export function withAwaited<T extends TaskCard>(task: T): T {
   const over = looks.get(task.id)
   return over ? Object.assign({}, task, ...over) : task
 }
 
-/** Sends the changes of one task one after the other: two at once may arrive in either order, and the first would last. */
+/** Sends the changes of a task one after another, because concurrent requests may arrive in any order. */
 export function inTurn<T>(id: string, send: () => Promise<T>): Promise<T> {
   const before = sent.get(id)
   const mine = before ? before.then(send, send) : send()

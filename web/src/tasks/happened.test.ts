@@ -11,12 +11,12 @@ const names: Names = {
   ]),
 }
 
-/** What the service's own sources say, without its tests. */
+/** The Go sources without tests. */
 const sources = readdirSync('../internal', { recursive: true, encoding: 'utf8' })
   .filter(f => f.endsWith('.go') && !f.endsWith('_test.go'))
   .map(f => readFileSync(`../internal/${f}`, 'utf8'))
   .join('\n')
-// The lock of the board is called like a kind and is none.
+// The board lock has the form of a kind, but is none.
 const kinds = [...new Set(sources.match(/(?<=")(?:task|comment)\.[a-z_]+(?=")/g))].filter(k => k !== 'task.board')
 
 describe('what the service writes about tasks', () => {

@@ -5,19 +5,19 @@ import type { Task } from './task'
 
 const words = texts.tasks
 
-/** What an event tells, as far as these functions look at it. */
+/** The part of an event that these functions use. */
 export interface Happened {
   kind: string
   data: unknown
 }
 
-/** A line below what happened: a field and its two values, or a sentence. */
+/** A line below an event: a changed field, or a sentence. */
 export type Line = { field: string; from: string; to: string } | { text: string }
 
-/** What ids in events stand for. */
+/** The names of IDs in events. */
 export interface Names {
   people: ReadonlyMap<string, Person>
-  /** Keys of tasks and names of projects, by their ids. */
+  /** Task keys and project names by ID. */
   things: ReadonlyMap<string, string>
 }
 
@@ -28,7 +28,7 @@ const none = '–'
 
 const wordOf = (of: Readonly<Record<string, string>>, v: string): string => of[v] ?? v
 
-/** A value of a field in words; what is not known of it is left as it is. */
+/** Formats a value of a field. Unknown IDs stay as they are. */
 function value(field: string, v: unknown, { people, things }: Names): string {
   if (v === null || v === undefined || v === '') return none
   if (Array.isArray(v)) return v.map(String).join(', ') || none
@@ -60,7 +60,7 @@ function claim(now: unknown): Line {
   return { text: until ? words.claimedUntil(text(name), moment(until)) : words.claimedNoMore }
 }
 
-/** A change of one field. What nobody can read, such as a position, is told and not shown. */
+/** Returns the lines of a changed field. Positions and long texts are only mentioned. */
 function change(field: string, pair: unknown, names: Names): Line[] {
   const [from, to] = Array.isArray(pair) ? pair : [null, pair]
   if (field === 'claim') return [claim(to)]
@@ -76,14 +76,14 @@ function change(field: string, pair: unknown, names: Names): Line[] {
   ]
 }
 
-/** How handing it over went, where an event tells of that. */
+/** Returns the lines about a dispatch. */
 function dispatch(data: Record<string, unknown>): Line[] {
   const d = object(data.dispatch)
   const lines = [text(d.waiting), text(object(d.error).detail), text(data.answer)]
   return lines.filter(Boolean).map(line => ({ text: line }))
 }
 
-/** What an event has to tell beside its kind, in words. */
+/** Returns the lines below an event. */
 export function linesOf(event: Happened, names: Names): Line[] {
   const data = object(event.data)
   const held = object(data.held_by)
@@ -96,7 +96,7 @@ export function linesOf(event: Happened, names: Names): Line[] {
   ]
 }
 
-/** What somebody did, behind their name. `times` is how often, one right after the other. */
+/** Returns what happened, to follow the actor's name, and how often in a row. */
 export function deedOf(event: Happened, times = 1): string {
   const data = object(event.data)
   const report = text(data.report)
@@ -109,7 +109,7 @@ export function deedOf(event: Happened, times = 1): string {
   return times > 1 ? `${of} ${words.times(times)}` : of
 }
 
-/** Events as rows: what the ledger notes again and again between two other things is one of them. */
+/** Merges consecutive cost updates into one row. */
 export function folded<T extends Happened>(events: readonly T[]): { event: T; times: number }[] {
   const rows: { event: T; times: number }[] = []
   for (const event of events) {
@@ -120,7 +120,7 @@ export function folded<T extends Happened>(events: readonly T[]): { event: T; ti
   return rows
 }
 
-/** The tasks that changes name by their ids. */
+/** Returns the IDs of the tasks that the changes mention. */
 export function parentsIn(events: readonly Happened[]): Task['id'][] {
   const ids = events.flatMap(e => {
     const pair = object(object(e.data).changes).parent_id

@@ -23,7 +23,7 @@ describe('a task that was read', () => {
     expect(one()).toMatchObject({ version: 4, description: 'For the office' })
   })
 
-  // Else the open task would lose its description, or save the old one over a newer version.
+  // Otherwise the open task would lose its description, or overwrite a newer version.
   it('as a card leaves what a card does not have', () => {
     putTask(cache, card({ status: 'review' }))
     expect(one()).toMatchObject({ version: 3, status: 'review', description: 'For the printer' })

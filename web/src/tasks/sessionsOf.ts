@@ -4,7 +4,7 @@ import type { Task } from './task'
 
 type Told = { data: unknown }
 
-/** The keys of sessions that events of a task name: where it was handed to, and what was reported. */
+/** Returns the session keys in a task's events. */
 function named(events: readonly Told[]): string[] {
   return events.flatMap(e => {
     const data = e.data as { dispatch?: { session_key?: unknown }; changes?: { session_key?: unknown } } | null
@@ -17,13 +17,13 @@ function named(events: readonly Told[]): string[] {
 const own = (task: Task): string[] =>
   [task.session_key, task.dispatch?.session_key].filter((k): k is string => Boolean(k))
 
-/** Those of the runtime's sessions that are about a task: by their key, or because somebody said so. */
+/** Returns the live sessions of a task, by their key or by its events. */
 export function liveOf(task: Task, rows: readonly Session[], events: readonly Told[]): Session[] {
   const said = new Set([...own(task), ...named(events)].map(canonical))
   return rows.filter(s => partsOf(s.key).task === task.key || said.has(canonical(s.key)))
 }
 
-/** Under which keys the archive may have sessions of a task. */
+/** Returns the keys under which the archive may have sessions of a task. */
 export function keysOf(task: Task, agent: string | null, live: readonly Session[], events: readonly Told[]): string[] {
   const usual = agent ? [`agent:${agent}:task:${task.key}`] : []
   return [...new Set([...own(task), ...named(events), ...live.map(s => s.key), ...usual].map(canonical))]

@@ -127,8 +127,7 @@ export const schedules = {
     create: 'New job',
     edit: (name: string) => `Edit ${name}`,
     standup: 'Daily standup',
-    standupIntro:
-      'Creates or updates the job in the runtime that has the facilitator run the standup.',
+    standupIntro: 'Creates or updates the job in the runtime that has the facilitator run the standup.',
     name: 'Name',
     team: 'Team',
     teamWhat: 'teams',

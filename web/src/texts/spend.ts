@@ -88,8 +88,7 @@ export const spend = {
   csvOf: (what: string) => `Download CSV: ${what}`,
   csvFailed: 'Export failed',
   csvGrew: 'New runs ended during the export. The file includes them, and this page updates shortly.',
-  least: (at: string) =>
-    `Tracking started on ${at}. Earlier usage comes from the runtime’s history and may be incomplete.`,
+  least: (at: string) => `Usage before ${at} comes from the runtime’s history and may be incomplete.`,
   begins: (at: string) => `Tracking started on ${at}. Earlier usage is not included.`,
   notKnown: 'No data for this period',
   notKnownText: (at: string) => `Tracking started on ${at}.`,

@@ -155,7 +155,8 @@ export const standups = {
   file: 'Submit report',
   fileAnother: 'Replace report',
   fileFor: (name: string) => `Report of ${name}`,
-  fileText: 'This report replaces the agent’s answer. The agent is not asked, and if it is answering now, its run stops.',
+  fileText:
+    'This report replaces the agent’s answer. The agent is not asked, and if it is answering now, its run stops.',
   fileOver: 'The standup is over and accepts no more reports. Copy your text before you close this dialog.',
   fileSubmit: 'Submit report',
   filed: 'Report submitted',

@@ -1,9 +1,7 @@
 import { type ReactNode, useState } from 'react'
 
 /**
- * What becomes another lights up once, so that one sees what moved without
- * anything having moved. What was there from the start does not, nor what was
- * unknown and is read, nor anything for those who want calm; see `flash` in
+ * Flashes once when its value changes. The first value, a loaded value, and reduced motion don't flash; see `flash` in
  * tokens.css.
  */
 export function Changed({
@@ -11,7 +9,7 @@ export function Changed({
   className = '',
   children,
 }: {
-  /** What is compared: the thing that is shown, without its age. */
+  /** The value to compare. */
   of: string | number | null | undefined
   className?: string
   children: ReactNode
@@ -22,7 +20,7 @@ export function Changed({
     setWas(of)
     if ((was ?? null) !== null && (of ?? null) !== null) setTimes(times + 1)
   }
-  // Another key is another element, whose animation begins anew.
+  // A new key remounts the element, which restarts the animation.
   return (
     <span key={times} className={`inline-flex min-w-0 rounded-sm ${times > 0 ? 'flash' : ''} ${className}`}>
       {children}

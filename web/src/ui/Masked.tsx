@@ -5,16 +5,15 @@ import { Icon } from './Icon'
 const mask = /(\[masked:[a-z_]+\])/
 
 /**
- * A text, in which the places stand out where the service has taken a secret
- * out before it kept the text. Whoever reads it should not take the mask for
- * something that the agent wrote.
+ * Highlights the places where the server redacted a secret, so that the placeholder isn't mistaken for the agent's
+ * text.
  */
 export function masked(text: string): ReactNode {
   if (!text.includes('[masked:')) return text
   return text.split(mask).map((part, i) => {
     const kind = i % 2 === 1 ? part.slice('[masked:'.length, -1) : null
     return kind === null ? (
-      // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text, drawn anew as a whole
+      // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text, rendered as a whole
       <Fragment key={i}>{part}</Fragment>
     ) : (
       <span

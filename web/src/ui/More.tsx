@@ -7,13 +7,13 @@ interface Props {
   className?: string
 }
 
-/** Reads the next part of a list that is read in parts; nothing when there is none. */
+/** Loads the next page of a list; nothing if there is none. */
 export function More({ of, className = '' }: Props) {
   const [pressed, setPressed] = useState(false)
   const end = useRef<HTMLParagraphElement>(null)
   const isEnd = pressed && !of.hasNextPage
   useEffect(() => {
-    // Whoever had the button under the keyboard goes on from here, and not from the top of the page.
+    // Keyboard users continue here instead of at the top of the page.
     if (isEnd && document.activeElement === document.body) end.current?.focus()
   }, [isEnd])
   if (isEnd)

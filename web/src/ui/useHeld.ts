@@ -2,14 +2,12 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 
 const own = new Set<string>()
 
-/** A row that this person made themselves: it is shown at once, wherever rows are held back. */
+/** Marks a row as created by this user, so that it shows at once. */
 export const noteOwn = (id: string): void => void own.add(id)
 
 /**
- * Rows that nobody asked for wait until somebody asks: what one is reading does
- * not move. Rows that are there change and go in place. `about` says what the
- * rows are of; with another one all of them are shown anew. While they are still
- * being read, none is held back.
+ * Holds back new rows until the user asks for them, so that the list doesn't move while being read. Existing rows
+ * update and disappear in place. A new `about` shows all rows, and nothing is held back while loading.
  */
 export function useHeld<T>(
   rows: readonly T[] | undefined,

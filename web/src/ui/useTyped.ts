@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'react'
 
-/** How long somebody rests before what they typed counts, in ms. */
+/** How long typing must pause before it counts, in ms. */
 const rest = 250
 
 /**
- * What somebody types to filter by, and what to call with each letter. It is told
- * when they rest: the address that it goes into is drawn later than a letter must be.
+ * Returns the text of a filter field and its change handler. `onChange` is called when typing pauses, because updating
+ * the URL renders too slowly for every key press.
  */
 export function useTyped(
   value: string,
@@ -15,7 +15,7 @@ export function useTyped(
   const timer = useRef<ReturnType<typeof setTimeout> | null>(null)
   const told = useRef(value)
   useEffect(() => {
-    // Somebody else changed the address: a link, back, "clear filters".
+    // The URL changed elsewhere: by a link, the back button, or "Clear filters".
     if (value === told.current) return
     told.current = value
     setTyped(value)

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { welcome } from '../texts/welcome'
 
-/** What a step waits for while there is no connection, and the way to that. Why stands above, in the step's state. */
+/** Shown in steps that need the gateway, while it isn't connected. */
 export const Away = () => (
   <p>
     {welcome.found.away}{' '}

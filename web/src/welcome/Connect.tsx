@@ -10,7 +10,7 @@ import { Skeleton } from '../ui/Views'
 const words = welcome.connect
 export const adminScope = 'AGENTRT_GATEWAY_SCOPES=operator.read,operator.write,operator.admin'
 
-/** Which settings connect the gateway, or that they are there and what became of it. */
+/** The settings that configure the gateway, or its connection status. */
 export function Connect({ gateway }: { gateway: Schemas['GatewayStatus'] | undefined }) {
   if (!gateway) return <Skeleton label={`${texts.ui.loading} ${settings.gateway.what}`} rows={4} />
   if (gateway.state === 'not_configured') {

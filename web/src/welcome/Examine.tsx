@@ -8,7 +8,7 @@ import { welcome } from '../texts/welcome'
 import { buttonClass } from '../ui/Button'
 import { Empty, Skeleton } from '../ui/Views'
 
-/** The doctor's checklist, and the pairing where that is what is missing. */
+/** The doctor's checklist, and the pairing if needed. */
 export function Examine({ gateway }: { gateway: Schemas['GatewayStatus'] | undefined }) {
   if (!gateway) return <Skeleton label={`${texts.ui.loading} ${settings.gateway.what}`} rows={4} />
   if (gateway.state === 'not_configured') {

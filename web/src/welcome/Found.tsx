@@ -8,7 +8,7 @@ import { Away } from './Away'
 
 const words = welcome.found
 
-/** What the runtime tells: its agents, its sessions and its timed jobs. */
+/** The runtime's agents, sessions, and jobs. */
 export function Found({
   gateway,
   agents,

@@ -9,9 +9,9 @@ import { useKnown } from './useKnown'
 
 const words = welcome.left
 
-/** A line above Now that leads back to the first steps, while something is to do and until one has enough of it. */
+/** A reminder on the Now page about unfinished first steps, until the user hides it. */
 export function Left() {
-  // Who has enough of it has nothing asked for it either.
+  // When hidden, its queries don't run either.
   return useView().firstSteps ? <Line /> : null
 }
 

@@ -4,7 +4,7 @@ import { params, wordParam } from '../app/params'
 import { frameRoute } from '../app/roots'
 import { steps } from './steps'
 
-/** The first run, and whenever somebody wants to go through it again. Which step is open is in the address. */
+/** The First steps wizard. The open step is in the URL. */
 export const welcomeRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/welcome',

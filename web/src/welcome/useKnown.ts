@@ -6,13 +6,13 @@ import type { Known } from './steps'
 
 const text = (error: unknown): string | undefined => (error ? asProblem(error).message : undefined)
 
-/** The facts that say which steps are done. The doctor is not sent for: it is the step that does that. */
+/** Returns the facts that decide which steps are done. Only the doctor step itself runs the doctor. */
 export function useKnown(): Known & { settled: boolean } {
   const gateway = useQuery(queries.gateway)
   const agents = useQuery(queries.agents)
   const exam = useQuery({ ...doctorQuery, enabled: false }).data
   const connected = gateway.data !== undefined && gateway.data.connected_at !== null
-  // While the runtime is away there is no list to ask for, only a refusal.
+  // While the gateway is offline the server has no job list.
   const jobs = useQuery({ ...jobsQuery, enabled: connected })
   return {
     gateway: gateway.data,
