@@ -5,10 +5,10 @@ import { call } from './house.ts'
 import { openOwned } from './service.ts'
 import { house, onStage, opened } from './stage.ts'
 
-// A service with an owner and without a gateway: nobody can say anything of the agents.
+// A server with an owner, without a gateway.
 onStage({ open: openOwned })
 
-// Without the runtime a list that is merely empty says that all is well.
+// An empty list must not look like good news.
 describe.each(sizes)('without a gateway, %s', (_, look: Look) => {
   it('agents and schedules say that nobody can be asked, and where to mend it', async () => {
     const { context, page, complaints } = await opened(look, '/')
@@ -42,14 +42,14 @@ describe.each(sizes)('without a gateway, %s', (_, look: Look) => {
     await line.waitFor({ state: 'detached' })
     await page.reload()
     await page.getByRole('heading', { name: 'Needs you' }).waitFor()
-    await page.waitForTimeout(1000) // as long as the line would take to come that is not to be there
+    await page.waitForTimeout(1000) // as long as the reminder would take to appear
     expect(await line.count()).toBe(0)
     expect(complaints.filter(c => !c.includes('503'))).toEqual([])
     await context.close()
   })
 })
 
-// "Every agent has an account" and "offline" are guesses while nobody can be asked.
+// Without a gateway, "Every agent has an account" and "offline" would be guesses.
 describe('an agent with an account, without a gateway', () => {
   it('is Unknown wherever it is, and not all that there is', async () => {
     const coo = { email: 'coo@example.com', password: 'four random words are fine', role: 'agent', agent_id: 'coo' }

@@ -18,11 +18,11 @@ describe.each(sizes)('agents, %s', (_, look) => {
       await page.goto(path)
       await page.locator(ready).first().waitFor()
       expect(await faults(page), path).toEqual([])
-      // Nothing stands out of the window but what is meant to be swiped.
+      // Only scroll regions may be wider than the window.
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
     }
     await page.goto('/agents')
-    // The one that leads the standup is asked by nobody, and no stranger to it.
+    // The facilitator isn't asked in standups, but must be labeled.
     const lead = page.getByRole('row', { name: /coo/ })
     await lead.getByText('Facilitator').waitFor()
     if (look.width < 600) {
@@ -34,7 +34,7 @@ describe.each(sizes)('agents, %s', (_, look) => {
   })
 })
 
-// "Active" that is an hour old is what makes people distrust such a page.
+// Presence must be current.
 describe('an agent', () => {
   it('is shown at work while it works, without a reload', async () => {
     const { context, page, complaints } = await opened(desktop, '/agents/cto')
@@ -48,7 +48,7 @@ describe('an agent', () => {
     await call(house, 'POST', `/tasks/${task.key}/dispatch`)
     const run = now.getByRole('link', { name: `${task.key} Look at the search` })
     await run.waitFor()
-    // The key of the session is behind its name.
+    // The tooltip has the session key.
     expect(await run.getAttribute('title')).toMatch(new RegExp(`^agent:cto:task:${task.key}$`, 'i'))
     await page.getByText('Active').first().waitFor()
     await expect.poll(() => run.count(), { timeout: 60_000 }).toBe(0)
@@ -68,7 +68,7 @@ describe('an agent', () => {
       .poll(() => call(house, 'GET', `/agentrt/sessions/${key}`).then(Boolean, () => false), { timeout: 20_000 })
       .toBe(true)
     const { context, page, complaints } = await opened(desktop, '/agents/cpo')
-    // Work for a minute: a busy machine takes long to look at the question.
+    // Work for a minute, because a busy machine takes long to open the dialog.
     for (let i = 0; i < 24; i++) await call(house, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And ${i}?` })
     await page
       .getByRole('button', { name: /^Stop run/ })
@@ -103,7 +103,7 @@ describe('an agent', () => {
     await page.keyboard.press('j')
     await page.keyboard.press('k')
     await page.keyboard.press('o')
-    // The first is the one who leads.
+    // The facilitator comes first.
     await page.waitForURL(/\/agents\/coo$/)
     await page.goBack()
     await team.waitFor()

@@ -23,8 +23,8 @@ export async function faults(page: Page): Promise<string[]> {
 }
 
 /**
- * To weigh the contrast of a text takes axe a thousand times as long as to see that another one looks the same:
- * of the texts in the same colour, size and weight on the same backgrounds it gets one, in view if there is one.
+ * Contrast checks take axe a thousand times as long as comparing styles. Of all texts with the same color, size,
+ * weight, and background, axe gets one, preferably a visible one.
  */
 async function violations(page: Page, options: RunOptions): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
@@ -48,7 +48,7 @@ async function violations(page: Page, options: RunOptions): Promise<string[]> {
           if (!field && ![...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.nodeValue?.trim())) continue
           const { width, height, left, right, top, bottom } = e.getBoundingClientRect()
           const seen = width * height > 1 && right > 0 && bottom > 0 && left < innerWidth && top < innerHeight
-          // What is off or hidden need not be legible, so it must not stand for what has to be.
+          // Disabled or hidden texts are exempt, so they must not stand for others.
           const exempt = e.closest(':disabled, [aria-disabled=true], [aria-hidden=true], [inert]') !== null
           const key = `${field ? e.tagName : ''}${exempt}${look(e)}`
           if (!one.has(key) || (seen && !one.get(key)?.seen)) one.set(key, { e, seen })

@@ -12,7 +12,7 @@ let line: Line
 let service: Service
 let token: string
 
-// A service that nobody owns yet, and a gateway that it does not know of yet.
+// A server without an owner, and a gateway that it isn't connected to.
 beforeAll(async () => {
   browser = await openBrowser()
   gateway = await openHouse()
@@ -28,7 +28,6 @@ afterAll(async () => {
   await gateway?.close()
 })
 
-// The first hour is lost connecting the gateway, or it is not.
 describe('the first run', () => {
   it('goes from nothing to a team that reports, and loses nothing on the way', async () => {
     const { context, page, complaints } = await openPage(browser, service.base, desktop)
@@ -39,13 +38,13 @@ describe('the first run', () => {
     await page.getByLabel('Password', { exact: true }).fill('four random words are good')
     await page.getByRole('button', { name: 'Create owner account' }).click()
 
-    // Nothing is set: what to set is there to copy, and no secret is asked for here.
+    // No gateway is configured: the page shows the settings to copy and asks for no secret.
     await page.waitForURL('**/welcome?step=connect')
     await page.getByText('AGENTRT_GATEWAY_URL=').waitFor()
     await page.getByText('Live', { exact: true }).or(page.getByText('No gateway')).first().waitFor()
     expect(await faults(page)).toEqual([])
 
-    // The settings are set and the service restarted: the open page notices.
+    // After the settings are added and the server restarts, the open page updates.
     await service.stop()
     service = await openService(
       {
@@ -57,11 +56,11 @@ describe('the first run', () => {
     )
     await page.getByText('Settings found').waitFor({ timeout: 60_000 })
     await page.locator('main').getByText('Connected', { exact: true }).first().waitFor({ timeout: 60_000 })
-    complaints.length = 0 // the browser tells of the requests that nobody answered
+    complaints.length = 0 // the browser logged the failed requests
     expect(await faults(page)).toEqual([])
     await next('Continue')
 
-    // Everything is examined, from the bottom.
+    // All checks run, from the bottom layer up.
     await heading('Check the connection').waitFor()
     await page.locator('[data-layer=events][data-state=ok]').waitFor({ timeout: 90_000 })
     expect(await page.locator('[data-layer]').evaluateAll(rows => rows.map(r => r.getAttribute('data-layer')))).toEqual(
@@ -86,7 +85,7 @@ describe('the first run', () => {
     expect(await faults(page)).toEqual([])
     await next('Continue')
 
-    // A step that was skipped is open, and one comes back to it.
+    // A skipped step stays open and can be revisited.
     await heading('Create agent accounts').waitFor()
     await page.getByText(/^\d+ of \d+ agents have no account$/).waitFor()
     await next('Skip this step')
@@ -119,7 +118,7 @@ describe('the first run', () => {
     await page.getByRole('link', { name: 'Open Now' }).click()
     await page.waitForURL(`${service.base}/`)
     await page.getByText('agents active').or(page.getByText('agent active')).first().waitFor()
-    await page.waitForTimeout(1000) // as long as the line would take to come that is not to be there
+    await page.waitForTimeout(1000) // as long as the reminder would take to appear
     expect(await page.getByRole('complementary', { name: 'First steps' }).count()).toBe(0)
     expect(complaints).toEqual([])
 

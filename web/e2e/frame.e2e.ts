@@ -15,7 +15,7 @@ onStage()
 const places = ['/', '/inbox', '/tasks', '/agents', '/sessions', '/standups', '/schedules', '/spend', '/settings']
 const wide = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
 
-// Who works by keyboard all day must never have to reach for the mouse.
+// Everything must be reachable by keyboard.
 describe('the keys', () => {
   it('go to every place, and the list names them', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=table')
@@ -66,7 +66,7 @@ describe('the keys', () => {
     await page.locator('aside h2').waitFor({ state: 'hidden' })
     await page.keyboard.press('c')
     await page.getByRole('dialog').getByLabel('Title').waitFor()
-    // What is typed is text, whatever keys it is made of.
+    // Shortcuts must not fire while typing.
     await page.keyboard.type('gt?j/x')
     expect(await page.getByRole('dialog').getByLabel('Title').inputValue()).toBe('gt?j/x')
     await page.keyboard.press('Escape')
@@ -106,11 +106,11 @@ describe('the keys', () => {
   })
 })
 
-// A page that is drawn with its rows in it is calmer than one that fills up.
+// Prefetched pages render with their data at once.
 describe('a place that somebody points at', () => {
   it('is read before they go there, and not again when they do', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=table')
-    // What the stream says first has this and that read anew.
+    // Wait for the refetches that the first events cause.
     await page.waitForTimeout(1_000)
     const asked: string[] = []
     page.on('request', r => asked.push(new URL(r.url()).pathname))
@@ -124,7 +124,7 @@ describe('a place that somebody points at', () => {
     ])
     await sheet.finished()
     expect(new URL(page.url()).pathname).toBe('/tasks')
-    // Whoever shows the sheet asks for its schedule.
+    // The open standup requests its schedule.
     await Promise.all([page.waitForResponse(r => r.url().includes('/agentrt/jobs')), link.click()])
     await page.locator('main h2').first().waitFor()
     const path = new URL(sheet.url()).pathname
@@ -135,7 +135,7 @@ describe('a place that somebody points at', () => {
   })
 })
 
-// On the way to work one looks at a phone, and not at the left half of a page.
+// Pages must fit a phone.
 describe.each([320, 360])('a phone of %d px', width => {
   it('has every place behind its bottom bar, and nothing to scroll sideways', async () => {
     const look: Look = { theme: 'light', width, height: 640 }
@@ -162,7 +162,7 @@ describe.each([320, 360])('a phone of %d px', width => {
   })
 })
 
-// What one looks for must not be hidden by what runs every day.
+// Recurring sessions must not crowd out other results.
 describe('the search', () => {
   const found = (page: Page) => page.getByRole('listbox').getByRole('option')
   async function typed(page: Page, text: string) {
@@ -217,7 +217,7 @@ describe('the search', () => {
   })
 })
 
-// What moves with each page cannot be hit without looking.
+// The search must stay in one place.
 describe('the top bar', () => {
   it('has the search in one place, whatever stands beside it', async () => {
     const { context, page } = await opened(desktop, '/')
@@ -248,7 +248,7 @@ describe('the top bar', () => {
   })
 })
 
-// Two clocks that do not say which is which make one miss a meeting.
+// Times in different time zones must be labeled.
 describe('a time of day', () => {
   it("is in the zone of whoever looks, and the service's is behind it", async () => {
     const { context, page } = await opened(desktop, '/')
@@ -265,7 +265,7 @@ describe('a time of day', () => {
   })
 })
 
-// Whoever has no gateway has no error, either.
+// A missing gateway is not an error.
 describe('schedules without a gateway', () => {
   it('are one empty state that leads to its setup, and nobody is asked', async () => {
     const bare = await openOwned()
@@ -286,7 +286,6 @@ describe('schedules without a gateway', () => {
   })
 })
 
-// Movement makes some people ill: who asked for none gets none.
 describe('reduced motion', () => {
   it('moves nothing when something changes', async () => {
     const { context, page } = await opened(desktop, '/tasks?view=board')
@@ -312,7 +311,7 @@ describe('reduced motion', () => {
   })
 })
 
-// Somebody who writes must not lose it because the server has something newer.
+// Unsaved input must survive a new build.
 describe('a new build', () => {
   it('is offered and never forced', async () => {
     const { context, page, complaints } = await openPage(browser, house.base, desktop)
@@ -348,7 +347,7 @@ describe('a new build', () => {
 
 const base64 = (v: unknown) => Buffer.from(typeof v === 'string' ? v : JSON.stringify(v)).toString('base64url')
 
-// One comes back on Monday to a page that was open since Friday.
+// An expired session must not lose the user's place.
 describe('a token that has expired', () => {
   it('leads to the login, which says so, and back to the very place', async () => {
     const { context, page } = await opened(desktop, '/tasks?view=table&priority=high')
@@ -367,7 +366,7 @@ describe('a token that has expired', () => {
   })
 })
 
-// A shared machine must not keep what one saw.
+// A shared machine must not keep data after sign-out.
 describe('what is kept on the machine', () => {
   it('is the token and how one likes to look at things, and after signing out only that', async () => {
     const { context, page } = await opened(desktop, '/tasks?view=board')
@@ -396,7 +395,6 @@ describe('what is kept on the machine', () => {
   })
 })
 
-// The same question every morning should be one press, and an address for others.
 describe('saved views', () => {
   it('are named, in the address, and come back after a reload', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=table&priority=high&assignee=cto')
@@ -426,7 +424,7 @@ describe('saved views', () => {
   })
 })
 
-// People of the role user work on the board, too: a task that is "Somebody's" is nobody's.
+// Users without access to the account list must still see names.
 describe('somebody of the role user', () => {
   it('reads the names on tasks, and no more of their owners', async () => {
     const who = { email: 'ada@example.com', password: 'four words that nobody knows' }
@@ -450,7 +448,7 @@ describe('somebody of the role user', () => {
   })
 })
 
-// Who looks at the demo must not believe that their own agents are meant.
+// Visitors of the demo must not mistake it for their own data.
 describe('the demo', () => {
   it('says what it is, and its agents come and go while one looks', async () => {
     const live = await openHouse(undefined, true)

@@ -9,7 +9,7 @@ import { house, onStage, opened } from './stage.ts'
 
 onStage()
 
-// Away, the screen must say so and why, and come back by itself.
+// The page must report an outage with its cause, and recover by itself.
 describe('a gateway on a line of its own', () => {
   let line: Line
   let service: Service
@@ -45,7 +45,7 @@ describe('a gateway on a line of its own', () => {
     await page.getByRole('banner').getByText('Gateway offline').waitFor()
     expect(Date.now() - cutAt).toBeLessThan(20_000)
     await page.getByText('The connection changed after these checks.').waitFor()
-    // Within ten seconds of the last examination its result is given again.
+    // The server caches a result for 10 s.
     await expect
       .poll(
         async () => {
@@ -74,7 +74,7 @@ describe('a gateway on a line of its own', () => {
     const { context, page, complaints } = await open('/settings/gateway')
     const pairing = page.getByRole('region', { name: 'Pairing' })
     await pairing.getByText('No device', { exact: true }).waitFor()
-    // Scopes that were not asked for, and what they are for.
+    // Scopes that weren't requested, and what they are for.
     await pairing.getByText('operator.admin').first().waitFor()
     await pairing.getByRole('button', { name: 'Pair Wardroom' }).click()
     await pairing.getByText(/^(Paired|Accepted without approval)$/).waitFor({ timeout: 60_000 })
@@ -103,7 +103,7 @@ describe('a gateway on a line of its own', () => {
 
   it('that waits for an approval shows the command, and notices by itself', async () => {
     const { context, page, complaints } = await open('/settings/gateway')
-    // The demo’s gateway approves at once, so the wait for a person is played here.
+    // The demo gateway approves at once, so the waiting state is mocked.
     const command = 'openclaw devices approve 2f105041-bcf7-4e68-9f8e-4bedb19ad04d'
     await page.route('**/api/v1/agentrt/pairing', async route => {
       const answer = await route.fetch()
@@ -126,7 +126,7 @@ describe('a gateway on a line of its own', () => {
     expect(await faults(page)).toEqual([])
     await page.getByText('Live', { exact: true }).waitFor()
     await page.unroute('**/api/v1/agentrt/pairing')
-    // Another admin's deed: the stream tells of it, and nobody reloads.
+    // Another admin's action arrives as an event, without a reload.
     await call(service, 'POST', '/agentrt/pairing')
     await pairing.getByText(/^(Paired|Accepted without approval)$/).waitFor({ timeout: 60_000 })
     expect(await pairing.getByText(command).count()).toBe(0)
@@ -156,7 +156,7 @@ describe('the health', () => {
     await page.locator('[data-health=stream]').getByText('Problem').waitFor({ timeout: 40_000 })
     await page.getByRole('button', { name: 'Check again' }).click()
     await page.locator('[data-health=process]').getByText('Not responding.', { exact: false }).waitFor()
-    // What is not known is not called broken.
+    // Unknown must not show as broken.
     await page.locator('[data-health=database]').getByText('Unknown').first().waitFor()
     expect(await faults(page)).toEqual([])
     const again = await openHouse(own)

@@ -1,11 +1,11 @@
 import { type Account, type Running, run } from './program.ts'
 
-/** A demo that runs, and its owner. */
+/** A running demo and its owner. */
 export type House = Account & Omit<Running<unknown>, 'said'>
 
 /**
- * Starts the demo, on a port of its own and in a folder of its own; or again where it was.
- * Its agents do only what they are told to, unless it is to be `live`.
+ * Starts a demo on its own port and in its own folder, or restarts an earlier one. Its agents work only on request,
+ * unless `live` is set.
  */
 export async function openHouse(again?: House, live = false): Promise<House> {
   const port = again ? new URL(again.base).port : '0'
@@ -23,7 +23,7 @@ export async function openHouse(again?: House, live = false): Promise<House> {
   return { ...said, ...running }
 }
 
-/** Signs in without a browser. */
+/** Returns a token for an account. */
 export async function tokenOf(as: Account): Promise<string> {
   const login = await fetch(`${as.base}/api/v1/auth/login`, {
     method: 'POST',
@@ -34,7 +34,7 @@ export async function tokenOf(as: Account): Promise<string> {
   return ((await login.json()) as { token: string }).token
 }
 
-/** Asks the API directly, as somebody else would. */
+/** Calls the API directly, like another client. */
 export async function call(as: Account, method: string, path: string, body?: unknown): Promise<unknown> {
   const answer = await fetch(`${as.base}/api/v1${path}`, {
     method,

@@ -9,11 +9,11 @@ const escalation = 'TASK-7 is stuck: The card on file at the certificate authori
 
 onStage({
   prepare: async () => {
-    // Of what waits in the demo, the escalation is to be all that is open.
+    // Only the escalation stays open.
     for (const item of await items('limit=100')) {
       if (item.title !== escalation) await call(house, 'POST', `/inbox/${item.id}/resolve`, {})
     }
-    // A team of nobody: each of its standups fails at once, and is an item.
+    // A team without agents. Each of its standups fails at once and raises an item.
     await call(house, 'POST', '/teams', {
       key: 'ghosts',
       name: 'Ghosts',
@@ -36,7 +36,7 @@ const stateOf = async (title: string) =>
   (await items('state=open,acked,snoozed,resolved&limit=500')).find(i => i.title.startsWith(title))?.state
 
 let days = 0
-/** Has a standup fail, which is a new item of the inbox. */
+/** Fails a standup, which raises an inbox item. */
 async function fail(title: string): Promise<Item> {
   days++
   const date = `2030-02-${String(days).padStart(2, '0')}`
@@ -53,7 +53,7 @@ async function fail(title: string): Promise<Item> {
 }
 
 const row = (page: Page, title: string) => page.getByRole('listitem').filter({ hasText: title })
-/** Whether nothing stands out of the window, nor has to be scrolled to sideways. */
+/** Returns whether nothing overflows the window or scrolls sideways. */
 const fits = (page: Page) =>
   page.evaluate(() =>
     [document.documentElement, ...document.querySelectorAll('main')].every(e => e.scrollWidth <= e.clientWidth),
@@ -89,7 +89,7 @@ describe.each(sizes)('the inbox, %s', (_, look) => {
   })
 })
 
-// An escalation waits for a person: to say that one has seen it must be one click, or one key.
+// Acknowledging must take one click or one key.
 describe('an escalation', () => {
   it('is acknowledged with the pointer, here and where others look, and the way back works', async () => {
     const one = await opened(desktop, '/inbox')
@@ -173,7 +173,7 @@ describe('an item', () => {
       .click()
     await page.getByRole('menuitem', { name: 'For 1 hour' }).click()
     await expect.poll(() => row(page, 'Put off').count()).toBe(0)
-    // Whoever works by keyboard goes on with the next one.
+    // The focus moves to the next item.
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe(escalation)
     await expect.poll(() => stateOf('Put off')).toBe('snoozed')
     await page.getByLabel('Status', { exact: true }).selectOption('snoozed')
@@ -240,7 +240,7 @@ describe('an item', () => {
   })
 })
 
-// What agents write must stay text, whatever it is, and must not break the page.
+// Agents' texts must never run as markup or break the layout.
 describe('hostile titles', () => {
   it('are shown as they are', async () => {
     const hostile =

@@ -8,7 +8,7 @@ import { browser, house, onStage, opened, reopenHouse } from './stage.ts'
 
 onStage()
 
-// A board that says "live" while the line is dead is worse than none.
+// The page must not show "Live" while disconnected.
 describe('a line that breaks', () => {
   it('is told, what was known stays, and what was missed is there afterwards', async () => {
     const { context, page } = await opened(desktop, '/tasks?view=board')
@@ -28,7 +28,7 @@ describe('a line that breaks', () => {
   })
 })
 
-/** A page whose browser was asked to load no more than it needs: nothing is fetched before somebody goes there. */
+/** Opens a page in data saver mode, which doesn't preload other pages. */
 async function sparing() {
   const watched = await openPage(browser, house.base, desktop)
   await watched.context.addInitScript(() =>
@@ -37,7 +37,7 @@ async function sparing() {
   return watched
 }
 
-// A lid is closed at night: what happened meanwhile has to be there in the morning, once.
+// After sleep, the page must catch up without gaps or duplicates.
 describe('a line that sleeps', () => {
   it('goes on where it stopped: nothing is lost and nothing is there twice', async () => {
     const line = await openLine(house.base)
@@ -51,7 +51,7 @@ describe('a line that sleeps', () => {
     await signIn(page, house)
     const mark = page.getByRole('banner')
     await mark.getByText('Live', { exact: true }).waitFor()
-    // An event of the log, so that there is a place to go on from.
+    // An event with an ID to resume from.
     await call(house, 'PATCH', '/tasks/TASK-3', { priority: 'urgent' })
     await page.waitForTimeout(500)
     await line.cut()
@@ -76,7 +76,7 @@ describe('a line that sleeps', () => {
   })
 })
 
-// Whoever looks around during an outage must not lose the whole dashboard to it.
+// An outage must not take down the whole dashboard.
 describe('a place that was not opened before', () => {
   it('says that it could not be loaded, within the frame, and comes by itself with the service', async () => {
     const { context, page } = await sparing()
@@ -93,7 +93,7 @@ describe('a place that was not opened before', () => {
     await expect.poll(() => rail.getByRole('link').count()).toBe(9)
     expect(await faults(page)).toEqual([])
     await page.getByRole('button', { name: 'Try again' }).click()
-    // What was open before is still there.
+    // Pages that were open before still work.
     await rail.getByRole('link', { name: 'Tasks' }).click()
     await page.locator('article').first().waitFor()
     await rail.getByRole('link', { name: 'Agents' }).click()
@@ -119,7 +119,7 @@ describe('a place that was not opened before', () => {
     await signIn(page, house)
     await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
     newer = true
-    // The other build comes with its document, and not before: the place would come back by itself.
+    // The new build arrives only with a reload; otherwise the page would recover by itself.
     page.on('request', r => {
       if (r.isNavigationRequest()) newer = false
     })
@@ -147,11 +147,11 @@ describe('a place that was not opened before', () => {
   })
 })
 
-// The agents' gateway goes away as a rule while somebody looks: they must see it, and lose nothing.
+// The gateway usually goes offline while someone is looking. They must notice, and lose nothing.
 describe('a gateway that goes away under an open dashboard', () => {
   it('is said within five seconds, nothing turns to zero, and all comes back by itself', async () => {
     const { url, token } = await gatewayOf(house)
-    // The day may have just begun: something is spent in it.
+    // Spend something, in case the day just began.
     const work = (await call(house, 'POST', '/tasks', { title: 'Spend something', assignee_id: 'cto' })) as {
       key: string
     }
@@ -175,7 +175,7 @@ describe('a gateway that goes away under an open dashboard', () => {
       const aged = () => bar.textContent()
       const early = await aged()
       await expect.poll(aged, { timeout: 10_000 }).not.toBe(early)
-      // What was heard before the cut may have been counted after it.
+      // Usage received before the cut may be counted after it.
       expect(await dollars()).toBeGreaterThanOrEqual(before)
       await line.mend()
       await bar.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 })

@@ -1,11 +1,11 @@
-// A line to an address of this machine that can be cut without ending either side.
+// A TCP proxy that can cut connections without stopping either side.
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
 export interface Line {
-  /** What leads to the other end, with the scheme of its address. */
+  /** The address of the proxy, with the target's scheme. */
   url: string
   cut: () => Promise<void>
-  /** Opens it again, on the same port. */
+  /** Accepts connections again, on the same port. */
   mend: () => Promise<void>
 }
 

@@ -6,7 +6,6 @@ import { browser, house, onStage } from './stage.ts'
 
 onStage()
 
-// Who cannot sign in sees nothing else of all this.
 describe.each(sizes)('signing in, %s', (_, look) => {
   it('is said plainly when the password is wrong, and leads to where one wanted to go', async () => {
     const { context, page, complaints } = await openPage(browser, house.base, look)
@@ -20,7 +19,7 @@ describe.each(sizes)('signing in, %s', (_, look) => {
     await page.getByRole('alert').waitFor()
     expect(await page.getByRole('alert').textContent()).toContain('The email or the password is wrong.')
     expect(await faults(page)).toEqual([])
-    // The browser itself tells its console of every 401; that is the only word allowed there.
+    // The browser logs every 401.
     expect(complaints.filter(c => !c.includes('401'))).toEqual([])
     complaints.length = 0
     await signIn(page, house)
@@ -35,7 +34,7 @@ describe.each(sizes)('signing in, %s', (_, look) => {
   })
 })
 
-// Where people may make accounts, whoever fails at it types all of it again or stays away.
+// A refused registration must keep its input.
 describe('an account of one’s own', () => {
   let open: Service
   beforeAll(async () => {
@@ -46,10 +45,10 @@ describe('an account of one’s own', () => {
   it.each(sizes)('is made, %s: what is refused is said at its field, and nothing is lost', async (_, look) => {
     const { context, page, complaints } = await openPage(browser, open.base, look)
     const field = (label: string) => page.getByLabel(label, { exact: true })
-    // Nobody's yet, also where this is tried once more.
+    // Unique, also on a second try.
     const email = `grace-${Date.now()}@example.com`
     const make = () => page.getByRole('button', { name: 'Create account' }).click()
-    /** What is said at a field, and that all that was typed is still there. */
+    /** Checks the error at a field, and that all input is still there. */
     const refused = async (label: string, words: string, typed: [email: string, name: string, password: string]) => {
       await page.getByRole('alert').filter({ hasText: words }).waitFor()
       const at = field(label)
@@ -83,11 +82,11 @@ describe('an account of one’s own', () => {
     await refused('Name', 'Another account is called so.', ['ada@example.org', 'Ada', open.password])
     expect(await faults(page)).toEqual([])
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
-    // The browser itself tells its console of every refusal; that is the only word allowed there.
+    // The browser logs every refused request.
     expect(complaints.filter(c => !/\b(409|422)\b/.test(c))).toEqual([])
     complaints.length = 0
 
-    // There and back, with where one wanted to go.
+    // To sign-in and back, keeping the return path.
     await page.getByRole('link', { name: 'Sign in' }).click()
     await page.waitForURL(/\/login\?back=/)
     await page.getByRole('link', { name: 'Create an account' }).click()
@@ -99,7 +98,7 @@ describe('an account of one’s own', () => {
     await page.waitForURL('**/tasks?view=table&priority=high')
     await page.getByText('No gateway').first().waitFor()
     await page.getByRole('heading', { level: 2 }).first().waitFor()
-    // Whoever is signed in has one.
+    // Signed-in users don't need to register.
     await page.goto('/register?back=/inbox')
     await page.waitForURL('**/inbox')
     await entered(page)

@@ -10,13 +10,13 @@ onStage()
 
 const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
 const cards = ['Needs you', 'Agents', 'Spend today', 'Scheduled runs', 'Failures, last 24 hours', 'Last standup']
-/** Whether nothing stands out of the window, nor has to be scrolled to sideways. */
+/** Returns whether nothing overflows the window or scrolls sideways. */
 const fits = (page: Page) =>
   page.evaluate(() =>
     [document.documentElement, ...document.querySelectorAll('main')].every(e => e.scrollWidth <= e.clientWidth),
   )
 
-/** Until nothing is awaited any more. */
+/** Waits until everything has loaded. */
 async function settled(page: Page): Promise<void> {
   for (const name of cards) await card(page, name).waitFor()
   await expect.poll(() => page.locator('main .skeleton').count()).toBe(0)
@@ -36,7 +36,6 @@ describe.each(sizes)('now, %s', (_, look) => {
   })
 })
 
-// Whoever sees a problem on the first page must not have to look for the way to deal with it.
 describe('what needs me', () => {
   it('is acknowledged and put back in place, by keyboard', async () => {
     const { context, page, complaints } = await opened(desktop, '/')
@@ -70,7 +69,7 @@ describe('the facts', () => {
     await call(house, 'PATCH', `/tasks/${task.key}`, { blocked: null })
     await expect.poll(blocked).toBe(before)
 
-    // What was there from the start does not light up; what becomes another does, unless one wants calm.
+    // Initial values don't flash; changed ones do, unless reduced motion is set.
     const lit = card(page, 'Agents').locator('.flash')
     expect(await lit.count()).toBe(0)
     const today = (await call(house, 'POST', '/standups', {})) as { id: string }
@@ -90,7 +89,7 @@ describe('the facts', () => {
   })
 })
 
-// A day before the ledger began did not cost nothing.
+// Days before tracking started have unknown cost, not zero.
 describe('the week before', () => {
   it.each([
     ['2099-01-01T00:00:00.000Z', /^Last \w+: no data, tracking started later$/],
@@ -137,7 +136,6 @@ describe('the scheduled runs', () => {
   })
 })
 
-// A verb stands where the problem is, and does what it says.
 describe('what went wrong', () => {
   it('of a job is told with its reason, and is run anew from there', async () => {
     const job = (await call(house, 'POST', '/agentrt/jobs', {
@@ -161,7 +159,7 @@ describe('what went wrong', () => {
     await page.getByText('count the stock started').first().waitFor()
     const ran = async () => (await call(house, 'GET', `/agentrt/jobs/${job.id}/runs`)) as unknown[]
     await expect.poll(async () => (await ran()).length, { timeout: 60_000 }).toBeGreaterThan(0)
-    // What was made up for is asked for no more.
+    // A recovered run has no Run now button.
     await runs.getByText(/succeeded when run again at \d\d:\d\d/).waitFor()
     await runs.getByRole('img', { name: /1 recovered/ }).waitFor()
     expect(await runs.getByRole('button', { name: 'Run now: count the stock' }).count()).toBe(0)
@@ -205,7 +203,7 @@ describe('what went wrong', () => {
   })
 })
 
-// One part that is missing must not take the others with it, and nothing unknown may read as a zero.
+// A failing card must not affect the others, and unknown values must not read as zero.
 describe('without a gateway', () => {
   it('says so, leads to where it is set up, and the rest goes on', async () => {
     const bare = await openOwned()
@@ -223,7 +221,7 @@ describe('without a gateway', () => {
           'Agents unknown, no blocked tasks, no standup yet, $0 today.',
         )
         expect(await faults(page)).toEqual([])
-        // The browser itself tells its console that the runtime's sessions are not to be had.
+        // The browser logs the failed request for sessions.
         expect(complaints.filter(c => !c.includes('503'))).toEqual([])
         await card(page, 'Agents').getByRole('link', { name: 'Settings' }).click()
         await page.waitForURL(/\/settings/)

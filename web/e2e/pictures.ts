@@ -1,4 +1,4 @@
-// Makes a picture of every place in every look, for people to look at: `make pictures`.
+// Takes screenshots of every page in every look: `make pictures`.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'vitest'
@@ -7,10 +7,10 @@ import { call, type House, openHouse } from './house.ts'
 import { hold } from './standup.ts'
 
 const folder = process.env.PICTURES ?? '../bin/pictures'
-/** The beginning of a name, to make those only. */
+/** A name prefix, to take only those. */
 const only = process.env.ONLY
 
-/** Where to go, and what has to be there before the picture is taken. */
+/** Name, path, and the selector to wait for. */
 const places: [name: string, path: string, ready: string][] = [
   ['now', '/', 'main section li'],
   ['inbox', '/inbox', '[data-item]'],
@@ -48,7 +48,7 @@ const places: [name: string, path: string, ready: string][] = [
   ['welcome-standup', '/welcome?step=standup', 'section form'],
 ]
 
-/** Where the session is that has the most to show: a task's, with its tools. */
+/** Returns the address of the longest task session with tool calls. */
 async function longest(house: House): Promise<string> {
   const rows = (await call(house, 'GET', '/sessions?limit=200')) as { id: string; messages: number }[]
   const most = rows.reduce((a, b) => (b.messages > a.messages ? b : a))

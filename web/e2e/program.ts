@@ -1,10 +1,10 @@
-// The real binary, run as somebody would run it.
+// Runs the real binary.
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-/** How somebody gets in: where it is, and as whom. */
+/** An address and credentials. */
 export interface Account {
   base: string
   email: string
@@ -12,16 +12,16 @@ export interface Account {
 }
 
 export interface Running<T> {
-  /** What it said that it was waited for. */
+  /** The value that `find` returned. */
   said: T
   folder: string
-  /** Ends it and keeps its data. */
+  /** Stops the process and keeps its data. */
   stop: () => Promise<void>
-  /** Ends it and leaves nothing of it. */
+  /** Stops the process and deletes its data. */
   close: () => Promise<void>
 }
 
-/** Runs the binary in a folder, of its own unless one is given, until it has said what `find` looks for in its words. */
+/** Runs the binary, in its own folder unless one is given, until `find` returns a value for its output. */
 export async function run<T>(
   args: (folder: string) => string[],
   find: (said: string) => T | undefined,

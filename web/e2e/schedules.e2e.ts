@@ -27,7 +27,6 @@ const make = (name: string, more: object = {}) =>
 const read = (id: string) => call(house, 'GET', `/agentrt/jobs/${id}`) as Promise<Job>
 const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
 
-// Without this job the standup waits for somebody to think of it.
 describe('the daily standup', () => {
   it('is added from the template, run at once, and its run is told of', async () => {
     const jobs = (await call(house, 'GET', '/agentrt/jobs')) as Job[]
@@ -36,7 +35,7 @@ describe('the daily standup', () => {
     await page.getByRole('heading', { name: 'No scheduled jobs yet' }).waitFor()
     expect(await faults(page)).toEqual([])
 
-    // By keyboard alone.
+    // By keyboard only.
     await page.getByRole('button', { name: 'Add daily standup' }).focus()
     await page.keyboard.press('Enter')
     const dialog = page.getByRole('dialog', { name: 'Daily standup' })
@@ -68,7 +67,7 @@ describe('the daily standup', () => {
   })
 })
 
-// A change that overwrites another one unseen is how a job stops without anybody knowing why.
+// A change must not silently overwrite another one.
 describe('a job', () => {
   it('is changed after its difference was seen, also when somebody was faster', async () => {
     const job = await make('weekly-report')
@@ -92,7 +91,7 @@ describe('a job', () => {
     await dialog.getByRole('button', { name: 'Save changes' }).click()
     await dialog.getByText('Someone else changed this job').waitFor()
     await dialog.getByRole('cell', { name: '0 6 * * 1', exact: true }).waitFor()
-    // Theirs stays where one has changed nothing: it is now, and it will be.
+    // Fields the user didn't change keep the other user's values: in the current job and in the result.
     await expect.poll(() => dialog.getByRole('cell', { name: 'For the board' }).count()).toBe(2)
     expect(await faults(page)).toEqual([])
     expect((await read(job.id)).schedule.expr).toBe('0 6 * * 1')
@@ -132,7 +131,7 @@ describe('a job', () => {
     expect(await faults(one.page)).toEqual([])
     await one.page.getByRole('button', { name: 'Delete job' }).click()
     await expect.poll(() => row(two.page, job.name).count()).toBe(0)
-    // Whether the page hears of the end before it has closed the job is a race that harms nothing.
+    // The page may notice the deletion before it closes the job, which is harmless.
     expect([...one.complaints, ...two.complaints].filter(c => !c.includes('404'))).toEqual([])
     await one.context.close()
     await two.context.close()
@@ -175,7 +174,7 @@ describe('a job', () => {
     await dialog.getByLabel('Agent', { exact: true }).selectOption('cmo')
     await dialog.getByLabel('Message to the agent').fill('Look at the inbox.')
     await dialog.getByLabel('On', { exact: true }).uncheck()
-    // A name that turns what stands around it is refused, and nothing else of the form is lost.
+    // A name with a text direction override is refused, and the form keeps its input.
     await dialog.getByRole('button', { name: 'Create job' }).click()
     await dialog.getByText('turns the text around it').waitFor()
     await name.fill('<b>hourly</b> look')

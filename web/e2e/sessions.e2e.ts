@@ -8,12 +8,12 @@ import { house, onStage, opened } from './stage.ts'
 const hostile =
   '<img src=x onerror="document.title=1"><script>document.title=2</script> [x](javascript:document.title=3)'
 
-/** Of a session that is there from the beginning, in small letters as the runtime has it. */
+/** The key of a live session, in lowercase. */
 let key: string
-/** Of an archived one. */
+/** The ID of an archived session. */
 let archived: string
 
-/** Has an agent begin a task, which gives it a session of the task's own. */
+/** Sends a task to an agent, which starts a session. */
 async function handOver(title: string): Promise<string> {
   const task = (await call(house, 'POST', '/tasks', { title, assignee_id: 'cto', status: 'todo' })) as { key: string }
   const handed = (await call(house, 'POST', `/tasks/${task.key}/dispatch`)) as { session_key: string }
@@ -21,10 +21,10 @@ async function handOver(title: string): Promise<string> {
   return handed.session_key.toLowerCase()
 }
 
-/** Agents think for a while, and so does a busy machine. */
+/** Agents take some time to answer. */
 const soon = { timeout: 20_000 }
 
-/** The tests' own poll is only for within a test. */
+/** vitest's poll works only within a test. */
 async function until<T>(ask: () => Promise<T | undefined>, seconds: number): Promise<T> {
   for (const end = Date.now() + seconds * 1000; ; await new Promise(done => setTimeout(done, 250))) {
     const found = await ask()
@@ -41,7 +41,7 @@ onStage({
   timeout: 120_000,
   prepare: async () => {
     key = await handOver('Prepare the release notes')
-    // The runs of a job are archived after seconds, and stand under their job.
+    // Job runs are archived within seconds and grouped under their job.
     const job = (await call(house, 'POST', '/agentrt/jobs', {
       name: `Nightly zebra count ${hostile}`,
       agentId: 'cmo',
@@ -89,7 +89,7 @@ describe('a session', () => {
     await live(page).waitFor()
     await steps(page).first().waitFor()
 
-    // By keyboard, and what comes back appears without a reload.
+    // Send by keyboard; the answer appears without a reload.
     await page.getByLabel('Message CTO').fill('How many **branches**?')
     await page.keyboard.press('Control+Enter')
     await steps(page).locator('strong', { hasText: 'branches' }).waitFor()
@@ -97,14 +97,14 @@ describe('a session', () => {
     await page.locator('header').getByText('Idle').waitFor()
     await expect.poll(() => steps(page).count(), soon).toBeGreaterThanOrEqual(4)
 
-    // What is a command for the runtime is refused, in place, and what was written stays.
+    // Runtime commands are refused at the field, which keeps its input.
     await page.getByLabel('Message CTO').fill('/reset')
     await page.getByRole('button', { name: 'Send message' }).click()
     await page.getByRole('alert').waitFor()
     expect(await page.getByLabel('Message CTO').inputValue()).toBe('/reset')
     expect(await faults(page)).toEqual([])
 
-    // Work for a while, and an end to it.
+    // Keep the agent busy, then stop it.
     for (let i = 0; i < 8; i++) await tell(mine, `And again, ${i}`)
     await page.locator('header').getByRole('button', { name: 'Stop session' }).click()
     expect(await faults(page)).toEqual([])
@@ -129,7 +129,7 @@ describe('a session', () => {
     await steps(page).first().waitFor()
     const list = page.locator('section[aria-label="Transcript"]')
     for (let i = 0; i < 3; i++) await tell(mine, `Line ${i}\n${'- look here\n'.repeat(30)}`)
-    // At the end, the end stays in sight.
+    // A view at the end stays at the end.
     await steps(page).getByText('Line 2').waitFor()
     const toEnd = () => list.evaluate(e => e.scrollHeight - e.scrollTop - e.clientHeight)
     await expect.poll(toEnd, soon).toBeLessThan(60)
@@ -158,7 +158,7 @@ describe('a session', () => {
     await page.getByRole('row').getByRole('link').first().click()
     await page.waitForURL(`**/sessions/${archived}`)
     await steps(page).getByText('Count the zebras').waitFor()
-    // A password was in what the agent was told.
+    // The job's message contained a password.
     await page.getByText('redacted: password').first().waitFor()
     expect(await page.getByText('Tr0ub4dor').count()).toBe(0)
 
@@ -177,7 +177,7 @@ describe('a session', () => {
   })
 })
 
-// Who may not stop an agent must not find a button that is refused, and should know whom to ask.
+// Users who can't stop agents see no button, but who can.
 describe('a viewer', () => {
   it('goes through the sessions by keys, reads all of it, and why there is nothing to send or stop', async () => {
     const password = 'four random words are good'
@@ -198,7 +198,7 @@ describe('a viewer', () => {
     await page.getByText('Your role (user)').waitFor()
     expect(await page.getByLabel('Message CTO').count()).toBe(0)
     expect(await page.getByRole('button', { name: /^Stop/ }).count()).toBe(0)
-    // As a table, whose rows lead to what they stand for.
+    // The rows of the table view lead to their steps.
     await page.getByRole('button', { name: 'Table view' }).click()
     await page.waitForURL('**strip=table')
     await page.getByRole('button', { name: 'Go to: To the agent' }).first().click()
@@ -208,7 +208,7 @@ describe('a viewer', () => {
   })
 })
 
-/** A page of messages as the service answers it, made up: agents of the demo do not write so much. */
+/** Generates a page of messages, more than demo agents write. */
 function madeUp(n: number): Record<string, unknown> {
   const at = new Date(Date.UTC(2026, 10, 20) + n * 1000).toISOString()
   const call = {
@@ -261,7 +261,7 @@ async function withMessages(page: Page, all: number): Promise<void> {
   })
 }
 
-/** How long the tasks took that kept the page from answering since this was last asked, in ms. */
+/** Returns the long tasks since the last call, in ms. */
 const longTasks = (page: Page): Promise<number[]> =>
   page.evaluate(() => {
     const kept = globalThis as unknown as { longTasks: number[] }
@@ -287,7 +287,7 @@ describe('a transcript', () => {
     expect(await page.title()).toMatch(/Sessions · Wardroom$/)
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
     expect(await faults(page)).toEqual([])
-    // The names of jobs and sessions, too.
+    // Names of jobs and sessions must be escaped, too.
     await page.goto('/sessions')
     await page.getByText('Nightly zebra count').first().waitFor()
     expect(await page.locator('main img, main script, main [onerror]').count()).toBe(0)
@@ -311,7 +311,7 @@ describe('a transcript', () => {
     })
     const list = page.locator('section[aria-label="Transcript"]')
     const began = Date.now()
-    // To the beginning, by way of everything between.
+    // Scroll to the start, loading everything in between.
     await list.evaluate(async e => {
       const first = () => e.querySelector('[aria-posinset="1"]')?.getAttribute('aria-setsize')
       while ((first() ?? '-1') === '-1') {
@@ -325,7 +325,7 @@ describe('a transcript', () => {
       .waitFor()
     const reading = Date.now() - began
     const readLong = await longTasks(page)
-    // Then as somebody reads who turns the wheel, 300 px with each frame.
+    // Then scroll down like a mouse wheel, 300 px per frame.
     const frames = await list.evaluate(async e => {
       const took: number[] = []
       let last = performance.now()
@@ -343,12 +343,12 @@ describe('a transcript', () => {
     const size = Number(await steps(page).first().getAttribute('aria-setsize'))
     const made = await steps(page).count()
     const told = (l: number[]) => `${l.length} tasks over 50 ms, the longest ${Math.round(Math.max(0, ...l))} ms`
-    // Reported, not held against the clock: other machines are slower.
+    // Only reported, because machines differ.
     console.log(
       `transcript of 20,000 messages (${size} rows, ${made} of them in the page): read in ${Math.round(reading / 1000)} s, ${told(readLong)}; ` +
         `by the wheel: a frame in ${frames.median.toFixed(1)} ms, at most ${Math.round(frames.most)} ms, ${told(wheelLong)}`,
     )
-    // 8,000 texts, and the calls between them as one row each.
+    // 8,000 texts, and one row for the calls between each two.
     expect(size).toBeGreaterThan(14_000)
     expect(made).toBeLessThan(80)
     expect(complaints).toEqual([])
@@ -356,7 +356,7 @@ describe('a transcript', () => {
   })
 })
 
-// Away is not empty: nobody may take a runtime that cannot be seen for one that does nothing.
+// An unavailable runtime must not look idle.
 describe('without a gateway', () => {
   it('the live view says so and leads to the settings, and the history goes on', async () => {
     const { context, page, complaints } = await opened(looks['dark desktop'], '/sessions?show=history')

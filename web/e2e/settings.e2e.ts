@@ -41,7 +41,6 @@ describe.each(sizes)('settings, %s', (_, look) => {
   })
 })
 
-// Who may sign in is decided here; a mistake lets somebody in, or keeps somebody out.
 describe('users', () => {
   it('are created, changed and deactivated, and a second admin sees it as it happens', async () => {
     const one = await opened(desktop, '/settings/users')
@@ -49,7 +48,7 @@ describe('users', () => {
     await row(two.page, house.email).waitFor()
     await two.page.getByText('Live', { exact: true }).waitFor()
 
-    // By keyboard alone.
+    // By keyboard only.
     await row(one.page, house.email).waitFor()
     await one.page.keyboard.press('c')
     await one.page.getByRole('dialog').getByLabel('Email').fill('grace@example.com')
@@ -68,7 +67,7 @@ describe('users', () => {
     expect(await one.page.content()).not.toContain(password)
     expect(await one.page.locator('main img, main script').count()).toBe(0)
 
-    // What was handed over opens the door.
+    // The generated password works.
     const grace = await opened(desktop, '/settings/account', {
       ...house,
       email: 'grace@example.com',
@@ -93,7 +92,7 @@ describe('users', () => {
     const dialog = one.page.getByRole('dialog')
     expect(await dialog.getByLabel('Your password', { exact: true }).count()).toBe(0)
     await dialog.getByLabel('Role').selectOption('admin')
-    // Who only found this screen open knows no password, and makes nobody an admin.
+    // Making someone an admin requires the user's own password.
     await dialog.getByLabel('Your password', { exact: true }).fill('not the password')
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog.getByRole('alert').getByText('The current password is wrong.').waitFor()
@@ -128,7 +127,7 @@ describe('users', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.getByRole('alert').getByText(/12/).waitFor()
     expect(await faults(page)).toEqual([])
-    // A second admin takes more than an open screen.
+    // Creating an admin requires the user's own password.
     await page.getByLabel('Password', { exact: true }).fill('four random words are good')
     expect(await page.getByLabel('Your password', { exact: true }).count()).toBe(0)
     await page.getByRole('dialog').getByLabel('Role').selectOption('admin')
@@ -156,7 +155,7 @@ describe('users', () => {
       await page.getByText('Only the owner and admins can open this.').first().waitFor()
       expect(await faults(page), part).toEqual([])
     }
-    // What everybody may know is there.
+    // Parts that everyone may read.
     await page.goto('/settings/gateway')
     for (const connection of ['start_runs', 'manage']) {
       await page.locator(`[data-connection=${connection}]`).getByText('Connected', { exact: true }).waitFor()
@@ -170,7 +169,7 @@ describe('users', () => {
   })
 })
 
-// A key is a way in: it is seen once, and its end is the end.
+// A key must be shown only once, and stop working when revoked.
 describe('the key of an agent', () => {
   it('is shown once, works, and does not work when it is revoked', async () => {
     const { context, page, complaints } = await opened(desktop, '/settings/agents')
@@ -217,7 +216,7 @@ describe('the key of an agent', () => {
   })
 })
 
-// What agents and people are called is text, and as long as it may be; the page stays what it is.
+// Names must never run as markup or break the layout.
 describe('hostile texts', () => {
   it('are shown as they are, on a phone too', async () => {
     const agent = 'a'.repeat(64)
@@ -252,7 +251,6 @@ describe('hostile texts', () => {
   })
 })
 
-// What somebody did must be found, and be a table for whoever asks for one.
 describe('the audit', () => {
   it('is filtered by its address, shows before and after, and is a CSV', async () => {
     await call(house, 'POST', '/users', {
@@ -286,7 +284,7 @@ describe('the audit', () => {
     expect(csv).toContain('user.changed')
     expect(csv).not.toContain('login.succeeded')
 
-    // What happens meanwhile waits until one wants to see it.
+    // New entries are held back until the user shows them.
     await page.getByText('Live', { exact: true }).waitFor()
     await call(house, 'PATCH', '/users/audited@example.com', { name: 'Now' })
     await page.getByRole('button', { name: 'Show 1 new' }).click()

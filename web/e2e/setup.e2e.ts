@@ -7,7 +7,7 @@ import { openService, type Service } from './service.ts'
 let browser: Browser
 let service: Service
 
-// A service that nobody owns yet, as somebody has it who has just started it.
+// A freshly started server without an owner.
 beforeAll(async () => {
   browser = await openBrowser()
   service = await openService()
@@ -17,7 +17,6 @@ afterAll(async () => {
   await service?.close()
 })
 
-// The first minute decides whether somebody stays.
 describe('the first start', () => {
   it('is told at the login, and its link makes the owner, once', async () => {
     const { base, link } = service
@@ -35,7 +34,7 @@ describe('the first start', () => {
     await page.getByRole('button', { name: 'Create owner account' }).click()
     await page.getByRole('alert').first().waitFor()
     expect(await faults(page)).toEqual([])
-    complaints.length = 0 // the browser tells of the 422 itself
+    complaints.length = 0 // the browser logged the 422
     await page.getByLabel('Password', { exact: true }).fill('four random words are good')
     await page.getByRole('button', { name: 'Create owner account' }).click()
     await page.getByRole('navigation', { name: 'Pages' }).first().waitFor()

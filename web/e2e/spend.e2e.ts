@@ -16,7 +16,7 @@ onStage({
   },
 })
 
-/** Something that was spent now: the agents hold a standup, and one of them gets a task. */
+/** Spends something: runs a standup and sends a task. */
 async function spend(): Promise<void> {
   const { id } = (await call(house, 'POST', '/standups', {})) as { id: string }
   await call(house, 'POST', `/standups/${id}/run`, {})
@@ -30,7 +30,7 @@ async function spend(): Promise<void> {
   await vi.waitFor(async () => expect(await ended()).toBe('completed'), patience)
 }
 
-/** Dollars to the last digit, in nano-dollars. */
+/** Converts dollars to nano-dollars. */
 function nano(usd: string | null): bigint {
   const [whole = '0', rest = ''] = (usd ?? '0').replace('-', '').split('.')
   const size = BigInt(whole) * 1_000_000_000n + BigInt(rest.padEnd(9, '0'))
@@ -76,7 +76,7 @@ describe.each(sizes)('spend, %s', (_, look) => {
   })
 })
 
-// What is cut off must not look as if it ended there, and nobody reads a key of the runtime.
+// Cut-off columns must be indicated, and sessions must have readable names.
 describe('a table that is wider than the screen', () => {
   it('says where there is more, is scrolled by keyboard, and calls sessions by their names', async () => {
     const { context, page, complaints } = await opened(looks['light phone'], '/spend')
@@ -107,12 +107,12 @@ describe('a table that is wider than the screen', () => {
   })
 })
 
-// The number that people believe first, and then hold against every other one.
+// All views must show the same numbers.
 describe('the numbers', () => {
   it('are the same in the header, the chart, both tables and the files', async () => {
     const { context, page, complaints } = await opened(desktop, '/spend?show=table')
     await page.locator('[data-total] data').waitFor()
-    // Runs may end meanwhile; what is compared must be of one moment.
+    // Runs may end in between; compare values of one moment.
     await expect
       .poll(async () => {
         const whole = await total(page)
@@ -228,7 +228,7 @@ describe('the bars', () => {
       ).toBe(true)
       await page.keyboard.press('End')
       expect(await last.evaluate(b => b === document.activeElement)).toBe(true)
-      // Each bar is within the drawing, and so is every label.
+      // All bars and labels are inside the chart.
       const outside = await page.locator('svg[role=group]').evaluate(svg => {
         const box = svg.getBoundingClientRect()
         return [...svg.querySelectorAll('text, rect')].filter(e => {
@@ -244,7 +244,7 @@ describe('the bars', () => {
   })
 })
 
-// Two who change one table: what the first wrote must not be lost.
+// Concurrent changes must not be lost.
 describe('the prices', () => {
   it('are changed by the owner, who is told when somebody was faster', async () => {
     await call(house, 'PUT', '/prices', { prices: table })
@@ -261,7 +261,7 @@ describe('the prices', () => {
     await dialog.getByRole('button', { name: 'Save price' }).click()
     await dialog.getByText('Enter dollars').waitFor()
     await dialog.getByLabel('Input').fill('1.5')
-    // Somebody else is faster.
+    // Someone else saves first.
     await call(house, 'PUT', '/prices', { prices: [...table, { ...table[0], from: '2026-12-01', input: '2' }] })
     await dialog.getByRole('button', { name: 'Save price' }).click()
     await dialog.getByText('Someone else changed the prices').waitFor()
@@ -279,7 +279,7 @@ describe('the prices', () => {
     const toast = page.getByText('Price of demo-2 removed').locator('xpath=../..')
     await toast.getByRole('button', { name: 'Undo' }).click()
     await page.getByRole('button', { name: 'Remove the price of demo-2' }).waitFor()
-    // The browser tells of the 412 itself.
+    // The browser logs the 412.
     expect(complaints.filter(c => !c.includes('412'))).toEqual([])
     await context.close()
   })
@@ -297,7 +297,7 @@ describe('the prices', () => {
   })
 })
 
-// What a model is called is text of others; it must stay text, however long it is.
+// Model names must never run as markup.
 describe('hostile names', () => {
   it('are shown as they are', async () => {
     const hostile = `<img src=x onerror="document.title=1"><script>document.title=2</script>${'x'.repeat(120)}`
@@ -329,7 +329,7 @@ describe('what today costs', () => {
       .getByText(task?.key ?? '')
       .waitFor({ timeout: 60_000 })
     await expect.poll(() => total(page)).toBeGreaterThan(before)
-    // Each bar is split again, and all of them are the total.
+    // The bars still add up to the total.
     await expect.poll(async () => sum(await column(page, 'Over time, by task', 'whole')) - (await total(page))).toBe(0n)
     await page.getByText('Not split yet').first().waitFor({ state: 'detached' })
     expect(complaints).toEqual([])

@@ -1,4 +1,4 @@
-// What most files of tests stand on: a demo of their own and a browser.
+// The fixture of most test files: a demo and a browser.
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { entered, type Look, openBrowser, openPage, type Watched } from './browser.ts'
@@ -9,17 +9,17 @@ export let house: House
 export let browser: Browser
 
 interface Play {
-  /** What is opened instead of a demo. */
+  /** Starts the server; a demo by default. */
   open?: () => Promise<House>
-  /** What the tests need there before they begin. */
+  /** Prepares data before the tests. */
   prepare?: () => Promise<void>
-  /** How long all of it may take, in ms. */
+  /** Timeout of the whole setup, in ms. */
   timeout?: number
 }
 
 /**
- * Opens both before the tests of a file, and closes them afterwards. What is tried once more has a demo of its own:
- * where the first try left the other, it could not pass.
+ * Starts the server and the browser before the tests of a file, and stops them afterwards. A retry gets a new server,
+ * because the first try may have changed the old one.
  */
 export function onStage({ open = openHouse, prepare, timeout }: Play = {}): void {
   beforeAll(async () => {
@@ -40,7 +40,7 @@ export function onStage({ open = openHouse, prepare, timeout }: Play = {}): void
   })
 }
 
-/** Starts the demo again, where it was before `house.stop()`. */
+/** Restarts the demo after `house.stop()`. */
 export async function reopenHouse(): Promise<void> {
   house = await openHouse(house)
 }
@@ -48,8 +48,8 @@ export async function reopenHouse(): Promise<void> {
 const tokens = new Map<string, Promise<string>>()
 
 /**
- * A page at a path, before somebody who is signed in: the demo's owner, unless it is another. How one signs in is the
- * subject of a file of its own; here the token lies where the dashboard keeps it.
+ * Opens a path while signed in, by default as the demo's owner. Skips the sign-in form by storing a token; login.e2e.ts
+ * tests the form.
  */
 export async function opened(look: Look, path: string, as: Account = house): Promise<Watched> {
   const who = `${as.base} ${as.email} ${as.password}`

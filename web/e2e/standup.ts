@@ -6,7 +6,7 @@ export interface Held {
   status: string
 }
 
-/** Holds a team's standup to its end, without a browser; today's when no day is given. */
+/** Runs a team's standup to its end through the API; today's by default. */
 export async function hold(house: House, team = 'executive', date?: string): Promise<Held> {
   const { id } = (await call(house, 'POST', '/standups', { team, ...(date ? { date } : {}) })) as Held
   await call(house, 'POST', `/standups/${id}/run`)

@@ -9,7 +9,7 @@ import { type Held, hold } from './standup.ts'
 
 onStage()
 
-/** A team of its own for each flow: it meets once a day. */
+/** Each flow has its own team, because a team has one standup per day. */
 const team = (key: string) =>
   call(house, 'POST', '/teams', { key, name: `Team ${key}`, facilitator: 'coo', participants: ['cto', 'cpo', 'cmo'] })
 
@@ -18,14 +18,14 @@ const stands = (page: Page, word: string) => head(page).getByText(word, { exact:
 const section = (page: Page, agent: string) => page.locator(`#of-${agent}`)
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
 
-/** Gives an agent so much to do in its session of a standup that its turn does not come in time: 2.5 s for each message. */
+/** Keeps an agent busy in its standup session, 2.5 s per message, so that it misses the timeout. */
 async function occupy(agent: string, team: string, date: string, messages: number): Promise<void> {
   const key = encodeURIComponent(`agent:${agent}:standup:${date}:team-${team}`)
   for (let i = 0; i < messages; i++)
     await call(house, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And number ${i}?` })
 }
 
-/** Nothing stands out of the window: what is longer scrolls within the place. */
+/** Returns whether nothing overflows the window. */
 const fitsIn = (page: Page) =>
   page.evaluate(() => {
     const { scrollWidth, scrollHeight } = document.documentElement
@@ -73,7 +73,6 @@ describe.each(sizes)('standups, %s', (name, look) => {
   })
 })
 
-// The morning's flow: press one button, watch, read.
 describe('a standup', () => {
   it('is run to its end with the pointer, while another one watches and is not moved', async () => {
     await team('mouse')
@@ -91,7 +90,7 @@ describe('a standup', () => {
       .waitFor()
     await section(two.page, 'cto').getByText('Answered').waitFor()
 
-    // Who reads the first report stays with it while everything above it grows.
+    // The reading position stays while content above it grows.
     const where = () => section(two.page, 'cto').evaluate(e => Math.round(e.getBoundingClientRect().top))
     await section(two.page, 'cto').evaluate(e => e.scrollIntoView({ block: 'start' }))
     await two.page.waitForTimeout(100)
@@ -222,7 +221,7 @@ describe('a standup', () => {
     await stands(page, 'Completed')
     await page.getByRole('tab', { name: /^Transcript/ }).click()
     await page.getByText('Attempt 3', { exact: true }).waitFor()
-    // The three, and the facilitator, whose first one is of before.
+    // The three participants, and the facilitator, which was already asked.
     const retried = page.locator('li:has-text("Attempt 3"), li:has-text("Attempt 3") ~ li')
     await expect.poll(() => retried.getByText('Asked again', { exact: true }).count()).toBe(4)
     expect(complaints).toEqual([])
@@ -245,14 +244,13 @@ describe('a standup', () => {
   })
 })
 
-// What was said today means something beside what was said before.
 describe('the days', () => {
   it('are a strip to go by, each with its state, and today is compared with the day before', async () => {
     await team('days')
     const day = (back: number) => new Date(Date.now() - back * 86_400_000).toISOString().slice(0, 10)
     await hold(house, 'days', day(3))
     const { context, page, complaints } = await opened(desktop, '/standups?team=days')
-    // The latest is shown, and that there is none of today.
+    // Shows the latest standup, with a note that there is none today.
     await page.getByText(/No standup yet today/).waitFor()
     expect(await faults(page)).toEqual([])
     await button(page, 'Run Standup').click()
@@ -281,7 +279,7 @@ describe('the days', () => {
   })
 })
 
-// What agents say must stay text, whatever it is.
+// Agents' answers must never run as markup.
 describe('hostile answers', () => {
   it('are shown as they are, on the page and in the transcript', async () => {
     const hostile =
@@ -317,7 +315,7 @@ describe('hostile answers', () => {
   })
 })
 
-// Who takes it into a meeting takes the words, and not the buttons.
+// The printout must contain all texts and no controls.
 describe('a standup on paper', () => {
   it('is black on white, without the rail and without buttons, and all of it', async () => {
     await team('paper')
@@ -328,7 +326,7 @@ describe('a standup on paper', () => {
     expect(await page.locator('nav:visible, header:visible, button:visible, aside:visible').count()).toBe(0)
     expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe('rgb(255, 255, 255)')
     expect(await section(page, 'cmo').evaluate(e => getComputedStyle(e).color)).toBe('rgb(0, 0, 0)')
-    // It is as long as it is, and not as high as the window.
+    // The print is as long as the content, not as high as the window.
     const bottom = await section(page, 'cmo').evaluate(e => e.getBoundingClientRect().bottom + scrollY)
     expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeGreaterThanOrEqual(Math.floor(bottom))
     expect((await page.pdf({ format: 'A4' })).length).toBeGreaterThan(5000)
@@ -337,7 +335,6 @@ describe('a standup on paper', () => {
   })
 })
 
-// A button that is refused is worse than a sentence.
 describe('somebody who may not run one', () => {
   it('is told who may, and reads what the others read', async () => {
     await team('watched')
@@ -356,7 +353,7 @@ describe('somebody who may not run one', () => {
   })
 })
 
-// What happened while nobody listened must be there afterwards.
+// Events during a disconnect must not be lost.
 describe('a line that breaks', () => {
   it('leaves what was known, and brings what was missed', async () => {
     await team('broken')
@@ -374,13 +371,13 @@ describe('a line that breaks', () => {
   })
 })
 
-// Without agents there is nobody to ask; what to do about that must be one link away.
+// Without a gateway, the page must say what to do.
 describe('without a gateway', () => {
   it('a standup cannot be run, and the page says why and where to go', async () => {
     const away = await openOwned()
     const { context, page, complaints } = await opened(phone, '/standups', away)
     await page.getByText('Can’t run a standup: no gateway configured.').waitFor()
-    // The settings name some; that does not make them agents of this installation.
+    // The default setting names agents, but that doesn't make them exist.
     await page.getByRole('heading', { name: 'No standup and no agents yet' }).waitFor()
     expect(
       await page
@@ -393,7 +390,7 @@ describe('without a gateway', () => {
     await page.getByRole('link', { name: 'Connect gateway' }).click()
     await page.waitForURL('**/welcome?step=connect')
 
-    // Whoever has an account is known, and can hand a report in.
+    // Participants with an account are known, and reports can be submitted for them.
     const cto = { email: 'cto@example.com', password: 'four random words are fine', role: 'agent', agent_id: 'cto' }
     await call(away, 'POST', '/users', cto)
     await page.goto('/standups')

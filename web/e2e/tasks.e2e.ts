@@ -29,7 +29,7 @@ describe.each(sizes)('tasks, %s', (_, look) => {
       expect(await faults(page), path).toEqual([])
     }
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
-    // Nothing stands out of the window but what is meant to be swiped.
+    // Only scroll regions may be wider than the window.
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
     if (look.width < 600) {
       await page.goto('/tasks?view=table')
@@ -39,7 +39,7 @@ describe.each(sizes)('tasks, %s', (_, look) => {
   })
 })
 
-// Work that is given to somebody who is not there any more is done by nobody.
+// Tasks must not be assigned to deactivated accounts.
 describe('whom a task is for', () => {
   it('is nobody whose account is deactivated, unless it is theirs already', async () => {
     const password = 'four random words are good'
@@ -68,7 +68,7 @@ describe('whom a task is for', () => {
   })
 })
 
-// Two people look at one board: what one does, the other sees, without a reload.
+// Changes must appear for others without a reload.
 describe('a board that two look at', () => {
   it('shows what the other does: create, move by keys, block, comment, finish', async () => {
     const look = desktop
@@ -77,7 +77,7 @@ describe('a board that two look at', () => {
     await column(two.page, 'To do').getByRole('article').first().waitFor()
     await two.page.getByText('Live', { exact: true }).waitFor()
 
-    // By keyboard alone.
+    // By keyboard only.
     await one.page.locator('article').first().waitFor()
     await one.page.keyboard.press('c')
     await one.page.getByRole('textbox', { name: 'Title' }).fill('Write the runbook')
@@ -86,7 +86,7 @@ describe('a board that two look at', () => {
     await one.page.keyboard.press('Escape')
     await column(one.page, 'To do').getByText('Write the runbook').waitFor()
 
-    // Somebody else's new task waits until one wants to see it.
+    // Someone else's new task is held back until the user shows it.
     const wait = two.page.getByRole('button', { name: 'Show 1 new' })
     await wait.waitFor()
     expect(await column(two.page, 'To do').getByText('Write the runbook').count()).toBe(0)
@@ -124,7 +124,7 @@ describe('a board that two look at', () => {
     await card('To do', 0).waitFor()
     const all = await titles('To do')
     const [first = '', second = ''] = all
-    // What is taken back stands where it was.
+    // Undo restores the position.
     await drag(1)
     await expect.poll(async () => (await titles('In progress')).indexOf(second)).toBe(1)
     await page.getByRole('button', { name: 'Undo' }).click()
@@ -144,7 +144,7 @@ describe('a board that two look at', () => {
   })
 })
 
-// Whoever has no pointer must not be put back to the beginning of the page.
+// Keyboard users must not lose their place.
 describe('the focus', () => {
   it('stays on a card that a key moves, also after its panel was closed', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=board')
@@ -172,7 +172,7 @@ describe('the focus', () => {
     await expect.poll(focused).toBe(title)
     await page.keyboard.press('[')
     await column(page, 'Backlog').getByText(title).waitFor()
-    // Who writes elsewhere meanwhile keeps the focus there.
+    // The focus stays in the field when a card moves.
     await page.getByLabel('Key or title').focus()
     await call(house, 'PATCH', '/tasks/TASK-1', { status: 'todo' })
     await column(page, 'To do').getByText(title).waitFor()
@@ -185,7 +185,7 @@ describe('the focus', () => {
   it('goes on at the end of a history that was read to its end by keyboard', async () => {
     const { key } = (await call(house, 'POST', '/tasks', { title: 'Revise the estimate' })) as { key: string }
     const token = await tokenOf(house)
-    // More than are read at once.
+    // More than one page.
     for (let n = 1; n <= 201; n++) {
       const answer = await fetch(`${house.base}/api/v1/tasks/${key}`, {
         method: 'PATCH',
@@ -208,12 +208,12 @@ describe('the focus', () => {
   })
 })
 
-// Keys are faster than a service far away: each one means the card as the one before has left it.
+// Each key acts on the card as the previous key left it.
 describe('a card that is moved faster than the service answers', () => {
   it('is where the last key has put it, here and at the service', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=board')
     const title = 'Drop support for the old export format'
-    let rest = 1_500 // the first change is slow, and those behind it are not
+    let rest = 1_500 // the first change is slow, the others are not
     await page.route('**/api/v1/tasks/*', async route => {
       if (route.request().method() === 'PATCH') {
         const wait = rest
@@ -235,7 +235,7 @@ describe('a card that is moved faster than the service answers', () => {
     }
     const status = async () => ((await call(house, 'GET', '/tasks/TASK-1')) as { status: string }).status
     await expect.poll(status).toBe('in_progress')
-    await page.waitForTimeout(2_000) // the last answers and events
+    await page.waitForTimeout(2_000) // wait for the last responses and events
     expect(await status()).toBe('in_progress')
     await at('In progress')
     await page.unroute('**/api/v1/tasks/*')
@@ -245,7 +245,7 @@ describe('a card that is moved faster than the service answers', () => {
   })
 })
 
-// Nobody should have to write anything twice.
+// Unsaved input must not be lost.
 describe('what is half written', () => {
   it('outlives Escape: a comment, a description, a new task', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=board&task=TASK-6')
@@ -285,7 +285,7 @@ describe('what is half written', () => {
     await asked.waitFor({ state: 'detached' })
     expect(await title.inputValue()).toBe('Half a title')
     await expect.poll(() => title.evaluate(e => e === document.activeElement)).toBe(true)
-    // Going back closes without a question: it is there again.
+    // Browser back closes the dialog without asking and keeps the draft.
     await page.goBack()
     await title.waitFor({ state: 'detached' })
     await page.keyboard.press('c')
@@ -328,7 +328,7 @@ describe('the ties of a task', () => {
       })
       .toEqual([['TASK-6'], true, true])
 
-    // The other way round would be a circle.
+    // The reverse dependency would be a cycle.
     await waits.getByRole('button', { name: /^TASK-6/ }).click()
     await panel.getByRole('heading', { name: 'Restore a backup into an empty machine' }).waitFor()
     await panel.getByRole('tab', { name: 'Relations' }).click()
@@ -344,7 +344,7 @@ describe('the ties of a task', () => {
     complaints.length = 0
 
     await page.goto('/tasks?view=board&task=TASK-14&tab=relations')
-    // Who is faster than the service is refused nothing.
+    // Quick changes must not conflict with each other.
     await page.route('**/api/v1/tasks/*', async route => {
       if (route.request().method() === 'PATCH') await new Promise(done => setTimeout(done, 1000))
       await route.continue()
@@ -415,7 +415,7 @@ describe('the board', () => {
     await over.waitFor()
     expect(await over.textContent()).toBe(`${n + 1} / ${n}`)
     expect(await faults(page)).toEqual([])
-    // What a filter leaves over says nothing of all.
+    // With filters on, the limit isn't checked.
     await page.goto('/tasks?view=board&q=One+to+look')
     await column(page, 'Review')
       .getByRole('button', { name: `Review: 1. Filters are on: the limit of ${n} counts all tasks` })
@@ -447,7 +447,7 @@ describe('the board', () => {
   })
 })
 
-// What agents write must stay text, whatever it is, and must not break the page.
+// Agents' texts must never run as markup or break the layout.
 describe('hostile texts', () => {
   it('are shown as they are', async () => {
     const hostile =
@@ -471,7 +471,6 @@ describe('hostile texts', () => {
   })
 })
 
-// Everything is a few keys away, also for those who have no pointer.
 describe('the palette', () => {
   it('finds a task, an agent and a place by keyboard', async () => {
     const { context, page, complaints } = await opened(looks['dark desktop'], '/')
