@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, isWhole, looks, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
-import { house, onStage, opened } from './stage.ts'
+import { call } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
 
-onStage()
+setUp()
 
 describe.each(sizes)('agents, %s', (_, look) => {
   it('have no fault that axe knows: table, tree, one of them, and one that there is not', async () => {
@@ -17,7 +17,7 @@ describe.each(sizes)('agents, %s', (_, look) => {
     ] as const) {
       await page.goto(path)
       await page.locator(ready).first().waitFor()
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
       // Only scroll regions may be wider than the window.
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
     }
@@ -41,11 +41,11 @@ describe('an agent', () => {
     const now = page.getByRole('region', { name: 'Working on' })
     await now.waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
-    const task = (await call(house, 'POST', '/tasks', { title: 'Look at the search', assignee_id: 'cto' })) as {
+    const task = (await call(demo, 'POST', '/tasks', { title: 'Look at the search', assignee_id: 'cto' })) as {
       key: string
     }
     await page.getByRole('region', { name: 'Tasks' }).getByText('Look at the search').waitFor()
-    await call(house, 'POST', `/tasks/${task.key}/dispatch`)
+    await call(demo, 'POST', `/tasks/${task.key}/dispatch`)
     const run = now.getByRole('link', { name: `${task.key} Look at the search` })
     await run.waitFor()
     // The tooltip has the session key.
@@ -59,23 +59,23 @@ describe('an agent', () => {
   })
 
   it('has its run stopped, after a question', async () => {
-    const task = (await call(house, 'POST', '/tasks', { title: 'Ask the pilots', assignee_id: 'cpo' })) as {
+    const task = (await call(demo, 'POST', '/tasks', { title: 'Ask the pilots', assignee_id: 'cpo' })) as {
       key: string
     }
-    await call(house, 'POST', `/tasks/${task.key}/dispatch`)
+    await call(demo, 'POST', `/tasks/${task.key}/dispatch`)
     const key = encodeURIComponent(`agent:cpo:task:${task.key.toLowerCase()}`)
     await expect
-      .poll(() => call(house, 'GET', `/agentrt/sessions/${key}`).then(Boolean, () => false), { timeout: 20_000 })
+      .poll(() => call(demo, 'GET', `/agentrt/sessions/${key}`).then(Boolean, () => false), { timeout: 20_000 })
       .toBe(true)
     const { context, page, complaints } = await opened(desktop, '/agents/cpo')
     // Work for a minute, because a busy machine takes long to open the dialog.
-    for (let i = 0; i < 24; i++) await call(house, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And ${i}?` })
+    for (let i = 0; i < 24; i++) await call(demo, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And ${i}?` })
     await page
       .getByRole('button', { name: /^Stop run/ })
       .first()
       .click()
     const question = page.getByRole('dialog', { name: 'Stop this session?' })
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await question.getByRole('button', { name: 'Cancel' }).click()
     await question.waitFor({ state: 'hidden' })
     await expect.poll(() => page.getByRole('button', { name: /^Stop run/ }).count()).toBeGreaterThan(0)

@@ -1,7 +1,7 @@
 // Opens a real browser and signs in.
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import type { Account } from './program.ts'
+import type { Account } from './binary.ts'
 
 /** Debian's headless shell, which is a third faster than the full browser. */
 const installed = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(existsSync)

@@ -3,14 +3,14 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, type Look, openPage, signIn } from './browser.ts'
-import { faults } from './faults.ts'
-import { call, openHouse } from './house.ts'
-import { openLine } from './line.ts'
+import { call, startDemo } from './demo.ts'
+import { browser, demo, opened, setUp } from './fixture.ts'
+import { openProxy } from './proxy.ts'
 import { openOwned } from './service.ts'
-import { browser, house, onStage, opened } from './stage.ts'
 
-onStage()
+setUp()
 
 const places = ['/', '/inbox', '/tasks', '/agents', '/sessions', '/standups', '/schedules', '/spend', '/settings']
 const wide = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
@@ -36,7 +36,7 @@ describe('the keys', () => {
     await page.keyboard.press('?')
     const list = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
     await list.getByText('Go to Tasks').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.keyboard.press('Escape')
     await list.waitFor({ state: 'hidden' })
     await page.keyboard.press('/')
@@ -155,7 +155,7 @@ describe.each([320, 360])('a phone of %d px', width => {
       await page.goto(path)
       await page.locator('[role=row], aside h2, [role=dialog] input').first().waitFor()
       expect(await wide(page), path).toBeLessThanOrEqual(0)
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
     }
     expect(complaints).toEqual([])
     await context.close()
@@ -183,7 +183,7 @@ describe('the search', () => {
         .first()
         .waitFor()
     await expect.poll(() => found(page).locator('time').count()).toBeGreaterThan(0)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await found(page).filter({ hasText: 'Renew the signing certificate' }).click()
     await page.waitForURL(/task=TASK-7/)
     expect(complaints).toEqual([])
@@ -233,15 +233,15 @@ describe('the top bar', () => {
   })
 
   it('tells on a phone what today cost, and in words that nothing is live', async () => {
-    const line = await openLine(house.base)
+    const proxy = await openProxy(demo.base)
     const { context, page } = await opened({ theme: 'light', width: 360, height: 640 }, '/schedules', {
-      ...house,
-      base: line.url,
+      ...demo,
+      base: proxy.url,
     })
     const bar = page.getByRole('banner')
     await expect.poll(() => bar.getByRole('link', { name: /today/ }).isVisible(), { timeout: 10_000 }).toBe(true)
     expect(await bar.getByRole('link', { name: /today/ }).textContent()).toMatch(/\$|unpriced|unknown/)
-    await line.cut()
+    await proxy.cut()
     await bar.getByText(/^(Stale|Offline)/).waitFor({ timeout: 40_000 })
     expect(await wide(page)).toBeLessThanOrEqual(0)
     await context.close()
@@ -275,7 +275,7 @@ describe('schedules without a gateway', () => {
       await page.waitForTimeout(500)
       expect(await page.getByRole('main').getByRole('alert').count()).toBe(0)
       expect(await page.getByRole('main').getByRole('status').count()).toBe(0)
-      expect(await faults(page)).toEqual([])
+      expect(await axeFaults(page)).toEqual([])
       await page.getByRole('link', { name: 'Connect gateway' }).click()
       await page.waitForURL('**/settings/gateway')
       expect(complaints).toEqual([])
@@ -300,7 +300,7 @@ describe('reduced motion', () => {
         })
       }
     })
-    await call(house, 'PATCH', '/tasks/TASK-12', { priority: 'urgent' })
+    await call(demo, 'PATCH', '/tasks/TASK-12', { priority: 'urgent' })
     await page.getByRole('button', { name: /^You/ }).click()
     await page.keyboard.press('Escape')
     await page.keyboard.press('Control+k')
@@ -314,7 +314,7 @@ describe('reduced motion', () => {
 // Unsaved input must survive a new build.
 describe('a new build', () => {
   it('is offered and never forced', async () => {
-    const { context, page, complaints } = await openPage(browser, house.base, desktop)
+    const { context, page, complaints } = await openPage(browser, demo.base, desktop)
     let newer = false
     await page.route('**/', async route => {
       if (!newer || route.request().resourceType() !== 'fetch') return route.continue()
@@ -323,14 +323,14 @@ describe('a new build', () => {
       return route.fulfill({ response: answer, body })
     })
     await page.goto('/tasks')
-    await signIn(page, house)
+    await signIn(page, demo)
     await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
     const offer = page.getByText('A new version is available.')
     expect(await offer.count()).toBe(0)
     newer = true
     await page.reload()
     await offer.waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.keyboard.press('c')
     await page.getByRole('dialog').getByLabel('Title').fill('Half a thought')
     await page.waitForTimeout(500)
@@ -352,7 +352,7 @@ describe('a token that has expired', () => {
   it('leads to the login, which says so, and back to the very place', async () => {
     const { context, page } = await opened(desktop, '/tasks?view=table&priority=high')
     const token = (await page.evaluate(() => localStorage.getItem('wardroom.token'))) ?? ''
-    const { jwt_secret } = JSON.parse(await readFile(join(house.folder, 'demo.json'), 'utf8'))
+    const { jwt_secret } = JSON.parse(await readFile(join(demo.folder, 'demo.json'), 'utf8'))
     const [head = '', body = ''] = token.split('.')
     const claims = JSON.parse(Buffer.from(body, 'base64url').toString())
     const old = `${head}.${base64({ ...claims, iat: claims.iat - 900_000, exp: claims.iat - 1000 })}`
@@ -360,7 +360,7 @@ describe('a token that has expired', () => {
     await page.evaluate(t => localStorage.setItem('wardroom.token', t), `${old}.${signature}`)
     await page.reload()
     await page.getByText('Your session expired').waitFor()
-    await signIn(page, house)
+    await signIn(page, demo)
     await page.waitForURL('**/tasks?view=table&priority=high')
     await context.close()
   })
@@ -402,7 +402,7 @@ describe('saved views', () => {
     await menu.click()
     await page.getByRole('menuitem', { name: 'Save view…' }).click()
     await page.getByLabel('Name').fill('Hot <b>things</b>')
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.keyboard.press('Enter')
     await page.waitForURL(/saved=Hot/)
     expect(await page.title()).toBe('Hot <b>things</b> · Tasks · Wardroom')
@@ -428,11 +428,11 @@ describe('saved views', () => {
 describe('somebody of the role user', () => {
   it('reads the names on tasks, and no more of their owners', async () => {
     const who = { email: 'ada@example.com', password: 'four words that nobody knows' }
-    await call(house, 'POST', '/users', { ...who, name: 'Ada', role: 'user' })
+    await call(demo, 'POST', '/users', { ...who, name: 'Ada', role: 'user' })
     const boss = { email: 'mia@example.com', password: who.password, name: 'Mia Mendel', role: 'admin' }
-    await call(house, 'POST', '/users', { ...boss, current_password: house.password })
-    await call(house, 'PATCH', '/tasks/TASK-6', { assignee_id: boss.email })
-    const { context, page, complaints } = await opened(desktop, '/tasks?task=TASK-6', { ...house, ...who })
+    await call(demo, 'POST', '/users', { ...boss, current_password: demo.password })
+    await call(demo, 'PATCH', '/tasks/TASK-6', { assignee_id: boss.email })
+    const { context, page, complaints } = await opened(desktop, '/tasks?task=TASK-6', { ...demo, ...who })
     await page.locator('aside').getByLabel('Assigned to').waitFor()
     await expect
       .poll(() =>
@@ -451,7 +451,7 @@ describe('somebody of the role user', () => {
 // Visitors of the demo must not mistake it for their own data.
 describe('the demo', () => {
   it('says what it is, and its agents come and go while one looks', async () => {
-    const live = await openHouse(undefined, true)
+    const live = await startDemo(undefined, true)
     try {
       const { context, page, complaints } = await opened(desktop, '/', live)
       await page.getByRole('complementary', { name: 'Demo' }).waitFor()

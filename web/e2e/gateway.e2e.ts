@@ -1,21 +1,21 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop } from './browser.ts'
-import { faults } from './faults.ts'
-import { call, openHouse } from './house.ts'
-import { type Line, openLine } from './line.ts'
+import { call, startDemo } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
+import { openProxy, type TcpProxy } from './proxy.ts'
 import { gatewayOf, openOwned, type Service } from './service.ts'
-import { house, onStage, opened } from './stage.ts'
 
-onStage()
+setUp()
 
 // The page must report an outage with its cause, and recover by itself.
 describe('a gateway on a line of its own', () => {
-  let line: Line
+  let proxy: TcpProxy
   let service: Service
   let token: string
   const settings = (of: Record<string, string> = {}) => ({
-    AGENTRT_GATEWAY_URL: line.url,
+    AGENTRT_GATEWAY_URL: proxy.url,
     AGENTRT_GATEWAY_TOKEN: token,
     ...of,
   })
@@ -24,14 +24,14 @@ describe('a gateway on a line of its own', () => {
     page.getByRole('region', { name: 'Connection' }).getByText(text, { exact: true })
 
   beforeAll(async () => {
-    const found = await gatewayOf(house)
+    const found = await gatewayOf(demo)
     token = found.token
-    line = await openLine(found.url)
+    proxy = await openProxy(found.url)
     service = await openOwned(settings())
   })
   afterAll(async () => {
     await service?.close()
-    await line?.cut()
+    await proxy?.cut()
   })
 
   it('goes away and comes back, and the doctor names the layer', async () => {
@@ -39,7 +39,7 @@ describe('a gateway on a line of its own', () => {
     await state(page, 'Connected').waitFor()
     await page.locator('[data-layer=events][data-state=ok]').waitFor({ timeout: 90_000 })
 
-    await line.cut()
+    await proxy.cut()
     const cutAt = Date.now()
     await state(page, 'Unreachable').waitFor({ timeout: 20_000 })
     await page.getByRole('banner').getByText('Gateway offline').waitFor()
@@ -61,9 +61,9 @@ describe('a gateway on a line of its own', () => {
     await failed.getByText('Cause:').waitFor()
     await failed.getByText('Fix:').waitFor()
     expect(await page.locator('[data-layer=auth]').getAttribute('data-state')).toBe('not_reached')
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
 
-    await line.mend()
+    await proxy.restore()
     await state(page, 'Connected').waitFor({ timeout: 60_000 })
     await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
     expect(complaints).toEqual([])
@@ -81,10 +81,10 @@ describe('a gateway on a line of its own', () => {
     const device = pairing.locator('dd').first()
     const first = await device.textContent()
     expect(first).toMatch(/^[0-9a-f]{64}$/)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
 
     await pairing.getByRole('button', { name: 'Replace device' }).click()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByRole('dialog').getByRole('button', { name: 'Replace device' }).click()
     await expect.poll(() => device.textContent(), { timeout: 60_000 }).not.toBe(first)
     await pairing.getByText(`openclaw devices remove ${first}`).waitFor()
@@ -96,7 +96,7 @@ describe('a gateway on a line of its own', () => {
       .getByText(/openclaw devices remove/)
       .first()
       .waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -123,7 +123,7 @@ describe('a gateway on a line of its own', () => {
     await pairing.getByText('Waiting for approval', { exact: true }).waitFor()
     await pairing.getByText(command).waitFor()
     await pairing.getByText('within seconds of the approval', { exact: false }).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByText('Live', { exact: true }).waitFor()
     await page.unroute('**/api/v1/agentrt/pairing')
     // Another admin's action arrives as an event, without a reload.
@@ -141,7 +141,7 @@ describe('a gateway on a line of its own', () => {
     const failed = page.locator('[data-layer=auth][data-state=failed]')
     await failed.waitFor({ timeout: 90_000 })
     expect(await page.content()).not.toContain('a-token-that-is-wrong')
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -149,7 +149,7 @@ describe('a gateway on a line of its own', () => {
 
 describe('the health', () => {
   it('says in words what is amiss when the service does not answer, and that it is over', async () => {
-    const own = await openHouse()
+    const own = await startDemo()
     const { context, page } = await opened(desktop, '/settings/health', own)
     await page.getByText('All checks passed').waitFor()
     await own.stop()
@@ -158,8 +158,8 @@ describe('the health', () => {
     await page.locator('[data-health=process]').getByText('Not responding.', { exact: false }).waitFor()
     // Unknown must not show as broken.
     await page.locator('[data-health=database]').getByText('Unknown').first().waitFor()
-    expect(await faults(page)).toEqual([])
-    const again = await openHouse(own)
+    expect(await axeFaults(page)).toEqual([])
+    const again = await startDemo(own)
     await page.getByText('All checks passed').waitFor({ timeout: 60_000 })
     await context.close()
     await again.close()

@@ -1,20 +1,20 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, looks, phone, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
-import { house, onStage, opened } from './stage.ts'
+import { call } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
 
 const escalation = 'TASK-7 is stuck: The card on file at the certificate authority has expired'
 
-onStage({
+setUp({
   prepare: async () => {
     // Only the escalation stays open.
     for (const item of await items('limit=100')) {
-      if (item.title !== escalation) await call(house, 'POST', `/inbox/${item.id}/resolve`, {})
+      if (item.title !== escalation) await call(demo, 'POST', `/inbox/${item.id}/resolve`, {})
     }
     // A team without agents. Each of its standups fails at once and raises an item.
-    await call(house, 'POST', '/teams', {
+    await call(demo, 'POST', '/teams', {
       key: 'ghosts',
       name: 'Ghosts',
       facilitator: 'ghost',
@@ -31,7 +31,7 @@ interface Item {
   resolution: { note: string } | null
 }
 
-const items = async (query: string) => (await call(house, 'GET', `/inbox?${query}`)) as Item[]
+const items = async (query: string) => (await call(demo, 'GET', `/inbox?${query}`)) as Item[]
 const stateOf = async (title: string) =>
   (await items('state=open,acked,snoozed,resolved&limit=500')).find(i => i.title.startsWith(title))?.state
 
@@ -40,8 +40,8 @@ let days = 0
 async function fail(title: string): Promise<Item> {
   days++
   const date = `2030-02-${String(days).padStart(2, '0')}`
-  const standup = (await call(house, 'POST', '/standups', { team: 'ghosts', date, title })) as { id: string }
-  await call(house, 'POST', `/standups/${standup.id}/run`, {})
+  const standup = (await call(demo, 'POST', '/standups', { team: 'ghosts', date, title })) as { id: string }
+  await call(demo, 'POST', `/standups/${standup.id}/run`, {})
   let found: Item | undefined
   await expect
     .poll(async () => {
@@ -71,17 +71,17 @@ describe.each(sizes)('the inbox, %s', (_, look) => {
     ] as const) {
       await page.goto(path)
       await page.locator(ready).first().waitFor()
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
     }
     await page.goto(`/inbox?item=${item?.id}`)
     await page.getByRole('button', { name: 'Snooze', exact: true }).click()
     await page.getByRole('menuitem', { name: 'Pick a time' }).click()
     await page.getByLabel('Snooze until').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('button', { name: 'Resolve…' }).click()
     await page.getByLabel('How was it resolved?').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
     if (look.width < 600) await page.setViewportSize({ width: 320, height: 640 })
     expect(await fits(page)).toBe(true)
@@ -231,7 +231,7 @@ describe('an item', () => {
     const { context, page } = await opened(desktop, '/inbox')
     await row(page, 'Two at once').getByRole('button', { name: /^More/ }).click()
     await page.getByRole('menuitem', { name: 'Resolve…' }).click()
-    await call(house, 'POST', `/inbox/${item.id}/ack`)
+    await call(demo, 'POST', `/inbox/${item.id}/ack`)
     await page.getByLabel('How was it resolved?').fill('mine')
     await page.keyboard.press('Enter')
     await page.getByRole('region', { name: 'Notifications' }).getByText('The item was changed meanwhile.').waitFor()
@@ -255,7 +255,7 @@ describe('hostile titles', () => {
       expect(await page.locator('main img, main script, main [onerror], main a[href^="javascript"]').count()).toBe(0)
       expect(await page.title()).toContain('Inbox · Wardroom')
       expect(await fits(page)).toBe(true)
-      expect(await faults(page)).toEqual([])
+      expect(await axeFaults(page)).toEqual([])
       await page.goto('/')
       await page.getByRole('region', { name: 'Needs you' }).getByText('<img src=x').first().waitFor()
       expect(await fits(page)).toBe(true)

@@ -1,28 +1,28 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, entered, looks, openPage, signIn, sizes } from './browser.ts'
-import { faults } from './faults.ts'
+import { browser, demo, setUp } from './fixture.ts'
 import { openOwned, type Service } from './service.ts'
-import { browser, house, onStage } from './stage.ts'
 
-onStage()
+setUp()
 
 describe.each(sizes)('signing in, %s', (_, look) => {
   it('is said plainly when the password is wrong, and leads to where one wanted to go', async () => {
-    const { context, page, complaints } = await openPage(browser, house.base, look)
+    const { context, page, complaints } = await openPage(browser, demo.base, look)
     await page.goto('/tasks?view=table&priority=high')
     await page.getByLabel('Email').waitFor()
     expect(page.url()).toContain('/login?back=')
-    expect(await faults(page)).toEqual([])
-    await page.getByLabel('Email').fill(house.email)
+    expect(await axeFaults(page)).toEqual([])
+    await page.getByLabel('Email').fill(demo.email)
     await page.getByLabel('Password', { exact: true }).fill('not the password')
     await page.keyboard.press('Enter')
     await page.getByRole('alert').waitFor()
     expect(await page.getByRole('alert').textContent()).toContain('The email or the password is wrong.')
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     // The browser logs every 401.
     expect(complaints.filter(c => !c.includes('401'))).toEqual([])
     complaints.length = 0
-    await signIn(page, house)
+    await signIn(page, demo)
     await page.waitForURL('**/tasks?view=table&priority=high')
     expect(await page.title()).toBe('Tasks · Wardroom')
     await page.getByRole('button', { name: /^You/ }).click()
@@ -59,12 +59,12 @@ describe('an account of one’s own', () => {
     }
     await page.goto('/tasks?view=table&priority=high')
     await page.getByRole('link', { name: 'Create an account' }).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByRole('link', { name: 'Create an account' }).click()
     await page.waitForURL(/\/register\?back=/)
     await page.getByRole('button', { name: 'Create account' }).waitFor()
     expect(await page.title()).toBe('Create an account · Wardroom')
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
 
     await field('Email').fill(email)
     await field('Password').fill('too short')
@@ -80,7 +80,7 @@ describe('an account of one’s own', () => {
     await field('Name').fill('Ada')
     await make()
     await refused('Name', 'Another account is called so.', ['ada@example.org', 'Ada', open.password])
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
     // The browser logs every refused request.
     expect(complaints.filter(c => !/\b(409|422)\b/.test(c))).toEqual([])
@@ -107,23 +107,23 @@ describe('an account of one’s own', () => {
   })
 
   it.each(sizes)('is not offered where people may not make one, %s', async (_, look) => {
-    const { context, page, complaints } = await openPage(browser, house.base, look)
+    const { context, page, complaints } = await openPage(browser, demo.base, look)
     await page.goto('/login')
     await page.getByText('are printed in the terminal').waitFor()
     expect(await page.getByRole('link', { name: 'Create an account' }).count()).toBe(0)
     await page.goto('/register?back=/inbox')
     await page.getByText('Ask the owner or an admin').waitFor()
     expect(await page.getByRole('textbox').count()).toBe(0)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByRole('link', { name: 'Sign in' }).click()
-    await signIn(page, house)
+    await signIn(page, demo)
     await page.waitForURL('**/inbox')
     expect(complaints).toEqual([])
     await context.close()
   })
 
   it('is refused where that was closed meanwhile, with the way back', async () => {
-    const { context, page } = await openPage(browser, house.base, desktop)
+    const { context, page } = await openPage(browser, demo.base, desktop)
     await page.route('**/api/v1/config', async route => {
       const answer = await route.fetch()
       await route.fulfill({ json: { ...(await answer.json()), registration_enabled: true } })
@@ -140,12 +140,12 @@ describe('an account of one’s own', () => {
 
 describe('a token', () => {
   it('that is refused leads to the login, which says why, and back', async () => {
-    const { context, page } = await openPage(browser, house.base, looks['light desktop'] as never)
+    const { context, page } = await openPage(browser, demo.base, looks['light desktop'] as never)
     await page.goto('/login')
     await page.evaluate(() => localStorage.setItem('wardroom.token', 'eyJhbGciOiJIUzI1NiJ9.e30.AAAA'))
     await page.goto('/tasks?task=TASK-7')
     await page.getByText('Your session expired').waitFor()
-    await signIn(page, house)
+    await signIn(page, demo)
     await page.getByRole('heading', { name: 'Renew the signing certificate' }).waitFor()
     await context.close()
   })
@@ -153,22 +153,22 @@ describe('a token', () => {
 
 describe('an address', () => {
   it('that is none gets a page that helps, and a file that is none gets no page', async () => {
-    const { context, page, complaints } = await openPage(browser, house.base, looks['light desktop'] as never)
+    const { context, page, complaints } = await openPage(browser, demo.base, looks['light desktop'] as never)
     await page.goto('/')
-    await signIn(page, house)
+    await signIn(page, demo)
     await page.goto('/nowhere/at/all')
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     expect((await page.request.get('/assets/gone.js')).status()).toBe(404)
     expect((await page.request.get('/api/nowhere', { headers: { Accept: 'text/html' } })).status()).toBe(404)
     await context.close()
   })
   it('of a stranger is not followed after the login', async () => {
-    const { context, page } = await openPage(browser, house.base, looks['light desktop'] as never)
+    const { context, page } = await openPage(browser, demo.base, looks['light desktop'] as never)
     await page.goto('/login?back=//evil.example/')
-    await signIn(page, house)
-    expect(new URL(page.url()).origin).toBe(house.base)
+    await signIn(page, demo)
+    expect(new URL(page.url()).origin).toBe(demo.base)
     await context.close()
   })
 })

@@ -2,9 +2,9 @@
 import type { Page } from 'playwright-core'
 import { describe, it } from 'vitest'
 import { desktop, openPage, signIn } from './browser.ts'
-import { browser, house, onStage, opened } from './stage.ts'
+import { browser, demo, opened, setUp } from './fixture.ts'
 
-onStage()
+setUp()
 
 const tell = (what: string, ms: number) => console.log(`measured  ${what.padEnd(44)} ${ms.toFixed(0).padStart(6)} ms`)
 
@@ -96,10 +96,10 @@ function tellVisits(how: string, visits: Visits): void {
 
 describe('how fast it is', () => {
   it('from a cold cache', async () => {
-    const { context, page } = await openPage(browser, house.base, desktop)
+    const { context, page } = await openPage(browser, demo.base, desktop)
     await page.goto('/login')
     tell('largest paint, login, cold', await largestPaint(page))
-    await signIn(page, house)
+    await signIn(page, demo)
     for (const path of ['/', '/tasks?view=board']) {
       await page.goto(path)
       await page.locator('main h1, main h2, article').first().waitFor()
@@ -131,17 +131,17 @@ describe('how fast it is', () => {
   })
 
   it('with 5,000 tasks on the board', { timeout: 600_000 }, async () => {
-    const login = await fetch(`${house.base}/api/v1/auth/login`, {
+    const login = await fetch(`${demo.base}/api/v1/auth/login`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ email: house.email, password: house.password }),
+      body: JSON.stringify({ email: demo.email, password: demo.password }),
     })
     const { token } = (await login.json()) as { token: string }
     const statuses = ['backlog', 'todo', 'in_progress', 'review', 'done']
     let next = 0
     const make = async () => {
       for (let n = next++; n < 5000; n = next++) {
-        const answer = await fetch(`${house.base}/api/v1/tasks`, {
+        const answer = await fetch(`${demo.base}/api/v1/tasks`, {
           method: 'POST',
           headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
           body: JSON.stringify({
@@ -156,9 +156,9 @@ describe('how fast it is', () => {
       }
     }
     await Promise.all(Array.from({ length: 16 }, make))
-    const { context, page } = await openPage(browser, house.base, desktop)
+    const { context, page } = await openPage(browser, demo.base, desktop)
     await page.goto('/login')
-    await signIn(page, house)
+    await signIn(page, demo)
     const from = Date.now()
     await page.goto('/tasks?view=board')
     await page.locator('article').first().waitFor()

@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, openPage, phone, signIn, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
+import { call } from './demo.ts'
+import { browser, demo, opened, setUp } from './fixture.ts'
 import { openOwned } from './service.ts'
-import { browser, house, onStage, opened } from './stage.ts'
 
-onStage()
+setUp()
 
 const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
 const cards = ['Needs you', 'Agents', 'Spend today', 'Scheduled runs', 'Failures, last 24 hours', 'Last standup']
@@ -28,7 +28,7 @@ describe.each(sizes)('now, %s', (_, look) => {
     await settled(page)
     const sentence = (await page.getByRole('region', { name: 'Status summary' }).textContent()) ?? ''
     expect(sentence).toMatch(/^(No agents|\d+ agents?) active.*, (no|\d+) blocked tasks?, .*standup.*, .* today\.$/)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     if (look.width < 600) await page.setViewportSize({ width: 320, height: 640 })
     expect(await fits(page)).toBe(true)
     expect(complaints).toEqual([])
@@ -63,17 +63,17 @@ describe('the facts', () => {
     const sentence = page.getByRole('region', { name: 'Status summary' })
     const blocked = async () => Number(/(\d+) blocked/.exec((await sentence.textContent()) ?? '')?.[1] ?? 0)
     const before = await blocked()
-    const task = (await call(house, 'POST', '/tasks', { title: 'Held up' })) as { key: string }
-    await call(house, 'PATCH', `/tasks/${task.key}`, { blocked: { reason: 'no access' } })
+    const task = (await call(demo, 'POST', '/tasks', { title: 'Held up' })) as { key: string }
+    await call(demo, 'PATCH', `/tasks/${task.key}`, { blocked: { reason: 'no access' } })
     await expect.poll(blocked).toBe(before + 1)
-    await call(house, 'PATCH', `/tasks/${task.key}`, { blocked: null })
+    await call(demo, 'PATCH', `/tasks/${task.key}`, { blocked: null })
     await expect.poll(blocked).toBe(before)
 
     // Initial values don't flash; changed ones do, unless reduced motion is set.
     const lit = card(page, 'Agents').locator('.flash')
     expect(await lit.count()).toBe(0)
-    const today = (await call(house, 'POST', '/standups', {})) as { id: string }
-    await call(house, 'POST', `/standups/${today.id}/run`, {})
+    const today = (await call(demo, 'POST', '/standups', {})) as { id: string }
+    await call(demo, 'POST', `/standups/${today.id}/run`, {})
     await sentence.getByText('standup running').waitFor()
     await card(page, 'Last standup').getByText('Running').waitFor()
     await lit.first().waitFor()
@@ -95,13 +95,13 @@ describe('the week before', () => {
     ['2099-01-01T00:00:00.000Z', /^Last \w+: no data, tracking started later$/],
     ['2020-01-01T00:00:00.000Z', /^Last \w+: \$[\d.]+ by \d\d:00, \$[\d.]+ full day$/],
   ])('of a ledger that begins at %s is told as it is', async (begins, want) => {
-    const { context, page, complaints } = await openPage(browser, house.base, desktop)
+    const { context, page, complaints } = await openPage(browser, demo.base, desktop)
     await page.route(/\/api\/v1\/usage\?.*group=hour/, async route => {
       const answer = await route.fetch()
       await route.fulfill({ response: answer, json: { ...(await answer.json()), ledger_begins_at: begins } })
     })
     await page.goto('/')
-    await signIn(page, house)
+    await signIn(page, demo)
     const line = card(page, 'Spend today').getByText(/^Last /)
     await line.waitFor()
     expect(await line.textContent()).toMatch(want)
@@ -118,7 +118,7 @@ describe('the scheduled runs', () => {
       schedule: { expr: '7 * * * *', tz: 'Europe/Berlin' },
       payload: { message: 'Look around.' },
     }
-    await call(house, 'POST', '/agentrt/jobs', job)
+    await call(demo, 'POST', '/agentrt/jobs', job)
     const { context, page, complaints } = await opened(desktop, '/')
     const runs = card(page, 'Scheduled runs')
     await runs.getByRole('img', { name: /Scheduled runs, .*upcoming/ }).waitFor()
@@ -127,7 +127,7 @@ describe('the scheduled runs', () => {
     await page.reload()
     await runs.getByRole('cell', { name: '<b>every hour</b>' }).first().waitFor()
     await expect.poll(() => runs.getByRole('row').count()).toBeGreaterThan(10)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     const saved = page.waitForEvent('download')
     await runs.getByRole('button', { name: 'Download CSV' }).click()
     expect((await saved).suggestedFilename()).toBe('scheduled-runs.csv')
@@ -138,7 +138,7 @@ describe('the scheduled runs', () => {
 
 describe('what went wrong', () => {
   it('of a job is told with its reason, and is run anew from there', async () => {
-    const job = (await call(house, 'POST', '/agentrt/jobs', {
+    const job = (await call(demo, 'POST', '/agentrt/jobs', {
       name: 'count the stock',
       agentId: 'cpo',
       schedule: { expr: '0 0 1 1 *', tz: 'Europe/Berlin' },
@@ -147,29 +147,29 @@ describe('what went wrong', () => {
     const due = new Date(Date.now() - 3_600_000).toISOString()
     const slot = { job_id: job.id, name: 'count the stock', agent_id: 'cpo', due_at: due, deadline_at: due }
     const missed = { ...slot, state: 'missed', reason: 'Nothing began in time.', judged_at: due, started_at: null }
-    const { context, page, complaints } = await openPage(browser, house.base, desktop)
+    const { context, page, complaints } = await openPage(browser, demo.base, desktop)
     await page.route('**/api/v1/agentrt/slots?*', route => route.fulfill({ json: [missed] }))
     await page.goto('/')
-    await signIn(page, house)
+    await signIn(page, demo)
     const runs = card(page, 'Scheduled runs')
     await runs.getByRole('img', { name: /1 missed/ }).waitFor()
     await runs.getByText('Nothing began in time.').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await runs.getByRole('button', { name: 'Run now: count the stock' }).click()
     await page.getByText('count the stock started').first().waitFor()
-    const ran = async () => (await call(house, 'GET', `/agentrt/jobs/${job.id}/runs`)) as unknown[]
+    const ran = async () => (await call(demo, 'GET', `/agentrt/jobs/${job.id}/runs`)) as unknown[]
     await expect.poll(async () => (await ran()).length, { timeout: 60_000 }).toBeGreaterThan(0)
     // A recovered run has no Run now button.
     await runs.getByText(/succeeded when run again at \d\d:\d\d/).waitFor()
     await runs.getByRole('img', { name: /1 recovered/ }).waitFor()
     expect(await runs.getByRole('button', { name: 'Run now: count the stock' }).count()).toBe(0)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
 
   it('of a standup is told by its cause, leads to its item, and is tried again from there', async () => {
-    await call(house, 'POST', '/teams', {
+    await call(demo, 'POST', '/teams', {
       key: 'ghosts',
       name: 'Ghosts',
       facilitator: 'ghost',
@@ -179,8 +179,8 @@ describe('what went wrong', () => {
     await settled(page)
     await page.getByText('Live', { exact: true }).waitFor()
     const made = { team: 'ghosts', date: '2030-02-01', title: 'Talk of the ghosts' }
-    const standup = (await call(house, 'POST', '/standups', made)) as { id: string }
-    await call(house, 'POST', `/standups/${standup.id}/run`, {})
+    const standup = (await call(demo, 'POST', '/standups', made)) as { id: string }
+    await call(demo, 'POST', `/standups/${standup.id}/run`, {})
     const last = card(page, 'Last standup')
     await last.getByText('Failed', { exact: true }).waitFor()
     await last.getByText('has no active agent account').waitFor()
@@ -220,7 +220,7 @@ describe('without a gateway', () => {
         expect(await page.getByRole('region', { name: 'Status summary' }).textContent()).toBe(
           'Agents unknown, no blocked tasks, no standup yet, $0 today.',
         )
-        expect(await faults(page)).toEqual([])
+        expect(await axeFaults(page)).toEqual([])
         // The browser logs the failed request for sessions.
         expect(complaints.filter(c => !c.includes('503'))).toEqual([])
         await card(page, 'Agents').getByRole('link', { name: 'Settings' }).click()
@@ -233,11 +233,11 @@ describe('without a gateway', () => {
   })
 
   it('keeps the other cards when one cannot be read', async () => {
-    const { context, page } = await openPage(browser, house.base, desktop)
+    const { context, page } = await openPage(browser, demo.base, desktop)
     await page.route('**/api/v1/usage?*', route => route.fulfill({ status: 500, body: 'no' }))
     await page.route('**/api/v1/standups?*', route => route.fulfill({ status: 500, body: 'no' }))
     await page.goto('/')
-    await signIn(page, house)
+    await signIn(page, demo)
     await card(page, 'Spend today').getByRole('alert').waitFor()
     await card(page, 'Last standup').getByRole('alert').waitFor()
     const sentence = page.getByRole('region', { name: 'Status summary' })

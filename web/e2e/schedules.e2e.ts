@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, isWhole, looks, phone, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
-import { house, onStage, opened } from './stage.ts'
+import { call } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
 
 interface Job {
   id: string
@@ -13,10 +13,10 @@ interface Job {
   schedule: { expr: string }
 }
 
-onStage()
+setUp()
 
 const make = (name: string, more: object = {}) =>
-  call(house, 'POST', '/agentrt/jobs', {
+  call(demo, 'POST', '/agentrt/jobs', {
     name,
     agentId: 'cto',
     schedule: { expr: '0 7 * * 1', tz: 'America/New_York' },
@@ -24,23 +24,23 @@ const make = (name: string, more: object = {}) =>
     ...more,
   }) as Promise<Job>
 
-const read = (id: string) => call(house, 'GET', `/agentrt/jobs/${id}`) as Promise<Job>
+const read = (id: string) => call(demo, 'GET', `/agentrt/jobs/${id}`) as Promise<Job>
 const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
 
 describe('the daily standup', () => {
   it('is added from the template, run at once, and its run is told of', async () => {
-    const jobs = (await call(house, 'GET', '/agentrt/jobs')) as Job[]
-    for (const j of jobs) await call(house, 'DELETE', `/agentrt/jobs/${j.id}`)
+    const jobs = (await call(demo, 'GET', '/agentrt/jobs')) as Job[]
+    for (const j of jobs) await call(demo, 'DELETE', `/agentrt/jobs/${j.id}`)
     const { context, page, complaints } = await opened(desktop, '/schedules')
     await page.getByRole('heading', { name: 'No scheduled jobs yet' }).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
 
     // By keyboard only.
     await page.getByRole('button', { name: 'Add daily standup' }).focus()
     await page.keyboard.press('Enter')
     const dialog = page.getByRole('dialog', { name: 'Daily standup' })
     await dialog.getByText('on weekdays at 09:00').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await dialog.getByLabel('Cron expression').fill('nine')
     await page.keyboard.press('Enter')
     await dialog.getByRole('alert').first().waitFor()
@@ -61,7 +61,7 @@ describe('the daily standup', () => {
     await page.getByText('daily-standup started').waitFor()
     await panel.getByRole('tab', { name: 'Runs', exact: true }).click()
     await panel.getByText('manual', { exact: true }).waitFor({ timeout: 60_000 })
-    await expect.poll(async () => ((await call(house, 'GET', '/standups')) as unknown[]).length).toBeGreaterThan(0)
+    await expect.poll(async () => ((await call(demo, 'GET', '/standups')) as unknown[]).length).toBeGreaterThan(0)
     expect(complaints.filter(c => !c.includes('422'))).toEqual([])
     await context.close()
   })
@@ -82,9 +82,9 @@ describe('a job', () => {
     await dialog.getByRole('cell', { name: '0 10 * * 1', exact: true }).waitFor()
     await dialog.getByText('Send nothing to anybody.').waitFor()
     await dialog.getByText('Tell the COO.').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
 
-    await call(house, 'PATCH', `/agentrt/jobs/${job.id}`, {
+    await call(demo, 'PATCH', `/agentrt/jobs/${job.id}`, {
       description: 'For the board',
       schedule: { expr: '0 6 * * 1' },
     })
@@ -93,7 +93,7 @@ describe('a job', () => {
     await dialog.getByRole('cell', { name: '0 6 * * 1', exact: true }).waitFor()
     // Fields the user didn't change keep the other user's values: in the current job and in the result.
     await expect.poll(() => dialog.getByRole('cell', { name: 'For the board' }).count()).toBe(2)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect((await read(job.id)).schedule.expr).toBe('0 6 * * 1')
     await dialog.getByRole('button', { name: 'Overwrite with mine' }).click()
     await page.getByText('weekly-report saved').waitFor()
@@ -128,7 +128,7 @@ describe('a job', () => {
       .first()
       .click()
     await one.page.getByRole('menuitem', { name: 'Delete job' }).click()
-    expect(await faults(one.page)).toEqual([])
+    expect(await axeFaults(one.page)).toEqual([])
     await one.page.getByRole('button', { name: 'Delete job' }).click()
     await expect.poll(() => row(two.page, job.name).count()).toBe(0)
     // The page may notice the deletion before it closes the job, which is harmless.
@@ -151,14 +151,14 @@ describe('a job', () => {
 
   it('is shown to those who may not change it, and says who may', async () => {
     const user = { email: 'reader@wardroom.demo', password: 'somebody who only reads' }
-    await call(house, 'POST', '/users', { ...user, name: 'Reader', role: 'user' })
+    await call(demo, 'POST', '/users', { ...user, name: 'Reader', role: 'user' })
     const job = await make('for-readers')
-    const { context, page, complaints } = await opened(phone, `/schedules?job=${job.id}`, { ...house, ...user })
+    const { context, page, complaints } = await opened(phone, `/schedules?job=${job.id}`, { ...demo, ...user })
     const panel = page.locator('aside[aria-label="for-readers"]')
     await panel.getByText('Only owners and admins can create, change, and run jobs.').waitFor()
     expect(await panel.getByRole('switch').isDisabled()).toBe(true)
     expect(await panel.getByRole('button', { name: 'Run now' }).count()).toBe(0)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -182,7 +182,7 @@ describe('a job', () => {
     await page.locator('aside h2', { hasText: '<b>hourly</b>' }).waitFor()
     expect(await page.locator('aside h2 b').count()).toBe(0)
     await page.locator('aside').getByText('No upcoming runs').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints.filter(c => !c.includes('422'))).toEqual([])
     await context.close()
   })
@@ -206,7 +206,7 @@ describe.each(sizes)('schedules, %s', (_, look) => {
     ] as const) {
       await page.goto(path)
       await page.locator(ready).first().waitFor()
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
     }
     if (look.width < 600) {

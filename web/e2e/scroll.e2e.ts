@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { type Look, phone } from './browser.ts'
-import { onStage, opened } from './stage.ts'
+import { opened, setUp } from './fixture.ts'
 
-onStage()
+setUp()
 
 describe('where a list is scrolled to', () => {
   const scroller = (page: Page, of: string) => page.locator(of).first()

@@ -1,8 +1,8 @@
 // Runs `wardroom serve`.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { call, type House } from './house.ts'
-import { type Account, type Running, run } from './program.ts'
+import { type Account, type Running, run } from './binary.ts'
+import { call, type Demo } from './demo.ts'
 
 /** A running server, and its owner if it has one. */
 export interface Service extends Account, Omit<Running<unknown>, 'said'> {
@@ -40,8 +40,8 @@ export const openOwned = (settings: Record<string, string> = {}, again?: Service
   openService({ BOOTSTRAP_OWNER_EMAIL: owner.email, BOOTSTRAP_OWNER_PASSWORD: owner.password, ...settings }, again)
 
 /** Returns the address and token of a demo's gateway, to connect another server. */
-export async function gatewayOf(house: House): Promise<{ url: string; token: string }> {
-  const { url } = (await call(house, 'GET', '/agentrt/status')) as { url: string }
-  const state = JSON.parse(await readFile(join(house.folder, 'demo.json'), 'utf8')) as { gateway_token: string }
+export async function gatewayOf(demo: Demo): Promise<{ url: string; token: string }> {
+  const { url } = (await call(demo, 'GET', '/agentrt/status')) as { url: string }
+  const state = JSON.parse(await readFile(join(demo.folder, 'demo.json'), 'utf8')) as { gateway_token: string }
   return { url, token: state.gateway_token }
 }

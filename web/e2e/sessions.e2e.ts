@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, looks, phone, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
-import { house, onStage, opened } from './stage.ts'
+import { call } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
 
 const hostile =
   '<img src=x onerror="document.title=1"><script>document.title=2</script> [x](javascript:document.title=3)'
@@ -15,8 +15,8 @@ let archived: string
 
 /** Sends a task to an agent, which starts a session. */
 async function handOver(title: string): Promise<string> {
-  const task = (await call(house, 'POST', '/tasks', { title, assignee_id: 'cto', status: 'todo' })) as { key: string }
-  const handed = (await call(house, 'POST', `/tasks/${task.key}/dispatch`)) as { session_key: string }
+  const task = (await call(demo, 'POST', '/tasks', { title, assignee_id: 'cto', status: 'todo' })) as { key: string }
+  const handed = (await call(demo, 'POST', `/tasks/${task.key}/dispatch`)) as { session_key: string }
   await until(() => there(handed.session_key), 15)
   return handed.session_key.toLowerCase()
 }
@@ -33,28 +33,28 @@ async function until<T>(ask: () => Promise<T | undefined>, seconds: number): Pro
   }
 }
 
-const there = (of: string) => call(house, 'GET', `/agentrt/sessions/${of.toLowerCase()}`).catch(() => undefined)
+const there = (of: string) => call(demo, 'GET', `/agentrt/sessions/${of.toLowerCase()}`).catch(() => undefined)
 
-const tell = (of: string, text: string) => call(house, 'POST', `/agentrt/sessions/${of}/messages`, { text })
+const tell = (of: string, text: string) => call(demo, 'POST', `/agentrt/sessions/${of}/messages`, { text })
 
-onStage({
+setUp({
   timeout: 120_000,
   prepare: async () => {
     key = await handOver('Prepare the release notes')
     // Job runs are archived within seconds and grouped under their job.
-    const job = (await call(house, 'POST', '/agentrt/jobs', {
+    const job = (await call(demo, 'POST', '/agentrt/jobs', {
       name: `Nightly zebra count ${hostile}`,
       agentId: 'cmo',
       schedule: { kind: 'cron', expr: '0 4 * * *', tz: 'UTC' },
       payload: { kind: 'agentTurn', message: `Count the zebras.\n\npassword=Tr0ub4dor&3 ${hostile}` },
     })) as { id: string }
-    await call(house, 'POST', `/agentrt/jobs/${job.id}/run`)
+    await call(demo, 'POST', `/agentrt/jobs/${job.id}/run`)
     archived = await until(history, 80)
   },
 })
 
 const history = async (): Promise<string | undefined> =>
-  ((await call(house, 'GET', '/sessions?q=zebra')) as { id: string; messages: number }[]).find(s => s.messages > 1)?.id
+  ((await call(demo, 'GET', '/sessions?q=zebra')) as { id: string; messages: number }[]).find(s => s.messages > 1)?.id
 
 const steps = (page: Page) => page.locator('section[aria-label="Transcript"] [data-index]')
 const live = (page: Page) => page.getByRole('banner').getByText('Live', { exact: true })
@@ -74,7 +74,7 @@ describe.each(sizes)('sessions, %s', (_, look) => {
     ] as const) {
       await page.goto(path)
       await page.locator(ready).first().waitFor()
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
     }
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
@@ -102,12 +102,12 @@ describe('a session', () => {
     await page.getByRole('button', { name: 'Send message' }).click()
     await page.getByRole('alert').waitFor()
     expect(await page.getByLabel('Message CTO').inputValue()).toBe('/reset')
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
 
     // Keep the agent busy, then stop it.
     for (let i = 0; i < 8; i++) await tell(mine, `And again, ${i}`)
     await page.locator('header').getByRole('button', { name: 'Stop session' }).click()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByRole('dialog').getByRole('button', { name: 'Stop session', exact: true }).click()
     await page
       .getByText(/runs? stopped/)
@@ -181,9 +181,9 @@ describe('a session', () => {
 describe('a viewer', () => {
   it('goes through the sessions by keys, reads all of it, and why there is nothing to send or stop', async () => {
     const password = 'four random words are good'
-    await call(house, 'POST', '/users', { email: 'eve@example.com', name: 'Eve', password, role: 'user' })
+    await call(demo, 'POST', '/users', { email: 'eve@example.com', name: 'Eve', password, role: 'user' })
     const { context, page, complaints } = await opened(desktop, '/sessions', {
-      ...house,
+      ...demo,
       email: 'eve@example.com',
       password,
     })
@@ -286,7 +286,7 @@ describe('a transcript', () => {
     expect(await page.locator('main a[href^="javascript"]').count()).toBe(0)
     expect(await page.title()).toMatch(/Sessions · Wardroom$/)
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     // Names of jobs and sessions must be escaped, too.
     await page.goto('/sessions')
     await page.getByText('Nightly zebra count').first().waitFor()
@@ -375,10 +375,10 @@ describe('without a gateway', () => {
     await page.getByRole('heading', { name: 'Live sessions unavailable' }).waitFor()
     await page.getByText('Nobody answers there.').waitFor()
     await page.getByText('Sessions at the last contact').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.goto(`/sessions/${key}`)
     await page.getByRole('link', { name: 'Open gateway settings' }).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByRole('link', { name: 'Open history' }).click()
     await page.getByRole('row').getByRole('link').first().click()
     await steps(page).first().waitFor()

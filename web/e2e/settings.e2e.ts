@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, looks, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
-import { house, onStage, opened } from './stage.ts'
+import { call } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
 
-onStage()
+setUp()
 
 const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
 
@@ -33,7 +33,7 @@ describe.each(sizes)('settings, %s', (_, look) => {
     ] as const) {
       await page.goto(path)
       await page.locator(ready).first().waitFor({ timeout: 90_000 })
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
       expect(await fits(page), path).toBe(true)
     }
     expect(complaints).toEqual([])
@@ -45,11 +45,11 @@ describe('users', () => {
   it('are created, changed and deactivated, and a second admin sees it as it happens', async () => {
     const one = await opened(desktop, '/settings/users')
     const two = await opened(desktop, '/settings/users')
-    await row(two.page, house.email).waitFor()
+    await row(two.page, demo.email).waitFor()
     await two.page.getByText('Live', { exact: true }).waitFor()
 
     // By keyboard only.
-    await row(one.page, house.email).waitFor()
+    await row(one.page, demo.email).waitFor()
     await one.page.keyboard.press('c')
     await one.page.getByRole('dialog').getByLabel('Email').fill('grace@example.com')
     await one.page.getByLabel('Name', { exact: true }).fill(hostile)
@@ -59,7 +59,7 @@ describe('users', () => {
     await one.page.keyboard.press('Enter')
     const shown = one.page.locator('[data-secret]')
     await shown.getByText('shown only once').waitFor()
-    expect(await faults(one.page)).toEqual([])
+    expect(await axeFaults(one.page)).toEqual([])
     const password = await shown.locator('code').nth(1).textContent()
     expect(password).toMatch(/^\w{24}$/)
     await shown.getByRole('button', { name: 'Close' }).click()
@@ -69,7 +69,7 @@ describe('users', () => {
 
     // The generated password works.
     const grace = await opened(desktop, '/settings/account', {
-      ...house,
+      ...demo,
       email: 'grace@example.com',
       password: password ?? '',
     })
@@ -96,20 +96,20 @@ describe('users', () => {
     await dialog.getByLabel('Your password', { exact: true }).fill('not the password')
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog.getByRole('alert').getByText('The current password is wrong.').waitFor()
-    expect(await faults(one.page)).toEqual([])
-    await dialog.getByLabel('Your password', { exact: true }).fill(house.password)
+    expect(await axeFaults(one.page)).toEqual([])
+    await dialog.getByLabel('Your password', { exact: true }).fill(demo.password)
     await dialog.getByRole('button', { name: 'Save' }).click()
     await row(two.page, 'grace@example.com').getByText('Admin', { exact: true }).waitFor()
     await row(one.page, 'grace@example.com').getByRole('button', { name: 'Deactivate' }).click()
     await dialog.getByLabel('Your password', { exact: true }).fill('not the password')
     await dialog.getByRole('button', { name: 'Deactivate' }).click()
     await dialog.getByRole('alert').getByText('The current password is wrong.').waitFor()
-    await dialog.getByLabel('Your password', { exact: true }).fill(house.password)
+    await dialog.getByLabel('Your password', { exact: true }).fill(demo.password)
     await dialog.getByRole('button', { name: 'Deactivate' }).click()
     await row(two.page, 'grace@example.com').getByText('Deactivated').waitFor()
     await grace.page.getByText('Your account is deactivated.').waitFor({ timeout: 40_000 })
     await row(one.page, 'grace@example.com').getByRole('button', { name: 'Reactivate' }).click()
-    await dialog.getByLabel('Your password', { exact: true }).fill(house.password)
+    await dialog.getByLabel('Your password', { exact: true }).fill(demo.password)
     await dialog.getByRole('button', { name: 'Reactivate' }).click()
     await row(two.page, 'grace@example.com').getByRole('button', { name: 'Deactivate' }).waitFor()
     expect([...one.complaints, ...two.complaints].filter(c => !c.includes('403'))).toEqual([])
@@ -118,7 +118,7 @@ describe('users', () => {
 
   it('say what was refused beside the field', async () => {
     const { context, page } = await opened(desktop, '/settings/users?new=1')
-    await page.getByRole('dialog').getByLabel('Email').fill(house.email)
+    await page.getByRole('dialog').getByLabel('Email').fill(demo.email)
     await page.getByLabel('Password', { exact: true }).fill('four random words are good')
     await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.getByRole('alert').getByText('Another account has this email.').waitFor()
@@ -126,7 +126,7 @@ describe('users', () => {
     await page.getByLabel('Password', { exact: true }).fill('short')
     await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.getByRole('alert').getByText(/12/).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     // Creating an admin requires the user's own password.
     await page.getByLabel('Password', { exact: true }).fill('four random words are good')
     expect(await page.getByLabel('Your password', { exact: true }).count()).toBe(0)
@@ -134,26 +134,26 @@ describe('users', () => {
     await page.getByLabel('Your password', { exact: true }).fill('not the password')
     await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.getByRole('alert').getByText('The current password is wrong.').waitFor()
-    expect(await faults(page)).toEqual([])
-    await page.getByLabel('Your password', { exact: true }).fill(house.password)
+    expect(await axeFaults(page)).toEqual([])
+    await page.getByLabel('Your password', { exact: true }).fill(demo.password)
     await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.locator('[data-secret]').waitFor()
     await context.close()
   })
 
   it('who may not see it are told who may', async () => {
-    await call(house, 'POST', '/users', {
+    await call(demo, 'POST', '/users', {
       email: 'reader@example.com',
       role: 'user',
       password: 'four random words are good',
     })
     const reader = { email: 'reader@example.com', password: 'four random words are good' }
-    const { context, page, complaints } = await opened(desktop, '/settings/users', { ...house, ...reader })
+    const { context, page, complaints } = await opened(desktop, '/settings/users', { ...demo, ...reader })
     for (const part of ['users', 'agents', 'gateway', 'retention', 'audit']) {
       await page.goto(`/settings/${part}`)
       await page.getByRole('heading', { name: 'Your role doesn’t allow this' }).waitFor()
       await page.getByText('Only the owner and admins can open this.').first().waitFor()
-      expect(await faults(page), part).toEqual([])
+      expect(await axeFaults(page), part).toEqual([])
     }
     // Parts that everyone may read.
     await page.goto('/settings/gateway')
@@ -181,8 +181,8 @@ describe('the key of an agent', () => {
     const shown = page.locator('[data-secret]')
     const key = (await shown.locator('code').first().textContent()) ?? ''
     expect(key).toMatch(/^wrk_/)
-    expect(await faults(page)).toEqual([])
-    const ask = () => fetch(`${house.base}/api/v1/auth/me`, { headers: { Authorization: `Bearer ${key}` } })
+    expect(await axeFaults(page)).toEqual([])
+    const ask = () => fetch(`${demo.base}/api/v1/auth/me`, { headers: { Authorization: `Bearer ${key}` } })
     expect((await ask()).status).toBe(200)
     await shown.getByRole('button', { name: 'I saved the key' }).click()
     const listed = page.locator('[data-key]').filter({ hasText: hostile })
@@ -195,7 +195,7 @@ describe('the key of an agent', () => {
     expect(await page.locator('main img, main script').count()).toBe(0)
 
     await listed.getByRole('button', { name: /^Revoke/ }).click()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke key', exact: true }).click()
     await listed.getByText('Revoked', { exact: true }).waitFor()
     expect((await ask()).status).toBe(401)
@@ -210,7 +210,7 @@ describe('the key of an agent', () => {
     await page.locator('[data-agent=cfo]').getByText('cfo@agents.internal').waitFor()
     await page.getByRole('button', { name: 'Keys of cfo' }).click()
     await page.getByText('No keys yet.').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -221,15 +221,15 @@ describe('hostile texts', () => {
   it('are shown as they are, on a phone too', async () => {
     const agent = 'a'.repeat(64)
     const name = `${hostile}${'x'.repeat(100 - hostile.length)}`
-    const made = (await call(house, 'POST', '/users', {
+    const made = (await call(demo, 'POST', '/users', {
       email: `${'e'.repeat(60)}@${'d'.repeat(60)}.${'d'.repeat(60)}.example`,
       name,
       role: 'agent',
       agent_id: agent,
       password: 'four random words are good',
     })) as { id: string }
-    await call(house, 'POST', `/users/${made.id}/keys`, { name })
-    await call(house, 'POST', '/teams', { key: 'hostile', name, facilitator: agent, participants: ['cto'] })
+    await call(demo, 'POST', `/users/${made.id}/keys`, { name })
+    await call(demo, 'POST', '/teams', { key: 'hostile', name, facilitator: agent, participants: ['cto'] })
     const { context, page, complaints } = await opened(looks['light phone'], '/settings/users')
     for (const path of [
       '/settings/users',
@@ -243,7 +243,7 @@ describe('hostile texts', () => {
       await page.locator('li, [role=dialog]').filter({ hasText: hostile }).first().waitFor()
       expect(await page.locator('main img, main script, main [onerror], [role=dialog] [onerror]').count(), path).toBe(0)
       expect(await fits(page), path).toBe(true)
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
     }
     expect(await page.title()).toBe('Audit · Settings · Wardroom')
     expect(complaints).toEqual([])
@@ -253,23 +253,23 @@ describe('hostile texts', () => {
 
 describe('the audit', () => {
   it('is filtered by its address, shows before and after, and is a CSV', async () => {
-    await call(house, 'POST', '/users', {
+    await call(demo, 'POST', '/users', {
       email: 'audited@example.com',
       name: 'Was',
       role: 'user',
       password: 'four random words',
     })
-    await call(house, 'PATCH', '/users/audited@example.com', {
+    await call(demo, 'PATCH', '/users/audited@example.com', {
       name: '=cmd()',
       role: 'admin',
-      current_password: house.password,
+      current_password: demo.password,
     })
     const { context, page, complaints } = await opened(desktop, '/settings/audit?kind=user.*')
     const changed = page.locator('[data-event="user.changed"]').first()
     await changed.getByRole('button').click()
     await changed.getByRole('cell', { name: '=cmd()' }).waitFor()
     await changed.getByRole('cell', { name: 'Was' }).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(await page.locator('[data-event^="login"]').count()).toBe(0)
     await page.reload()
     await changed.getByRole('cell', { name: 'Was' }).waitFor()
@@ -286,7 +286,7 @@ describe('the audit', () => {
 
     // New entries are held back until the user shows them.
     await page.getByText('Live', { exact: true }).waitFor()
-    await call(house, 'PATCH', '/users/audited@example.com', { name: 'Now' })
+    await call(demo, 'PATCH', '/users/audited@example.com', { name: 'Now' })
     await page.getByRole('button', { name: 'Show 1 new' }).click()
     await page.locator('[data-event="user.changed"]').nth(1).waitFor()
     expect(complaints).toEqual([])
@@ -299,7 +299,7 @@ describe('the retention', () => {
     const { context, page, complaints } = await opened(desktop, '/settings/retention')
     await page.locator('[data-policy]').first().waitFor()
     await page.getByRole('button', { name: 'Purge now' }).click()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByRole('dialog').getByRole('button', { name: 'Purge now' }).click()
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
     expect(complaints).toEqual([])

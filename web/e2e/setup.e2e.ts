@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, openBrowser, openPage } from './browser.ts'
-import { faults } from './faults.ts'
 import { openService, type Service } from './service.ts'
 
 let browser: Browser
@@ -23,24 +23,24 @@ describe('the first start', () => {
     const { context, page, complaints } = await openPage(browser, base, desktop)
     await page.goto('/')
     await page.getByText('Wardroom has no owner yet').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
 
     await page.goto(link)
     await page.getByLabel('One-time token').waitFor()
     expect(page.url()).toBe(`${base}/setup`)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByLabel('Email').fill('ada@example.com')
     await page.getByLabel('Password', { exact: true }).fill('short')
     await page.getByRole('button', { name: 'Create owner account' }).click()
     await page.getByRole('alert').first().waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     complaints.length = 0 // the browser logged the 422
     await page.getByLabel('Password', { exact: true }).fill('four random words are good')
     await page.getByRole('button', { name: 'Create owner account' }).click()
     await page.getByRole('navigation', { name: 'Pages' }).first().waitFor()
     await page.goto('/tasks')
     await page.getByRole('heading', { name: 'No tasks yet' }).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByText('No gateway').waitFor()
     expect(complaints.filter(c => !/422/.test(c))).toEqual([])
 

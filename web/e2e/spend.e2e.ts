@@ -2,31 +2,31 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { describe, expect, it, vi } from 'vitest'
 import { csvTotal, readCsv } from '../src/spend/csv.ts'
+import { axeFaults } from './axe.ts'
 import { desktop, looks, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
-import { house, onStage, opened } from './stage.ts'
+import { call } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
 
 const viewer = { email: 'viewer@example.com', password: 'four random words again' }
 
-onStage({
+setUp({
   prepare: async () => {
-    await call(house, 'POST', '/users', { ...viewer, name: 'Viewer', role: 'user' })
+    await call(demo, 'POST', '/users', { ...viewer, name: 'Viewer', role: 'user' })
     await spend()
   },
 })
 
 /** Spends something: runs a standup and sends a task. */
 async function spend(): Promise<void> {
-  const { id } = (await call(house, 'POST', '/standups', {})) as { id: string }
-  await call(house, 'POST', `/standups/${id}/run`, {})
-  const [task] = (await call(house, 'GET', '/tasks?assignee=cto&status=todo')) as { key: string }[]
-  await call(house, 'POST', `/tasks/${task?.key}/dispatch`, {})
+  const { id } = (await call(demo, 'POST', '/standups', {})) as { id: string }
+  await call(demo, 'POST', `/standups/${id}/run`, {})
+  const [task] = (await call(demo, 'GET', '/tasks?assignee=cto&status=todo')) as { key: string }[]
+  await call(demo, 'POST', `/tasks/${task?.key}/dispatch`, {})
   const tasks = async () =>
-    ((await call(house, 'GET', '/usage?group=task')) as { groups: { key: string }[] }).groups.map(g => g.key)
+    ((await call(demo, 'GET', '/usage?group=task')) as { groups: { key: string }[] }).groups.map(g => g.key)
   const patience = { timeout: 50_000, interval: 1_000 }
   await vi.waitFor(async () => expect(await tasks()).toContain(task?.key), patience)
-  const ended = async () => ((await call(house, 'GET', `/standups/${id}`)) as { status: string }).status
+  const ended = async () => ((await call(demo, 'GET', `/standups/${id}`)) as { status: string }).status
   await vi.waitFor(async () => expect(await ended()).toBe('completed'), patience)
 }
 
@@ -56,7 +56,7 @@ const table = [{ ...price, cache_write: '3.75', other: '0' }]
 
 describe.each(sizes)('spend, %s', (_, look) => {
   it('has no fault that axe knows: chart, table, nothing, prices, a price', async () => {
-    await call(house, 'PUT', '/prices', { prices: table })
+    await call(demo, 'PUT', '/prices', { prices: table })
     const { context, page, complaints } = await opened(look, '/spend')
     for (const [path, ready] of [
       ['/spend', '[data-bar]'],
@@ -68,7 +68,7 @@ describe.each(sizes)('spend, %s', (_, look) => {
     ] as const) {
       await page.goto(path)
       await page.locator(ready).first().waitFor()
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
     }
     expect(complaints).toEqual([])
@@ -164,7 +164,7 @@ describe('the numbers', () => {
     await page.locator('[data-total]').getByText('unpriced').waitFor()
     await page.getByText('4 of 4 runs').waitFor()
     expect(await page.locator('[data-bar]').first().getAttribute('aria-label')).toContain('unpriced')
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page
       .getByRole('table', { name: 'By model', exact: true })
       .getByRole('link', { name: 'Set prices' })
@@ -247,7 +247,7 @@ describe('the bars', () => {
 // Concurrent changes must not be lost.
 describe('the prices', () => {
   it('are changed by the owner, who is told when somebody was faster', async () => {
-    await call(house, 'PUT', '/prices', { prices: table })
+    await call(demo, 'PUT', '/prices', { prices: table })
     const { context, page, complaints } = await opened(desktop, '/spend?part=prices')
     await page.getByRole('button', { name: 'Add price' }).click()
     const dialog = page.getByRole('dialog', { name: 'Add price' })
@@ -262,14 +262,14 @@ describe('the prices', () => {
     await dialog.getByText('Enter dollars').waitFor()
     await dialog.getByLabel('Input').fill('1.5')
     // Someone else saves first.
-    await call(house, 'PUT', '/prices', { prices: [...table, { ...table[0], from: '2026-12-01', input: '2' }] })
+    await call(demo, 'PUT', '/prices', { prices: [...table, { ...table[0], from: '2026-12-01', input: '2' }] })
     await dialog.getByRole('button', { name: 'Save price' }).click()
     await dialog.getByText('Someone else changed the prices').waitFor()
     expect(await dialog.getByLabel('Input').inputValue()).toBe('1.5')
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Save price' }).click()
     await dialog.waitFor({ state: 'detached' })
-    const now = (await call(house, 'GET', '/prices')) as { prices: { model: string; from: string; input: string }[] }
+    const now = (await call(demo, 'GET', '/prices')) as { prices: { model: string; from: string; input: string }[] }
     expect(now.prices.map(p => [p.model, p.from, p.input])).toEqual([
       ['demo-1', '2026-11-01', '3'],
       ['demo-1', '2026-12-01', '2'],
@@ -285,13 +285,13 @@ describe('the prices', () => {
   })
 
   it('are read by everybody, who is told who may change them', async () => {
-    const { context, page, complaints } = await opened(desktop, '/spend?part=prices&price=new', { ...house, ...viewer })
+    const { context, page, complaints } = await opened(desktop, '/spend?part=prices&price=new', { ...demo, ...viewer })
     await page.getByRole('dialog').getByText('Only the owner and admins can change prices.').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('note').getByText('Your role is user.').waitFor()
     await page.locator('[data-col=input]').first().waitFor()
     expect(await page.getByRole('button', { name: /price/i }).count()).toBe(0)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -301,7 +301,7 @@ describe('the prices', () => {
 describe('hostile names', () => {
   it('are shown as they are', async () => {
     const hostile = `<img src=x onerror="document.title=1"><script>document.title=2</script>${'x'.repeat(120)}`
-    await call(house, 'PUT', '/prices', { prices: [{ ...table[0], model: hostile, provider: '<b>gnp.exe' }] })
+    await call(demo, 'PUT', '/prices', { prices: [{ ...table[0], model: hostile, provider: '<b>gnp.exe' }] })
     const { context, page, complaints } = await opened(looks['light phone'], '/spend?part=prices')
     await page.locator('[data-col=input]').first().waitFor()
     await page.getByText(hostile).first().waitFor()
@@ -310,7 +310,7 @@ describe('hostile names', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
     await page.getByRole('button', { name: /^Edit the price/ }).click()
     await page.getByRole('dialog').getByRole('combobox', { name: 'Model' }).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -322,8 +322,8 @@ describe('what today costs', () => {
     await page.locator('[data-total] data').waitFor()
     await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
     const before = await total(page)
-    const [task] = (await call(house, 'GET', '/tasks?assignee=cpo&status=todo,backlog')) as { key: string }[]
-    await call(house, 'POST', `/tasks/${task?.key}/dispatch`, {})
+    const [task] = (await call(demo, 'GET', '/tasks?assignee=cpo&status=todo,backlog')) as { key: string }[]
+    await call(demo, 'POST', `/tasks/${task?.key}/dispatch`, {})
     await page
       .getByRole('table', { name: 'By task', exact: true })
       .getByText(task?.key ?? '')
@@ -353,13 +353,13 @@ describe('what today costs', () => {
     const tiles = page.getByRole('region', { name: 'Agents' })
     await tiles.getByText('+ $12.50 so far').waitFor()
     await tiles.getByText('+ unpriced so far').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
 
     await page.getByRole('link', { name: 'Spend', exact: true }).first().click()
     await beside.getByRole('link', { name: '2 active runs' }).waitFor()
     await page.getByText('Today', { exact: true }).click()
     await beside.waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     runs = []
     await page.goto('/spend?period=days&from=2026-01-01&to=2026-01-02')
     await page.getByText(/^Tracking started on/).waitFor()

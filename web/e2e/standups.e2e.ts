@@ -1,17 +1,17 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, looks, phone, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
+import { call } from './demo.ts'
+import { demo, opened, restartDemo, setUp } from './fixture.ts'
+import { type Held, hold } from './run-standup.ts'
 import { openOwned } from './service.ts'
-import { house, onStage, opened, reopenHouse } from './stage.ts'
-import { type Held, hold } from './standup.ts'
 
-onStage()
+setUp()
 
 /** Each flow has its own team, because a team has one standup per day. */
 const team = (key: string) =>
-  call(house, 'POST', '/teams', { key, name: `Team ${key}`, facilitator: 'coo', participants: ['cto', 'cpo', 'cmo'] })
+  call(demo, 'POST', '/teams', { key, name: `Team ${key}`, facilitator: 'coo', participants: ['cto', 'cpo', 'cmo'] })
 
 const head = (page: Page) => page.locator('[data-head]')
 const stands = (page: Page, word: string) => head(page).getByText(word, { exact: true }).waitFor({ timeout: 60_000 })
@@ -22,7 +22,7 @@ const button = (page: Page, name: string | RegExp) => page.getByRole('button', {
 async function occupy(agent: string, team: string, date: string, messages: number): Promise<void> {
   const key = encodeURIComponent(`agent:${agent}:standup:${date}:team-${team}`)
   for (let i = 0; i < messages; i++)
-    await call(house, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And number ${i}?` })
+    await call(demo, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And number ${i}?` })
 }
 
 /** Returns whether nothing overflows the window. */
@@ -38,19 +38,19 @@ describe.each(sizes)('standups, %s', (name, look) => {
     await team(key)
     const { context, page, complaints } = await opened(look, `/standups?team=${key}`)
     await page.getByRole('heading', { name: 'No standup yet' }).waitFor()
-    expect(await faults(page), 'none').toEqual([])
+    expect(await axeFaults(page), 'none').toEqual([])
     await button(page, 'Open without running').click()
     await stands(page, 'Opened')
-    expect(await faults(page), 'opened').toEqual([])
+    expect(await axeFaults(page), 'opened').toEqual([])
     await button(page, /^Submit report/)
       .first()
       .click()
     await page.getByRole('dialog', { name: /^Report of/ }).waitFor()
-    expect(await faults(page), 'a report to hand in').toEqual([])
+    expect(await axeFaults(page), 'a report to hand in').toEqual([])
     await page.keyboard.press('Escape')
     await button(page, 'Run Standup').click()
     await stands(page, 'Running')
-    expect(await faults(page), 'going on').toEqual([])
+    expect(await axeFaults(page), 'going on').toEqual([])
     await stands(page, 'Completed')
     await page.reload()
     for (const [more, ready] of [
@@ -61,13 +61,13 @@ describe.each(sizes)('standups, %s', (name, look) => {
     ] as const) {
       await page.goto(`/standups?team=${key}${more}`)
       await page.locator(ready).first().waitFor()
-      expect(await faults(page), more).toEqual([])
+      expect(await axeFaults(page), more).toEqual([])
       expect(await fitsIn(page), more).toBe(true)
     }
     expect(complaints).toEqual([])
     await page.goto('/standups/no-such-standup')
     await page.getByRole('alert').waitFor()
-    expect(await faults(page), 'none of that id').toEqual([])
+    expect(await axeFaults(page), 'none of that id').toEqual([])
     expect(complaints.filter(c => !/40[04]|422/.test(c))).toEqual([])
     await context.close()
   })
@@ -172,14 +172,14 @@ describe('a standup', () => {
 
   it('is found by what was said in it', async () => {
     await team('found')
-    const { id } = (await call(house, 'POST', '/standups', { team: 'found' })) as Held
-    await call(house, 'PUT', `/standups/${id}/reports/cto`, { text: 'Today: I look into the zeppelins.' })
+    const { id } = (await call(demo, 'POST', '/standups', { team: 'found' })) as Held
+    await call(demo, 'PUT', `/standups/${id}/reports/cto`, { text: 'Today: I look into the zeppelins.' })
     const { context, page, complaints } = await opened(desktop, '/')
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox').fill('zeppelins')
     const found = page.getByRole('option', { name: /Team found: standup of .*cto/ })
     await found.waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await found.click()
     await page.waitForURL(`**/standups/${id}`)
     await section(page, 'cto').getByText('I look into the zeppelins.').waitFor()
@@ -189,34 +189,34 @@ describe('a standup', () => {
 
   it('marks the agent that does not answer in time, and goes on without it', async () => {
     await team('late')
-    const { id, date } = await hold(house, 'late')
-    await call(house, 'PATCH', '/teams/late', { agent_timeout: '12s' })
+    const { id, date } = await hold(demo, 'late')
+    await call(demo, 'PATCH', '/teams/late', { agent_timeout: '12s' })
     await occupy('cmo', 'late', date, 20)
-    await call(house, 'POST', `/standups/${id}/run`, { again: true })
+    await call(demo, 'POST', `/standups/${id}/run`, { again: true })
     const { context, page, complaints } = await opened(desktop, `/standups/${id}`)
     await stands(page, 'Completed')
     await section(page, 'cmo').getByText('[Timeout]', { exact: true }).waitFor()
     await section(page, 'cto').getByText('Answered').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByRole('tab', { name: /^Transcript/ }).click()
     await page.getByText(/No answer within 12s/).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
 
   it('that failed is retried, and asks for what is missing', async () => {
     await team('hasty')
-    const { id, date } = await hold(house, 'hasty')
-    await call(house, 'PATCH', '/teams/hasty', { agent_timeout: '1s' })
+    const { id, date } = await hold(demo, 'hasty')
+    await call(demo, 'PATCH', '/teams/hasty', { agent_timeout: '1s' })
     for (const agent of ['cto', 'cpo', 'cmo']) await occupy(agent, 'hasty', date, 4)
-    await call(house, 'POST', `/standups/${id}/run`, { again: true })
+    await call(demo, 'POST', `/standups/${id}/run`, { again: true })
     const { context, page, complaints } = await opened(desktop, '/standups?team=hasty')
     await stands(page, 'Failed')
     await page.getByText('agents_timed_out').first().waitFor()
     await expect.poll(() => section(page, 'cto').getByText('[Timeout]', { exact: true }).count()).toBe(1)
-    expect(await faults(page)).toEqual([])
-    await call(house, 'PATCH', '/teams/hasty', { agent_timeout: null })
+    expect(await axeFaults(page)).toEqual([])
+    await call(demo, 'PATCH', '/teams/hasty', { agent_timeout: null })
     await button(page, 'Retry').click()
     await stands(page, 'Completed')
     await page.getByRole('tab', { name: /^Transcript/ }).click()
@@ -238,7 +238,7 @@ describe('a standup', () => {
     await button(page, 'Retry').waitFor()
     await section(page, 'cto').getByText('Answered').waitFor()
     await page.getByText('The reports so far are kept. Retry asks only for the missing ones.').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -248,17 +248,17 @@ describe('the days', () => {
   it('are a strip to go by, each with its state, and today is compared with the day before', async () => {
     await team('days')
     const day = (back: number) => new Date(Date.now() - back * 86_400_000).toISOString().slice(0, 10)
-    await hold(house, 'days', day(3))
+    await hold(demo, 'days', day(3))
     const { context, page, complaints } = await opened(desktop, '/standups?team=days')
     // Shows the latest standup, with a note that there is none today.
     await page.getByText(/No standup yet today/).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await button(page, 'Run Standup').click()
     await stands(page, 'Running')
     await stands(page, 'Completed')
     await page.getByRole('link', { name: /^Compared with/ }).waitFor()
     await page.getByText('Still blocked').first().waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     const days = page.getByRole('navigation', { name: 'Days' })
     await expect.poll(() => days.getByRole('link').count()).toBe(2)
     await page.keyboard.press('j')
@@ -271,9 +271,9 @@ describe('the days', () => {
     await button(page, 'Earlier days').click()
     await page.waitForURL('**until=**')
     await page.getByText('No job starts this standup.').waitFor()
-    await call(house, 'POST', '/standups/schedule', { team: 'days', expr: '0 9 * * *' })
+    await call(demo, 'POST', '/standups/schedule', { team: 'days', expr: '0 9 * * *' })
     await page.getByText(/^Next start in/).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -285,16 +285,16 @@ describe('hostile answers', () => {
     const hostile =
       '<img src=x onerror="document.title=1"><script>document.title=2</script> \u202Egnp.exe [x](javascript:document.title=3) ![i](https://elsewhere.example/p.png)'
     await team('hostile')
-    const { id } = (await call(house, 'POST', '/standups', {
+    const { id } = (await call(demo, 'POST', '/standups', {
       team: 'hostile',
       title: '<b onclick=alert(1)>not bold</b>',
     })) as Held
     const long = { yesterday: hostile, today: `${'x'.repeat(10_000)}`, blockers: `- ${hostile}\n- second` }
-    await call(house, 'PUT', `/standups/${id}/reports/cto`, long)
-    await call(house, 'PUT', `/standups/${id}/reports/cpo`, {
+    await call(demo, 'PUT', `/standups/${id}/reports/cto`, long)
+    await call(demo, 'PUT', `/standups/${id}/reports/cpo`, {
       text: `${hostile}\n\n## Today\n${'long '.repeat(20_000)}`,
     })
-    await call(house, 'POST', `/standups/${id}/run`)
+    await call(demo, 'POST', `/standups/${id}/run`)
     const { context, page, complaints } = await opened(looks['light phone'], `/standups/${id}`)
     await stands(page, 'Completed')
     for (const part of ['reports', 'transcript']) {
@@ -304,7 +304,7 @@ describe('hostile answers', () => {
       expect(await page.locator('main a[href^="javascript"]').count()).toBe(0)
       expect(await page.title()).toMatch(/· Standups · Wardroom$/)
       expect(await fitsIn(page)).toBe(true)
-      expect(await faults(page), part).toEqual([])
+      expect(await axeFaults(page), part).toEqual([])
     }
     await page.goto(`/standups/${id}`)
     await section(page, 'cto')
@@ -319,7 +319,7 @@ describe('hostile answers', () => {
 describe('a standup on paper', () => {
   it('is black on white, without the rail and without buttons, and all of it', async () => {
     await team('paper')
-    const { id } = await hold(house, 'paper')
+    const { id } = await hold(demo, 'paper')
     const { context, page, complaints } = await opened(looks['dark desktop'], `/standups/${id}`)
     await section(page, 'cmo').waitFor()
     await page.emulateMedia({ media: 'print' })
@@ -338,10 +338,10 @@ describe('a standup on paper', () => {
 describe('somebody who may not run one', () => {
   it('is told who may, and reads what the others read', async () => {
     await team('watched')
-    const { id } = await hold(house, 'watched')
+    const { id } = await hold(demo, 'watched')
     const reader = { email: 'reader@wardroom.demo', password: 'four random words are good' }
-    await call(house, 'POST', '/users', { ...reader, name: 'Reader', role: 'user' })
-    const { context, page, complaints } = await opened(desktop, '/standups', { ...house, ...reader })
+    await call(demo, 'POST', '/users', { ...reader, name: 'Reader', role: 'user' })
+    const { context, page, complaints } = await opened(desktop, '/standups', { ...demo, ...reader })
     await page.getByText('Only owners, admins, and agents can run a standup.').waitFor()
     expect(await button(page, 'Run Standup').count()).toBe(0)
     await page.goto(`/standups/${id}`)
@@ -361,10 +361,10 @@ describe('a line that breaks', () => {
     const mark = page.getByRole('banner')
     await mark.getByText('Live', { exact: true }).waitFor()
     await page.getByRole('heading', { name: 'No standup yet' }).waitFor()
-    await house.stop()
+    await demo.stop()
     await mark.getByText(/Stale|Offline/).waitFor({ timeout: 60_000 })
-    await reopenHouse()
-    await hold(house, 'broken')
+    await restartDemo()
+    await hold(demo, 'broken')
     await stands(page, 'Completed')
     await section(page, 'cmo').getByText('Answered').waitFor()
     await context.close()
@@ -386,7 +386,7 @@ describe('without a gateway', () => {
         .count(),
     ).toBe(0)
     expect(await button(page, 'Run Standup').count()).toBe(0)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByRole('link', { name: 'Connect gateway' }).click()
     await page.waitForURL('**/welcome?step=connect')
 
@@ -402,11 +402,11 @@ describe('without a gateway', () => {
         .count(),
     ).toBe(0)
     expect(await button(page, 'Run Standup').isDisabled()).toBe(true)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await button(page, 'Open without running').click()
     await stands(page, 'Opened')
     await page.getByText('No gateway configured, so no job starts the standup.').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await page.getByRole('link', { name: 'Open gateway settings' }).click()
     await page.waitForURL('**/settings/gateway')

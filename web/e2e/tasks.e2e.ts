@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, isWhole, looks, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call, tokenOf } from './house.ts'
-import { house, onStage, opened } from './stage.ts'
+import { call, tokenOf } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
 
-onStage()
+setUp()
 
 const column = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
 
@@ -26,7 +26,7 @@ describe.each(sizes)('tasks, %s', (_, look) => {
     ] as const) {
       await page.goto(path)
       await page.locator(ready).first().waitFor()
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
     }
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
     // Only scroll regions may be wider than the window.
@@ -44,17 +44,17 @@ describe('whom a task is for', () => {
   it('is nobody whose account is deactivated, unless it is theirs already', async () => {
     const password = 'four random words are good'
     const make = async (name: string) =>
-      (await call(house, 'POST', '/users', { email: `${name}@wardroom.demo`, name, role: 'user', password })) as {
+      (await call(demo, 'POST', '/users', { email: `${name}@wardroom.demo`, name, role: 'user', password })) as {
         id: string
       }
     const gone = await make('Grace')
     await make('Ursula')
     const task = async (title: string, more: object) =>
-      ((await call(house, 'POST', '/tasks', { title, ...more })) as { key: string }).key
+      ((await call(demo, 'POST', '/tasks', { title, ...more })) as { key: string }).key
     const [hers, free] = [await task('Hers', { assignee_id: gone.id }), await task('Free', {})]
-    await call(house, 'PATCH', `/users/${gone.id}`, { active: false })
+    await call(demo, 'PATCH', `/users/${gone.id}`, { active: false })
     const { context, page, complaints } = await opened(desktop, `/tasks?task=${free}`, {
-      ...house,
+      ...demo,
       email: 'ursula@wardroom.demo',
       password,
     })
@@ -174,20 +174,20 @@ describe('the focus', () => {
     await column(page, 'Backlog').getByText(title).waitFor()
     // The focus stays in the field when a card moves.
     await page.getByLabel('Key or title').focus()
-    await call(house, 'PATCH', '/tasks/TASK-1', { status: 'todo' })
+    await call(demo, 'PATCH', '/tasks/TASK-1', { status: 'todo' })
     await column(page, 'To do').getByText(title).waitFor()
     expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('Key or title')
-    await call(house, 'PATCH', '/tasks/TASK-1', { status: 'backlog' })
+    await call(demo, 'PATCH', '/tasks/TASK-1', { status: 'backlog' })
     expect(complaints).toEqual([])
     await context.close()
   })
 
   it('goes on at the end of a history that was read to its end by keyboard', async () => {
-    const { key } = (await call(house, 'POST', '/tasks', { title: 'Revise the estimate' })) as { key: string }
-    const token = await tokenOf(house)
+    const { key } = (await call(demo, 'POST', '/tasks', { title: 'Revise the estimate' })) as { key: string }
+    const token = await tokenOf(demo)
     // More than one page.
     for (let n = 1; n <= 201; n++) {
-      const answer = await fetch(`${house.base}/api/v1/tasks/${key}`, {
+      const answer = await fetch(`${demo.base}/api/v1/tasks/${key}`, {
         method: 'PATCH',
         headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
         body: JSON.stringify({ title: `Revise the estimate, version ${n}` }),
@@ -233,13 +233,13 @@ describe('a card that is moved faster than the service answers', () => {
       await page.keyboard.press(key)
       await at(name)
     }
-    const status = async () => ((await call(house, 'GET', '/tasks/TASK-1')) as { status: string }).status
+    const status = async () => ((await call(demo, 'GET', '/tasks/TASK-1')) as { status: string }).status
     await expect.poll(status).toBe('in_progress')
     await page.waitForTimeout(2_000) // wait for the last responses and events
     expect(await status()).toBe('in_progress')
     await at('In progress')
     await page.unroute('**/api/v1/tasks/*')
-    await call(house, 'PATCH', '/tasks/TASK-1', { status: 'backlog' })
+    await call(demo, 'PATCH', '/tasks/TASK-1', { status: 'backlog' })
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -280,7 +280,7 @@ describe('what is half written', () => {
     await page.keyboard.press('Escape')
     const asked = page.getByRole('dialog', { name: 'Discard this task?' })
     await asked.waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await asked.getByRole('button', { name: 'Keep editing' }).click()
     await asked.waitFor({ state: 'detached' })
     expect(await title.inputValue()).toBe('Half a title')
@@ -309,7 +309,7 @@ describe('the ties of a task', () => {
     const waits = panel.getByRole('region', { name: 'Depends on' })
     await waits.getByRole('combobox').fill('restore a back')
     await waits.getByRole('option', { name: /TASK-6/ }).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.keyboard.press('Enter')
     await waits.getByRole('button', { name: 'Remove TASK-6' }).waitFor()
     await column(page, 'To do')
@@ -323,7 +323,7 @@ describe('the ties of a task', () => {
     await panel.getByLabel('Project').selectOption({ label: 'Plans and prices' })
     await expect
       .poll(async () => {
-        const t = (await call(house, 'GET', '/tasks/TASK-14')) as Record<string, unknown>
+        const t = (await call(demo, 'GET', '/tasks/TASK-14')) as Record<string, unknown>
         return [t.depends_on, t.parent_id !== null, t.project_id !== null]
       })
       .toEqual([['TASK-6'], true, true])
@@ -339,7 +339,7 @@ describe('the ties of a task', () => {
       .getByRole('alert')
       .getByText(/in a circle/)
       .waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints.filter(c => !c.includes('409'))).toEqual([])
     complaints.length = 0
 
@@ -353,7 +353,7 @@ describe('the ties of a task', () => {
     await panel.getByRole('button', { name: 'Remove TASK-17' }).click()
     await expect
       .poll(async () => {
-        const t = (await call(house, 'GET', '/tasks/TASK-14')) as Record<string, unknown>
+        const t = (await call(demo, 'GET', '/tasks/TASK-14')) as Record<string, unknown>
         return [t.depends_on, t.parent_id]
       })
       .toEqual([[], null])
@@ -367,14 +367,14 @@ describe('the ties of a task', () => {
 
 describe('a task for an agent', () => {
   it('is handed over once, and shows how it went, what it cost, what was said and where', async () => {
-    const made = (await call(house, 'POST', '/tasks', { title: 'Count the open seats', assignee_id: 'cto' })) as {
+    const made = (await call(demo, 'POST', '/tasks', { title: 'Count the open seats', assignee_id: 'cto' })) as {
       key: string
     }
     const { context, page, complaints } = await opened(desktop, `/tasks?view=board&task=${made.key}`)
     const panel = page.locator('aside')
     await panel.getByRole('button', { name: 'Send to CTO' }).click()
     await panel.getByLabel('Note for CTO').fill('Only the paid ones')
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await panel.getByRole('button', { name: 'Send task' }).click()
     await panel.getByText('CTO finished its run').waitFor()
     await panel.getByRole('button', { name: 'Send to CTO again' }).waitFor()
@@ -382,14 +382,14 @@ describe('a task for an agent', () => {
     await page.locator('article').filter({ hasText: 'Count the open seats' }).getByTitle('Cost').waitFor()
     await panel.getByRole('tab', { name: 'Reports' }).click()
     await panel.getByRole('listitem').filter({ hasText: 'Answered' }).first().waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await panel.getByRole('tab', { name: 'History' }).click()
     await panel.getByText('sent it to its agent: cto').waitFor()
     await panel.getByText('recorded the end of the run: cto').waitFor()
     await panel.getByRole('tab', { name: 'Sessions' }).click()
     await panel.getByRole('tabpanel').getByRole('link').first().click()
     await page.waitForURL('**/sessions/agent%3Acto%3Atask%3A**')
-    const begun = (await call(house, 'GET', `/tasks/${made.key}/history`)) as { kind: string }[]
+    const begun = (await call(demo, 'GET', `/tasks/${made.key}/history`)) as { kind: string }[]
     expect(begun.filter(e => e.kind === 'task.dispatched').length).toBe(1)
     expect(complaints).toEqual([])
     await context.close()
@@ -401,20 +401,20 @@ describe('the board', () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=board')
     await column(page, 'To do').getByRole('article').first().waitFor()
     const n = await column(page, 'Review').getByRole('article').count()
-    await call(house, 'POST', '/tasks', { title: 'One to look at', status: 'review' })
+    await call(demo, 'POST', '/tasks', { title: 'One to look at', status: 'review' })
     await page.reload()
     await column(page, 'Review')
       .getByRole('button', { name: `Review: ${n + 1}. Set limit` })
       .click()
     await page.getByRole('spinbutton', { name: 'Limit for Review' }).fill(String(n))
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.keyboard.press('Enter')
     const over = column(page, 'Review').getByRole('button', { name: /over the limit/ })
     await over.waitFor()
     await page.reload()
     await over.waitFor()
     expect(await over.textContent()).toBe(`${n + 1} / ${n}`)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     // With filters on, the limit isn't checked.
     await page.goto('/tasks?view=board&q=One+to+look')
     await column(page, 'Review')
@@ -452,12 +452,12 @@ describe('hostile texts', () => {
   it('are shown as they are', async () => {
     const hostile =
       '<img src=x onerror="document.title=1"><script>document.title=2</script> \u202Egnp.exe [x](javascript:document.title=3) ![i](https://elsewhere.example/p.png)'
-    const task = (await call(house, 'POST', '/tasks', {
+    const task = (await call(demo, 'POST', '/tasks', {
       title: hostile.replace('\u202E', '').slice(0, 150),
       description: `${hostile}\n\n${'x'.repeat(10_000)}`,
     })) as { key: string }
-    await call(house, 'PATCH', `/tasks/${task.key}`, { blocked: { reason: hostile } })
-    await call(house, 'POST', `/tasks/${task.key}/comments`, { body: hostile })
+    await call(demo, 'PATCH', `/tasks/${task.key}`, { blocked: { reason: hostile } })
+    await call(demo, 'POST', `/tasks/${task.key}/comments`, { body: hostile })
     const { context, page, complaints } = await opened(looks['light phone'], `/tasks?task=${task.key}`)
     await page.locator('aside h2').waitFor()
     await page.locator('aside ol li').first().waitFor()
@@ -465,7 +465,7 @@ describe('hostile texts', () => {
     expect(await page.locator('aside a[href^="javascript"]').count()).toBe(0)
     expect(await page.title()).toBe(`${task.key} · Tasks · Wardroom`)
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -478,7 +478,7 @@ describe('the palette', () => {
       await page.keyboard.press('Control+k')
       await page.getByRole('combobox').fill(text)
       await page.getByRole('option', { name: option }).first().waitFor()
-      expect(await faults(page)).toEqual([])
+      expect(await axeFaults(page)).toEqual([])
       await page.keyboard.press('Enter')
     }
     await find('task-7', /TASK-7/)
@@ -492,7 +492,7 @@ describe('the palette', () => {
     await page.waitForURL('**/tasks')
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })

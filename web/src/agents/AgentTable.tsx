@@ -8,7 +8,7 @@ import { Badge } from '../ui/State'
 import { Table, type TableColumn } from '../ui/Table'
 import { sessionHref, standupHref, TextLink } from '../ui/TextLink'
 import { type Agent, type AgentDetails, openTasks } from './agent'
-import { PresenceMark, SaidMark } from './Bits'
+import { AnswerMark, PresenceMark } from './Bits'
 import { oneQuery, useLed } from './queries'
 import { RunName } from './RunName'
 
@@ -120,7 +120,7 @@ function Standup({ page }: { page: AgentDetails }) {
   return (
     <TextLink className="flex items-center gap-1.5 hover:underline" href={standupHref(last.standup_id)}>
       <span className="whitespace-nowrap">{last.date}</span>
-      <SaidMark of={last.status} />
+      <AnswerMark of={last.status} />
     </TextLink>
   )
 }

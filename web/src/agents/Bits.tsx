@@ -44,7 +44,7 @@ export function PresenceMark({ of, age = true }: { of: Seen; age?: boolean }) {
 }
 
 /** How the agent answered in a standup. */
-export function SaidMark({ of }: { of: AgentDetails['standups'][number]['status'] }) {
+export function AnswerMark({ of }: { of: AgentDetails['standups'][number]['status'] }) {
   const word = words.page.said[of]
   if (of === 'answered') return <Badge tone="done">{word}</Badge>
   if (of === 'asked') return <Badge tone="active">{word}</Badge>

@@ -11,8 +11,8 @@ import { GatewayLine } from '../ui/GatewayLine'
 import { Answer, Empty } from '../ui/Views'
 import { AgentTable } from './AgentTable'
 import type { Agent } from './agent'
-import { Count } from './Count'
 import { agentsListRoute } from './route'
+import { StatusCounts } from './StatusCounts'
 import { Tree } from './Tree'
 
 const words = agentTexts
@@ -29,7 +29,7 @@ export function AgentsPage() {
     <div className="flex h-full min-h-0 flex-col">
       <div className="flex min-h-10 shrink-0 items-center gap-3 border-line border-b px-3 py-1.5">
         <h2 className="sr-only">{texts.app.places.agents}</h2>
-        {asked.data && <Count of={asked.data} />}
+        {asked.data && <StatusCounts of={asked.data} />}
         <fieldset className="ml-auto flex rounded-md border border-line">
           <legend className="sr-only">{words.view.label}</legend>
           {(['table', 'tree'] as const).map(v => (

@@ -54,7 +54,7 @@ describe('the client', () => {
     const detail = async (call: Promise<unknown>) => ((await call.catch(e => e)) as Problem).detail
     expect(await detail(api.GET('/api/v1/auth/me'))).toContain('Retrying automatically')
     const change = api.PATCH('/api/v1/tasks/{id}', { params: { path: { id: 'TASK-1' } }, body: {} })
-    expect(await detail(change)).toContain('most likely not made')
+    expect(await detail(change)).toContain('probably not saved')
   })
 
   it('makes each POST repeatable, and keeps a key that was given', async () => {

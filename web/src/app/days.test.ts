@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { addDays, dayIn, isDay, knowsZone } from './days'
-import { dayParam, searchParam, zoneParam } from './params'
+import { dayParam, searchParam, zoneParam } from './searchParams'
 
 // A day counted twice or not at all would change a month's cost.
 describe('days', () => {

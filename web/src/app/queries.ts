@@ -1,9 +1,9 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { api, type Schemas, take } from '../api/client'
-import { known } from './ask'
 import type { Patch } from './live/patches'
 import { eventOf, rereadSoon } from './live/patches'
+import { known } from './prefetch'
 
 type Asked = { signal: AbortSignal }
 

@@ -10,7 +10,7 @@ import { spendRoute } from '../spend/route'
 import { standupRoute, standupsRoute } from '../standups/route'
 import { taskRoute, tasksRoute } from '../tasks/route'
 import { welcomeRoute } from '../welcome/route'
-import { frameRoute, rootRoute, unknownRoute } from './roots'
+import { frameRoute, rootRoute, unknownRoute } from './rootRoutes'
 import { startScroll } from './scroll'
 
 const tree = rootRoute.addChildren([

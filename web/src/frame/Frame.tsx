@@ -2,27 +2,27 @@ import { Outlet, useLocation } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { useConfig } from '../app/config'
 import { useKeys } from '../app/keys'
-import { later, type Missing } from '../app/later'
+import { lazy, type Missing } from '../app/lazy'
 import { useLineState } from '../app/live'
-import { fetchParts } from '../app/parts'
+import { preloadAll } from '../app/preload'
 import { leads, useMe } from '../app/queries'
 import { texts } from '../texts'
 import { say } from '../ui/Toast'
-import { useGoKeys } from './goKeys'
 import { NewBuild } from './NewBuild'
-import { BottomBar, Rail } from './Rail'
+import { BottomBar, Sidebar } from './Sidebar'
 import { TopBar } from './TopBar'
+import { usePageShortcuts } from './usePageShortcuts'
 
 // Lazy, because few people ever need it.
-const Left = later(
-  () => import('../welcome/Left'),
-  'Left',
+const Reminder = lazy(
+  () => import('../welcome/Reminder'),
+  'Reminder',
   () => null,
 )
 
 // Lazy, because they open only on a key press.
-const Palette = later(() => import('./Palette'), 'Palette', PartMissing)
-const KeyList = later(() => import('./KeyList'), 'KeyList', PartMissing)
+const Palette = lazy(() => import('./Palette'), 'Palette', PartMissing)
+const ShortcutList = lazy(() => import('./ShortcutList'), 'ShortcutList', PartMissing)
 
 /** Reports that the dialog couldn't load, and closes it. */
 function PartMissing({ of: { open, onClose } }: Missing<{ open: boolean; onClose: () => void; onKeys?: () => void }>) {
@@ -40,7 +40,7 @@ function useParts(): void {
   useEffect(() => {
     if (!live) return
     const end = new AbortController()
-    const timer = setTimeout(() => void fetchParts(end.signal), 1_000)
+    const timer = setTimeout(() => void preloadAll(end.signal), 1_000)
     return () => {
       clearTimeout(timer)
       end.abort()
@@ -58,7 +58,7 @@ export function Frame() {
   const isNow = useLocation({ select: l => l.pathname === '/' })
   const maySetUp = leads(useMe().data) && config !== undefined && !demo
   const close = () => setOpen(null)
-  useGoKeys()
+  usePageShortcuts()
   useParts()
   useKeys([
     { keys: 'mod+k', label: texts.app.keys.search, run: () => setOpen('search') },
@@ -84,18 +84,18 @@ export function Frame() {
       )}
       <NewBuild />
       <div className="flex min-h-0 grow">
-        <Rail />
+        <Sidebar />
         <div className="flex min-w-0 grow flex-col">
           <TopBar onKeys={() => setOpen('keys')} onSearch={() => setOpen('search')} />
           <main className="relative min-h-0 grow overflow-auto outline-none" id="content" tabIndex={-1}>
-            {isNow && maySetUp && <Left />}
+            {isNow && maySetUp && <Reminder />}
             <Outlet />
           </main>
         </div>
       </div>
       <BottomBar />
       {opened.search && <Palette onClose={close} onKeys={() => setOpen('keys')} open={open === 'search'} />}
-      {opened.keys && <KeyList onClose={close} open={open === 'keys'} />}
+      {opened.keys && <ShortcutList onClose={close} open={open === 'keys'} />}
     </div>
   )
 }

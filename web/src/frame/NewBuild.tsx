@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
-import { askBuild, useFreshBuild } from '../app/build'
 import { useLineState } from '../app/live'
+import { checkBuild, useNewBuild } from '../app/newBuild'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
 
@@ -8,13 +8,13 @@ const look = 15 * 60_000
 
 /** Offers to reload when a newer build is available, without interrupting the user. */
 export function NewBuild() {
-  const fresh = useFreshBuild()
+  const fresh = useNewBuild()
   const line = useLineState()
   useEffect(() => {
     if (line !== 'live' || fresh) return
     // A new connection often means a new server, so check now and then regularly.
-    void askBuild()
-    const timer = setInterval(() => void askBuild(), look)
+    void checkBuild()
+    const timer = setInterval(() => void checkBuild(), look)
     return () => clearInterval(timer)
   }, [line, fresh])
   if (!fresh) return null

@@ -1,5 +1,5 @@
-import { useFreshBuild } from '../app/build'
 import { useLineState } from '../app/live'
+import { useNewBuild } from '../app/newBuild'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
@@ -10,7 +10,7 @@ const words = texts.app.notLoaded
 /** Shown for a page that couldn't load. The layout around it stays. */
 export function NotLoaded({ again, failures }: { again: () => void; failures: number }) {
   useTitle(words.title)
-  const fresh = useFreshBuild()
+  const fresh = useNewBuild()
   const live = useLineState() === 'live'
   // Some browsers cache a failed module import until the page is reloaded.
   const reload = fresh || (live && failures > 2)

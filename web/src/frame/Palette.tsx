@@ -4,7 +4,7 @@ import { asProblem } from '../api/problem'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
 import { Icon } from '../ui/Icon'
-import { type Entry, useEntries } from './entries'
+import { type Entry, useEntries } from './paletteEntries'
 
 const words = texts.app.palette
 

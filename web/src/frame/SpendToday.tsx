@@ -8,7 +8,7 @@ import { askOf } from '../spend/period'
 import { reportQuery } from '../spend/report'
 import { known } from '../spend/sums'
 import { texts } from '../texts'
-import { useWell } from './LiveMark'
+import { useIsLive } from './ConnectionStatus'
 
 /** Today's spend, linked to the Spend page. */
 export function SpendToday() {
@@ -19,7 +19,7 @@ export function SpendToday() {
 function Today({ zone }: { zone: string }) {
   const day = useTicking(now => dayIn(now, zone))
   const { data, error } = useQuery(reportQuery(askOf({ first: day, last: day }, zone), 'day'))
-  const well = useWell()
+  const well = useIsLive()
   if (!data && !error) return null
   const of = data && known(data.total)
   const title = [

@@ -2,9 +2,9 @@ import { useLocation } from '@tanstack/react-router'
 import { places } from '../app/places'
 import { texts } from '../texts'
 import { Icon } from '../ui/Icon'
-import { LiveMark } from './LiveMark'
-import { MeMenu } from './MeMenu'
+import { ConnectionStatus } from './ConnectionStatus'
 import { SpendToday } from './SpendToday'
+import { UserMenu } from './UserMenu'
 
 /** The symbol of the modifier key. */
 const mod = typeof navigator !== 'undefined' && /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl'
@@ -36,8 +36,8 @@ export function TopBar({ onSearch, onKeys }: { onSearch: () => void; onKeys: () 
       </div>
       <div className="flex min-w-0 items-center justify-end gap-1 sm:gap-2">
         <SpendToday />
-        <LiveMark />
-        <MeMenu onKeys={onKeys} />
+        <ConnectionStatus />
+        <UserMenu onKeys={onKeys} />
       </div>
     </header>
   )

@@ -4,7 +4,7 @@ import { Button } from '../ui/Button'
 import { type Choice, Select } from '../ui/Field'
 import { filtersOf, isFiltered, kinds, orders, severities, states } from './item'
 import type { Go, InboxSearch } from './route'
-import { useAssignees } from './useVerbs'
+import { useAssignees } from './useItemActions'
 
 const words = inboxWords
 const w = words.filters

@@ -3,7 +3,7 @@ import type { Schemas } from '../api/client'
 import { moment } from '../app/format'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Age } from '../ui/Age'
-import { More } from '../ui/More'
+import { LoadMore } from '../ui/LoadMore'
 import { Answer } from '../ui/Views'
 import { historyQuery } from './queries'
 
@@ -81,7 +81,7 @@ export function History({ id }: { id: string }) {
           )
         }
       </Answer>
-      <More of={asked} />
+      <LoadMore of={asked} />
     </section>
   )
 }

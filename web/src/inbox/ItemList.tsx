@@ -8,13 +8,13 @@ import { MenuButton, type OpenMenu, useSharedMenu } from '../ui/SharedMenu'
 import { KindMark, SeverityMark, StateMark, SubjectLink } from './Bits'
 import type { Told } from './item'
 import { Remedy } from './Remedy'
-import type { Verbs } from './useVerbs'
+import type { ItemActions } from './useItemActions'
 
 const words = inboxWords
 
 interface Props {
   items: readonly Told[]
-  verbs: Verbs
+  verbs: ItemActions
   onOpen: (id: string) => void
   opened?: string | undefined
 }
@@ -100,7 +100,7 @@ function useFocusKept(
 interface RowProps {
   item: Told
   opened: boolean
-  verbs: Verbs
+  verbs: ItemActions
   onOpen: (id: string) => void
   onMenu: OpenMenu
   onFocus: () => void

@@ -1,13 +1,13 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
-import { known, knownList } from '../app/ask'
+import { known, knownList } from '../app/prefetch'
 import { queries } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Button } from '../ui/Button'
-import { More } from '../ui/More'
+import { LoadMore } from '../ui/LoadMore'
 import { Answer, Empty } from '../ui/Views'
 import { cleared, Filters } from './Filters'
 import { ItemList } from './ItemList'
@@ -15,8 +15,8 @@ import { filtersOf, isFiltered } from './item'
 import { Panel } from './Panel'
 import { listQuery, oneQuery } from './queries'
 import { type Go, type InboxSearch, inboxRoute } from './route'
+import { type ItemActions, useItemActions } from './useItemActions'
 import { useItems } from './useItems'
-import { useVerbs, type Verbs } from './useVerbs'
 
 const words = inboxWords
 
@@ -30,7 +30,7 @@ export async function ask(cache: QueryClient, search: InboxSearch): Promise<void
 export function InboxPage() {
   const search = inboxRoute.useSearch()
   const navigate = useNavigate({ from: '/inbox' })
-  const verbs = useVerbs()
+  const verbs = useItemActions()
   const go = useCallback<Go>(
     (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
     [navigate],
@@ -55,7 +55,7 @@ export function InboxPage() {
   )
 }
 
-function List({ search, go, verbs }: { search: InboxSearch; go: Go; verbs: Verbs }) {
+function List({ search, go, verbs }: { search: InboxSearch; go: Go; verbs: ItemActions }) {
   const filters = useMemo(() => filtersOf(search), [search])
   const { asked, waiting, show } = useItems(filters)
   return (
@@ -77,7 +77,7 @@ function List({ search, go, verbs }: { search: InboxSearch; go: Go; verbs: Verbs
           )
         }
       </Answer>
-      <More className="justify-center pb-3" of={asked} />
+      <LoadMore className="justify-center pb-3" of={asked} />
     </div>
   )
 }

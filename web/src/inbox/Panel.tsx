@@ -13,12 +13,12 @@ import { History } from './History'
 import type { Item } from './item'
 import { oneQuery } from './queries'
 import { Remedy } from './Remedy'
-import { useAssignees, type Verbs } from './useVerbs'
+import { type ItemActions, useAssignees } from './useItemActions'
 
 const words = inboxWords
 
 /** An item beside the list, or over it on a phone. */
-export function Panel({ id, verbs, onClose }: { id: string; verbs: Verbs; onClose: () => void }) {
+export function Panel({ id, verbs, onClose }: { id: string; verbs: ItemActions; onClose: () => void }) {
   const asked = useQuery(oneQuery(id))
   const ref = useRef<HTMLElement>(null)
   useEffect(() => {
@@ -74,7 +74,7 @@ export function Panel({ id, verbs, onClose }: { id: string; verbs: Verbs; onClos
 }
 
 /** The actions of an item, the most likely first. */
-function Do({ item, verbs }: { item: Item; verbs: Verbs }) {
+function Do({ item, verbs }: { item: Item; verbs: ItemActions }) {
   const over = item.state === 'resolved'
   return (
     <div className="flex flex-wrap gap-2">
@@ -149,7 +149,7 @@ function Resolution({ of }: { of: NonNullable<Item['resolution']> }) {
   )
 }
 
-function Assign({ item, verbs }: { item: Item; verbs: Verbs }) {
+function Assign({ item, verbs }: { item: Item; verbs: ItemActions }) {
   const people = useAssignees()
   const { assignee } = item
   const others = assignee !== null && !people.some(p => p.id === assignee.id)

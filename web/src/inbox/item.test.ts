@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Person } from '../app/queries'
 import {
-  type Deed,
+  type Action,
   fits,
   looks,
   maySnooze,
@@ -99,7 +99,7 @@ describe('the way back', () => {
   const later = '2026-11-21T09:00:00.000Z'
   const snoozed = make({ state: 'snoozed', snoozed_until: later })
   const resolved = make({ state: 'resolved', resolution: { at: '', by: ada, note: 'paid' } })
-  it.each<[string, Told, Deed, Deed[]]>([
+  it.each<[string, Told, Action, Action[]]>([
     ['acknowledging what was open', make({}), { do: 'ack' }, [{ do: 'reopen' }]],
     ['acknowledging what was put off', snoozed, { do: 'ack' }, [{ do: 'snooze', until: later }]],
     [
@@ -123,7 +123,7 @@ describe('the way back', () => {
     ['snoozing what was acknowledged', make({ state: 'acked' }), { do: 'snooze', until: later }, [{ do: 'ack' }]],
     ['opening what was resolved', resolved, { do: 'reopen' }, [{ do: 'resolve', note: 'paid' }]],
     ['assigning', make({ assignee: ada }), { do: 'assign', to: null }, [{ do: 'assign', to: ada }]],
-  ])('from %s', (_, was, deed, want) => expect(wayBack(was, deed, now)).toEqual(want))
+  ])('from %s', (_, was, action, want) => expect(wayBack(was, action, now)).toEqual(want))
 })
 
 describe('a deed', () => {

@@ -74,28 +74,28 @@ export const needs = (item: Told, me: string | undefined): boolean =>
     : item.state === 'open'
 
 /** An action on an item. */
-export type Deed =
+export type Action =
   | { do: 'ack' | 'reopen' }
   | { do: 'snooze'; until: string }
   | { do: 'assign'; to: Schemas['InboxAssignee'] | null }
   | { do: 'resolve'; note: string }
 
 /** Returns the expected item after an action, until the server answers. */
-export function looks(item: Told, deed: Deed, by: { id: string; name: string }, now: Date): Told {
+export function looks(item: Told, action: Action, by: { id: string; name: string }, now: Date): Told {
   const to = (state: State): Told => ({ ...item, state, snoozed_until: null, resolution: null })
-  switch (deed.do) {
+  switch (action.do) {
     case 'ack':
       return to('acked')
     case 'reopen':
       return to('open')
     case 'snooze':
-      return { ...to('snoozed'), snoozed_until: deed.until }
+      return { ...to('snoozed'), snoozed_until: action.until }
     case 'assign':
-      return { ...item, assignee: deed.to }
+      return { ...item, assignee: action.to }
     case 'resolve':
       return {
         ...to('resolved'),
-        resolution: { at: now.toISOString(), by: { id: by.id, name: by.name }, note: deed.note },
+        resolution: { at: now.toISOString(), by: { id: by.id, name: by.name }, note: action.note },
       }
   }
 }
@@ -103,9 +103,9 @@ export function looks(item: Told, deed: Deed, by: { id: string; name: string }, 
 /**
  * Returns the actions that undo an action. Resolved items can only be reopened, and a snooze that has ended stays open.
  */
-export function wayBack(was: Told, deed: Deed, now: Date): Deed[] {
-  if (deed.do === 'assign') return [{ do: 'assign', to: was.assignee }]
-  const first: Deed[] = deed.do === 'resolve' ? [{ do: 'reopen' }] : []
+export function wayBack(was: Told, action: Action, now: Date): Action[] {
+  if (action.do === 'assign') return [{ do: 'assign', to: was.assignee }]
+  const first: Action[] = action.do === 'resolve' ? [{ do: 'reopen' }] : []
   switch (was.state) {
     case 'open':
       return [{ do: 'reopen' }]

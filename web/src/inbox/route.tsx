@@ -1,7 +1,7 @@
 import { createRoute } from '@tanstack/react-router'
-import { lazyPage } from '../app/later'
-import { params, textParam, wordParam, wordsParam } from '../app/params'
-import { frameRoute } from '../app/roots'
+import { lazyPage } from '../app/lazy'
+import { frameRoute } from '../app/rootRoutes'
+import { params, textParam, wordParam, wordsParam } from '../app/searchParams'
 import { kinds, orders, severities, states } from './item'
 
 /** Reads the search parameters of the inbox. */

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useMe, usePeople } from '../app/queries'
-import { useHeld } from '../ui/useHeld'
+import { useHeldRows } from '../ui/useHeldRows'
 import { type Filters, fits, sorted, type Told } from './item'
 import { latest, listQuery } from './queries'
 
@@ -19,6 +19,6 @@ export function useItems(filters: Filters, needed?: (item: Told) => boolean) {
     const there = [...rows.values()].filter(i => fits(i, filters, me, people) && (needed?.(i) ?? true))
     return sorted(there, filters.order)
   }, [asked.data, filters, me, people, needed])
-  const held = useHeld(fitting, idOf, JSON.stringify(filters), asked.isFetchingNextPage)
+  const held = useHeldRows(fitting, idOf, JSON.stringify(filters), asked.isFetchingNextPage)
   return { asked: { ...asked, data: held.rows }, waiting: held.waiting, show: held.show }
 }

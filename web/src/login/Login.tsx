@@ -10,7 +10,7 @@ import { Button, buttonClass } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { Card, Password } from './Card'
 import { loginRoute } from './route'
-import { useWait } from './useWait'
+import { useCountdown } from './useCountdown'
 
 const words = loginWords
 
@@ -21,7 +21,7 @@ export function Login() {
   useTitle(words.title)
   const { back } = loginRoute.useSearch()
   const config = useConfig().data
-  const [wait, setWait] = useWait()
+  const [wait, setWait] = useCountdown()
   const signIn = useMutation({
     mutationFn: (body: { email: string; password: string }) => take(api.POST('/api/v1/auth/login', { body })),
     // The route redirects once there is a token.

@@ -11,7 +11,7 @@ import { Answer } from '../ui/Views'
 import { Card } from './Card'
 import { type Account, NewAccount } from './NewAccount'
 import { registerRoute } from './route'
-import { useWait } from './useWait'
+import { useCountdown } from './useCountdown'
 
 const words = loginWords.register
 
@@ -20,7 +20,7 @@ export function Register() {
   useTitle(words.title)
   const { back } = registerRoute.useSearch()
   const config = useConfig()
-  const [wait, setWait] = useWait()
+  const [wait, setWait] = useCountdown()
   const register = useMutation({
     mutationFn: (body: Account) => take(api.POST('/api/v1/auth/register', { body })),
     // The route redirects once there is a token.

@@ -11,7 +11,7 @@ import { buttonClass } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { Card } from './Card'
 import { type Account, NewAccount } from './NewAccount'
-import { useWait } from './useWait'
+import { useCountdown } from './useCountdown'
 
 const words = loginWords.setup
 
@@ -30,7 +30,7 @@ export function Setup() {
   const token = useLinkToken()
   const config = useConfig().data
   const navigate = useNavigate()
-  const [wait, setWait] = useWait()
+  const [wait, setWait] = useCountdown()
   const setup = useMutation({
     mutationFn: (body: Account & { token: string }) => take(api.POST('/api/v1/auth/setup', { body })),
     onSuccess: answer => {

@@ -3,8 +3,8 @@ import { useCallback } from 'react'
 import { useMe } from '../app/queries'
 import { ItemList } from '../inbox/ItemList'
 import { needs, type Told } from '../inbox/item'
+import { useItemActions } from '../inbox/useItemActions'
 import { useItems } from '../inbox/useItems'
-import { useVerbs } from '../inbox/useVerbs'
 import { texts } from '../texts'
 import { now as nowWords } from '../texts/now'
 import { Button } from '../ui/Button'
@@ -19,7 +19,7 @@ const filters = {}
 /** The items that need the user, most urgent first, with their actions. */
 export function NeedsYou({ className }: { className: string }) {
   const navigate = useNavigate()
-  const verbs = useVerbs()
+  const verbs = useItemActions()
   const me = useMe().data?.id
   const needed = useCallback((i: Told) => needs(i, me), [me])
   const { asked, waiting, show } = useItems(filters, needed)

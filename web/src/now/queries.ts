@@ -3,7 +3,7 @@ import { api, nextCursor, take, takePage } from '../api/client'
 import * as clock from '../app/clock'
 import { addDays } from '../app/days'
 import { raising } from './failures'
-import { reach, type Slot } from './ribbon'
+import { reach, type Slot } from './timelineSlots'
 
 const hour = 3_600_000
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Schemas } from '../api/client'
-import { agentsFact, blockedFact, spendFact, standupFact } from './facts'
 import { failedRuns, failuresOf } from './failures'
-import { counts, hourOf, madeUp, marks, marksOf, reach, type Slot, troublesOf, within } from './ribbon'
 import { burn, until, usd } from './spend'
+import { agentsFact, blockedFact, spendFact, standupFact } from './statusFacts'
 import { currentTask, headline, sessionOf } from './tile'
 import { clock, clocks } from './time'
+import { counts, hourOf, madeUp, marks, marksOf, reach, type Slot, troublesOf, within } from './timelineSlots'
 
 const now = Date.parse('2026-11-20T14:30:00Z')
 

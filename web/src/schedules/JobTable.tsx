@@ -8,10 +8,10 @@ import { MenuButton, useSharedMenu } from '../ui/SharedMenu'
 import { State } from '../ui/State'
 import { Table, type TableColumn } from '../ui/Table'
 import { useJobActions } from './actions'
-import { Dots } from './Dots'
 import { costPerRun, type Job, timesText, zoneOf } from './job'
 import { costsQuery } from './queries'
 import type { Go } from './route'
+import { SlotDots } from './SlotDots'
 import { AgentName } from './Small'
 import { Switch } from './Switch'
 import { shortIn } from './times'
@@ -40,7 +40,7 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
         width: 'minmax(10rem,3fr)',
         cell: j => <bdi className={`font-medium ${j.enabled ? '' : 'text-soft'}`}>{j.name}</bdi>,
       },
-      { id: 'slots', label: f.slots, width: '13.25rem', card: 'line', cell: j => <Dots job={j} /> },
+      { id: 'slots', label: f.slots, width: '13.25rem', card: 'line', cell: j => <SlotDots job={j} /> },
       { id: 'last', label: f.last, width: '11.5rem', card: 'plain', cell: j => <LastRun job={j} /> },
       {
         id: 'next',

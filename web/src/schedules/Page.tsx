@@ -1,8 +1,8 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
-import { known } from '../app/ask'
 import { useKeys } from '../app/keys'
+import { known } from '../app/prefetch'
 import { isConnected, leads, queries, useMe } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
@@ -11,8 +11,9 @@ import { Age } from '../ui/Age'
 import { Button, buttonClass } from '../ui/Button'
 import { GatewayLine } from '../ui/GatewayLine'
 import { Icon } from '../ui/Icon'
-import { useHeld } from '../ui/useHeld'
+import { useHeldRows } from '../ui/useHeldRows'
 import { Answer, Empty, Partial } from '../ui/Views'
+import { AddStandup } from './AddStandup'
 import { Counts } from './Counts'
 import { Create } from './Create'
 import { JobTable } from './JobTable'
@@ -20,7 +21,6 @@ import { fits, type Job, sorted } from './job'
 import { Panel } from './Panel'
 import { jobsQuery } from './queries'
 import { type Go, type JobSearch, schedulesRoute } from './route'
-import { Standup } from './Standup'
 import { Toolbar } from './Toolbar'
 
 const words = scheduleTexts
@@ -88,7 +88,7 @@ export function SchedulesPage() {
       {!unset && (
         <>
           <Create onClose={() => go(noForm)} onDone={id => go({ ...noForm, job: id })} open={search.form === 'new'} />
-          <Standup
+          <AddStandup
             onClose={() => go(noForm)}
             onDone={id => go({ ...noForm, job: id })}
             open={search.form === 'standup'}
@@ -131,7 +131,7 @@ const idOf = (j: Job) => j.id
 function Shown({ jobs, cut, may, search, go, onOpen }: ShownProps) {
   const { q, agent, show } = search
   const fitting = useMemo(() => sorted(jobs.filter(j => fits(j, { q, agent, show }))), [jobs, q, agent, show])
-  const held = useHeld(fitting, idOf, `${q} ${agent} ${show}`, false)
+  const held = useHeldRows(fitting, idOf, `${q} ${agent} ${show}`, false)
   const old = jobs.find(j => !j.live)
   const rows = held.rows ?? fitting
   return (

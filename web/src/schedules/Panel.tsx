@@ -21,7 +21,7 @@ import { Runs } from './Runs'
 import type { Go, tabs } from './route'
 import { Slots } from './Slots'
 import { AgentName } from './Small'
-import { StandupPart } from './StandupPart'
+import { StandupJob } from './StandupJob'
 import { Switch } from './Switch'
 
 const words = scheduleTexts
@@ -121,7 +121,7 @@ function Parts({ job, tab, go }: { job: Job; tab: Props['tab']; go: Go }) {
           {words.notEdited(words.kinds[job.schedule.kind] ?? job.schedule.kind)}
         </p>
       )}
-      {isStandupJob(job.name) && <StandupPart name={job.name} />}
+      {isStandupJob(job.name) && <StandupJob name={job.name} />}
       <Definition job={job} />
       <Tabs
         label={job.name}

@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { span } from '../app/format'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
-import { More } from '../ui/More'
+import { LoadMore } from '../ui/LoadMore'
 import { Chip, State } from '../ui/State'
 import { sessionHref, TextLink } from '../ui/TextLink'
 import { Answer } from '../ui/Views'
@@ -28,7 +28,7 @@ export function Runs({ job }: { job: Job }) {
                 </li>
               ))}
             </ol>
-            <More of={asked} />
+            <LoadMore of={asked} />
           </>
         )
       }}

@@ -1,7 +1,7 @@
 import { createRoute } from '@tanstack/react-router'
-import { lazyPage } from '../app/later'
-import { params, searchParam, textParam, wordParam } from '../app/params'
-import { frameRoute } from '../app/roots'
+import { lazyPage } from '../app/lazy'
+import { frameRoute } from '../app/rootRoutes'
+import { params, searchParam, textParam, wordParam } from '../app/searchParams'
 
 export const tabs = ['next', 'slots', 'runs'] as const
 export const shows = ['enabled', 'disabled', 'failing'] as const

@@ -6,7 +6,7 @@ import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { TextArea } from '../ui/Field'
 import { say } from '../ui/Toast'
-import { canonical } from './heard'
+import { canonical } from './liveSessions'
 import type { Session } from './session'
 
 const words = sessionsWords

@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
-import { known } from '../app/ask'
+import { known } from '../app/prefetch'
 import { isConnected } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'

@@ -10,15 +10,15 @@ import { Age } from '../ui/Age'
 import { buttonClass } from '../ui/Button'
 import { Icon } from '../ui/Icon'
 import { Answer, Empty, Failed, Partial, Skeleton, Stale } from '../ui/Views'
-import { Away, AwayLine, isAway } from './Away'
 import { StandingMark, useAgentNames } from './Bits'
 import { Composer } from './Composer'
-import { ArchivedFacts, LiveFacts } from './Facts'
-import { canonical } from './heard'
+import { canonical } from './liveSessions'
 import { archivedQuery, oneQuery, saidQuery, versionsQuery } from './queries'
 import { sessionRoute } from './route'
+import { ArchivedFacts, LiveFacts } from './SessionHeader'
 import { isArchiveId, nameOf } from './session'
 import { TranscriptView } from './TranscriptView'
+import { isAway, Unavailable, UnavailableLine } from './Unavailable'
 
 const words = sessionsWords
 
@@ -58,7 +58,7 @@ function LiveSession({ of: key }: { of: string }) {
     if (away)
       return (
         <div className="h-full overflow-auto">
-          <Away error={one.error} />
+          <Unavailable error={one.error} />
           <Versions of={key} />
         </div>
       )
@@ -70,7 +70,7 @@ function LiveSession({ of: key }: { of: string }) {
   return (
     <div className="flex h-full min-h-0 flex-col">
       <LiveFacts away={away || gone} session={session} />
-      {away && <AwayLine />}
+      {away && <UnavailableLine />}
       {gone && <Partial>{words.archive.gone}</Partial>}
       {one.error && !gone ? <Stale error={one.error} since={one.dataUpdatedAt} /> : null}
       <Answer of={said} what={words.transcript.what}>

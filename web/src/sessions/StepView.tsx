@@ -5,8 +5,8 @@ import { Button } from '../ui/Button'
 import { Clock } from '../ui/Clock'
 import { Icon, type IconName } from '../ui/Icon'
 import { Markdown } from '../ui/Markdown'
-import { Calls, Cut } from './Calls'
 import { type Spent, type Step, toldInWords, usdOf } from './steps'
+import { Cut, ToolCalls } from './ToolCalls'
 
 const words = sessionsWords
 const w = words.step
@@ -29,7 +29,7 @@ export const StepView = memo(function StepView({ step, speaker, isOpen, onToggle
     case 'tools':
       return (
         <Folded icon="settings" onToggle={onToggle} open={open} step={step} title={<ToolsLine step={step} />}>
-          <Calls isOpen={isOpen} onToggle={onToggle} step={step} />
+          <ToolCalls isOpen={isOpen} onToggle={onToggle} step={step} />
         </Folded>
       )
     case 'thinking':

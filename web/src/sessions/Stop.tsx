@@ -7,7 +7,7 @@ import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { say, sayFailed } from '../ui/Toast'
-import { canonical, oneKey } from './heard'
+import { canonical, oneKey } from './liveSessions'
 import { nameOf, type Session } from './session'
 
 const words = sessionsWords

@@ -5,7 +5,7 @@ import { sessions as sessionsWords } from '../texts/sessions'
 import { Button, IconButton } from '../ui/Button'
 import { DayField } from '../ui/DayField'
 import { type Choice, inputClass, Select } from '../ui/Field'
-import { useTyped } from '../ui/useTyped'
+import { useDebouncedInput } from '../ui/useDebouncedInput'
 import type { Go, SessionsSearch } from './route'
 
 const words = sessionsWords
@@ -92,7 +92,7 @@ function TextFilter({
   label: string
   onChange: (q: string | undefined) => void
 }) {
-  const [typed, type] = useTyped(value, onChange)
+  const [typed, type] = useDebouncedInput(value, onChange)
   return (
     <input
       aria-label={label}

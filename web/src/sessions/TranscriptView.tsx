@@ -10,9 +10,9 @@ import { say, sayFailed } from '../ui/Toast'
 import { Empty } from '../ui/Views'
 import { useAgentNames } from './Bits'
 import { copyText } from './copy'
+import { Overview } from './Overview'
 import { readOlder } from './queries'
 import { StepView } from './StepView'
-import { Strip } from './Strip'
 import { asText, type Step, stepsOf } from './steps'
 import type { Transcript } from './transcript'
 
@@ -122,7 +122,7 @@ export function TranscriptView({ transcript, name, title, agent, live, at }: Pro
   }
   return (
     <>
-      <Strip more={copy} onGo={toStep} onTable={at.onTable} partial={partial} steps={steps} table={at.table} />
+      <Overview more={copy} onGo={toStep} onTable={at.onTable} partial={partial} steps={steps} table={at.table} />
       <div className="relative flex min-h-0 grow flex-col">
         <section
           ref={scroller}

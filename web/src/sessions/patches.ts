@@ -1,6 +1,16 @@
 import type { Schemas } from '../api/client'
 import { type Patch, rereadSoon } from '../app/live/patches'
-import { applyTold, canonical, heard, type Live, liveKey, oneKey, saidKey, type Told, told } from './heard'
+import {
+  applyTold,
+  canonical,
+  heard,
+  type Live,
+  liveKey,
+  oneKey,
+  type SessionEvent,
+  saidKey,
+  told,
+} from './liveSessions'
 import type { Session } from './session'
 import { addHeard, type Transcript } from './transcript'
 
@@ -14,7 +24,7 @@ export const sessionPatches: readonly Patch[] = [
     apply: ({ kind, data }, cache) => {
       const key = keyOf(data)
       if (key === null) return
-      const what: Told = kind === 'session.gone' ? { gone: key } : { row: data as Session }
+      const what: SessionEvent = kind === 'session.gone' ? { gone: key } : { row: data as Session }
       told.note(what)
       cache.setQueryData<Live>(liveKey, was => {
         const rows = was && applyTold(was.rows, what)

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { api, nextCursor, type Page, take, takePage } from '../api/client'
 import { asProblem } from '../api/problem'
-import { applyTold, canonical, heard, type Live, liveKey, oneKey, saidKey, told } from './heard'
+import { applyTold, canonical, heard, type Live, liveKey, oneKey, saidKey, told } from './liveSessions'
 import { type Archived, isArchiveId, type Session } from './session'
 import { addHeard, joinNewest, joinOlder, type Message, type Transcript } from './transcript'
 

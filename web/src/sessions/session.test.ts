@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { applyTold, Lately } from './heard'
+import { applyTold, RecentEvents } from './liveSessions'
 import { arranged, fits, isArchiveId, nameOf, partsOf, type Session } from './session'
 
 const make = (of: Partial<Session>): Session =>
@@ -31,7 +31,7 @@ describe('the list', () => {
     expect(applyTold(two, { gone: 'AGENT:cto:main' })).toHaveLength(1)
   })
   it('remembers what came while it was read', () => {
-    const lately = new Lately<number>()
+    const lately = new RecentEvents<number>()
     lately.note(1)
     const now = performance.now()
     lately.note(2)

@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client'
 import { sessions as sessionsTexts } from '../texts/sessions'
-import { canonical } from './heard'
+import { canonical } from './liveSessions'
 
 const words = sessionsTexts.called
 

@@ -2,7 +2,7 @@ import { useQueries, useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
 import { queries } from '../app/queries'
 import { oneQuery as taskQuery } from '../tasks/queries'
-import { canonical } from './heard'
+import { canonical } from './liveSessions'
 import { jobNamesQuery, liveQuery } from './queries'
 import { nameOf, partsOf } from './session'
 

@@ -12,15 +12,15 @@ import { Button } from '../ui/Button'
 import { DayField } from '../ui/DayField'
 import { Select } from '../ui/Field'
 import { Icon } from '../ui/Icon'
-import { More } from '../ui/More'
+import { LoadMore } from '../ui/LoadMore'
 import { sayFailed } from '../ui/Toast'
-import { useHeld } from '../ui/useHeld'
+import { useHeldRows } from '../ui/useHeldRows'
 import { Empty, Failed, Skeleton, Stale } from '../ui/Views'
 import { ForLeads, Part } from './Bits'
+import { saveAs } from './download'
 import { type AuditFilters, auditParams, auditQuery } from './queries'
 import { auditRoute } from './route'
 import { facts } from './rules'
-import { saveAs } from './save'
 
 const words = settings.audit
 type Search = ReturnType<typeof auditRoute.useSearch>
@@ -102,7 +102,7 @@ function List({
     return asked.data && [...seen.values()]
   }, [asked.data])
   // Loading more shows new rows; other new rows are held back.
-  const held = useHeld(rows, idOf, `${JSON.stringify(filters)} ${asked.data?.pages.length ?? 0}`, false)
+  const held = useHeldRows(rows, idOf, `${JSON.stringify(filters)} ${asked.data?.pages.length ?? 0}`, false)
   if (held.rows === undefined) {
     return asked.error ? (
       <Failed again={() => void asked.refetch()} error={asked.error} what={`${texts.ui.couldNotLoad} ${words.what}.`} />
@@ -141,7 +141,7 @@ function List({
           ))}
         </ol>
       )}
-      <More className="justify-center" of={asked} />
+      <LoadMore className="justify-center" of={asked} />
     </>
   )
 }

@@ -11,7 +11,7 @@ import { Button } from '../ui/Button'
 import { Field, Select } from '../ui/Field'
 import { Badge } from '../ui/State'
 import { say, sayFailed } from '../ui/Toast'
-import { useTyped } from '../ui/useTyped'
+import { useDebouncedInput } from '../ui/useDebouncedInput'
 import { Answer, Empty, Partial } from '../ui/Views'
 import { Confirm, ForLeads, OwnPassword, ownPassword, Part } from './Bits'
 import { usersRoute } from './route'
@@ -48,7 +48,7 @@ export function UsersPart() {
 type Go = (change: Search, replace?: boolean) => void
 
 function Filters({ search, go }: { search: Search; go: Go }) {
-  const [typed, type] = useTyped(search.q ?? '', q => go({ q }, true))
+  const [typed, type] = useDebouncedInput(search.q ?? '', q => go({ q }, true))
   const roles = [
     { value: '', label: words.allRoles },
     ...['owner', 'admin', 'user', 'agent'].map(r => ({ value: r, label: settings.roles[r] ?? r })),

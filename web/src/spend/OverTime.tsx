@@ -8,7 +8,7 @@ import { CsvButton, costText, Section, tokenText, useNames } from './Bits'
 import { writeCsv } from './csv'
 import { knownOf } from './ledger'
 import type { Ask } from './period'
-import { type Course, splitAll } from './queries'
+import { splitAll, type TimeSeries } from './queries'
 import type { Go } from './route'
 import { type Measure, measured, namesOf, type PartId, partId, type SplitBin, seriesOf } from './split'
 import { type Amounts, amountsOf, isNothing, nothing, plus, type Report, usd } from './sums'
@@ -18,7 +18,7 @@ const words = spend
 
 interface Props {
   report: Report
-  course: Course
+  timeSeries: TimeSeries
   ask: Ask
   measure: Measure
   view: 'chart' | 'table'
@@ -26,10 +26,10 @@ interface Props {
 }
 
 /** The period as a bar chart, or as a table of the same numbers. */
-export function OverTime({ report, course, ask, measure, view, go }: Props) {
+export function OverTime({ report, timeSeries, ask, measure, view, go }: Props) {
   const name = useNames(report.group)
   const series = useMemo(() => seriesOf(report.groups, measure), [report.groups, measure])
-  const split = useMemo(() => splitAll(course, series), [course, series])
+  const split = useMemo(() => splitAll(timeSeries, series), [timeSeries, series])
   const by = words.by[report.group as 'agent'] ?? report.group
   const csv = () => Promise.resolve(writeCsv(lines(split, series, measure)))
   return (

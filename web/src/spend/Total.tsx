@@ -16,12 +16,12 @@ const k = words.known
 export function Total({
   report,
   days,
-  going,
+  activeRuns,
 }: {
   report: Report
   days: { first: string; last: string }
   /** Usage that the period doesn't include yet. */
-  going: ReactNode
+  activeRuns: ReactNode
 }) {
   const of = report.total
   const parts = known(of)
@@ -42,7 +42,7 @@ export function Total({
         <p className="text-soft">
           {grouped(of.runs)} {words.runs.toLowerCase()}
         </p>
-        {going}
+        {activeRuns}
       </div>
       <dl className="grid grid-cols-2 content-start gap-x-6 gap-y-2">
         <Fact help={k.runtimeHelp} name={k.runtime}>

@@ -4,7 +4,7 @@ import { api, type Schemas, take } from '../api/client'
 import { useTicking } from '../app/clock'
 import type { Ask } from './period'
 import type { Group } from './report'
-import { type Bin, courseOf, type PartId, type Parts, type SplitBin, splitBin } from './split'
+import { type Bin, type PartId, type Parts, type SplitBin, splitBin, timeSeriesOf } from './split'
 import type { Report } from './sums'
 
 /** Fetches usage.csv as text. */
@@ -27,7 +27,7 @@ export const modelsQuery = queryOptions({
   retry: false,
 })
 
-export interface Course {
+export interface TimeSeries {
   bins: Bin[]
   /** The groups of each bar. */
   parts: Parts[]
@@ -36,12 +36,12 @@ export interface Course {
 const quarter = 900_000
 
 /** Returns the bars of a report with their groups. */
-export function useCourse(report: Report): Course {
+export function useTimeSeries(report: Report): TimeSeries {
   // No time zone starts an hour between quarters.
   const now = useTicking(at => Math.floor(at / quarter) * quarter)
-  return useMemo(() => courseOf(report, now), [report, now])
+  return useMemo(() => timeSeriesOf(report, now), [report, now])
 }
 
 /** Splits every bar by the given groups. */
-export const splitAll = (course: Course, series: readonly PartId[]): SplitBin[] =>
-  course.bins.map((bin, i) => splitBin(bin, series, course.parts[i] ?? new Map()))
+export const splitAll = (timeSeries: TimeSeries, series: readonly PartId[]): SplitBin[] =>
+  timeSeries.bins.map((bin, i) => splitBin(bin, series, timeSeries.parts[i] ?? new Map()))

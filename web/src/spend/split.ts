@@ -129,7 +129,7 @@ export function seriesOf(groups: Report['groups'], by: Measure): PartId[] {
 export type Parts = ReadonlyMap<PartId, Amounts>
 
 /** Returns the bars of a report with the groups of each. */
-export function courseOf(report: Report, now: number): { bins: Bin[]; parts: Parts[] } {
+export function timeSeriesOf(report: Report, now: number): { bins: Bin[]; parts: Parts[] } {
   const bins = binsOf(report, now)
   const groups = new Map(report.bars.map(bar => [bar.start, bar.groups]))
   const parts = bins.map(bin => new Map((groups.get(bin.start) ?? []).map(g => [partId(g), amountsOf(g)])))

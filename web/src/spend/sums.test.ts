@@ -3,7 +3,7 @@ import { csvTotal, readCsv, writeCsv } from './csv'
 import { agrees } from './download'
 import { lookOf } from './OverTime'
 import { mondayOf } from './period'
-import { binsOf, courseOf, measured, namesOf, seriesOf, splitBin } from './split'
+import { binsOf, measured, namesOf, seriesOf, splitBin, timeSeriesOf } from './split'
 import { type Amounts, amountsOf, costOf, known, nothing, plus, type Report, type Sums, total, usd } from './sums'
 
 /** A seeded generator, so that failures are reproducible. */
@@ -127,7 +127,7 @@ describe('header, series, bars, groups and file', () => {
     expect(total(report.series.map(amountsOf))).toEqual(whole)
     expect(total(report.groups.map(amountsOf))).toEqual(whole)
 
-    const { bins, parts } = courseOf(report, over)
+    const { bins, parts } = timeSeriesOf(report, over)
     expect(bins.length).toBeLessThanOrEqual(48)
     expect(bins.map(b => [b.start, b.end, b.unit])).toEqual(report.bars.map(b => [b.start, b.end, b.unit]))
     expect(total(bins.map(b => b.sums))).toEqual(whole)

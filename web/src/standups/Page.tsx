@@ -2,21 +2,21 @@ import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useCallback } from 'react'
 import type { Schemas } from '../api/client'
-import { known } from '../app/ask'
 import * as clock from '../app/clock'
 import { configQuery, useZone } from '../app/config'
 import { dayIn } from '../app/days'
+import { known } from '../app/prefetch'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { standups } from '../texts/standups'
 import { Select } from '../ui/Field'
 import { Answer, Failed, Skeleton } from '../ui/Views'
 import { dayText } from './Bits'
-import { Days, shown } from './Days'
-import { NoneOfDay, NoneOfToday, NoneYet } from './Nothing'
+import { DayStrip, shown } from './DayStrip'
+import { NoneOfDay, NoneOfToday, NoneYet } from './EmptyStates'
 import { dayAddress, executive, latestQuery, listQuery, oneQuery, teamsQuery } from './queries'
 import { type Go, type StandupSearch, standupRoute, standupsRoute } from './route'
-import { Sheet } from './Sheet'
+import { StandupView } from './StandupView'
 import type { Brief } from './standup'
 import './print.css'
 
@@ -78,7 +78,7 @@ export function StandupsPage() {
         <>
           {day === undefined && found.date < of.today && <NoneOfToday team={team} today={of.today} />}
           <Answer of={one} what={words.what}>
-            {s => <Sheet key={s.id} go={go} search={search} standup={s} />}
+            {s => <StandupView key={s.id} go={go} search={search} standup={s} />}
           </Answer>
         </>
       )}
@@ -102,7 +102,7 @@ export function StandupPage() {
   return (
     <Place go={go} of={of} opened={one.data?.date} search={search} team={team}>
       <Answer of={one} what={words.what}>
-        {s => <Sheet key={s.id} go={go} search={search} standup={s} />}
+        {s => <StandupView key={s.id} go={go} search={search} standup={s} />}
       </Answer>
     </Place>
   )
@@ -161,7 +161,7 @@ function Place({ team, of, search, opened, go, children }: PlaceProps) {
           />
         </div>
       )}
-      <Days
+      <DayStrip
         kept={search.until}
         onUntil={next => go({ until: next }, true)}
         opened={opened}

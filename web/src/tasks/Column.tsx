@@ -8,7 +8,7 @@ import type { MenuGroup } from '../ui/Menu'
 import type { OpenMenu } from '../ui/SharedMenu'
 import { StatusMark } from './Bits'
 import { Card } from './Card'
-import { Count } from './Count'
+import { ColumnLimit } from './ColumnLimit'
 import type { Status, TaskCard } from './task'
 
 const words = texts.tasks
@@ -74,7 +74,7 @@ export function Column({ status, tasks, people, opened, current, onCurrent, onTa
     >
       <h2 className="flex h-9 shrink-0 items-center gap-2 px-3 font-medium">
         <StatusMark of={status} />
-        <Count n={tasks.length} status={status} />
+        <ColumnLimit n={tasks.length} status={status} />
       </h2>
       <div
         ref={scroller}

@@ -4,9 +4,9 @@ import type { Schemas } from '../api/client'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
-import { More } from '../ui/More'
+import { LoadMore } from '../ui/LoadMore'
 import { Answer } from '../ui/Views'
-import { deedOf, folded, type Line, linesOf, type Names, parentsIn } from './happened'
+import { deedOf, folded, type Line, linesOf, type Names, parentsIn } from './historyText'
 import { historyQuery, oneQuery, projectsQuery } from './queries'
 import type { Task } from './task'
 
@@ -21,7 +21,7 @@ export function History({ task, people }: { task: Task; people: ReadonlyMap<stri
       {() => (
         <>
           <Events events={events} people={people} />
-          <More of={asked} />
+          <LoadMore of={asked} />
         </>
       )}
     </Answer>

@@ -1,14 +1,14 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
-import { knownList } from '../app/ask'
 import { useKeys } from '../app/keys'
+import { knownList } from '../app/prefetch'
 import { askPeople, useMe, usePeople } from '../app/queries'
 import { useTitle } from '../app/title'
 import { setView, useView } from '../app/view'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
-import { useHeld } from '../ui/useHeld'
+import { useHeldRows } from '../ui/useHeldRows'
 import { Empty, Failed, Partial, Skeleton, Stale } from '../ui/Views'
 import { Board } from './Board'
 import { Create } from './Create'
@@ -94,7 +94,7 @@ function List({ search, view, go, onOpen }: ListProps) {
     () => asked.tasks?.filter(t => fits(t, filters, me, people)),
     [asked.tasks, filters, me, people],
   )
-  const held = useHeld(fitting, idOf, JSON.stringify(filters), asked.reading)
+  const held = useHeldRows(fitting, idOf, JSON.stringify(filters), asked.reading)
   if (fitting === undefined || held.rows === undefined) {
     return asked.error ? (
       <Failed again={() => void asked.refetch()} error={asked.error} what={`${texts.ui.couldNotLoad} ${words.what}.`} />

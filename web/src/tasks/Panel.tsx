@@ -15,10 +15,10 @@ import { useActions } from './actions'
 import { Blocked } from './Blocked'
 import { Comments } from './Comments'
 import { useChange } from './change'
+import { DispatchPanel } from './DispatchPanel'
 import { costOf, tokensOf } from './dispatch'
 import { Description, Title } from './Edit'
 import { DueField, TagsField } from './FactFields'
-import { Handing } from './Handing'
 import { History } from './History'
 import { oneQuery, projectsQuery } from './queries'
 import { Relations } from './Relations'
@@ -85,7 +85,7 @@ export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
               <Facts people={people} task={task} />
               <div className="flex flex-wrap items-start gap-2 empty:hidden">
                 <Blocked task={task} />
-                <Handing people={people} task={task} />
+                <DispatchPanel people={people} task={task} />
               </div>
               <Description task={task} />
               <Tabs

@@ -5,8 +5,8 @@ import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
 import type { IconName } from '../ui/Icon'
+import { LoadMore } from '../ui/LoadMore'
 import { Markdown } from '../ui/Markdown'
-import { More } from '../ui/More'
 import { State, type Tone } from '../ui/State'
 import { Answer } from '../ui/Views'
 import { agentName } from './dispatch'
@@ -33,7 +33,7 @@ export function Reports({ task, people }: { task: Task; people: ReadonlyMap<stri
       {() => (
         <>
           <List events={events} people={people} />
-          <More of={asked} />
+          <LoadMore of={asked} />
         </>
       )}
     </Answer>

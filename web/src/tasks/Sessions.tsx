@@ -1,18 +1,18 @@
 import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
 import { type Person, queries } from '../app/queries'
 import { costOf, EndMark, StandingMark } from '../sessions/Bits'
-import { canonical } from '../sessions/heard'
+import { canonical } from '../sessions/liveSessions'
 import { liveQuery, versionsQuery } from '../sessions/queries'
 import { type Archived, nameOf, type Session } from '../sessions/session'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
-import { More } from '../ui/More'
+import { LoadMore } from '../ui/LoadMore'
 import { sessionHref, TextLink } from '../ui/TextLink'
 import { Partial, Skeleton } from '../ui/Views'
 import { agentName } from './dispatch'
 import { historyQuery } from './queries'
-import { keysOf, liveOf } from './sessionsOf'
 import type { Task } from './task'
+import { keysOf, liveOf } from './taskSessions'
 
 const words = texts.tasks
 
@@ -51,7 +51,7 @@ export function Sessions({ task, people }: { task: Task; people: ReadonlyMap<str
           ))}
         </ul>
       )}
-      <More of={history} />
+      <LoadMore of={history} />
     </div>
   )
 }

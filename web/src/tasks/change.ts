@@ -4,7 +4,7 @@ import { api, ifMatch, type Schemas, take } from '../api/client'
 import { asProblem, Problem } from '../api/problem'
 import { texts } from '../texts'
 import { say, sayFailed } from '../ui/Toast'
-import { begin, inTurn } from './awaited'
+import { begin, inTurn } from './pendingChanges'
 import { putTask } from './queries'
 import type { Task, TaskCard } from './task'
 

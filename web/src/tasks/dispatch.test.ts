@@ -5,8 +5,8 @@ import type { Session } from '../sessions/session'
 import { texts } from '../texts'
 import { costOf, isGoing, tokensOf, whyNot } from './dispatch'
 import { reportOf } from './report'
-import { keysOf, liveOf } from './sessionsOf'
 import type { Task } from './task'
+import { keysOf, liveOf } from './taskSessions'
 
 const words = texts.tasks.dispatch
 const make = (of: Partial<Task>): Task =>

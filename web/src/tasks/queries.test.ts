@@ -1,7 +1,7 @@
 import { QueryClient } from '@tanstack/react-query'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { begin } from './awaited'
-import { dropTask, goingQuery, oneQuery, putTask } from './queries'
+import { begin } from './pendingChanges'
+import { dropTask, inProgressQuery, oneQuery, putTask } from './queries'
 import type { Task, TaskCard } from './task'
 
 const card = (of: Partial<TaskCard> = {}): TaskCard =>
@@ -39,7 +39,7 @@ describe('a task that was read', () => {
   })
 
   it('is among what is in progress as long as it is that', () => {
-    const key = goingQuery('all').queryKey
+    const key = inProgressQuery('all').queryKey
     cache.setQueryData(key, { rows: [card({ id: 't2', key: 'TASK-2', status: 'in_progress' })], next: null })
     const going = () => cache.getQueryData(key)?.rows.map(t => t.key)
     putTask(cache, card({ version: 4, status: 'in_progress' }))

@@ -11,7 +11,7 @@ import { eventsAtOnce, eventsQuery } from '../app/events'
 import { Latest } from '../app/live/latest'
 import { patchRow } from '../app/live/patches'
 import { session } from '../app/session'
-import { withAwaited } from './awaited'
+import { withAwaited } from './pendingChanges'
 import { type Filters, priorities, statuses, type Task, type TaskCard, types } from './task'
 
 /** Maximum number of tasks to load; filters find the rest. */
@@ -139,14 +139,14 @@ export const projectsQuery = queryOptions({
 })
 
 /** Whose tasks in progress: one person's, claimed ones, or all. */
-export type Going = { assignee: string } | { holder: 'any' } | 'all'
+export type InProgress = { assignee: string } | { holder: 'any' } | 'all'
 
 /** Limits for one person's tasks in progress, and for all. */
-const fewGoing = 5
-const manyGoing = 200
+const fewInProgress = 5
+const manyInProgress = 200
 
 /** Tasks in progress, last changed first, and whether there are more. */
-export const goingQuery = (of: Going) =>
+export const inProgressQuery = (of: InProgress) =>
   queryOptions({
     queryKey: ['tasks', 'going', of],
     queryFn: async ({ signal }): Promise<Page<TaskCard>> => {
@@ -154,7 +154,7 @@ export const goingQuery = (of: Going) =>
         status: ['in_progress' as const],
         sort: '-updated' as const,
         fields: 'card' as const,
-        limit: typeof of === 'object' && 'assignee' in of ? fewGoing : manyGoing,
+        limit: typeof of === 'object' && 'assignee' in of ? fewInProgress : manyInProgress,
         ...(of === 'all' ? {} : of),
       }
       return takePage<TaskCard>(api.GET('/api/v1/tasks', { params: { query }, signal }))

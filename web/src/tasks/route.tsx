@@ -1,7 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router'
-import { lazyPage } from '../app/later'
-import { params, searchParam, textParam, wordParam, wordsParam } from '../app/params'
-import { frameRoute } from '../app/roots'
+import { lazyPage } from '../app/lazy'
+import { frameRoute } from '../app/rootRoutes'
+import { params, searchParam, textParam, wordParam, wordsParam } from '../app/searchParams'
 import { priorities, statuses, types } from './task'
 
 export const sorts = [

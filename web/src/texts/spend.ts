@@ -101,7 +101,7 @@ export const spend = {
     what: 'prices',
     title: 'Prices for cost estimates',
     intro:
-      'Used only for runs whose cost the runtime doesn’t report. A price applies from its first day (UTC) until a later price for the same model. New prices also apply to unpriced runs; existing estimates don’t change.',
+      'Used for runs whose cost the runtime doesn’t report. A price applies from its first day (UTC), also to runs that are unpriced now. Existing estimates don’t change.',
     version: (n: number) => `Version ${n}`,
     setBy: 'set by',
     somebody: 'an unknown user',

@@ -1,6 +1,6 @@
 import { Fragment, memo, type ReactNode, useMemo } from 'react'
-import { masked } from './Masked'
 import { type Block, type Inline, readMarkdown } from './markdown'
+import { masked } from './Redacted'
 
 // Index keys are fine: the tree is rendered anew whenever the text changes.
 const keyed = <T,>(nodes: T[], draw: (node: T) => ReactNode): ReactNode[] =>

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 import { asProblem } from '../api/problem'
-import { later } from '../app/later'
+import { lazy } from '../app/lazy'
 
 /** A toast message. */
 export interface Said {
@@ -48,7 +48,7 @@ export function sayFailed(error: unknown, what?: string): void {
 }
 
 /** Toasts wait if the list can't be loaded. */
-const ToastList = later(
+const ToastList = lazy(
   () => import('./ToastList'),
   'ToastList',
   () => null,

@@ -8,13 +8,13 @@ import { Button, buttonClass } from '../ui/Button'
 import { State, type Tone } from '../ui/State'
 import { Skeleton } from '../ui/Views'
 import { Accounts } from './Accounts'
+import { CheckConnection } from './CheckConnection'
 import { Connect } from './Connect'
-import { Examine } from './Examine'
-import { Found } from './Found'
+import { RuntimeContents } from './RuntimeContents'
 import { welcomeRoute } from './route'
 import { Standup } from './Standup'
 import { beside, doneSteps, firstOpen, type Known, type Standing, type Step, standing, steps, tasks } from './steps'
-import { useKnown } from './useKnown'
+import { useStepFacts } from './useStepFacts'
 
 /** The First steps wizard. */
 export function WelcomePage() {
@@ -31,7 +31,7 @@ export function WelcomePage() {
 }
 
 function Wizard() {
-  const known = useKnown()
+  const known = useStepFacts()
   const done = doneSteps(known)
   const { step } = welcomeRoute.useSearch()
   const navigate = useNavigate({ from: '/welcome' })
@@ -93,8 +93,8 @@ function List({ at, known }: { at: Step; known: Known }) {
 
 const bodies: Record<Exclude<Step, 'end'>, (known: Known) => ReactNode> = {
   connect: known => <Connect gateway={known.gateway} />,
-  doctor: known => <Examine gateway={known.gateway} />,
-  found: known => <Found agents={known.agents} gateway={known.gateway} />,
+  doctor: known => <CheckConnection gateway={known.gateway} />,
+  found: known => <RuntimeContents agents={known.agents} gateway={known.gateway} />,
   accounts: known => <Accounts known={known} />,
   standup: known => <Standup known={known} />,
 }

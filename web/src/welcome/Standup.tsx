@@ -15,15 +15,15 @@ import { Button } from '../ui/Button'
 import { Field, Select } from '../ui/Field'
 import { State } from '../ui/State'
 import { Answer } from '../ui/Views'
-import { Away } from './Away'
 import { adminScope } from './Connect'
+import { NotConnected } from './NotConnected'
 import { cronAt, type Known, standupJob } from './steps'
 
 const words = welcome.standup
 
 /** Creates the standup job, and the API key it uses. */
 export function Standup({ known }: { known: Known }) {
-  if (!known.gateway || known.gateway.connected_at === null) return <Away />
+  if (!known.gateway || known.gateway.connected_at === null) return <NotConnected />
   return (
     <>
       <p>{words.text}</p>
