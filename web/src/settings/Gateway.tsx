@@ -34,9 +34,7 @@ export function GatewayPart() {
                 <Pairing />
               </>
             )}
-            {me && !leads(me) && (
-              <NotAllowed detail={`${words.doctor}, ${settings.pairing.title}: ${settings.leads}`} />
-            )}
+            {me && !leads(me) && <NotAllowed detail={words.readOnly} />}
           </>
         )}
       </Answer>

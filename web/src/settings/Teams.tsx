@@ -35,7 +35,7 @@ export function TeamsPart() {
   )
   return (
     <Part actions={add} id="teams">
-      {me && !may && <p className="mb-3 text-attention text-xs">{settings.leads}</p>}
+      {me && !may && <p className="mb-3 text-attention text-xs">{words.readOnly}</p>}
       <Answer of={asked} what={words.what}>
         {teams => (
           <>

@@ -41,6 +41,7 @@ export const gateway = {
   variables:
     'To connect a gateway, add these settings to the .env file in Wardroom’s working directory, or to its environment, and restart it:',
   variablesHelp: 'The token is gateway.auth.token of the gateway. It is never shown here.',
+  readOnly: 'Only the owner and admins can use the doctor and pairing.',
   doctor: 'Doctor',
   doctorIntro: 'Checks the connection layer by layer and stops at the first failure.',
   examine: 'Run checks',

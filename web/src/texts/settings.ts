@@ -155,6 +155,7 @@ export const settings = {
   pairing,
   teams: {
     what: 'teams',
+    readOnly: 'Only the owner and admins can change teams.',
     create: 'Create team',
     edit: 'Edit',
     editNamed: (name: string) => `Edit team ${name}`,
