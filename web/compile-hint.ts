@@ -1,11 +1,14 @@
 import type { Plugin } from 'vite'
 
-/** Stands first in a file, or is no hint (Chromium 136 and later: v8.dev/blog/explicit-compile-hints). Others read a comment. */
+/**
+ * Must be the first line of the file to have an effect (Chromium 136 and later: v8.dev/blog/explicit-compile-hints).
+ * Other browsers ignore it.
+ */
 const hint = '//# allFunctionsCalledOnLoad\n'
 
 /**
- * Has the functions of a file compiled while it is read, beside the page, and not each when it is first called, which is
- * while somebody waits for a place. It has to come after Vite's own line in the first file.
+ * Has the browser compile the functions of a file while it loads, rather than on their first call. Must run after
+ * Vite's own banner in the first file.
  */
 export function compileHint(): Plugin {
   return {

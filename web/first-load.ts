@@ -1,10 +1,13 @@
 import { gzipSync } from 'node:zlib'
 import type { Plugin } from 'vite'
 
-/** What somebody waits for in the morning, compressed, before the page's own part. web_test.go holds what is committed to the same. */
+/**
+ * Maximum compressed size of the first load, without the page's own chunk. web_test.go checks the committed build
+ * against the same limit.
+ */
 const most = 200_000
 
-/** Tells how heavy the first load is, and of what; a build that is over the limit is none. */
+/** Reports the size of the first load, and fails the build if it exceeds the limit. */
 export function firstLoad(): Plugin {
   return {
     name: 'first-load',
@@ -17,7 +20,7 @@ export function firstLoad(): Plugin {
         if (page?.type !== 'asset') return
         const sizes = Array.from(String(page.source).matchAll(/(?:src|href)="\/([^"]+\.(?:js|css))"/g), found => {
           const file = bundle[found[1] ?? '']
-          // theme.js stands beside the bundle, and has 600 bytes.
+          // theme.js is not part of the bundle; it has 600 bytes.
           const text = file === undefined ? '' : file.type === 'chunk' ? file.code : file.source
           return { name: found[1] ?? '', size: text === '' ? 0 : gzipSync(text, { level: 9 }).length }
         }).filter(file => file.size > 0)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import type { Plugin } from 'vite'
 
-// What dist is made of. web_test.go has the same list, and the same hash.
+// The sources of dist. web_test.go has the same list and computes the same hash.
 const sources = [
   'compile-hint.ts',
   'first-load.ts',
@@ -19,7 +19,7 @@ const sources = [
 const files = (path: string): string[] =>
   statSync(path).isDirectory() ? readdirSync(path).flatMap(name => files(`${path}/${name}`)) : [path]
 
-/** Writes dist/source.sha256, by which a Go test sees without Node that dist is older than its sources. */
+/** Writes dist/source.sha256, so that a Go test without Node detects an outdated dist. */
 export function sourceHash(): Plugin {
   return {
     name: 'source-hash',

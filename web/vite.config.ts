@@ -9,13 +9,13 @@ export default defineConfig({
   plugins: [react(), tailwind(), sourceHash(), compileHint(), firstLoad()],
   build: {
     target: 'es2023',
-    // The policy of the page allows no inline script and no data: address.
+    // The content security policy forbids inline scripts and data: URLs.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     reportCompressedSize: false,
     rolldownOptions: {
       output: {
-        // What comes with the page is one file, where each thing that a place needs as well was one of its own.
+        // Puts everything in the first load into one file.
         codeSplitting: { groups: [{ name: 'frame', tags: ['$initial'] }] },
       },
     },

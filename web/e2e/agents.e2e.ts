@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, isWhole, looks, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
-import { house, onStage, opened } from './stage.ts'
+import { call } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
 
-onStage()
+setUp()
 
 describe.each(sizes)('agents, %s', (_, look) => {
   it('have no fault that axe knows: table, tree, one of them, and one that there is not', async () => {
@@ -17,38 +17,38 @@ describe.each(sizes)('agents, %s', (_, look) => {
     ] as const) {
       await page.goto(path)
       await page.locator(ready).first().waitFor()
-      expect(await faults(page), path).toEqual([])
-      // Nothing stands out of the window but what is meant to be swiped.
+      expect(await axeFaults(page), path).toEqual([])
+      // Only scroll regions may be wider than the window.
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
     }
     await page.goto('/agents')
-    // The one that leads the standup is asked by nobody, and no stranger to it.
+    // The facilitator isn't asked in standups, but must be labeled.
     const lead = page.getByRole('row', { name: /coo/ })
-    await lead.getByText('Leads the standup').waitFor()
+    await lead.getByText('Facilitator').waitFor()
     if (look.width < 600) {
       expect(await isWhole(page, 'Agents')).toBe(true)
-      await lead.getByText('Does now').waitFor()
+      await lead.getByText('Working on').waitFor()
     }
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
     await context.close()
   })
 })
 
-// "Active" that is an hour old is what makes people distrust such a page.
+// Presence must be current.
 describe('an agent', () => {
   it('is shown at work while it works, without a reload', async () => {
     const { context, page, complaints } = await opened(desktop, '/agents/cto')
-    const now = page.getByRole('region', { name: 'Does now' })
+    const now = page.getByRole('region', { name: 'Working on' })
     await now.waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
-    const task = (await call(house, 'POST', '/tasks', { title: 'Look at the search', assignee_id: 'cto' })) as {
+    const task = (await call(demo, 'POST', '/tasks', { title: 'Look at the search', assignee_id: 'cto' })) as {
       key: string
     }
     await page.getByRole('region', { name: 'Tasks' }).getByText('Look at the search').waitFor()
-    await call(house, 'POST', `/tasks/${task.key}/dispatch`)
+    await call(demo, 'POST', `/tasks/${task.key}/dispatch`)
     const run = now.getByRole('link', { name: `${task.key} Look at the search` })
     await run.waitFor()
-    // The key of the session is behind its name.
+    // The tooltip has the session key.
     expect(await run.getAttribute('title')).toMatch(new RegExp(`^agent:cto:task:${task.key}$`, 'i'))
     await page.getByText('Active').first().waitFor()
     await expect.poll(() => run.count(), { timeout: 60_000 }).toBe(0)
@@ -59,33 +59,33 @@ describe('an agent', () => {
   })
 
   it('has its run stopped, after a question', async () => {
-    const task = (await call(house, 'POST', '/tasks', { title: 'Ask the pilots', assignee_id: 'cpo' })) as {
+    const task = (await call(demo, 'POST', '/tasks', { title: 'Ask the pilots', assignee_id: 'cpo' })) as {
       key: string
     }
-    await call(house, 'POST', `/tasks/${task.key}/dispatch`)
+    await call(demo, 'POST', `/tasks/${task.key}/dispatch`)
     const key = encodeURIComponent(`agent:cpo:task:${task.key.toLowerCase()}`)
     await expect
-      .poll(() => call(house, 'GET', `/agentrt/sessions/${key}`).then(Boolean, () => false), { timeout: 20_000 })
+      .poll(() => call(demo, 'GET', `/agentrt/sessions/${key}`).then(Boolean, () => false), { timeout: 20_000 })
       .toBe(true)
     const { context, page, complaints } = await opened(desktop, '/agents/cpo')
-    // Work for a minute: a busy machine takes long to look at the question.
-    for (let i = 0; i < 24; i++) await call(house, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And ${i}?` })
+    // Work for a minute, because a busy machine takes long to open the dialog.
+    for (let i = 0; i < 24; i++) await call(demo, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And ${i}?` })
     await page
-      .getByRole('button', { name: /^Stop the run/ })
+      .getByRole('button', { name: /^Stop run/ })
       .first()
       .click()
     const question = page.getByRole('dialog', { name: 'Stop this session?' })
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await question.getByRole('button', { name: 'Cancel' }).click()
     await question.waitFor({ state: 'hidden' })
-    await expect.poll(() => page.getByRole('button', { name: /^Stop the run/ }).count()).toBeGreaterThan(0)
+    await expect.poll(() => page.getByRole('button', { name: /^Stop run/ }).count()).toBeGreaterThan(0)
     await page
-      .getByRole('button', { name: /^Stop the run/ })
+      .getByRole('button', { name: /^Stop run/ })
       .first()
       .click()
-    await question.getByRole('button', { name: 'Stop', exact: true }).click()
+    await question.getByRole('button', { name: 'Stop session', exact: true }).click()
     await page
-      .getByText(/runs? (was|were) ended/)
+      .getByText(/runs? stopped/)
       .first()
       .waitFor()
     expect(complaints).toEqual([])
@@ -97,13 +97,13 @@ describe('an agent', () => {
     await page.locator('[role=row] button').first().waitFor()
     await page.keyboard.press('v')
     await page.waitForURL('**/agents?view=tree')
-    const team = page.locator('section', { has: page.getByText('Facilitator') })
+    const team = page.locator('section', { has: page.getByText('Facilitator', { exact: true }) })
     await team.getByRole('link', { name: /CTO/ }).waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('j')
     await page.keyboard.press('k')
     await page.keyboard.press('o')
-    // The first is the one who leads.
+    // The facilitator comes first.
     await page.waitForURL(/\/agents\/coo$/)
     await page.goBack()
     await team.waitFor()

@@ -1,9 +1,9 @@
-// A real browser, and somebody in front of it.
+// Opens a real browser and signs in.
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import type { Account } from './program.ts'
+import type { Account } from './binary.ts'
 
-/** Debian's headless shell where it is installed: it takes a third less time than the whole browser. */
+/** Debian's headless shell, which is a third faster than the full browser. */
 const installed = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(existsSync)
 
 export const openBrowser = (): Promise<Browser> =>
@@ -28,7 +28,7 @@ export const looks = {
 export const desktop: Look = looks['light desktop']
 export const phone: Look = looks['dark phone']
 
-/** The looks in which every place is checked: between them both themes and both sizes. */
+/** The looks in which every page is checked: both themes and both sizes. */
 export const sizes: [string, Look][] = [
   ['light desktop', desktop],
   ['dark phone', phone],
@@ -37,11 +37,11 @@ export const sizes: [string, Look][] = [
 export interface Watched {
   context: BrowserContext
   page: Page
-  /** What went wrong unseen: messages of the console, reports of the policy, requests elsewhere. */
+  /** Console messages, policy violations, and requests to other hosts. */
   complaints: string[]
 }
 
-/** A page on which nothing may go wrong unseen. */
+/** Opens a page that records everything that goes wrong. */
 export async function openPage(browser: Browser, base: string, look: Look): Promise<Watched> {
   const context = await browser.newContext({
     baseURL: base,
@@ -77,17 +77,13 @@ export async function signIn(page: Page, as: Pick<Account, 'email' | 'password'>
   await entered(page)
 }
 
-/** Until the frame is there, which it is for those who are signed in. */
+/** Waits for the layout, which only signed-in users see. */
 export async function entered(page: Page): Promise<void> {
-  // What lies behind a dialog that is open from the start is hidden from assistive technology.
-  await page
-    .getByRole('navigation', { name: 'Places', includeHidden: true })
-    .filter({ visible: true })
-    .first()
-    .waitFor()
+  // A dialog that is open from the start hides the layout from the accessibility tree.
+  await page.getByRole('navigation', { name: 'Pages', includeHidden: true }).filter({ visible: true }).first().waitFor()
 }
 
-/** Whether nothing of a table has to be swiped to be seen, also on the narrowest screen; its rows are cards there. */
+/** Returns whether a table fits the narrowest screen without scrolling; its rows are cards there. */
 export async function isWhole(page: Page, table: string): Promise<boolean> {
   const size = page.viewportSize()
   await page.setViewportSize({ width: 320, height: 640 })

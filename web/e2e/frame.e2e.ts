@@ -3,19 +3,19 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, type Look, openPage, signIn } from './browser.ts'
-import { faults } from './faults.ts'
-import { call, openHouse } from './house.ts'
-import { openLine } from './line.ts'
+import { call, startDemo } from './demo.ts'
+import { browser, demo, opened, setUp } from './fixture.ts'
+import { openProxy } from './proxy.ts'
 import { openOwned } from './service.ts'
-import { browser, house, onStage, opened } from './stage.ts'
 
-onStage()
+setUp()
 
 const places = ['/', '/inbox', '/tasks', '/agents', '/sessions', '/standups', '/schedules', '/spend', '/settings']
 const wide = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
 
-// Who works by keyboard all day must never have to reach for the mouse.
+// Everything must be reachable by keyboard.
 describe('the keys', () => {
   it('go to every place, and the list names them', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=table')
@@ -34,9 +34,9 @@ describe('the keys', () => {
       await page.waitForURL(url => url.pathname === path)
     }
     await page.keyboard.press('?')
-    const list = page.getByRole('dialog', { name: 'Keys' })
+    const list = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
     await list.getByText('Go to Tasks').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.keyboard.press('Escape')
     await list.waitFor({ state: 'hidden' })
     await page.keyboard.press('/')
@@ -66,11 +66,11 @@ describe('the keys', () => {
     await page.locator('aside h2').waitFor({ state: 'hidden' })
     await page.keyboard.press('c')
     await page.getByRole('dialog').getByLabel('Title').waitFor()
-    // What is typed is text, whatever keys it is made of.
+    // Shortcuts must not fire while typing.
     await page.keyboard.type('gt?j/x')
     expect(await page.getByRole('dialog').getByLabel('Title').inputValue()).toBe('gt?j/x')
     await page.keyboard.press('Escape')
-    await page.getByRole('button', { name: 'Throw it away' }).click()
+    await page.getByRole('button', { name: 'Discard task' }).click()
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
     expect(complaints).toEqual([])
     await context.close()
@@ -106,16 +106,16 @@ describe('the keys', () => {
   })
 })
 
-// A page that is drawn with its rows in it is calmer than one that fills up.
+// Prefetched pages render with their data at once.
 describe('a place that somebody points at', () => {
   it('is read before they go there, and not again when they do', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=table')
-    // What the stream says first has this and that read anew.
+    // Wait for the refetches that the first events cause.
     await page.waitForTimeout(1_000)
     const asked: string[] = []
     page.on('request', r => asked.push(new URL(r.url()).pathname))
     const link = page
-      .getByRole('navigation', { name: 'Places' })
+      .getByRole('navigation', { name: 'Pages' })
       .first()
       .getByRole('link', { name: /^Standups/ })
     const [sheet] = await Promise.all([
@@ -124,7 +124,7 @@ describe('a place that somebody points at', () => {
     ])
     await sheet.finished()
     expect(new URL(page.url()).pathname).toBe('/tasks')
-    // Whoever shows the sheet asks for its schedule.
+    // The open standup requests its schedule.
     await Promise.all([page.waitForResponse(r => r.url().includes('/agentrt/jobs')), link.click()])
     await page.locator('main h2').first().waitFor()
     const path = new URL(sheet.url()).pathname
@@ -135,12 +135,12 @@ describe('a place that somebody points at', () => {
   })
 })
 
-// On the way to work one looks at a phone, and not at the left half of a page.
+// Pages must fit a phone.
 describe.each([320, 360])('a phone of %d px', width => {
   it('has every place behind its bottom bar, and nothing to scroll sideways', async () => {
     const look: Look = { theme: 'light', width, height: 640 }
     const { context, page, complaints } = await opened(look, '/')
-    const bar = page.getByRole('navigation', { name: 'Places' }).last()
+    const bar = page.getByRole('navigation', { name: 'Pages' }).last()
     await bar.getByRole('link', { name: 'Tasks' }).tap()
     await page.waitForURL('**/tasks**')
     await bar.getByRole('button', { name: 'More' }).tap()
@@ -155,14 +155,14 @@ describe.each([320, 360])('a phone of %d px', width => {
       await page.goto(path)
       await page.locator('[role=row], aside h2, [role=dialog] input').first().waitFor()
       expect(await wide(page), path).toBeLessThanOrEqual(0)
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
     }
     expect(complaints).toEqual([])
     await context.close()
   })
 })
 
-// What one looks for must not be hidden by what runs every day.
+// Recurring sessions must not crowd out other results.
 describe('the search', () => {
   const found = (page: Page) => page.getByRole('listbox').getByRole('option')
   async function typed(page: Page, text: string) {
@@ -183,7 +183,7 @@ describe('the search', () => {
         .first()
         .waitFor()
     await expect.poll(() => found(page).locator('time').count()).toBeGreaterThan(0)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await found(page).filter({ hasText: 'Renew the signing certificate' }).click()
     await page.waitForURL(/task=TASK-7/)
     expect(complaints).toEqual([])
@@ -217,14 +217,14 @@ describe('the search', () => {
   })
 })
 
-// What moves with each page cannot be hit without looking.
+// The search must stay in one place.
 describe('the top bar', () => {
   it('has the search in one place, whatever stands beside it', async () => {
     const { context, page } = await opened(desktop, '/')
     const search = page.getByRole('banner').getByRole('button', { name: /Search and commands/ })
     const at = new Set<number>()
     for (const name of ['Now', 'Inbox', 'Schedules', 'Spend', 'Settings']) {
-      await page.getByRole('navigation', { name: 'Places' }).first().getByRole('link', { name }).click()
+      await page.getByRole('navigation', { name: 'Pages' }).first().getByRole('link', { name }).click()
       await page.getByRole('banner').getByRole('heading', { name }).waitFor()
       at.add(Math.round((await search.boundingBox())?.x ?? 0))
     }
@@ -233,22 +233,22 @@ describe('the top bar', () => {
   })
 
   it('tells on a phone what today cost, and in words that nothing is live', async () => {
-    const line = await openLine(house.base)
+    const proxy = await openProxy(demo.base)
     const { context, page } = await opened({ theme: 'light', width: 360, height: 640 }, '/schedules', {
-      ...house,
-      base: line.url,
+      ...demo,
+      base: proxy.url,
     })
     const bar = page.getByRole('banner')
     await expect.poll(() => bar.getByRole('link', { name: /today/ }).isVisible(), { timeout: 10_000 }).toBe(true)
     expect(await bar.getByRole('link', { name: /today/ }).textContent()).toMatch(/\$|unpriced|unknown/)
-    await line.cut()
+    await proxy.cut()
     await bar.getByText(/^(Stale|Offline)/).waitFor({ timeout: 40_000 })
     expect(await wide(page)).toBeLessThanOrEqual(0)
     await context.close()
   })
 })
 
-// Two clocks that do not say which is which make one miss a meeting.
+// Times in different time zones must be labeled.
 describe('a time of day', () => {
   it("is in the zone of whoever looks, and the service's is behind it", async () => {
     const { context, page } = await opened(desktop, '/')
@@ -265,18 +265,18 @@ describe('a time of day', () => {
   })
 })
 
-// Whoever has no gateway has no error, either.
+// A missing gateway is not an error.
 describe('schedules without a gateway', () => {
   it('are one empty state that leads to its setup, and nobody is asked', async () => {
     const bare = await openOwned()
     try {
       const { context, page, complaints } = await opened(desktop, '/schedules', bare)
-      await page.getByText('There are no timed jobs without a gateway').waitFor()
+      await page.getByText('No gateway connected').waitFor()
       await page.waitForTimeout(500)
       expect(await page.getByRole('main').getByRole('alert').count()).toBe(0)
       expect(await page.getByRole('main').getByRole('status').count()).toBe(0)
-      expect(await faults(page)).toEqual([])
-      await page.getByRole('link', { name: 'Set up the gateway' }).click()
+      expect(await axeFaults(page)).toEqual([])
+      await page.getByRole('link', { name: 'Connect gateway' }).click()
       await page.waitForURL('**/settings/gateway')
       expect(complaints).toEqual([])
       await context.close()
@@ -286,7 +286,6 @@ describe('schedules without a gateway', () => {
   })
 })
 
-// Movement makes some people ill: who asked for none gets none.
 describe('reduced motion', () => {
   it('moves nothing when something changes', async () => {
     const { context, page } = await opened(desktop, '/tasks?view=board')
@@ -301,7 +300,7 @@ describe('reduced motion', () => {
         })
       }
     })
-    await call(house, 'PATCH', '/tasks/TASK-12', { priority: 'urgent' })
+    await call(demo, 'PATCH', '/tasks/TASK-12', { priority: 'urgent' })
     await page.getByRole('button', { name: /^You/ }).click()
     await page.keyboard.press('Escape')
     await page.keyboard.press('Control+k')
@@ -312,10 +311,10 @@ describe('reduced motion', () => {
   })
 })
 
-// Somebody who writes must not lose it because the server has something newer.
+// Unsaved input must survive a new build.
 describe('a new build', () => {
   it('is offered and never forced', async () => {
-    const { context, page, complaints } = await openPage(browser, house.base, desktop)
+    const { context, page, complaints } = await openPage(browser, demo.base, desktop)
     let newer = false
     await page.route('**/', async route => {
       if (!newer || route.request().resourceType() !== 'fetch') return route.continue()
@@ -324,22 +323,22 @@ describe('a new build', () => {
       return route.fulfill({ response: answer, body })
     })
     await page.goto('/tasks')
-    await signIn(page, house)
+    await signIn(page, demo)
     await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
-    const offer = page.getByText('A newer version of the dashboard is there.')
+    const offer = page.getByText('A new version is available.')
     expect(await offer.count()).toBe(0)
     newer = true
     await page.reload()
     await offer.waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.keyboard.press('c')
     await page.getByRole('dialog').getByLabel('Title').fill('Half a thought')
     await page.waitForTimeout(500)
     expect(await page.getByRole('dialog').getByLabel('Title').inputValue()).toBe('Half a thought')
     await page.keyboard.press('Escape')
-    await page.getByRole('button', { name: 'Throw it away' }).click()
+    await page.getByRole('button', { name: 'Discard task' }).click()
     newer = false
-    await page.getByRole('button', { name: 'Reload when it suits you' }).click()
+    await page.getByRole('button', { name: 'Reload page' }).click()
     await offer.waitFor({ state: 'hidden' })
     expect(complaints).toEqual([])
     await context.close()
@@ -348,26 +347,26 @@ describe('a new build', () => {
 
 const base64 = (v: unknown) => Buffer.from(typeof v === 'string' ? v : JSON.stringify(v)).toString('base64url')
 
-// One comes back on Monday to a page that was open since Friday.
+// An expired session must not lose the user's place.
 describe('a token that has expired', () => {
   it('leads to the login, which says so, and back to the very place', async () => {
     const { context, page } = await opened(desktop, '/tasks?view=table&priority=high')
     const token = (await page.evaluate(() => localStorage.getItem('wardroom.token'))) ?? ''
-    const { jwt_secret } = JSON.parse(await readFile(join(house.folder, 'demo.json'), 'utf8'))
+    const { jwt_secret } = JSON.parse(await readFile(join(demo.folder, 'demo.json'), 'utf8'))
     const [head = '', body = ''] = token.split('.')
     const claims = JSON.parse(Buffer.from(body, 'base64url').toString())
     const old = `${head}.${base64({ ...claims, iat: claims.iat - 900_000, exp: claims.iat - 1000 })}`
     const signature = createHmac('sha256', jwt_secret).update(old).digest('base64url')
     await page.evaluate(t => localStorage.setItem('wardroom.token', t), `${old}.${signature}`)
     await page.reload()
-    await page.getByText('Your sign-in has expired').waitFor()
-    await signIn(page, house)
+    await page.getByText('Your session expired').waitFor()
+    await signIn(page, demo)
     await page.waitForURL('**/tasks?view=table&priority=high')
     await context.close()
   })
 })
 
-// A shared machine must not keep what one saw.
+// A shared machine must not keep data after sign-out.
 describe('what is kept on the machine', () => {
   it('is the token and how one likes to look at things, and after signing out only that', async () => {
     const { context, page } = await opened(desktop, '/tasks?view=board')
@@ -396,15 +395,14 @@ describe('what is kept on the machine', () => {
   })
 })
 
-// The same question every morning should be one press, and an address for others.
 describe('saved views', () => {
   it('are named, in the address, and come back after a reload', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=table&priority=high&assignee=cto')
     const menu = page.getByRole('button', { name: 'Saved views' })
     await menu.click()
-    await page.getByRole('menuitem', { name: 'Save this view…' }).click()
+    await page.getByRole('menuitem', { name: 'Save view…' }).click()
     await page.getByLabel('Name').fill('Hot <b>things</b>')
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.keyboard.press('Enter')
     await page.waitForURL(/saved=Hot/)
     expect(await page.title()).toBe('Hot <b>things</b> · Tasks · Wardroom')
@@ -418,7 +416,7 @@ describe('saved views', () => {
     )
     await page.getByLabel('Priority').selectOption('')
     await menu.click()
-    await page.getByRole('menuitem', { name: 'Forget Hot <b>things</b>' }).click()
+    await page.getByRole('menuitem', { name: 'Delete Hot <b>things</b>' }).click()
     await page.waitForURL(url => !url.searchParams.has('saved'))
     expect(await page.evaluate(() => JSON.parse(localStorage.getItem('wardroom.view') ?? '{}').saved)).toEqual([])
     expect(complaints).toEqual([])
@@ -426,15 +424,15 @@ describe('saved views', () => {
   })
 })
 
-// People of the role user work on the board, too: a task that is "Somebody's" is nobody's.
+// Users without access to the account list must still see names.
 describe('somebody of the role user', () => {
   it('reads the names on tasks, and no more of their owners', async () => {
     const who = { email: 'ada@example.com', password: 'four words that nobody knows' }
-    await call(house, 'POST', '/users', { ...who, name: 'Ada', role: 'user' })
+    await call(demo, 'POST', '/users', { ...who, name: 'Ada', role: 'user' })
     const boss = { email: 'mia@example.com', password: who.password, name: 'Mia Mendel', role: 'admin' }
-    await call(house, 'POST', '/users', { ...boss, current_password: house.password })
-    await call(house, 'PATCH', '/tasks/TASK-6', { assignee_id: boss.email })
-    const { context, page, complaints } = await opened(desktop, '/tasks?task=TASK-6', { ...house, ...who })
+    await call(demo, 'POST', '/users', { ...boss, current_password: demo.password })
+    await call(demo, 'PATCH', '/tasks/TASK-6', { assignee_id: boss.email })
+    const { context, page, complaints } = await opened(desktop, '/tasks?task=TASK-6', { ...demo, ...who })
     await page.locator('aside').getByLabel('Assigned to').waitFor()
     await expect
       .poll(() =>
@@ -450,10 +448,10 @@ describe('somebody of the role user', () => {
   })
 })
 
-// Who looks at the demo must not believe that their own agents are meant.
+// Visitors of the demo must not mistake it for their own data.
 describe('the demo', () => {
   it('says what it is, and its agents come and go while one looks', async () => {
-    const live = await openHouse(undefined, true)
+    const live = await startDemo(undefined, true)
     try {
       const { context, page, complaints } = await opened(desktop, '/', live)
       await page.getByRole('complementary', { name: 'Demo' }).waitFor()

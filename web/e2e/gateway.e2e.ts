@@ -1,21 +1,21 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop } from './browser.ts'
-import { faults } from './faults.ts'
-import { call, openHouse } from './house.ts'
-import { type Line, openLine } from './line.ts'
+import { call, startDemo } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
+import { openProxy, type TcpProxy } from './proxy.ts'
 import { gatewayOf, openOwned, type Service } from './service.ts'
-import { house, onStage, opened } from './stage.ts'
 
-onStage()
+setUp()
 
-// Away, the screen must say so and why, and come back by itself.
+// The page must report an outage with its cause, and recover by itself.
 describe('a gateway on a line of its own', () => {
-  let line: Line
+  let proxy: TcpProxy
   let service: Service
   let token: string
   const settings = (of: Record<string, string> = {}) => ({
-    AGENTRT_GATEWAY_URL: line.url,
+    AGENTRT_GATEWAY_URL: proxy.url,
     AGENTRT_GATEWAY_TOKEN: token,
     ...of,
   })
@@ -24,33 +24,33 @@ describe('a gateway on a line of its own', () => {
     page.getByRole('region', { name: 'Connection' }).getByText(text, { exact: true })
 
   beforeAll(async () => {
-    const found = await gatewayOf(house)
+    const found = await gatewayOf(demo)
     token = found.token
-    line = await openLine(found.url)
+    proxy = await openProxy(found.url)
     service = await openOwned(settings())
   })
   afterAll(async () => {
     await service?.close()
-    await line?.cut()
+    await proxy?.cut()
   })
 
   it('goes away and comes back, and the doctor names the layer', async () => {
     const { context, page, complaints } = await open('/settings/gateway')
-    await state(page, 'connected').waitFor()
+    await state(page, 'Connected').waitFor()
     await page.locator('[data-layer=events][data-state=ok]').waitFor({ timeout: 90_000 })
 
-    await line.cut()
+    await proxy.cut()
     const cutAt = Date.now()
-    await state(page, 'cannot be reached').waitFor({ timeout: 20_000 })
-    await page.getByRole('banner').getByText('Gateway away').waitFor()
+    await state(page, 'Unreachable').waitFor({ timeout: 20_000 })
+    await page.getByRole('banner').getByText('Gateway offline').waitFor()
     expect(Date.now() - cutAt).toBeLessThan(20_000)
-    await page.getByText('The connection has changed since this examination.').waitFor()
-    // Within ten seconds of the last examination its result is given again.
+    await page.getByText('The connection changed after these checks.').waitFor()
+    // The server caches a result for 10 s.
     await expect
       .poll(
         async () => {
-          await page.getByRole('button', { name: 'Examine again' }).click()
-          await page.getByRole('button', { name: 'Examine again', disabled: false }).waitFor()
+          await page.getByRole('button', { name: 'Run checks again' }).click()
+          await page.getByRole('button', { name: 'Run checks again', disabled: false }).waitFor()
           await page.waitForTimeout(500)
           return page.locator('[data-layer=tcp]').getAttribute('data-state')
         },
@@ -59,12 +59,12 @@ describe('a gateway on a line of its own', () => {
       .toBe('failed')
     const failed = page.locator('[data-layer=tcp]')
     await failed.getByText('Cause:').waitFor()
-    await failed.getByText('What to do:').waitFor()
+    await failed.getByText('Fix:').waitFor()
     expect(await page.locator('[data-layer=auth]').getAttribute('data-state')).toBe('not_reached')
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
 
-    await line.mend()
-    await state(page, 'connected').waitFor({ timeout: 60_000 })
+    await proxy.restore()
+    await state(page, 'Connected').waitFor({ timeout: 60_000 })
     await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
     expect(complaints).toEqual([])
     await context.close()
@@ -73,37 +73,37 @@ describe('a gateway on a line of its own', () => {
   it('is paired, has its device replaced, and is forgotten', async () => {
     const { context, page, complaints } = await open('/settings/gateway')
     const pairing = page.getByRole('region', { name: 'Pairing' })
-    await pairing.getByText('no device', { exact: true }).waitFor()
-    // Scopes that were not asked for, and what they are for.
+    await pairing.getByText('No device', { exact: true }).waitFor()
+    // Scopes that weren't requested, and what they are for.
     await pairing.getByText('operator.admin').first().waitFor()
-    await pairing.getByRole('button', { name: 'Pair this service' }).click()
-    await pairing.getByText(/^(paired|let in without approval)$/).waitFor({ timeout: 60_000 })
+    await pairing.getByRole('button', { name: 'Pair Wardroom' }).click()
+    await pairing.getByText(/^(Paired|Accepted without approval)$/).waitFor({ timeout: 60_000 })
     const device = pairing.locator('dd').first()
     const first = await device.textContent()
     expect(first).toMatch(/^[0-9a-f]{64}$/)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
 
-    await pairing.getByRole('button', { name: 'Replace the device' }).click()
-    expect(await faults(page)).toEqual([])
-    await page.getByRole('dialog').getByRole('button', { name: 'Replace the device' }).click()
+    await pairing.getByRole('button', { name: 'Replace device' }).click()
+    expect(await axeFaults(page)).toEqual([])
+    await page.getByRole('dialog').getByRole('button', { name: 'Replace device' }).click()
     await expect.poll(() => device.textContent(), { timeout: 60_000 }).not.toBe(first)
     await pairing.getByText(`openclaw devices remove ${first}`).waitFor()
 
-    await pairing.getByRole('button', { name: 'Forget the device' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Forget the device' }).click()
-    await pairing.getByText('no device', { exact: true }).waitFor({ timeout: 60_000 })
+    await pairing.getByRole('button', { name: 'Forget device' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Forget device' }).click()
+    await pairing.getByText('No device', { exact: true }).waitFor({ timeout: 60_000 })
     await pairing
       .getByText(/openclaw devices remove/)
       .first()
       .waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
 
   it('that waits for an approval shows the command, and notices by itself', async () => {
     const { context, page, complaints } = await open('/settings/gateway')
-    // The demo’s gateway approves at once, so the wait for a person is played here.
+    // The demo gateway approves at once, so the waiting state is mocked.
     const command = 'openclaw devices approve 2f105041-bcf7-4e68-9f8e-4bedb19ad04d'
     await page.route('**/api/v1/agentrt/pairing', async route => {
       const answer = await route.fetch()
@@ -120,15 +120,15 @@ describe('a gateway on a line of its own', () => {
     })
     await page.goto('/settings/gateway')
     const pairing = page.getByRole('region', { name: 'Pairing' })
-    await pairing.getByText('waits for approval', { exact: true }).waitFor()
+    await pairing.getByText('Waiting for approval', { exact: true }).waitFor()
     await pairing.getByText(command).waitFor()
-    await pairing.getByText('the approval is noticed by itself', { exact: false }).waitFor()
-    expect(await faults(page)).toEqual([])
+    await pairing.getByText('within seconds of the approval', { exact: false }).waitFor()
+    expect(await axeFaults(page)).toEqual([])
     await page.getByText('Live', { exact: true }).waitFor()
     await page.unroute('**/api/v1/agentrt/pairing')
-    // Another admin's deed: the stream tells of it, and nobody reloads.
+    // Another admin's action arrives as an event, without a reload.
     await call(service, 'POST', '/agentrt/pairing')
-    await pairing.getByText(/^(paired|let in without approval)$/).waitFor({ timeout: 60_000 })
+    await pairing.getByText(/^(Paired|Accepted without approval)$/).waitFor({ timeout: 60_000 })
     expect(await pairing.getByText(command).count()).toBe(0)
     expect(complaints).toEqual([])
     await context.close()
@@ -141,7 +141,7 @@ describe('a gateway on a line of its own', () => {
     const failed = page.locator('[data-layer=auth][data-state=failed]')
     await failed.waitFor({ timeout: 90_000 })
     expect(await page.content()).not.toContain('a-token-that-is-wrong')
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -149,18 +149,18 @@ describe('a gateway on a line of its own', () => {
 
 describe('the health', () => {
   it('says in words what is amiss when the service does not answer, and that it is over', async () => {
-    const own = await openHouse()
+    const own = await startDemo()
     const { context, page } = await opened(desktop, '/settings/health', own)
-    await page.getByText('Everything that was asked is well.').waitFor()
+    await page.getByText('All checks passed').waitFor()
     await own.stop()
-    await page.locator('[data-health=stream]').getByText('amiss').waitFor({ timeout: 40_000 })
-    await page.getByRole('button', { name: 'Ask again' }).click()
-    await page.locator('[data-health=process]').getByText('It does not answer.', { exact: false }).waitFor()
-    // What is not known is not called broken.
-    await page.locator('[data-health=database]').getByText('unknown').first().waitFor()
-    expect(await faults(page)).toEqual([])
-    const again = await openHouse(own)
-    await page.getByText('Everything that was asked is well.').waitFor({ timeout: 60_000 })
+    await page.locator('[data-health=stream]').getByText('Problem').waitFor({ timeout: 40_000 })
+    await page.getByRole('button', { name: 'Check again' }).click()
+    await page.locator('[data-health=process]').getByText('Not responding.', { exact: false }).waitFor()
+    // Unknown must not show as broken.
+    await page.locator('[data-health=database]').getByText('Unknown').first().waitFor()
+    expect(await axeFaults(page)).toEqual([])
+    const again = await startDemo(own)
+    await page.getByText('All checks passed').waitFor({ timeout: 60_000 })
     await context.close()
     await again.close()
   })

@@ -1,20 +1,20 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, looks, phone, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
-import { house, onStage, opened } from './stage.ts'
+import { call } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
 
 const escalation = 'TASK-7 is stuck: The card on file at the certificate authority has expired'
 
-onStage({
+setUp({
   prepare: async () => {
-    // Of what waits in the demo, the escalation is to be all that is open.
+    // Only the escalation stays open.
     for (const item of await items('limit=100')) {
-      if (item.title !== escalation) await call(house, 'POST', `/inbox/${item.id}/resolve`, {})
+      if (item.title !== escalation) await call(demo, 'POST', `/inbox/${item.id}/resolve`, {})
     }
-    // A team of nobody: each of its standups fails at once, and is an item.
-    await call(house, 'POST', '/teams', {
+    // A team without agents. Each of its standups fails at once and raises an item.
+    await call(demo, 'POST', '/teams', {
       key: 'ghosts',
       name: 'Ghosts',
       facilitator: 'ghost',
@@ -31,17 +31,17 @@ interface Item {
   resolution: { note: string } | null
 }
 
-const items = async (query: string) => (await call(house, 'GET', `/inbox?${query}`)) as Item[]
+const items = async (query: string) => (await call(demo, 'GET', `/inbox?${query}`)) as Item[]
 const stateOf = async (title: string) =>
   (await items('state=open,acked,snoozed,resolved&limit=500')).find(i => i.title.startsWith(title))?.state
 
 let days = 0
-/** Has a standup fail, which is a new item of the inbox. */
+/** Fails a standup, which raises an inbox item. */
 async function fail(title: string): Promise<Item> {
   days++
   const date = `2030-02-${String(days).padStart(2, '0')}`
-  const standup = (await call(house, 'POST', '/standups', { team: 'ghosts', date, title })) as { id: string }
-  await call(house, 'POST', `/standups/${standup.id}/run`, {})
+  const standup = (await call(demo, 'POST', '/standups', { team: 'ghosts', date, title })) as { id: string }
+  await call(demo, 'POST', `/standups/${standup.id}/run`, {})
   let found: Item | undefined
   await expect
     .poll(async () => {
@@ -53,7 +53,7 @@ async function fail(title: string): Promise<Item> {
 }
 
 const row = (page: Page, title: string) => page.getByRole('listitem').filter({ hasText: title })
-/** Whether nothing stands out of the window, nor has to be scrolled to sideways. */
+/** Returns whether nothing overflows the window or scrolls sideways. */
 const fits = (page: Page) =>
   page.evaluate(() =>
     [document.documentElement, ...document.querySelectorAll('main')].every(e => e.scrollWidth <= e.clientWidth),
@@ -71,17 +71,17 @@ describe.each(sizes)('the inbox, %s', (_, look) => {
     ] as const) {
       await page.goto(path)
       await page.locator(ready).first().waitFor()
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
     }
     await page.goto(`/inbox?item=${item?.id}`)
     await page.getByRole('button', { name: 'Snooze', exact: true }).click()
-    await page.getByRole('menuitem', { name: 'Until another time' }).click()
-    await page.getByLabel('It is open again at').waitFor()
-    expect(await faults(page)).toEqual([])
+    await page.getByRole('menuitem', { name: 'Pick a time' }).click()
+    await page.getByLabel('Snooze until').waitFor()
+    expect(await axeFaults(page)).toEqual([])
     await page.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('button', { name: 'Resolve…' }).click()
-    await page.getByLabel('How?').waitFor()
-    expect(await faults(page)).toEqual([])
+    await page.getByLabel('How was it resolved?').waitFor()
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
     if (look.width < 600) await page.setViewportSize({ width: 320, height: 640 })
     expect(await fits(page)).toBe(true)
@@ -89,7 +89,7 @@ describe.each(sizes)('the inbox, %s', (_, look) => {
   })
 })
 
-// An escalation waits for a person: to say that one has seen it must be one click, or one key.
+// Acknowledging must take one click or one key.
 describe('an escalation', () => {
   it('is acknowledged with the pointer, here and where others look, and the way back works', async () => {
     const one = await opened(desktop, '/inbox')
@@ -123,18 +123,18 @@ describe('an escalation', () => {
     await press('j', 'e')
     await row(page, escalation).getByText('Acknowledged').waitFor()
     await press('o')
-    const panel = page.getByRole('complementary', { name: 'Item' })
+    const panel = page.getByRole('complementary', { name: 'Inbox item' })
     await panel.getByRole('heading', { name: escalation }).waitFor()
     expect(page.url()).toContain('item=')
     await panel.getByRole('button', { name: 'Resolve…' }).focus()
     await press('Enter')
-    await page.getByLabel('How?').fill('The new card is on file')
+    await page.getByLabel('How was it resolved?').fill('The new card is on file')
     await press('Enter')
     await panel.getByText('Resolved by').waitFor()
     await panel.getByText('The new card is on file').first().waitFor()
     await panel.getByText('resolved it').waitFor()
     expect(await row(page, escalation).count()).toBe(0)
-    await panel.getByRole('button', { name: 'Open again' }).focus()
+    await panel.getByRole('button', { name: 'Reopen' }).focus()
     await press('Enter')
     await row(page, escalation).getByText('Open', { exact: true }).waitFor()
     await panel.focus()
@@ -147,7 +147,7 @@ describe('an escalation', () => {
   it('leads to the task that it is about', async () => {
     const { context, page } = await opened(phone, '/inbox')
     await page.getByRole('button', { name: escalation, exact: true }).click()
-    const panel = page.getByRole('complementary', { name: 'Item' })
+    const panel = page.getByRole('complementary', { name: 'Inbox item' })
     await panel.getByRole('link', { name: /Task TASK-/ }).click()
     await page.getByRole('heading', { name: 'Renew the signing certificate' }).waitFor()
     await page.goBack()
@@ -164,24 +164,24 @@ describe('an item', () => {
     await row(page, escalation).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
     await fail('Put off')
-    const wait = page.getByRole('button', { name: '1 new' })
+    const wait = page.getByRole('button', { name: 'Show 1 new' })
     await wait.waitFor()
     expect(await row(page, 'Put off').count()).toBe(0)
     await wait.click()
     await row(page, 'Put off')
       .getByRole('button', { name: /^Snooze/ })
       .click()
-    await page.getByRole('menuitem', { name: 'For an hour' }).click()
+    await page.getByRole('menuitem', { name: 'For 1 hour' }).click()
     await expect.poll(() => row(page, 'Put off').count()).toBe(0)
-    // Whoever works by keyboard goes on with the next one.
+    // The focus moves to the next item.
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe(escalation)
     await expect.poll(() => stateOf('Put off')).toBe('snoozed')
-    await page.getByLabel('State', { exact: true }).selectOption('snoozed')
+    await page.getByLabel('Status', { exact: true }).selectOption('snoozed')
     await page.waitForURL('**/inbox?state=snoozed')
     await page.reload()
     await row(page, 'Put off').getByText('Snoozed').waitFor()
     await row(page, 'Put off').getByRole('button', { name: /^More/ }).click()
-    await page.getByRole('menuitem', { name: 'Open again' }).click()
+    await page.getByRole('menuitem', { name: 'Reopen' }).click()
     await expect.poll(() => stateOf('Put off')).toBe('open')
     await page.getByRole('button', { name: 'Clear filters' }).first().click()
     await row(page, 'Put off').waitFor()
@@ -195,12 +195,12 @@ describe('an item', () => {
     await row(page, 'Another time')
       .getByRole('button', { name: /^Snooze/ })
       .click()
-    await page.getByRole('menuitem', { name: 'Until another time' }).click()
-    await page.getByLabel('It is open again at').fill('2020-01-01T08:00')
+    await page.getByRole('menuitem', { name: 'Pick a time' }).click()
+    await page.getByLabel('Snooze until').fill('2020-01-01T08:00')
     await page.keyboard.press('Enter')
-    await page.getByRole('alert').getByText('Must be after now').waitFor()
+    await page.getByRole('alert').getByText('Enter a time within').waitFor()
     const day = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10)
-    await page.getByLabel('It is open again at').fill(`${day}T08:00`)
+    await page.getByLabel('Snooze until').fill(`${day}T08:00`)
     await page.keyboard.press('Enter')
     await expect.poll(() => stateOf('Another time')).toBe('snoozed')
     await page.getByRole('button', { name: 'Undo' }).click()
@@ -214,7 +214,7 @@ describe('an item', () => {
     await fail('Mine now')
     const { context, page, complaints } = await opened(desktop, '/inbox')
     await row(page, 'Mine now').getByRole('button', { name: /^More/ }).click()
-    await page.getByRole('menuitem', { name: /\(me\)$/ }).click()
+    await page.getByRole('menuitem', { name: /\(you\)$/ }).click()
     await expect
       .poll(async () => (await items('assignee=me')).map(i => i.title))
       .toEqual([expect.stringContaining('Mine now')])
@@ -231,8 +231,8 @@ describe('an item', () => {
     const { context, page } = await opened(desktop, '/inbox')
     await row(page, 'Two at once').getByRole('button', { name: /^More/ }).click()
     await page.getByRole('menuitem', { name: 'Resolve…' }).click()
-    await call(house, 'POST', `/inbox/${item.id}/ack`)
-    await page.getByLabel('How?').fill('mine')
+    await call(demo, 'POST', `/inbox/${item.id}/ack`)
+    await page.getByLabel('How was it resolved?').fill('mine')
     await page.keyboard.press('Enter')
     await page.getByRole('region', { name: 'Notifications' }).getByText('The item has changed since you read it.').waitFor()
     await row(page, 'Two at once').getByText('Acknowledged').waitFor()
@@ -240,7 +240,7 @@ describe('an item', () => {
   })
 })
 
-// What agents write must stay text, whatever it is, and must not break the page.
+// Agents' texts must never run as markup or break the layout.
 describe('hostile titles', () => {
   it('are shown as they are', async () => {
     const hostile =
@@ -255,7 +255,7 @@ describe('hostile titles', () => {
       expect(await page.locator('main img, main script, main [onerror], main a[href^="javascript"]').count()).toBe(0)
       expect(await page.title()).toContain('Inbox · Wardroom')
       expect(await fits(page)).toBe(true)
-      expect(await faults(page)).toEqual([])
+      expect(await axeFaults(page)).toEqual([])
       await page.goto('/')
       await page.getByRole('region', { name: 'Needs you' }).getByText('<img src=x').first().waitFor()
       expect(await fits(page)).toBe(true)

@@ -1,29 +1,28 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, entered, looks, openPage, signIn, sizes } from './browser.ts'
-import { faults } from './faults.ts'
+import { browser, demo, setUp } from './fixture.ts'
 import { openOwned, type Service } from './service.ts'
-import { browser, house, onStage } from './stage.ts'
 
-onStage()
+setUp()
 
-// Who cannot sign in sees nothing else of all this.
 describe.each(sizes)('signing in, %s', (_, look) => {
   it('is said plainly when the password is wrong, and leads to where one wanted to go', async () => {
-    const { context, page, complaints } = await openPage(browser, house.base, look)
+    const { context, page, complaints } = await openPage(browser, demo.base, look)
     await page.goto('/tasks?view=table&priority=high')
     await page.getByLabel('Email').waitFor()
     expect(page.url()).toContain('/login?back=')
-    expect(await faults(page)).toEqual([])
-    await page.getByLabel('Email').fill(house.email)
+    expect(await axeFaults(page)).toEqual([])
+    await page.getByLabel('Email').fill(demo.email)
     await page.getByLabel('Password', { exact: true }).fill('not the password')
     await page.keyboard.press('Enter')
     await page.getByRole('alert').waitFor()
     expect(await page.getByRole('alert').textContent()).toContain('The email or password is wrong.')
-    expect(await faults(page)).toEqual([])
-    // The browser itself tells its console of every 401; that is the only word allowed there.
+    expect(await axeFaults(page)).toEqual([])
+    // The browser logs every 401.
     expect(complaints.filter(c => !c.includes('401'))).toEqual([])
     complaints.length = 0
-    await signIn(page, house)
+    await signIn(page, demo)
     await page.waitForURL('**/tasks?view=table&priority=high')
     expect(await page.title()).toBe('Tasks · Wardroom')
     await page.getByRole('button', { name: /^You/ }).click()
@@ -35,7 +34,7 @@ describe.each(sizes)('signing in, %s', (_, look) => {
   })
 })
 
-// Where people may make accounts, whoever fails at it types all of it again or stays away.
+// A refused registration must keep its input.
 describe('an account of one’s own', () => {
   let open: Service
   beforeAll(async () => {
@@ -46,10 +45,10 @@ describe('an account of one’s own', () => {
   it.each(sizes)('is made, %s: what is refused is said at its field, and nothing is lost', async (_, look) => {
     const { context, page, complaints } = await openPage(browser, open.base, look)
     const field = (label: string) => page.getByLabel(label, { exact: true })
-    // Nobody's yet, also where this is tried once more.
+    // Unique, also on a second try.
     const email = `grace-${Date.now()}@example.com`
-    const make = () => page.getByRole('button', { name: 'Make the account' }).click()
-    /** What is said at a field, and that all that was typed is still there. */
+    const make = () => page.getByRole('button', { name: 'Create account' }).click()
+    /** Checks the error at a field, and that all input is still there. */
     const refused = async (label: string, words: string, typed: [email: string, name: string, password: string]) => {
       await page.getByRole('alert').filter({ hasText: words }).waitFor()
       const at = field(label)
@@ -59,13 +58,13 @@ describe('an account of one’s own', () => {
       expect(await Promise.all(['Email', 'Name', 'Password'].map(l => field(l).inputValue()))).toEqual(typed)
     }
     await page.goto('/tasks?view=table&priority=high')
-    await page.getByRole('link', { name: 'Make an account' }).waitFor()
-    expect(await faults(page)).toEqual([])
-    await page.getByRole('link', { name: 'Make an account' }).click()
+    await page.getByRole('link', { name: 'Create an account' }).waitFor()
+    expect(await axeFaults(page)).toEqual([])
+    await page.getByRole('link', { name: 'Create an account' }).click()
     await page.waitForURL(/\/register\?back=/)
-    await page.getByRole('button', { name: 'Make the account' }).waitFor()
-    expect(await page.title()).toBe('Make an account · Wardroom')
-    expect(await faults(page)).toEqual([])
+    await page.getByRole('button', { name: 'Create account' }).waitFor()
+    expect(await page.title()).toBe('Create an account · Wardroom')
+    expect(await axeFaults(page)).toEqual([])
 
     await field('Email').fill(email)
     await field('Password').fill('too short')
@@ -77,20 +76,20 @@ describe('an account of one’s own', () => {
     await refused('Email', 'Another account already uses this email.', [open.email, '', open.password])
     await field('Email').fill('ada@example.org')
     await make()
-    await refused('Name', 'the name of another account', ['ada@example.org', '', open.password])
+    await refused('Name', 'is in use', ['ada@example.org', '', open.password])
     await field('Name').fill('Ada')
     await make()
     await refused('Name', 'Another account already uses this name.', ['ada@example.org', 'Ada', open.password])
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
-    // The browser itself tells its console of every refusal; that is the only word allowed there.
+    // The browser logs every refused request.
     expect(complaints.filter(c => !/\b(409|422)\b/.test(c))).toEqual([])
     complaints.length = 0
 
-    // There and back, with where one wanted to go.
+    // To sign-in and back, keeping the return path.
     await page.getByRole('link', { name: 'Sign in' }).click()
     await page.waitForURL(/\/login\?back=/)
-    await page.getByRole('link', { name: 'Make an account' }).click()
+    await page.getByRole('link', { name: 'Create an account' }).click()
     await field('Email').fill(email)
     await field('Name').fill(`Grace ${Date.now()}`)
     await field('Password').fill('four random words are good')
@@ -99,7 +98,7 @@ describe('an account of one’s own', () => {
     await page.waitForURL('**/tasks?view=table&priority=high')
     await page.getByText('No gateway').first().waitFor()
     await page.getByRole('heading', { level: 2 }).first().waitFor()
-    // Whoever is signed in has one.
+    // Signed-in users don't need to register.
     await page.goto('/register?back=/inbox')
     await page.waitForURL('**/inbox')
     await entered(page)
@@ -108,23 +107,23 @@ describe('an account of one’s own', () => {
   })
 
   it.each(sizes)('is not offered where people may not make one, %s', async (_, look) => {
-    const { context, page, complaints } = await openPage(browser, house.base, look)
+    const { context, page, complaints } = await openPage(browser, demo.base, look)
     await page.goto('/login')
-    await page.getByText('shows the email and the password').waitFor()
-    expect(await page.getByRole('link', { name: 'Make an account' }).count()).toBe(0)
+    await page.getByText('are printed in the terminal').waitFor()
+    expect(await page.getByRole('link', { name: 'Create an account' }).count()).toBe(0)
     await page.goto('/register?back=/inbox')
     await page.getByText('Ask the owner or an admin').waitFor()
     expect(await page.getByRole('textbox').count()).toBe(0)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByRole('link', { name: 'Sign in' }).click()
-    await signIn(page, house)
+    await signIn(page, demo)
     await page.waitForURL('**/inbox')
     expect(complaints).toEqual([])
     await context.close()
   })
 
   it('is refused where that was closed meanwhile, with the way back', async () => {
-    const { context, page } = await openPage(browser, house.base, desktop)
+    const { context, page } = await openPage(browser, demo.base, desktop)
     await page.route('**/api/v1/config', async route => {
       const answer = await route.fetch()
       await route.fulfill({ json: { ...(await answer.json()), registration_enabled: true } })
@@ -141,12 +140,12 @@ describe('an account of one’s own', () => {
 
 describe('a token', () => {
   it('that is refused leads to the login, which says why, and back', async () => {
-    const { context, page } = await openPage(browser, house.base, looks['light desktop'] as never)
+    const { context, page } = await openPage(browser, demo.base, looks['light desktop'] as never)
     await page.goto('/login')
     await page.evaluate(() => localStorage.setItem('wardroom.token', 'eyJhbGciOiJIUzI1NiJ9.e30.AAAA'))
     await page.goto('/tasks?task=TASK-7')
-    await page.getByText('Your sign-in has expired').waitFor()
-    await signIn(page, house)
+    await page.getByText('Your session expired').waitFor()
+    await signIn(page, demo)
     await page.getByRole('heading', { name: 'Renew the signing certificate' }).waitFor()
     await context.close()
   })
@@ -154,22 +153,22 @@ describe('a token', () => {
 
 describe('an address', () => {
   it('that is none gets a page that helps, and a file that is none gets no page', async () => {
-    const { context, page, complaints } = await openPage(browser, house.base, looks['light desktop'] as never)
+    const { context, page, complaints } = await openPage(browser, demo.base, looks['light desktop'] as never)
     await page.goto('/')
-    await signIn(page, house)
+    await signIn(page, demo)
     await page.goto('/nowhere/at/all')
-    await page.getByRole('heading', { name: 'There is no such page' }).waitFor()
-    expect(await faults(page)).toEqual([])
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     expect((await page.request.get('/assets/gone.js')).status()).toBe(404)
     expect((await page.request.get('/api/nowhere', { headers: { Accept: 'text/html' } })).status()).toBe(404)
     await context.close()
   })
   it('of a stranger is not followed after the login', async () => {
-    const { context, page } = await openPage(browser, house.base, looks['light desktop'] as never)
+    const { context, page } = await openPage(browser, demo.base, looks['light desktop'] as never)
     await page.goto('/login?back=//evil.example/')
-    await signIn(page, house)
-    expect(new URL(page.url()).origin).toBe(house.base)
+    await signIn(page, demo)
+    expect(new URL(page.url()).origin).toBe(demo.base)
     await context.close()
   })
 })

@@ -1,14 +1,14 @@
-// How fast it is, told and not asserted: what a machine takes that does other things as well says nothing of a change.
+// Measures speed without asserting it, because results depend on the machine.
 import type { Page } from 'playwright-core'
 import { describe, it } from 'vitest'
 import { desktop, openPage, signIn } from './browser.ts'
-import { browser, house, onStage, opened } from './stage.ts'
+import { browser, demo, opened, setUp } from './fixture.ts'
 
-onStage()
+setUp()
 
 const tell = (what: string, ms: number) => console.log(`measured  ${what.padEnd(44)} ${ms.toFixed(0).padStart(6)} ms`)
 
-/** The largest paint of this page so far, in ms since it was asked for. */
+/** Returns the largest contentful paint so far, in ms. */
 const largestPaint = (page: Page) =>
   page.evaluate(
     () =>
@@ -21,7 +21,7 @@ const largestPaint = (page: Page) =>
       }),
   )
 
-/** How long the frames of some work took: half of them, nineteen in twenty, the longest, and how many were too long to be smooth. */
+/** Reports the frame times of some work: median, 95th percentile, maximum, and the number of slow frames. */
 async function frames(page: Page, what: string, work: () => Promise<void>): Promise<void> {
   await page.evaluate(() => {
     const times: number[] = []
@@ -50,12 +50,12 @@ async function frames(page: Page, what: string, work: () => Promise<void>): Prom
 
 const places = ['Now', 'Inbox', 'Agents', 'Sessions', 'Standups', 'Schedules', 'Spend', 'Settings', 'Tasks']
 
-/** How long each change of the place took, in ms, by its name. */
+/** The durations of page changes in ms, by page. */
 type Visits = Map<string, number[]>
 
-/** From place to place by the rail, as somebody does who looks at each for a moment, and rests on the next link for some ms. */
+/** Opens every page from the sidebar, hovering `rest` ms before each click. */
 async function visitAll(page: Page, visits: Visits, rest: number): Promise<void> {
-  const rail = page.getByRole('navigation', { name: 'Places' }).first()
+  const rail = page.getByRole('navigation', { name: 'Pages' }).first()
   for (const name of places) {
     await page.waitForTimeout(400)
     const link = rail.getByRole('link', { name: new RegExp(`^${name}`) })
@@ -83,7 +83,7 @@ async function visitAll(page: Page, visits: Visits, rest: number): Promise<void>
   }
 }
 
-/** Half of the visits took no longer, and the longest. One visit tells what else the machine did in that moment. */
+/** Reports median and maximum. A single visit would mostly measure the machine. */
 function tellVisits(how: string, visits: Visits): void {
   for (const [name, all] of visits) {
     const sorted = all.toSorted((a, b) => a - b)
@@ -96,10 +96,10 @@ function tellVisits(how: string, visits: Visits): void {
 
 describe('how fast it is', () => {
   it('from a cold cache', async () => {
-    const { context, page } = await openPage(browser, house.base, desktop)
+    const { context, page } = await openPage(browser, demo.base, desktop)
     await page.goto('/login')
     tell('largest paint, login, cold', await largestPaint(page))
-    await signIn(page, house)
+    await signIn(page, demo)
     for (const path of ['/', '/tasks?view=board']) {
       await page.goto(path)
       await page.locator('main h1, main h2, article').first().waitFor()
@@ -112,14 +112,14 @@ describe('how fast it is', () => {
     const first: Visits = new Map()
     const again: Visits = new Map()
     const pointed: Visits = new Map()
-    // Each with nothing in its cache: what is visited first has its own part to load.
+    // With a cold cache each time, because a first visit loads the page's chunk.
     for (let round = 0; round < 5; round++) {
       const going = await opened(desktop, '/welcome')
       await going.page.waitForTimeout(2_000)
       await visitAll(going.page, first, 0)
       await visitAll(going.page, again, 0)
       await going.context.close()
-      // Whoever comes with a mouse is on the link a moment before they press.
+      // With a mouse, the pointer hovers before the click, which prefetches.
       const pointing = await opened(desktop, '/welcome')
       await pointing.page.waitForTimeout(2_000)
       await visitAll(pointing.page, pointed, 200)
@@ -131,17 +131,17 @@ describe('how fast it is', () => {
   })
 
   it('with 5,000 tasks on the board', { timeout: 600_000 }, async () => {
-    const login = await fetch(`${house.base}/api/v1/auth/login`, {
+    const login = await fetch(`${demo.base}/api/v1/auth/login`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ email: house.email, password: house.password }),
+      body: JSON.stringify({ email: demo.email, password: demo.password }),
     })
     const { token } = (await login.json()) as { token: string }
     const statuses = ['backlog', 'todo', 'in_progress', 'review', 'done']
     let next = 0
     const make = async () => {
       for (let n = next++; n < 5000; n = next++) {
-        const answer = await fetch(`${house.base}/api/v1/tasks`, {
+        const answer = await fetch(`${demo.base}/api/v1/tasks`, {
           method: 'POST',
           headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
           body: JSON.stringify({
@@ -156,17 +156,13 @@ describe('how fast it is', () => {
       }
     }
     await Promise.all(Array.from({ length: 16 }, make))
-    const { context, page } = await openPage(browser, house.base, desktop)
+    const { context, page } = await openPage(browser, demo.base, desktop)
     await page.goto('/login')
-    await signIn(page, house)
+    await signIn(page, demo)
     const from = Date.now()
     await page.goto('/tasks?view=board')
     await page.locator('article').first().waitFor()
     tell('5,000 tasks: the first card', Date.now() - from)
-    await page
-      .getByText(/^Reading:/)
-      .waitFor({ state: 'hidden' })
-      .catch(() => undefined)
     await page.waitForLoadState('networkidle').catch(() => undefined)
     const column = page.getByRole('region', { name: 'To do', exact: true })
     const box = await column.boundingBox()

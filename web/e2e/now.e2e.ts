@@ -1,22 +1,22 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, openPage, phone, signIn, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
+import { call } from './demo.ts'
+import { browser, demo, opened, setUp } from './fixture.ts'
 import { openOwned } from './service.ts'
-import { browser, house, onStage, opened } from './stage.ts'
 
-onStage()
+setUp()
 
 const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
-const cards = ['Needs you', 'Agents', 'Spend today', 'Scheduled runs', 'Failures of 24 hours', 'Last standup']
-/** Whether nothing stands out of the window, nor has to be scrolled to sideways. */
+const cards = ['Needs you', 'Agents', 'Spend today', 'Scheduled runs', 'Failures, last 24 hours', 'Last standup']
+/** Returns whether nothing overflows the window or scrolls sideways. */
 const fits = (page: Page) =>
   page.evaluate(() =>
     [document.documentElement, ...document.querySelectorAll('main')].every(e => e.scrollWidth <= e.clientWidth),
   )
 
-/** Until nothing is awaited any more. */
+/** Waits until everything has loaded. */
 async function settled(page: Page): Promise<void> {
   for (const name of cards) await card(page, name).waitFor()
   await expect.poll(() => page.locator('main .skeleton').count()).toBe(0)
@@ -26,9 +26,9 @@ describe.each(sizes)('now, %s', (_, look) => {
   it('has every card, and no fault that axe knows', async () => {
     const { context, page, complaints } = await opened(look, '/')
     await settled(page)
-    const sentence = (await page.getByRole('region', { name: 'How all is' }).textContent()) ?? ''
-    expect(sentence).toMatch(/^(No agent|\d+ agents?) active.*, (no|\d+) blocked tasks?, .*standup.*, .* today\.$/)
-    expect(await faults(page)).toEqual([])
+    const sentence = (await page.getByRole('region', { name: 'Status summary' }).textContent()) ?? ''
+    expect(sentence).toMatch(/^(No agents|\d+ agents?) active.*, (no|\d+) blocked tasks?, .*standup.*, .* today\.$/)
+    expect(await axeFaults(page)).toEqual([])
     if (look.width < 600) await page.setViewportSize({ width: 320, height: 640 })
     expect(await fits(page)).toBe(true)
     expect(complaints).toEqual([])
@@ -36,7 +36,6 @@ describe.each(sizes)('now, %s', (_, look) => {
   })
 })
 
-// Whoever sees a problem on the first page must not have to look for the way to deal with it.
 describe('what needs me', () => {
   it('is acknowledged and put back in place, by keyboard', async () => {
     const { context, page, complaints } = await opened(desktop, '/')
@@ -50,7 +49,7 @@ describe('what needs me', () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await needs.getByRole('button', { name: item, exact: true }).click()
     await page.waitForURL('**/inbox?item=*')
-    await page.getByRole('complementary', { name: 'Item' }).getByRole('heading', { name: item }).waitFor()
+    await page.getByRole('complementary', { name: 'Inbox item' }).getByRole('heading', { name: item }).waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -61,20 +60,20 @@ describe('the facts', () => {
     const { context, page, complaints } = await opened(desktop, '/')
     await settled(page)
     await page.getByText('Live', { exact: true }).waitFor()
-    const sentence = page.getByRole('region', { name: 'How all is' })
+    const sentence = page.getByRole('region', { name: 'Status summary' })
     const blocked = async () => Number(/(\d+) blocked/.exec((await sentence.textContent()) ?? '')?.[1] ?? 0)
     const before = await blocked()
-    const task = (await call(house, 'POST', '/tasks', { title: 'Held up' })) as { key: string }
-    await call(house, 'PATCH', `/tasks/${task.key}`, { blocked: { reason: 'no access' } })
+    const task = (await call(demo, 'POST', '/tasks', { title: 'Held up' })) as { key: string }
+    await call(demo, 'PATCH', `/tasks/${task.key}`, { blocked: { reason: 'no access' } })
     await expect.poll(blocked).toBe(before + 1)
-    await call(house, 'PATCH', `/tasks/${task.key}`, { blocked: null })
+    await call(demo, 'PATCH', `/tasks/${task.key}`, { blocked: null })
     await expect.poll(blocked).toBe(before)
 
-    // What was there from the start does not light up; what becomes another does, unless one wants calm.
+    // Initial values don't flash; changed ones do, unless reduced motion is set.
     const lit = card(page, 'Agents').locator('.flash')
     expect(await lit.count()).toBe(0)
-    const today = (await call(house, 'POST', '/standups', {})) as { id: string }
-    await call(house, 'POST', `/standups/${today.id}/run`, {})
+    const today = (await call(demo, 'POST', '/standups', {})) as { id: string }
+    await call(demo, 'POST', `/standups/${today.id}/run`, {})
     await sentence.getByText('standup running').waitFor()
     await card(page, 'Last standup').getByText('Running').waitFor()
     await lit.first().waitFor()
@@ -90,19 +89,19 @@ describe('the facts', () => {
   })
 })
 
-// A day before the ledger began did not cost nothing.
+// Days before tracking started have unknown cost, not zero.
 describe('the week before', () => {
   it.each([
-    ['2099-01-01T00:00:00.000Z', /^Last \w+: nothing known, the ledger begins later$/],
-    ['2020-01-01T00:00:00.000Z', /^Last \w+: \$[\d.]+ by \d\d:00, \$[\d.]+ the whole day$/],
+    ['2099-01-01T00:00:00.000Z', /^Last \w+: no data, tracking started later$/],
+    ['2020-01-01T00:00:00.000Z', /^Last \w+: \$[\d.]+ by \d\d:00, \$[\d.]+ full day$/],
   ])('of a ledger that begins at %s is told as it is', async (begins, want) => {
-    const { context, page, complaints } = await openPage(browser, house.base, desktop)
+    const { context, page, complaints } = await openPage(browser, demo.base, desktop)
     await page.route(/\/api\/v1\/usage\?.*group=hour/, async route => {
       const answer = await route.fetch()
       await route.fulfill({ response: answer, json: { ...(await answer.json()), ledger_begins_at: begins } })
     })
     await page.goto('/')
-    await signIn(page, house)
+    await signIn(page, demo)
     const line = card(page, 'Spend today').getByText(/^Last /)
     await line.waitFor()
     expect(await line.textContent()).toMatch(want)
@@ -119,28 +118,27 @@ describe('the scheduled runs', () => {
       schedule: { expr: '7 * * * *', tz: 'Europe/Berlin' },
       payload: { message: 'Look around.' },
     }
-    await call(house, 'POST', '/agentrt/jobs', job)
+    await call(demo, 'POST', '/agentrt/jobs', job)
     const { context, page, complaints } = await opened(desktop, '/')
     const runs = card(page, 'Scheduled runs')
-    await runs.getByRole('img', { name: /Scheduled runs, .*to come/ }).waitFor()
-    await runs.getByRole('button', { name: 'As a table' }).click()
+    await runs.getByRole('img', { name: /Scheduled runs, .*upcoming/ }).waitFor()
+    await runs.getByRole('button', { name: 'Table view' }).click()
     await page.waitForURL('**/?runs=table')
     await page.reload()
     await runs.getByRole('cell', { name: '<b>every hour</b>' }).first().waitFor()
     await expect.poll(() => runs.getByRole('row').count()).toBeGreaterThan(10)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     const saved = page.waitForEvent('download')
-    await runs.getByRole('button', { name: 'Save as CSV' }).click()
+    await runs.getByRole('button', { name: 'Download CSV' }).click()
     expect((await saved).suggestedFilename()).toBe('scheduled-runs.csv')
     expect(complaints).toEqual([])
     await context.close()
   })
 })
 
-// A verb stands where the problem is, and does what it says.
 describe('what went wrong', () => {
   it('of a job is told with its reason, and is run anew from there', async () => {
-    const job = (await call(house, 'POST', '/agentrt/jobs', {
+    const job = (await call(demo, 'POST', '/agentrt/jobs', {
       name: 'count the stock',
       agentId: 'cpo',
       schedule: { expr: '0 0 1 1 *', tz: 'Europe/Berlin' },
@@ -149,29 +147,29 @@ describe('what went wrong', () => {
     const due = new Date(Date.now() - 3_600_000).toISOString()
     const slot = { job_id: job.id, name: 'count the stock', agent_id: 'cpo', due_at: due, deadline_at: due }
     const missed = { ...slot, state: 'missed', reason: 'Nothing began in time.', judged_at: due, started_at: null }
-    const { context, page, complaints } = await openPage(browser, house.base, desktop)
+    const { context, page, complaints } = await openPage(browser, demo.base, desktop)
     await page.route('**/api/v1/agentrt/slots?*', route => route.fulfill({ json: [missed] }))
     await page.goto('/')
-    await signIn(page, house)
+    await signIn(page, demo)
     const runs = card(page, 'Scheduled runs')
     await runs.getByRole('img', { name: /1 missed/ }).waitFor()
     await runs.getByText('Nothing began in time.').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await runs.getByRole('button', { name: 'Run now: count the stock' }).click()
-    await page.getByText('count the stock was started.').first().waitFor()
-    const ran = async () => (await call(house, 'GET', `/agentrt/jobs/${job.id}/runs`)) as unknown[]
+    await page.getByText('count the stock started').first().waitFor()
+    const ran = async () => (await call(demo, 'GET', `/agentrt/jobs/${job.id}/runs`)) as unknown[]
     await expect.poll(async () => (await ran()).length, { timeout: 60_000 }).toBeGreaterThan(0)
-    // What was made up for is asked for no more.
-    await runs.getByText(/went well when run again, \d\d:\d\d/).waitFor()
-    await runs.getByRole('img', { name: /1 made up for/ }).waitFor()
+    // A recovered run has no Run now button.
+    await runs.getByText(/succeeded when run again at \d\d:\d\d/).waitFor()
+    await runs.getByRole('img', { name: /1 recovered/ }).waitFor()
     expect(await runs.getByRole('button', { name: 'Run now: count the stock' }).count()).toBe(0)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
 
   it('of a standup is told by its cause, leads to its item, and is tried again from there', async () => {
-    await call(house, 'POST', '/teams', {
+    await call(demo, 'POST', '/teams', {
       key: 'ghosts',
       name: 'Ghosts',
       facilitator: 'ghost',
@@ -181,31 +179,31 @@ describe('what went wrong', () => {
     await settled(page)
     await page.getByText('Live', { exact: true }).waitFor()
     const made = { team: 'ghosts', date: '2030-02-01', title: 'Talk of the ghosts' }
-    const standup = (await call(house, 'POST', '/standups', made)) as { id: string }
-    await call(house, 'POST', `/standups/${standup.id}/run`, {})
+    const standup = (await call(demo, 'POST', '/standups', made)) as { id: string }
+    await call(demo, 'POST', `/standups/${standup.id}/run`, {})
     const last = card(page, 'Last standup')
-    await last.getByText('Could not be held').waitFor()
+    await last.getByText('Failed', { exact: true }).waitFor()
     await last.getByText('has no active agent account').waitFor()
-    const failures = card(page, 'Failures of 24 hours')
+    const failures = card(page, 'Failures, last 24 hours')
     const ours = failures.getByRole('listitem').filter({ hasText: 'Talk of the ghosts' })
     await ours.getByText('once').waitFor()
-    await last.getByRole('button', { name: 'Retry' }).click()
+    await last.getByRole('button', { name: 'Retry standup' }).click()
     await ours.getByText('2 times').waitFor()
     await ours.getByRole('link', { name: 'Talk of the ghosts failed' }).click()
-    const item = page.getByRole('complementary', { name: 'Item' })
+    const item = page.getByRole('complementary', { name: 'Inbox item' })
     await item.getByRole('heading', { name: 'Talk of the ghosts failed' }).waitFor()
     await item.getByText('Raised 2 times').waitFor()
-    await item.getByRole('button', { name: /^Retry: / }).click()
+    await item.getByRole('button', { name: /^Retry standup: / }).click()
     await item.getByText('Raised 3 times').waitFor()
     await expect
-      .poll(() => page.getByRole('button', { name: 'Retry: Talk of the ghosts failed' }).count())
+      .poll(() => page.getByRole('button', { name: 'Retry standup: Talk of the ghosts failed' }).count())
       .toBe(2)
     expect(complaints).toEqual([])
     await context.close()
   })
 })
 
-// One part that is missing must not take the others with it, and nothing unknown may read as a zero.
+// A failing card must not affect the others, and unknown values must not read as zero.
 describe('without a gateway', () => {
   it('says so, leads to where it is set up, and the rest goes on', async () => {
     const bare = await openOwned()
@@ -214,16 +212,16 @@ describe('without a gateway', () => {
         const { context, page, complaints } = await opened(look, '/', bare)
         await settled(page)
         await card(page, 'Agents').getByText('No gateway.').waitFor()
-        await card(page, 'Agents').getByText('Agents unknown.').waitFor()
-        await card(page, 'Needs you').getByText('Nothing needs you.').waitFor()
-        await card(page, 'Scheduled runs').getByText('No gateway is set up').waitFor()
-        await card(page, 'Last standup').getByText('There was no standup yet.').waitFor()
-        await card(page, 'Failures of 24 hours').getByText('Nothing failed').waitFor()
-        expect(await page.getByRole('region', { name: 'How all is' }).textContent()).toBe(
-          'Agents unknown, no blocked task, no standup yet, $0 today.',
+        await card(page, 'Agents').getByText('Can’t list agents').waitFor()
+        await card(page, 'Needs you').getByText('Nothing needs you').waitFor()
+        await card(page, 'Scheduled runs').getByText('No gateway connected').waitFor()
+        await card(page, 'Last standup').getByText('No standups yet').waitFor()
+        await card(page, 'Failures, last 24 hours').getByText('No failures').waitFor()
+        expect(await page.getByRole('region', { name: 'Status summary' }).textContent()).toBe(
+          'Agents unknown, no blocked tasks, no standup yet, $0 today.',
         )
-        expect(await faults(page)).toEqual([])
-        // The browser itself tells its console that the runtime's sessions are not to be had.
+        expect(await axeFaults(page)).toEqual([])
+        // The browser logs the failed request for sessions.
         expect(complaints.filter(c => !c.includes('503'))).toEqual([])
         await card(page, 'Agents').getByRole('link', { name: 'Settings' }).click()
         await page.waitForURL(/\/settings/)
@@ -235,14 +233,14 @@ describe('without a gateway', () => {
   })
 
   it('keeps the other cards when one cannot be read', async () => {
-    const { context, page } = await openPage(browser, house.base, desktop)
+    const { context, page } = await openPage(browser, demo.base, desktop)
     await page.route('**/api/v1/usage?*', route => route.fulfill({ status: 500, body: 'no' }))
     await page.route('**/api/v1/standups?*', route => route.fulfill({ status: 500, body: 'no' }))
     await page.goto('/')
-    await signIn(page, house)
+    await signIn(page, demo)
     await card(page, 'Spend today').getByRole('alert').waitFor()
     await card(page, 'Last standup').getByRole('alert').waitFor()
-    const sentence = page.getByRole('region', { name: 'How all is' })
+    const sentence = page.getByRole('region', { name: 'Status summary' })
     await sentence.getByText('last standup unknown').waitFor()
     await sentence.getByText('spend today unknown').waitFor()
     await card(page, 'Agents').getByRole('link', { name: 'CTO' }).waitFor()

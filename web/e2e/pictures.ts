@@ -1,16 +1,16 @@
-// Makes a picture of every place in every look, for people to look at: `make pictures`.
+// Takes screenshots of every page in every look: `make pictures`.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { it } from 'vitest'
 import { looks, openBrowser, openPage, signIn } from './browser.ts'
-import { call, type House, openHouse } from './house.ts'
-import { hold } from './standup.ts'
+import { call, type Demo, startDemo } from './demo.ts'
+import { hold } from './run-standup.ts'
 
 const folder = process.env.PICTURES ?? '../bin/pictures'
-/** The beginning of a name, to make those only. */
+/** A name prefix, to take only those. */
 const only = process.env.ONLY
 
-/** Where to go, and what has to be there before the picture is taken. */
+/** Name, path, and the selector to wait for. */
 const places: [name: string, path: string, ready: string][] = [
   ['now', '/', 'main section li'],
   ['inbox', '/inbox', '[data-item]'],
@@ -48,30 +48,30 @@ const places: [name: string, path: string, ready: string][] = [
   ['welcome-standup', '/welcome?step=standup', 'section form'],
 ]
 
-/** Where the session is that has the most to show: a task's, with its tools. */
-async function longest(house: House): Promise<string> {
-  const rows = (await call(house, 'GET', '/sessions?limit=200')) as { id: string; messages: number }[]
+/** Returns the address of the longest task session with tool calls. */
+async function longest(demo: Demo): Promise<string> {
+  const rows = (await call(demo, 'GET', '/sessions?limit=200')) as { id: string; messages: number }[]
   const most = rows.reduce((a, b) => (b.messages > a.messages ? b : a))
   return `/sessions/${most.id}`
 }
 
 it('makes a picture of every place', { timeout: 300_000 }, async () => {
   await mkdir(folder, { recursive: true })
-  const house = await openHouse(undefined, true)
+  const demo = await startDemo(undefined, true)
   const browser = await openBrowser()
   try {
-    if (!only || only.startsWith('standups')) await hold(house)
+    if (!only || only.startsWith('standups')) await hold(demo)
     for (const [name, look] of Object.entries(looks)) {
-      const { context, page, complaints } = await openPage(browser, house.base, look)
+      const { context, page, complaints } = await openPage(browser, demo.base, look)
       const shoot = async (what: string) =>
         page.screenshot({ path: join(folder, `${what}-${name.replace(' ', '-')}.png`) })
       await page.goto('/')
       await page.getByLabel('Email').waitFor()
       if (!only) await shoot('login')
-      await signIn(page, house)
+      await signIn(page, demo)
       for (const [what, path, ready] of places) {
         if (only && !what.startsWith(only)) continue
-        await page.goto(path || (await longest(house)))
+        await page.goto(path || (await longest(demo)))
         await page.locator(ready).first().waitFor({ timeout: 60_000 })
         await page.waitForLoadState('domcontentloaded')
         await page.waitForTimeout(250)
@@ -89,6 +89,6 @@ it('makes a picture of every place', { timeout: 300_000 }, async () => {
     console.log(`pictures are in ${folder}`)
   } finally {
     await browser.close()
-    await house.close()
+    await demo.close()
   }
 })

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, isWhole, looks, phone, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
-import { house, onStage, opened } from './stage.ts'
+import { call } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
 
 interface Job {
   id: string
@@ -13,10 +13,10 @@ interface Job {
   schedule: { expr: string }
 }
 
-onStage()
+setUp()
 
 const make = (name: string, more: object = {}) =>
-  call(house, 'POST', '/agentrt/jobs', {
+  call(demo, 'POST', '/agentrt/jobs', {
     name,
     agentId: 'cto',
     schedule: { expr: '0 7 * * 1', tz: 'America/New_York' },
@@ -24,24 +24,23 @@ const make = (name: string, more: object = {}) =>
     ...more,
   }) as Promise<Job>
 
-const read = (id: string) => call(house, 'GET', `/agentrt/jobs/${id}`) as Promise<Job>
+const read = (id: string) => call(demo, 'GET', `/agentrt/jobs/${id}`) as Promise<Job>
 const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
 
-// Without this job the standup waits for somebody to think of it.
 describe('the daily standup', () => {
   it('is added from the template, run at once, and its run is told of', async () => {
-    const jobs = (await call(house, 'GET', '/agentrt/jobs')) as Job[]
-    for (const j of jobs) await call(house, 'DELETE', `/agentrt/jobs/${j.id}`)
+    const jobs = (await call(demo, 'GET', '/agentrt/jobs')) as Job[]
+    for (const j of jobs) await call(demo, 'DELETE', `/agentrt/jobs/${j.id}`)
     const { context, page, complaints } = await opened(desktop, '/schedules')
-    await page.getByRole('heading', { name: 'The runtime has no timed jobs' }).waitFor()
-    expect(await faults(page)).toEqual([])
+    await page.getByRole('heading', { name: 'No scheduled jobs yet' }).waitFor()
+    expect(await axeFaults(page)).toEqual([])
 
-    // By keyboard alone.
-    await page.getByRole('button', { name: 'Add the daily standup' }).focus()
+    // By keyboard only.
+    await page.getByRole('button', { name: 'Add daily standup' }).focus()
     await page.keyboard.press('Enter')
-    const dialog = page.getByRole('dialog', { name: 'Add the daily standup' })
+    const dialog = page.getByRole('dialog', { name: 'Daily standup' })
     await dialog.getByText('on weekdays at 09:00').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await dialog.getByLabel('Cron expression').fill('nine')
     await page.keyboard.press('Enter')
     await dialog.getByRole('alert').first().waitFor()
@@ -53,51 +52,51 @@ describe('the daily standup', () => {
     await page.getByRole('heading', { name: 'daily-standup' }).waitFor()
     const panel = page.locator('aside[aria-label="daily-standup"]')
     await panel.getByText('WARDROOM_API_KEY', { exact: true }).waitFor()
-    await panel.getByRole('columnheader', { name: 'In Asia/Tokyo' }).waitFor()
-    await panel.getByRole('columnheader', { name: 'Yours (Europe/Berlin)' }).waitFor()
+    await panel.getByRole('columnheader', { name: 'Time in Asia/Tokyo' }).waitFor()
+    await panel.getByRole('columnheader', { name: 'Your time (Europe/Berlin)' }).waitFor()
     await expect.poll(() => panel.getByRole('row').count()).toBe(11)
-    await page.getByRole('button', { name: 'Add the daily standup' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Add daily standup' }).waitFor({ state: 'detached' })
 
     await panel.getByRole('button', { name: 'Run now' }).click()
-    await page.getByText('daily-standup was started').waitFor()
+    await page.getByText('daily-standup started').waitFor()
     await panel.getByRole('tab', { name: 'Runs', exact: true }).click()
-    await panel.getByText('by hand').waitFor({ timeout: 60_000 })
-    await expect.poll(async () => ((await call(house, 'GET', '/standups')) as unknown[]).length).toBeGreaterThan(0)
+    await panel.getByText('manual', { exact: true }).waitFor({ timeout: 60_000 })
+    await expect.poll(async () => ((await call(demo, 'GET', '/standups')) as unknown[]).length).toBeGreaterThan(0)
     expect(complaints.filter(c => !c.includes('422'))).toEqual([])
     await context.close()
   })
 })
 
-// A change that overwrites another one unseen is how a job stops without anybody knowing why.
+// A change must not silently overwrite another one.
 describe('a job', () => {
   it('is changed after its difference was seen, also when somebody was faster', async () => {
     const job = await make('weekly-report')
     const { context, page, complaints } = await opened(looks['dark desktop'], `/schedules?job=${job.id}`)
     const panel = page.locator('aside[aria-label="weekly-report"]')
-    await panel.getByRole('button', { name: 'Edit' }).click()
+    await panel.getByRole('button', { name: 'Edit job' }).click()
     const dialog = page.getByRole('dialog', { name: 'Edit weekly-report' })
     await dialog.getByLabel('Cron expression').fill('0 10 * * 1')
-    await dialog.getByLabel('What the agent is told').fill('Write the weekly report.\nTell the COO.')
-    await dialog.getByRole('button', { name: 'See what changes' }).click()
+    await dialog.getByLabel('Message to the agent').fill('Write the weekly report.\nTell the COO.')
+    await dialog.getByRole('button', { name: 'Review changes' }).click()
     await dialog.getByRole('cell', { name: '0 7 * * 1', exact: true }).waitFor()
     await dialog.getByRole('cell', { name: '0 10 * * 1', exact: true }).waitFor()
     await dialog.getByText('Send nothing to anybody.').waitFor()
     await dialog.getByText('Tell the COO.').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
 
-    await call(house, 'PATCH', `/agentrt/jobs/${job.id}`, {
+    await call(demo, 'PATCH', `/agentrt/jobs/${job.id}`, {
       description: 'For the board',
       schedule: { expr: '0 6 * * 1' },
     })
-    await dialog.getByRole('button', { name: 'Send the change' }).click()
-    await dialog.getByText('Somebody changed the job meanwhile').waitFor()
+    await dialog.getByRole('button', { name: 'Save changes' }).click()
+    await dialog.getByText('Someone else changed this job').waitFor()
     await dialog.getByRole('cell', { name: '0 6 * * 1', exact: true }).waitFor()
-    // Theirs stays where one has changed nothing: it is now, and it will be.
+    // Fields the user didn't change keep the other user's values: in the current job and in the result.
     await expect.poll(() => dialog.getByRole('cell', { name: 'For the board' }).count()).toBe(2)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect((await read(job.id)).schedule.expr).toBe('0 6 * * 1')
-    await dialog.getByRole('button', { name: 'Send mine over it' }).click()
-    await page.getByText('weekly-report was changed.').waitFor()
+    await dialog.getByRole('button', { name: 'Overwrite with mine' }).click()
+    await page.getByText('weekly-report saved').waitFor()
     const now = await read(job.id)
     expect([now.schedule.expr, now.description]).toEqual(['0 10 * * 1', 'For the board'])
     await panel.getByText('on Mondays at 10:00').waitFor()
@@ -120,7 +119,7 @@ describe('a job', () => {
     await expect.poll(() => theirs.getAttribute('aria-checked'), { timeout: 10_000 }).toBe('true')
 
     await one.page.getByRole('button', { name: `Actions for ${job.name}` }).click()
-    await one.page.getByRole('menuitem', { name: 'Delete' }).click()
+    await one.page.getByRole('menuitem', { name: 'Delete job' }).click()
     await one.page.getByRole('dialog', { name: `Delete ${job.name}?` }).waitFor()
     await one.page.keyboard.press('Escape')
     await row(one.page, job.name).waitFor()
@@ -128,11 +127,11 @@ describe('a job', () => {
       .getByRole('button', { name: `Actions for ${job.name}` })
       .first()
       .click()
-    await one.page.getByRole('menuitem', { name: 'Delete' }).click()
-    expect(await faults(one.page)).toEqual([])
-    await one.page.getByRole('button', { name: 'Delete the job' }).click()
+    await one.page.getByRole('menuitem', { name: 'Delete job' }).click()
+    expect(await axeFaults(one.page)).toEqual([])
+    await one.page.getByRole('button', { name: 'Delete job' }).click()
     await expect.poll(() => row(two.page, job.name).count()).toBe(0)
-    // Whether the page hears of the end before it has closed the job is a race that harms nothing.
+    // The page may notice the deletion before it closes the job, which is harmless.
     expect([...one.complaints, ...two.complaints].filter(c => !c.includes('404'))).toEqual([])
     await one.context.close()
     await two.context.close()
@@ -145,21 +144,21 @@ describe('a job', () => {
     await row(page, 'each-minute')
       .getByRole('img', { name: /Last slots: .*on time/ })
       .waitFor({ timeout: 100_000 })
-    await row(page, 'each-minute').getByText('Went well').waitFor()
+    await row(page, 'each-minute').getByText('Succeeded').waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })
 
   it('is shown to those who may not change it, and says who may', async () => {
     const user = { email: 'reader@wardroom.demo', password: 'somebody who only reads' }
-    await call(house, 'POST', '/users', { ...user, name: 'Reader', role: 'user' })
+    await call(demo, 'POST', '/users', { ...user, name: 'Reader', role: 'user' })
     const job = await make('for-readers')
-    const { context, page, complaints } = await opened(phone, `/schedules?job=${job.id}`, { ...house, ...user })
+    const { context, page, complaints } = await opened(phone, `/schedules?job=${job.id}`, { ...demo, ...user })
     const panel = page.locator('aside[aria-label="for-readers"]')
-    await panel.getByText('Owners and admins make, change and run jobs.').waitFor()
+    await panel.getByText('Only owners and admins can create, change, and run jobs.').waitFor()
     expect(await panel.getByRole('switch').isDisabled()).toBe(true)
     expect(await panel.getByRole('button', { name: 'Run now' }).count()).toBe(0)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -173,17 +172,17 @@ describe('a job', () => {
     await dialog.getByLabel('Cron expression').fill('*/20 * * * *')
     await dialog.getByText('every 20 minutes').waitFor()
     await dialog.getByLabel('Agent', { exact: true }).selectOption('cmo')
-    await dialog.getByLabel('What the agent is told').fill('Look at the inbox.')
-    await dialog.getByLabel('Switched on').uncheck()
-    // A name that turns what stands around it is refused, and nothing else of the form is lost.
-    await dialog.getByRole('button', { name: 'Create' }).click()
+    await dialog.getByLabel('Message to the agent').fill('Look at the inbox.')
+    await dialog.getByLabel('On', { exact: true }).uncheck()
+    // A name with a text direction override is refused, and the form keeps its input.
+    await dialog.getByRole('button', { name: 'Create job' }).click()
     await dialog.getByText('turns the text around it').waitFor()
     await name.fill('<b>hourly</b> look')
-    await dialog.getByRole('button', { name: 'Create' }).click()
+    await dialog.getByRole('button', { name: 'Create job' }).click()
     await page.locator('aside h2', { hasText: '<b>hourly</b>' }).waitFor()
     expect(await page.locator('aside h2 b').count()).toBe(0)
-    await page.getByText('It does not run by itself.').waitFor()
-    expect(await faults(page)).toEqual([])
+    await page.locator('aside').getByText('No upcoming runs').waitFor()
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints.filter(c => !c.includes('422'))).toEqual([])
     await context.close()
   })
@@ -207,7 +206,7 @@ describe.each(sizes)('schedules, %s', (_, look) => {
     ] as const) {
       await page.goto(path)
       await page.locator(ready).first().waitFor()
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
     }
     if (look.width < 600) {

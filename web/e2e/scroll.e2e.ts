@@ -1,11 +1,10 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { type Look, phone } from './browser.ts'
-import { onStage, opened } from './stage.ts'
+import { opened, setUp } from './fixture.ts'
 
-onStage()
+setUp()
 
-// Whoever reads one thing after the other must not look for their place in the list each time.
 describe('where a list is scrolled to', () => {
   const scroller = (page: Page, of: string) => page.locator(of).first()
   const top = (page: Page, of: string) => scroller(page, of).evaluate(e => e.scrollTop)
@@ -18,7 +17,7 @@ describe('where a list is scrolled to', () => {
     const low: Look = { theme: 'light', width: 1440, height: 320 }
     const { context, page, complaints } = await opened(low, path)
     await page.locator(`${of} [role=row]`).nth(5).waitFor()
-    // The demo's past comes piece by piece.
+    // The demo's history loads piece by piece.
     const scroll = () =>
       scroller(page, of).evaluate(e => {
         e.scrollTop = Math.min(900, e.scrollHeight - e.clientHeight - 50)
@@ -29,7 +28,7 @@ describe('where a list is scrolled to', () => {
     await page.waitForTimeout(400)
     const link = page.locator(`${of} [role=row] a[href*="/sessions/"]`)
     if ((await link.count()) > 0) {
-      // Not by the mouse, for which the row would be scrolled to.
+      // Not by mouse, which would scroll to the row first.
       await link.last().dispatchEvent('click')
       await page.waitForURL('**/sessions/**')
       await page.locator('main h2').first().waitFor()
@@ -48,7 +47,7 @@ describe('where a list is scrolled to', () => {
       await context.close()
       return
     }
-    // Another way to the same place begins at its top.
+    // Opening the page anew starts at the top.
     await page.getByRole('link', { name: 'Agents', exact: true }).click()
     await page.waitForURL('**/agents')
     await page.getByRole('link', { name: 'Sessions', exact: true }).click()

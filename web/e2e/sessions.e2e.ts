@@ -1,30 +1,30 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, looks, phone, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
-import { house, onStage, opened } from './stage.ts'
+import { call } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
 
 const hostile =
   '<img src=x onerror="document.title=1"><script>document.title=2</script> [x](javascript:document.title=3)'
 
-/** Of a session that is there from the beginning, in small letters as the runtime has it. */
+/** The key of a live session, in lowercase. */
 let key: string
-/** Of an archived one. */
+/** The ID of an archived session. */
 let archived: string
 
-/** Has an agent begin a task, which gives it a session of the task's own. */
+/** Sends a task to an agent, which starts a session. */
 async function handOver(title: string): Promise<string> {
-  const task = (await call(house, 'POST', '/tasks', { title, assignee_id: 'cto', status: 'todo' })) as { key: string }
-  const handed = (await call(house, 'POST', `/tasks/${task.key}/dispatch`)) as { session_key: string }
+  const task = (await call(demo, 'POST', '/tasks', { title, assignee_id: 'cto', status: 'todo' })) as { key: string }
+  const handed = (await call(demo, 'POST', `/tasks/${task.key}/dispatch`)) as { session_key: string }
   await until(() => there(handed.session_key), 15)
   return handed.session_key.toLowerCase()
 }
 
-/** Agents think for a while, and so does a busy machine. */
+/** Agents take some time to answer. */
 const soon = { timeout: 20_000 }
 
-/** The tests' own poll is only for within a test. */
+/** vitest's poll works only within a test. */
 async function until<T>(ask: () => Promise<T | undefined>, seconds: number): Promise<T> {
   for (const end = Date.now() + seconds * 1000; ; await new Promise(done => setTimeout(done, 250))) {
     const found = await ask()
@@ -33,30 +33,30 @@ async function until<T>(ask: () => Promise<T | undefined>, seconds: number): Pro
   }
 }
 
-const there = (of: string) => call(house, 'GET', `/agentrt/sessions/${of.toLowerCase()}`).catch(() => undefined)
+const there = (of: string) => call(demo, 'GET', `/agentrt/sessions/${of.toLowerCase()}`).catch(() => undefined)
 
-const tell = (of: string, text: string) => call(house, 'POST', `/agentrt/sessions/${of}/messages`, { text })
+const tell = (of: string, text: string) => call(demo, 'POST', `/agentrt/sessions/${of}/messages`, { text })
 
-onStage({
+setUp({
   timeout: 120_000,
   prepare: async () => {
     key = await handOver('Prepare the release notes')
-    // The runs of a job are archived after seconds, and stand under their job.
-    const job = (await call(house, 'POST', '/agentrt/jobs', {
+    // Job runs are archived within seconds and grouped under their job.
+    const job = (await call(demo, 'POST', '/agentrt/jobs', {
       name: `Nightly zebra count ${hostile}`,
       agentId: 'cmo',
       schedule: { kind: 'cron', expr: '0 4 * * *', tz: 'UTC' },
       payload: { kind: 'agentTurn', message: `Count the zebras.\n\npassword=Tr0ub4dor&3 ${hostile}` },
     })) as { id: string }
-    await call(house, 'POST', `/agentrt/jobs/${job.id}/run`)
+    await call(demo, 'POST', `/agentrt/jobs/${job.id}/run`)
     archived = await until(history, 80)
   },
 })
 
 const history = async (): Promise<string | undefined> =>
-  ((await call(house, 'GET', '/sessions?q=zebra')) as { id: string; messages: number }[]).find(s => s.messages > 1)?.id
+  ((await call(demo, 'GET', '/sessions?q=zebra')) as { id: string; messages: number }[]).find(s => s.messages > 1)?.id
 
-const steps = (page: Page) => page.locator('section[aria-label="What was said"] [data-index]')
+const steps = (page: Page) => page.locator('section[aria-label="Transcript"] [data-index]')
 const live = (page: Page) => page.getByRole('banner').getByText('Live', { exact: true })
 
 describe.each(sizes)('sessions, %s', (_, look) => {
@@ -74,7 +74,7 @@ describe.each(sizes)('sessions, %s', (_, look) => {
     ] as const) {
       await page.goto(path)
       await page.locator(ready).first().waitFor()
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
     }
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
@@ -89,33 +89,33 @@ describe('a session', () => {
     await live(page).waitFor()
     await steps(page).first().waitFor()
 
-    // By keyboard, and what comes back appears without a reload.
-    await page.getByLabel('Say something to the agent').fill('How many **branches**?')
+    // Send by keyboard; the answer appears without a reload.
+    await page.getByLabel('Message CTO').fill('How many **branches**?')
     await page.keyboard.press('Control+Enter')
     await steps(page).locator('strong', { hasText: 'branches' }).waitFor()
-    await expect.poll(() => page.getByLabel('Say something to the agent').inputValue(), soon).toBe('')
-    await page.locator('header').getByText('At rest').waitFor()
+    await expect.poll(() => page.getByLabel('Message CTO').inputValue(), soon).toBe('')
+    await page.locator('header').getByText('Idle').waitFor()
     await expect.poll(() => steps(page).count(), soon).toBeGreaterThanOrEqual(4)
 
-    // What is a command for the runtime is refused, in place, and what was written stays.
-    await page.getByLabel('Say something to the agent').fill('/reset')
-    await page.getByRole('button', { name: 'Send' }).click()
+    // Runtime commands are refused at the field, which keeps its input.
+    await page.getByLabel('Message CTO').fill('/reset')
+    await page.getByRole('button', { name: 'Send message' }).click()
     await page.getByRole('alert').waitFor()
-    expect(await page.getByLabel('Say something to the agent').inputValue()).toBe('/reset')
-    expect(await faults(page)).toEqual([])
+    expect(await page.getByLabel('Message CTO').inputValue()).toBe('/reset')
+    expect(await axeFaults(page)).toEqual([])
 
-    // Work for a while, and an end to it.
+    // Keep the agent busy, then stop it.
     for (let i = 0; i < 8; i++) await tell(mine, `And again, ${i}`)
-    await page.locator('header').getByRole('button', { name: 'Stop' }).click()
-    expect(await faults(page)).toEqual([])
-    await page.getByRole('dialog').getByRole('button', { name: 'Stop', exact: true }).click()
+    await page.locator('header').getByRole('button', { name: 'Stop session' }).click()
+    expect(await axeFaults(page)).toEqual([])
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop session', exact: true }).click()
     await page
-      .getByText(/runs? (was|were) ended/)
+      .getByText(/runs? stopped/)
       .first()
       .waitFor()
     await page
       .locator('header')
-      .getByText(/Stopped|At rest/)
+      .getByText(/Stopped|Idle/)
       .first()
       .waitFor()
     expect(complaints.filter(c => !c.includes('422'))).toEqual([])
@@ -127,17 +127,17 @@ describe('a session', () => {
     const { context, page, complaints } = await opened(phone, `/sessions/${mine}`)
     await live(page).waitFor()
     await steps(page).first().waitFor()
-    const list = page.locator('section[aria-label="What was said"]')
+    const list = page.locator('section[aria-label="Transcript"]')
     for (let i = 0; i < 3; i++) await tell(mine, `Line ${i}\n${'- look here\n'.repeat(30)}`)
-    // At the end, the end stays in sight.
+    // A view at the end stays at the end.
     await steps(page).getByText('Line 2').waitFor()
     const toEnd = () => list.evaluate(e => e.scrollHeight - e.scrollTop - e.clientHeight)
     await expect.poll(toEnd, soon).toBeLessThan(60)
-    await page.locator('header').getByText('At rest').waitFor()
+    await page.locator('header').getByText('Idle').waitFor()
     await list.evaluate(e => {
       e.scrollTop = Math.max(0, e.scrollHeight / 2)
     })
-    await page.getByRole('button', { name: 'To the newest' }).waitFor()
+    await page.getByRole('button', { name: 'Jump to latest' }).waitFor()
     const stood = await list.evaluate(e => e.scrollTop)
     await tell(mine, 'Something new')
     await page.getByRole('button', { name: /^[1-9] new$/ }).waitFor()
@@ -151,19 +151,19 @@ describe('a session', () => {
 
   it('is found by the words that were said, in the history and by the palette', async () => {
     const { context, page, complaints } = await opened(desktop, '/sessions?show=history')
-    await page.getByLabel('Words that were said').fill('zebras')
+    await page.getByLabel('Words in the transcript').fill('zebras')
     await page.waitForURL('**/sessions?show=history&q=zebras')
     await page.getByRole('row').getByRole('link').first().waitFor()
     await page.reload()
     await page.getByRole('row').getByRole('link').first().click()
     await page.waitForURL(`**/sessions/${archived}`)
     await steps(page).getByText('Count the zebras').waitFor()
-    // A password was in what the agent was told.
-    await page.getByText('masked: password').first().waitFor()
+    // The job's message contained a password.
+    await page.getByText('redacted: password').first().waitFor()
     expect(await page.getByText('Tr0ub4dor').count()).toBe(0)
 
     await page.goto('/')
-    await page.getByRole('navigation', { name: 'Places' }).first().waitFor()
+    await page.getByRole('navigation', { name: 'Pages' }).first().waitFor()
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox').fill('zebras')
     await page
@@ -177,38 +177,38 @@ describe('a session', () => {
   })
 })
 
-// Who may not stop an agent must not find a button that is refused, and should know whom to ask.
+// Users who can't stop agents see no button, but who can.
 describe('a viewer', () => {
   it('goes through the sessions by keys, reads all of it, and why there is nothing to send or stop', async () => {
     const password = 'four random words are good'
-    await call(house, 'POST', '/users', { email: 'eve@example.com', name: 'Eve', password, role: 'user' })
+    await call(demo, 'POST', '/users', { email: 'eve@example.com', name: 'Eve', password, role: 'user' })
     const { context, page, complaints } = await opened(desktop, '/sessions', {
-      ...house,
+      ...demo,
       email: 'eve@example.com',
       password,
     })
     await page.getByRole('row').getByRole('link').first().waitFor()
-    await page.getByText('Only the owner and admins speak in sessions and stop them; your role is user.').waitFor()
+    await page.getByText('Only the owner and admins can send messages and stop sessions.').waitFor()
     await page.keyboard.press('j')
     await page.keyboard.press('k')
     const first = page.locator('[data-row]').first()
     await expect.poll(() => first.evaluate(e => e.contains(document.activeElement)), soon).toBe(true)
     await page.goto(`/sessions/${key.toUpperCase()}`)
     await steps(page).first().waitFor()
-    await page.getByText('your role is user').waitFor()
-    expect(await page.getByLabel('Say something to the agent').count()).toBe(0)
+    await page.getByText('Your role (user)').waitFor()
+    expect(await page.getByLabel('Message CTO').count()).toBe(0)
     expect(await page.getByRole('button', { name: /^Stop/ }).count()).toBe(0)
-    // As a table, whose rows lead to what they stand for.
-    await page.getByRole('button', { name: 'As a table' }).click()
+    // The rows of the table view lead to their steps.
+    await page.getByRole('button', { name: 'Table view' }).click()
     await page.waitForURL('**strip=table')
     await page.getByRole('button', { name: 'Go to: To the agent' }).first().click()
-    await page.getByText('The beginning', { exact: true }).waitFor()
+    await page.getByText('Start of session', { exact: true }).waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })
 })
 
-/** A page of messages as the service answers it, made up: agents of the demo do not write so much. */
+/** Generates a page of messages, more than demo agents write. */
 function madeUp(n: number): Record<string, unknown> {
   const at = new Date(Date.UTC(2026, 10, 20) + n * 1000).toISOString()
   const call = {
@@ -261,7 +261,7 @@ async function withMessages(page: Page, all: number): Promise<void> {
   })
 }
 
-/** How long the tasks took that kept the page from answering since this was last asked, in ms. */
+/** Returns the long tasks since the last call, in ms. */
 const longTasks = (page: Page): Promise<number[]> =>
   page.evaluate(() => {
     const kept = globalThis as unknown as { longTasks: number[] }
@@ -280,14 +280,14 @@ describe('a transcript', () => {
       .click()
     await page.getByRole('button', { name: /^exec/ }).last().click()
     await page.getByRole('region', { name: 'Result' }).first().waitFor()
-    await page.getByText('masked: jwt').first().waitFor()
-    await page.getByText('12 characters more were left out.').first().waitFor()
+    await page.getByText('redacted: jwt').first().waitFor()
+    await page.getByText('12 characters omitted').first().waitFor()
     expect(await page.locator('main img, main script, main [onerror]').count()).toBe(0)
     expect(await page.locator('main a[href^="javascript"]').count()).toBe(0)
     expect(await page.title()).toMatch(/Sessions · Wardroom$/)
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
-    expect(await faults(page)).toEqual([])
-    // The names of jobs and sessions, too.
+    expect(await axeFaults(page)).toEqual([])
+    // Names of jobs and sessions must be escaped, too.
     await page.goto('/sessions')
     await page.getByText('Nightly zebra count').first().waitFor()
     expect(await page.locator('main img, main script, main [onerror]').count()).toBe(0)
@@ -309,9 +309,9 @@ describe('a transcript', () => {
         for (const e of list.getEntries()) kept.longTasks.push(e.duration)
       }).observe({ type: 'longtask' })
     })
-    const list = page.locator('section[aria-label="What was said"]')
+    const list = page.locator('section[aria-label="Transcript"]')
     const began = Date.now()
-    // To the beginning, by way of everything between.
+    // Scroll to the start, loading everything in between.
     await list.evaluate(async e => {
       const first = () => e.querySelector('[aria-posinset="1"]')?.getAttribute('aria-setsize')
       while ((first() ?? '-1') === '-1') {
@@ -319,13 +319,13 @@ describe('a transcript', () => {
         await new Promise(done => setTimeout(done, 20))
       }
     })
-    await page.getByText('The beginning', { exact: true }).waitFor()
+    await page.getByText('Start of session', { exact: true }).waitFor()
     await steps(page)
       .getByText(/^Row 3\./)
       .waitFor()
     const reading = Date.now() - began
     const readLong = await longTasks(page)
-    // Then as somebody reads who turns the wheel, 300 px with each frame.
+    // Then scroll down like a mouse wheel, 300 px per frame.
     const frames = await list.evaluate(async e => {
       const took: number[] = []
       let last = performance.now()
@@ -343,12 +343,12 @@ describe('a transcript', () => {
     const size = Number(await steps(page).first().getAttribute('aria-setsize'))
     const made = await steps(page).count()
     const told = (l: number[]) => `${l.length} tasks over 50 ms, the longest ${Math.round(Math.max(0, ...l))} ms`
-    // Reported, not held against the clock: other machines are slower.
+    // Only reported, because machines differ.
     console.log(
       `transcript of 20,000 messages (${size} rows, ${made} of them in the page): read in ${Math.round(reading / 1000)} s, ${told(readLong)}; ` +
         `by the wheel: a frame in ${frames.median.toFixed(1)} ms, at most ${Math.round(frames.most)} ms, ${told(wheelLong)}`,
     )
-    // 8,000 texts, and the calls between them as one row each.
+    // 8,000 texts, and one row for the calls between each two.
     expect(size).toBeGreaterThan(14_000)
     expect(made).toBeLessThan(80)
     expect(complaints).toEqual([])
@@ -356,7 +356,7 @@ describe('a transcript', () => {
   })
 })
 
-// Away is not empty: nobody may take a runtime that cannot be seen for one that does nothing.
+// An unavailable runtime must not look idle.
 describe('without a gateway', () => {
   it('the live view says so and leads to the settings, and the history goes on', async () => {
     const { context, page, complaints } = await opened(looks['dark desktop'], '/sessions?show=history')
@@ -372,14 +372,14 @@ describe('without a gateway', () => {
     }
     await page.route(/\/api\/v1\/agentrt\/sessions/, route => route.fulfill(away))
     await page.goto('/sessions')
-    await page.getByRole('heading', { name: 'The agents’ runtime cannot be seen' }).waitFor()
+    await page.getByRole('heading', { name: 'Live sessions unavailable' }).waitFor()
     await page.getByText('Nobody answers there.').waitFor()
-    await page.getByText('What was there when it was last heard').waitFor()
-    expect(await faults(page)).toEqual([])
+    await page.getByText('Sessions at the last contact').waitFor()
+    expect(await axeFaults(page)).toEqual([])
     await page.goto(`/sessions/${key}`)
-    await page.getByRole('link', { name: 'Look at the gateway' }).waitFor()
-    expect(await faults(page)).toEqual([])
-    await page.getByRole('link', { name: 'Read the history' }).click()
+    await page.getByRole('link', { name: 'Open gateway settings' }).waitFor()
+    expect(await axeFaults(page)).toEqual([])
+    await page.getByRole('link', { name: 'Open history' }).click()
     await page.getByRole('row').getByRole('link').first().click()
     await steps(page).first().waitFor()
     expect(complaints.filter(c => !c.includes('503'))).toEqual([])

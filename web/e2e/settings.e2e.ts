@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, looks, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
-import { house, onStage, opened } from './stage.ts'
+import { call } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
 
-onStage()
+setUp()
 
 const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
 
@@ -20,7 +20,7 @@ describe.each(sizes)('settings, %s', (_, look) => {
       ['/settings/account', 'main form'],
       ['/settings/users', '[data-user]'],
       ['/settings/users?new=1', '[role=dialog] input'],
-      ['/settings/users?q=nobody-has-this-name', 'main h2:has-text("Nobody fits")'],
+      ['/settings/users?q=nobody-has-this-name', 'main h2:has-text("No users match")'],
       ['/settings/agents?agent=coo', '[data-key]'],
       ['/settings/agents?account=%2B', '[role=dialog] input'],
       ['/settings/gateway', '[data-layer=events][data-state=ok]'],
@@ -28,12 +28,12 @@ describe.each(sizes)('settings, %s', (_, look) => {
       ['/settings/teams?team=executive', '[role=dialog] input'],
       ['/settings/retention', '[data-policy]'],
       ['/settings/audit', '[data-event]'],
-      ['/settings/audit?kind=prices.*', 'main h2:has-text("Nothing fits")'],
+      ['/settings/audit?kind=prices.*', 'main h2:has-text("No entries match")'],
       ['/settings/health', '[data-health=database]'],
     ] as const) {
       await page.goto(path)
       await page.locator(ready).first().waitFor({ timeout: 90_000 })
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
       expect(await fits(page), path).toBe(true)
     }
     expect(complaints).toEqual([])
@@ -41,26 +41,25 @@ describe.each(sizes)('settings, %s', (_, look) => {
   })
 })
 
-// Who may sign in is decided here; a mistake lets somebody in, or keeps somebody out.
 describe('users', () => {
   it('are created, changed and deactivated, and a second admin sees it as it happens', async () => {
     const one = await opened(desktop, '/settings/users')
     const two = await opened(desktop, '/settings/users')
-    await row(two.page, house.email).waitFor()
+    await row(two.page, demo.email).waitFor()
     await two.page.getByText('Live', { exact: true }).waitFor()
 
-    // By keyboard alone.
-    await row(one.page, house.email).waitFor()
+    // By keyboard only.
+    await row(one.page, demo.email).waitFor()
     await one.page.keyboard.press('c')
     await one.page.getByRole('dialog').getByLabel('Email').fill('grace@example.com')
     await one.page.getByLabel('Name', { exact: true }).fill(hostile)
-    await one.page.getByRole('button', { name: 'Make one up' }).focus()
+    await one.page.getByRole('button', { name: 'Generate password' }).focus()
     await one.page.keyboard.press('Enter')
     await one.page.getByRole('dialog').getByLabel('Email').focus()
     await one.page.keyboard.press('Enter')
     const shown = one.page.locator('[data-secret]')
-    await shown.getByText('This is the only time').waitFor()
-    expect(await faults(one.page)).toEqual([])
+    await shown.getByText('shown only once').waitFor()
+    expect(await axeFaults(one.page)).toEqual([])
     const password = await shown.locator('code').nth(1).textContent()
     expect(password).toMatch(/^\w{24}$/)
     await shown.getByRole('button', { name: 'Close' }).click()
@@ -68,50 +67,50 @@ describe('users', () => {
     expect(await one.page.content()).not.toContain(password)
     expect(await one.page.locator('main img, main script').count()).toBe(0)
 
-    // What was handed over opens the door.
+    // The generated password works.
     const grace = await opened(desktop, '/settings/account', {
-      ...house,
+      ...demo,
       email: 'grace@example.com',
       password: password ?? '',
     })
     await grace.page.getByLabel('Current password').first().fill('not the password')
     await grace.page.getByLabel('New password').first().fill('another four random words')
-    await grace.page.getByRole('button', { name: 'Change the password' }).click()
+    await grace.page.getByRole('button', { name: 'Change password' }).click()
     await grace.page.getByRole('alert').waitFor()
     await grace.page
       .getByLabel('Current password')
       .first()
       .fill(password ?? '')
-    await grace.page.getByRole('button', { name: 'Change the password' }).click()
-    await grace.page.getByText('The password is changed.').first().waitFor()
+    await grace.page.getByRole('button', { name: 'Change password' }).click()
+    await grace.page.getByText('Password changed.').first().waitFor()
 
     await grace.page.getByLabel('Name', { exact: true }).fill('Grace')
     await grace.page.getByRole('button', { name: 'Save' }).click()
     await row(two.page, 'grace@example.com').getByText('Grace', { exact: true }).waitFor()
     await row(one.page, 'grace@example.com').getByText('Grace', { exact: true }).waitFor()
-    await row(one.page, 'grace@example.com').getByRole('button', { name: 'Change Grace' }).click()
+    await row(one.page, 'grace@example.com').getByRole('button', { name: 'Edit Grace' }).click()
     const dialog = one.page.getByRole('dialog')
     expect(await dialog.getByLabel('Your password', { exact: true }).count()).toBe(0)
     await dialog.getByLabel('Role').selectOption('admin')
-    // Who only found this screen open knows no password, and makes nobody an admin.
+    // Making someone an admin requires the user's own password.
     await dialog.getByLabel('Your password', { exact: true }).fill('not the password')
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog.getByRole('alert').getByText('The current password is wrong.').waitFor()
-    expect(await faults(one.page)).toEqual([])
-    await dialog.getByLabel('Your password', { exact: true }).fill(house.password)
+    expect(await axeFaults(one.page)).toEqual([])
+    await dialog.getByLabel('Your password', { exact: true }).fill(demo.password)
     await dialog.getByRole('button', { name: 'Save' }).click()
-    await row(two.page, 'grace@example.com').getByText('admin', { exact: true }).waitFor()
+    await row(two.page, 'grace@example.com').getByText('Admin', { exact: true }).waitFor()
     await row(one.page, 'grace@example.com').getByRole('button', { name: 'Deactivate' }).click()
     await dialog.getByLabel('Your password', { exact: true }).fill('not the password')
     await dialog.getByRole('button', { name: 'Deactivate' }).click()
     await dialog.getByRole('alert').getByText('The current password is wrong.').waitFor()
-    await dialog.getByLabel('Your password', { exact: true }).fill(house.password)
+    await dialog.getByLabel('Your password', { exact: true }).fill(demo.password)
     await dialog.getByRole('button', { name: 'Deactivate' }).click()
-    await row(two.page, 'grace@example.com').getByText('deactivated').waitFor()
-    await grace.page.getByText('Your account was deactivated.').waitFor({ timeout: 40_000 })
-    await row(one.page, 'grace@example.com').getByRole('button', { name: 'Activate again' }).click()
-    await dialog.getByLabel('Your password', { exact: true }).fill(house.password)
-    await dialog.getByRole('button', { name: 'Activate again' }).click()
+    await row(two.page, 'grace@example.com').getByText('Deactivated').waitFor()
+    await grace.page.getByText('Your account is deactivated.').waitFor({ timeout: 40_000 })
+    await row(one.page, 'grace@example.com').getByRole('button', { name: 'Reactivate' }).click()
+    await dialog.getByLabel('Your password', { exact: true }).fill(demo.password)
+    await dialog.getByRole('button', { name: 'Reactivate' }).click()
     await row(two.page, 'grace@example.com').getByRole('button', { name: 'Deactivate' }).waitFor()
     expect([...one.complaints, ...two.complaints].filter(c => !c.includes('403'))).toEqual([])
     for (const { context } of [one, two, grace]) await context.close()
@@ -119,50 +118,50 @@ describe('users', () => {
 
   it('say what was refused beside the field', async () => {
     const { context, page } = await opened(desktop, '/settings/users?new=1')
-    await page.getByRole('dialog').getByLabel('Email').fill(house.email)
+    await page.getByRole('dialog').getByLabel('Email').fill(demo.email)
     await page.getByLabel('Password', { exact: true }).fill('four random words are good')
-    await page.getByRole('dialog').getByRole('button', { name: 'Create a user' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.getByRole('alert').getByText('Another account already uses this email.').waitFor()
     await page.getByRole('dialog').getByLabel('Email').fill('short@example.com')
     await page.getByLabel('Password', { exact: true }).fill('short')
-    await page.getByRole('dialog').getByRole('button', { name: 'Create a user' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.getByRole('alert').getByText(/12/).waitFor()
-    expect(await faults(page)).toEqual([])
-    // A second admin takes more than an open screen.
+    expect(await axeFaults(page)).toEqual([])
+    // Creating an admin requires the user's own password.
     await page.getByLabel('Password', { exact: true }).fill('four random words are good')
     expect(await page.getByLabel('Your password', { exact: true }).count()).toBe(0)
     await page.getByRole('dialog').getByLabel('Role').selectOption('admin')
     await page.getByLabel('Your password', { exact: true }).fill('not the password')
-    await page.getByRole('dialog').getByRole('button', { name: 'Create a user' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.getByRole('alert').getByText('The current password is wrong.').waitFor()
-    expect(await faults(page)).toEqual([])
-    await page.getByLabel('Your password', { exact: true }).fill(house.password)
-    await page.getByRole('dialog').getByRole('button', { name: 'Create a user' }).click()
+    expect(await axeFaults(page)).toEqual([])
+    await page.getByLabel('Your password', { exact: true }).fill(demo.password)
+    await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.locator('[data-secret]').waitFor()
     await context.close()
   })
 
   it('who may not see it are told who may', async () => {
-    await call(house, 'POST', '/users', {
+    await call(demo, 'POST', '/users', {
       email: 'reader@example.com',
       role: 'user',
       password: 'four random words are good',
     })
     const reader = { email: 'reader@example.com', password: 'four random words are good' }
-    const { context, page, complaints } = await opened(desktop, '/settings/users', { ...house, ...reader })
+    const { context, page, complaints } = await opened(desktop, '/settings/users', { ...demo, ...reader })
     for (const part of ['users', 'agents', 'gateway', 'retention', 'audit']) {
       await page.goto(`/settings/${part}`)
-      await page.getByRole('heading', { name: 'Your role does not allow this.' }).waitFor()
-      await page.getByText('The owner and the admins may.').first().waitFor()
-      expect(await faults(page), part).toEqual([])
+      await page.getByRole('heading', { name: 'Your role doesn’t allow this' }).waitFor()
+      await page.getByText(/Only the owner and admins can (open|use)/).first().waitFor()
+      expect(await axeFaults(page), part).toEqual([])
     }
-    // What everybody may know is there.
+    // Parts that everyone may read.
     await page.goto('/settings/gateway')
     for (const connection of ['start_runs', 'manage']) {
-      await page.locator(`[data-connection=${connection}]`).getByText('connected', { exact: true }).waitFor()
+      await page.locator(`[data-connection=${connection}]`).getByText('Connected', { exact: true }).waitFor()
     }
     await page.goto('/settings/health')
-    await page.getByText('It answers within a second.').waitFor()
+    await page.getByText('Responds within 1 second.').waitFor()
     await page.goto('/settings/account')
     await page.getByLabel('Name', { exact: true }).waitFor()
     expect(complaints).toEqual([])
@@ -170,35 +169,35 @@ describe('users', () => {
   })
 })
 
-// A key is a way in: it is seen once, and its end is the end.
+// A key must be shown only once, and stop working when revoked.
 describe('the key of an agent', () => {
   it('is shown once, works, and does not work when it is revoked', async () => {
     const { context, page, complaints } = await opened(desktop, '/settings/agents')
     await page.getByRole('button', { name: 'Keys of COO' }).click()
     await page.waitForURL('**/settings/agents?agent=coo')
-    await page.getByRole('button', { name: 'Create a key' }).click()
-    await page.getByLabel('What is it for?').fill(hostile)
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill(hostile)
     await page.keyboard.press('Enter')
     const shown = page.locator('[data-secret]')
     const key = (await shown.locator('code').first().textContent()) ?? ''
     expect(key).toMatch(/^wrk_/)
-    expect(await faults(page)).toEqual([])
-    const ask = () => fetch(`${house.base}/api/v1/auth/me`, { headers: { Authorization: `Bearer ${key}` } })
+    expect(await axeFaults(page)).toEqual([])
+    const ask = () => fetch(`${demo.base}/api/v1/auth/me`, { headers: { Authorization: `Bearer ${key}` } })
     expect((await ask()).status).toBe(200)
-    await shown.getByRole('button', { name: 'I have put it in its place' }).click()
+    await shown.getByRole('button', { name: 'I saved the key' }).click()
     const listed = page.locator('[data-key]').filter({ hasText: hostile })
-    await listed.getByText('works', { exact: true }).waitFor()
+    await listed.getByText('Active', { exact: true }).waitFor()
     expect(await page.content()).not.toContain(key)
     expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain(key)
     await page.reload()
-    await listed.getByText('works', { exact: true }).waitFor()
+    await listed.getByText('Active', { exact: true }).waitFor()
     expect(await page.content()).not.toContain(key)
     expect(await page.locator('main img, main script').count()).toBe(0)
 
     await listed.getByRole('button', { name: /^Revoke/ }).click()
-    expect(await faults(page)).toEqual([])
-    await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click()
-    await listed.getByText('revoked', { exact: true }).waitFor()
+    expect(await axeFaults(page)).toEqual([])
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke key', exact: true }).click()
+    await listed.getByText('Revoked', { exact: true }).waitFor()
     expect((await ask()).status).toBe(401)
     expect(complaints).toEqual([])
     await context.close()
@@ -206,31 +205,31 @@ describe('the key of an agent', () => {
 
   it('is for an account that is made here, with a password that nobody sees', async () => {
     const { context, page, complaints } = await opened(desktop, '/settings/agents?account=%2B')
-    await page.getByLabel('Agent', { exact: true }).fill('cfo')
+    await page.getByLabel('Agent ID', { exact: true }).fill('cfo')
     await page.keyboard.press('Enter')
     await page.locator('[data-agent=cfo]').getByText('cfo@agents.internal').waitFor()
     await page.getByRole('button', { name: 'Keys of cfo' }).click()
-    await page.getByText('There are no keys yet.').waitFor()
-    expect(await faults(page)).toEqual([])
+    await page.getByText('No keys yet.').waitFor()
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
 })
 
-// What agents and people are called is text, and as long as it may be; the page stays what it is.
+// Names must never run as markup or break the layout.
 describe('hostile texts', () => {
   it('are shown as they are, on a phone too', async () => {
     const agent = 'a'.repeat(64)
     const name = `${hostile}${'x'.repeat(100 - hostile.length)}`
-    const made = (await call(house, 'POST', '/users', {
+    const made = (await call(demo, 'POST', '/users', {
       email: `${'e'.repeat(60)}@${'d'.repeat(60)}.${'d'.repeat(60)}.example`,
       name,
       role: 'agent',
       agent_id: agent,
       password: 'four random words are good',
     })) as { id: string }
-    await call(house, 'POST', `/users/${made.id}/keys`, { name })
-    await call(house, 'POST', '/teams', { key: 'hostile', name, facilitator: agent, participants: ['cto'] })
+    await call(demo, 'POST', `/users/${made.id}/keys`, { name })
+    await call(demo, 'POST', '/teams', { key: 'hostile', name, facilitator: agent, participants: ['cto'] })
     const { context, page, complaints } = await opened(looks['light phone'], '/settings/users')
     for (const path of [
       '/settings/users',
@@ -244,7 +243,7 @@ describe('hostile texts', () => {
       await page.locator('li, [role=dialog]').filter({ hasText: hostile }).first().waitFor()
       expect(await page.locator('main img, main script, main [onerror], [role=dialog] [onerror]').count(), path).toBe(0)
       expect(await fits(page), path).toBe(true)
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
     }
     expect(await page.title()).toBe('Audit · Settings · Wardroom')
     expect(complaints).toEqual([])
@@ -252,32 +251,31 @@ describe('hostile texts', () => {
   })
 })
 
-// What somebody did must be found, and be a table for whoever asks for one.
 describe('the audit', () => {
   it('is filtered by its address, shows before and after, and is a CSV', async () => {
-    await call(house, 'POST', '/users', {
+    await call(demo, 'POST', '/users', {
       email: 'audited@example.com',
       name: 'Was',
       role: 'user',
       password: 'four random words',
     })
-    await call(house, 'PATCH', '/users/audited@example.com', {
+    await call(demo, 'PATCH', '/users/audited@example.com', {
       name: '=cmd()',
       role: 'admin',
-      current_password: house.password,
+      current_password: demo.password,
     })
     const { context, page, complaints } = await opened(desktop, '/settings/audit?kind=user.*')
     const changed = page.locator('[data-event="user.changed"]').first()
     await changed.getByRole('button').click()
     await changed.getByRole('cell', { name: '=cmd()' }).waitFor()
     await changed.getByRole('cell', { name: 'Was' }).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(await page.locator('[data-event^="login"]').count()).toBe(0)
     await page.reload()
     await changed.getByRole('cell', { name: 'Was' }).waitFor()
     const [file] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('button', { name: 'CSV', exact: true }).click(),
+      page.getByRole('button', { name: 'Download CSV', exact: true }).click(),
     ])
     expect(file.suggestedFilename()).toMatch(/^audit-.*\.csv$/)
     const pieces: Buffer[] = []
@@ -286,10 +284,10 @@ describe('the audit', () => {
     expect(csv).toContain('user.changed')
     expect(csv).not.toContain('login.succeeded')
 
-    // What happens meanwhile waits until one wants to see it.
+    // New entries are held back until the user shows them.
     await page.getByText('Live', { exact: true }).waitFor()
-    await call(house, 'PATCH', '/users/audited@example.com', { name: 'Now' })
-    await page.getByRole('button', { name: '1 new' }).click()
+    await call(demo, 'PATCH', '/users/audited@example.com', { name: 'Now' })
+    await page.getByRole('button', { name: 'Show 1 new' }).click()
     await page.locator('[data-event="user.changed"]').nth(1).waitFor()
     expect(complaints).toEqual([])
     await context.close()
@@ -300,9 +298,9 @@ describe('the retention', () => {
   it('says what would go, and lets it go when it is asked twice', async () => {
     const { context, page, complaints } = await opened(desktop, '/settings/retention')
     await page.locator('[data-policy]').first().waitFor()
-    await page.getByRole('button', { name: 'Let go now what is due' }).click()
-    expect(await faults(page)).toEqual([])
-    await page.getByRole('dialog').getByRole('button', { name: 'Let go now what is due' }).click()
+    await page.getByRole('button', { name: 'Purge now' }).click()
+    expect(await axeFaults(page)).toEqual([])
+    await page.getByRole('dialog').getByRole('button', { name: 'Purge now' }).click()
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
     expect(complaints).toEqual([])
     await context.close()
@@ -314,20 +312,20 @@ describe('the teams', () => {
     const { context, page, complaints } = await opened(desktop, '/settings/teams?new=1')
     await page.getByLabel('Key', { exact: true }).fill('design')
     await page.getByLabel('Name', { exact: true }).fill('Design')
-    await page.getByLabel('Led by').fill('coo')
-    await page.getByLabel('Asked, in this order').fill('cto, cpo')
+    await page.getByLabel('Facilitator').fill('coo')
+    await page.getByLabel('Participants').fill('cto, cpo')
     await page.keyboard.press('Enter')
     await page.locator('[data-team=design]').getByText('cto, cpo').waitFor()
-    await page.getByRole('button', { name: 'Change the team Design' }).click()
-    await page.getByLabel('Time for one answer').fill('90s')
+    await page.getByRole('button', { name: 'Edit team Design' }).click()
+    await page.getByLabel('Answer timeout').fill('90s')
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
     await page
       .locator('[data-team=design]')
       .getByText(/90s|1m30s/)
       .waitFor()
-    await page.getByRole('button', { name: 'Change the team Design' }).click()
-    await page.getByRole('button', { name: 'Archive' }).click()
-    await page.locator('[data-team=design]').getByText('in the archive').waitFor()
+    await page.getByRole('button', { name: 'Edit team Design' }).click()
+    await page.getByRole('button', { name: 'Archive team' }).click()
+    await page.locator('[data-team=design]').getByText('Archived').waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })

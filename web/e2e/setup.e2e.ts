@@ -1,13 +1,13 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, openBrowser, openPage } from './browser.ts'
-import { faults } from './faults.ts'
 import { openService, type Service } from './service.ts'
 
 let browser: Browser
 let service: Service
 
-// A service that nobody owns yet, as somebody has it who has just started it.
+// A freshly started server without an owner.
 beforeAll(async () => {
   browser = await openBrowser()
   service = await openService()
@@ -17,36 +17,35 @@ afterAll(async () => {
   await service?.close()
 })
 
-// The first minute decides whether somebody stays.
 describe('the first start', () => {
   it('is told at the login, and its link makes the owner, once', async () => {
     const { base, link } = service
     const { context, page, complaints } = await openPage(browser, base, desktop)
     await page.goto('/')
-    await page.getByText('Nobody owns this service yet').waitFor()
-    expect(await faults(page)).toEqual([])
+    await page.getByText('Wardroom has no owner yet').waitFor()
+    expect(await axeFaults(page)).toEqual([])
 
     await page.goto(link)
     await page.getByLabel('One-time token').waitFor()
     expect(page.url()).toBe(`${base}/setup`)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByLabel('Email').fill('ada@example.com')
     await page.getByLabel('Password', { exact: true }).fill('short')
-    await page.getByRole('button', { name: 'Create the owner' }).click()
+    await page.getByRole('button', { name: 'Create owner account' }).click()
     await page.getByRole('alert').first().waitFor()
-    expect(await faults(page)).toEqual([])
-    complaints.length = 0 // the browser tells of the 422 itself
+    expect(await axeFaults(page)).toEqual([])
+    complaints.length = 0 // the browser logged the 422
     await page.getByLabel('Password', { exact: true }).fill('four random words are good')
-    await page.getByRole('button', { name: 'Create the owner' }).click()
-    await page.getByRole('navigation', { name: 'Places' }).first().waitFor()
+    await page.getByRole('button', { name: 'Create owner account' }).click()
+    await page.getByRole('navigation', { name: 'Pages' }).first().waitFor()
     await page.goto('/tasks')
-    await page.getByRole('heading', { name: 'The board is empty' }).waitFor()
-    expect(await faults(page)).toEqual([])
+    await page.getByRole('heading', { name: 'No tasks yet' }).waitFor()
+    expect(await axeFaults(page)).toEqual([])
     await page.getByText('No gateway').waitFor()
     expect(complaints.filter(c => !/422/.test(c))).toEqual([])
 
     await page.goto(link)
-    await page.getByText('This service has an owner already.').waitFor()
+    await page.getByText('Wardroom already has an owner.').waitFor()
     await context.close()
   })
 })

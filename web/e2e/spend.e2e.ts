@@ -2,35 +2,35 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { describe, expect, it, vi } from 'vitest'
 import { csvTotal, readCsv } from '../src/spend/csv.ts'
+import { axeFaults } from './axe.ts'
 import { desktop, looks, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
-import { house, onStage, opened } from './stage.ts'
+import { call } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
 
 const viewer = { email: 'viewer@example.com', password: 'four random words again' }
 
-onStage({
+setUp({
   prepare: async () => {
-    await call(house, 'POST', '/users', { ...viewer, name: 'Viewer', role: 'user' })
+    await call(demo, 'POST', '/users', { ...viewer, name: 'Viewer', role: 'user' })
     await spend()
   },
 })
 
-/** Something that was spent now: the agents hold a standup, and one of them gets a task. */
+/** Spends something: runs a standup and sends a task. */
 async function spend(): Promise<void> {
-  const { id } = (await call(house, 'POST', '/standups', {})) as { id: string }
-  await call(house, 'POST', `/standups/${id}/run`, {})
-  const [task] = (await call(house, 'GET', '/tasks?assignee=cto&status=todo')) as { key: string }[]
-  await call(house, 'POST', `/tasks/${task?.key}/dispatch`, {})
+  const { id } = (await call(demo, 'POST', '/standups', {})) as { id: string }
+  await call(demo, 'POST', `/standups/${id}/run`, {})
+  const [task] = (await call(demo, 'GET', '/tasks?assignee=cto&status=todo')) as { key: string }[]
+  await call(demo, 'POST', `/tasks/${task?.key}/dispatch`, {})
   const tasks = async () =>
-    ((await call(house, 'GET', '/usage?group=task')) as { groups: { key: string }[] }).groups.map(g => g.key)
+    ((await call(demo, 'GET', '/usage?group=task')) as { groups: { key: string }[] }).groups.map(g => g.key)
   const patience = { timeout: 50_000, interval: 1_000 }
   await vi.waitFor(async () => expect(await tasks()).toContain(task?.key), patience)
-  const ended = async () => ((await call(house, 'GET', `/standups/${id}`)) as { status: string }).status
+  const ended = async () => ((await call(demo, 'GET', `/standups/${id}`)) as { status: string }).status
   await vi.waitFor(async () => expect(await ended()).toBe('completed'), patience)
 }
 
-/** Dollars to the last digit, in nano-dollars. */
+/** Converts dollars to nano-dollars. */
 function nano(usd: string | null): bigint {
   const [whole = '0', rest = ''] = (usd ?? '0').replace('-', '').split('.')
   const size = BigInt(whole) * 1_000_000_000n + BigInt(rest.padEnd(9, '0'))
@@ -56,7 +56,7 @@ const table = [{ ...price, cache_write: '3.75', other: '0' }]
 
 describe.each(sizes)('spend, %s', (_, look) => {
   it('has no fault that axe knows: chart, table, nothing, prices, a price', async () => {
-    await call(house, 'PUT', '/prices', { prices: table })
+    await call(demo, 'PUT', '/prices', { prices: table })
     const { context, page, complaints } = await opened(look, '/spend')
     for (const [path, ready] of [
       ['/spend', '[data-bar]'],
@@ -68,7 +68,7 @@ describe.each(sizes)('spend, %s', (_, look) => {
     ] as const) {
       await page.goto(path)
       await page.locator(ready).first().waitFor()
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), path).toBe(true)
     }
     expect(complaints).toEqual([])
@@ -76,13 +76,13 @@ describe.each(sizes)('spend, %s', (_, look) => {
   })
 })
 
-// What is cut off must not look as if it ended there, and nobody reads a key of the runtime.
+// Cut-off columns must be indicated, and sessions must have readable names.
 describe('a table that is wider than the screen', () => {
   it('says where there is more, is scrolled by keyboard, and calls sessions by their names', async () => {
     const { context, page, complaints } = await opened(looks['light phone'], '/spend')
     await page.setViewportSize({ width: 320, height: 640 })
     const scroller = page.locator('section[tabindex="0"]', {
-      has: page.getByRole('table', { name: 'Sessions that cost most', exact: true }),
+      has: page.getByRole('table', { name: 'Most expensive sessions', exact: true }),
     })
     await scroller.waitFor()
     const frame = scroller.locator('xpath=..')
@@ -107,12 +107,12 @@ describe('a table that is wider than the screen', () => {
   })
 })
 
-// The number that people believe first, and then hold against every other one.
+// All views must show the same numbers.
 describe('the numbers', () => {
   it('are the same in the header, the chart, both tables and the files', async () => {
     const { context, page, complaints } = await opened(desktop, '/spend?show=table')
     await page.locator('[data-total] data').waitFor()
-    // Runs may end meanwhile; what is compared must be of one moment.
+    // Runs may end in between; compare values of one moment.
     await expect
       .poll(async () => {
         const whole = await total(page)
@@ -123,11 +123,11 @@ describe('the numbers', () => {
       .toBe(true)
     await expect
       .poll(async () => {
-        const file = await download(page, 'By agent as CSV')
+        const file = await download(page, 'Download CSV: By agent')
         return csvTotal(file).cost - (await total(page))
       })
       .toBe(0n)
-    const [head = [], ...rows] = readCsv(await download(page, 'By agent as CSV'))
+    const [head = [], ...rows] = readCsv(await download(page, 'Download CSV: By agent'))
     expect(head.slice(0, 2)).toEqual(['agent', 'runs'])
     const names = page.getByRole('table', { name: 'By agent', exact: true }).locator('tbody tr')
     expect(await names.evaluateAll(list => list.map(r => r.getAttribute('data-row')))).toEqual(
@@ -135,7 +135,7 @@ describe('the numbers', () => {
     )
     await expect
       .poll(async () => {
-        const [first = [], ...lines] = readCsv(await download(page, 'Over time as CSV'))
+        const [first = [], ...lines] = readCsv(await download(page, 'Download CSV: Over time'))
         return lines.reduce((n, l) => n + nano(l[first.indexOf('cost_usd')] ?? '0'), 0n) - (await total(page))
       })
       .toBe(0n)
@@ -164,13 +164,13 @@ describe('the numbers', () => {
     await page.locator('[data-total]').getByText('unpriced').waitFor()
     await page.getByText('4 of 4 runs').waitFor()
     expect(await page.locator('[data-bar]').first().getAttribute('aria-label')).toContain('unpriced')
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page
       .getByRole('table', { name: 'By model', exact: true })
       .getByRole('link', { name: 'Set prices' })
       .first()
       .click()
-    await page.getByRole('dialog', { name: 'Add a price' }).waitFor()
+    await page.getByRole('dialog', { name: 'Add price' }).waitFor()
     expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toMatch(/^demo-/)
     expect(complaints).toEqual([])
     await context.close()
@@ -181,14 +181,14 @@ describe('the address', () => {
   it('keeps period, zone and everything else over a reload and the way back', async () => {
     const { context, page, complaints } = await opened(desktop, '/spend')
     await page.getByRole('button', { name: 'Month' }).click()
-    await page.getByLabel('Zone of the days').selectOption('Asia/Tokyo')
-    await page.getByLabel('By', { exact: true }).selectOption('source')
+    await page.getByLabel('Time zone').selectOption('Asia/Tokyo')
+    await page.getByLabel('Group by', { exact: true }).selectOption('source')
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Table', exact: true }).click()
     await page.waitForURL(u => u.search.includes('zone=Asia/Tokyo') && u.search.includes('show=table'))
     await page.reload()
     await page.getByRole('table', { name: 'By source', exact: true }).waitFor()
-    expect(await page.getByLabel('Zone of the days').inputValue()).toBe('Asia/Tokyo')
+    expect(await page.getByLabel('Time zone').inputValue()).toBe('Asia/Tokyo')
     expect(await page.getByRole('button', { name: 'Month' }).getAttribute('aria-pressed')).toBe('true')
     await page.goBack()
     await page.waitForURL(u => !u.search.includes('zone='))
@@ -200,8 +200,8 @@ describe('the address', () => {
   it('with a zone that there is not shows the days of the service', async () => {
     const { context, page } = await opened(desktop, '/spend?zone=Mars/Phobos')
     await page.locator('[data-bar]').first().waitFor()
-    const zone = page.getByLabel('Zone of the days')
-    expect(await zone.locator('option:checked').textContent()).toContain('the service’s')
+    const zone = page.getByLabel('Time zone')
+    expect(await zone.locator('option:checked').textContent()).toContain('(Wardroom)')
     await zone.selectOption('Asia/Tokyo')
     await page.waitForURL(url => url.searchParams.get('zone') === 'Asia/Tokyo')
     await context.close()
@@ -228,7 +228,7 @@ describe('the bars', () => {
       ).toBe(true)
       await page.keyboard.press('End')
       expect(await last.evaluate(b => b === document.activeElement)).toBe(true)
-      // Each bar is within the drawing, and so is every label.
+      // All bars and labels are inside the chart.
       const outside = await page.locator('svg[role=group]').evaluate(svg => {
         const box = svg.getBoundingClientRect()
         return [...svg.querySelectorAll('text, rect')].filter(e => {
@@ -244,13 +244,13 @@ describe('the bars', () => {
   })
 })
 
-// Two who change one table: what the first wrote must not be lost.
+// Concurrent changes must not be lost.
 describe('the prices', () => {
   it('are changed by the owner, who is told when somebody was faster', async () => {
-    await call(house, 'PUT', '/prices', { prices: table })
+    await call(demo, 'PUT', '/prices', { prices: table })
     const { context, page, complaints } = await opened(desktop, '/spend?part=prices')
-    await page.getByRole('button', { name: 'Add a price' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Add a price' })
+    await page.getByRole('button', { name: 'Add price' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Add price' })
     await dialog.getByRole('combobox', { name: 'Model' }).fill('demo-2')
     await dialog.getByRole('combobox', { name: 'Provider' }).fill('demo')
     await dialog.getByLabel('Input').fill('1,5')
@@ -258,50 +258,50 @@ describe('the prices', () => {
     await dialog.getByLabel('Cache read').fill('0.1')
     await dialog.getByLabel('Cache write').fill('1.25')
     await dialog.getByLabel('Other').fill('0')
-    await dialog.getByRole('button', { name: 'Save' }).click()
-    await dialog.getByText('Write dollars with a point').waitFor()
+    await dialog.getByRole('button', { name: 'Save price' }).click()
+    await dialog.getByText('Enter dollars').waitFor()
     await dialog.getByLabel('Input').fill('1.5')
-    // Somebody else is faster.
-    await call(house, 'PUT', '/prices', { prices: [...table, { ...table[0], from: '2026-12-01', input: '2' }] })
-    await dialog.getByRole('button', { name: 'Save' }).click()
-    await dialog.getByText('Somebody changed the prices meanwhile').waitFor()
+    // Someone else saves first.
+    await call(demo, 'PUT', '/prices', { prices: [...table, { ...table[0], from: '2026-12-01', input: '2' }] })
+    await dialog.getByRole('button', { name: 'Save price' }).click()
+    await dialog.getByText('Someone else changed the prices').waitFor()
     expect(await dialog.getByLabel('Input').inputValue()).toBe('1.5')
-    expect(await faults(page)).toEqual([])
-    await dialog.getByRole('button', { name: 'Save' }).click()
+    expect(await axeFaults(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Save price' }).click()
     await dialog.waitFor({ state: 'detached' })
-    const now = (await call(house, 'GET', '/prices')) as { prices: { model: string; from: string; input: string }[] }
+    const now = (await call(demo, 'GET', '/prices')) as { prices: { model: string; from: string; input: string }[] }
     expect(now.prices.map(p => [p.model, p.from, p.input])).toEqual([
       ['demo-1', '2026-11-01', '3'],
       ['demo-1', '2026-12-01', '2'],
       ['demo-2', expect.any(String), '1.5'],
     ])
     await page.getByRole('button', { name: 'Remove the price of demo-2' }).click()
-    const toast = page.getByText('The price of demo-2 is gone.').locator('xpath=../..')
+    const toast = page.getByText('Price of demo-2 removed').locator('xpath=../..')
     await toast.getByRole('button', { name: 'Undo' }).click()
     await page.getByRole('button', { name: 'Remove the price of demo-2' }).waitFor()
-    // The browser tells of the 412 itself.
+    // The browser logs the 412.
     expect(complaints.filter(c => !c.includes('412'))).toEqual([])
     await context.close()
   })
 
   it('are read by everybody, who is told who may change them', async () => {
-    const { context, page, complaints } = await opened(desktop, '/spend?part=prices&price=new', { ...house, ...viewer })
-    await page.getByRole('dialog').getByText('Only the owner and admins change prices.').waitFor()
+    const { context, page, complaints } = await opened(desktop, '/spend?part=prices&price=new', { ...demo, ...viewer })
+    await page.getByRole('dialog').getByText('Only the owner and admins can change prices.').waitFor()
     await page.keyboard.press('Escape')
-    await page.getByRole('note').getByText('You are signed in as user.').waitFor()
+    await page.getByRole('note').getByText('Your role is user.').waitFor()
     await page.locator('[data-col=input]').first().waitFor()
     expect(await page.getByRole('button', { name: /price/i }).count()).toBe(0)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
 })
 
-// What a model is called is text of others; it must stay text, however long it is.
+// Model names must never run as markup.
 describe('hostile names', () => {
   it('are shown as they are', async () => {
     const hostile = `<img src=x onerror="document.title=1"><script>document.title=2</script>${'x'.repeat(120)}`
-    await call(house, 'PUT', '/prices', { prices: [{ ...table[0], model: hostile, provider: '<b>gnp.exe' }] })
+    await call(demo, 'PUT', '/prices', { prices: [{ ...table[0], model: hostile, provider: '<b>gnp.exe' }] })
     const { context, page, complaints } = await opened(looks['light phone'], '/spend?part=prices')
     await page.locator('[data-col=input]').first().waitFor()
     await page.getByText(hostile).first().waitFor()
@@ -310,7 +310,7 @@ describe('hostile names', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
     await page.getByRole('button', { name: /^Edit the price/ }).click()
     await page.getByRole('dialog').getByRole('combobox', { name: 'Model' }).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -322,14 +322,14 @@ describe('what today costs', () => {
     await page.locator('[data-total] data').waitFor()
     await page.getByRole('banner').getByText('Live', { exact: true }).waitFor()
     const before = await total(page)
-    const [task] = (await call(house, 'GET', '/tasks?assignee=cpo&status=todo,backlog')) as { key: string }[]
-    await call(house, 'POST', `/tasks/${task?.key}/dispatch`, {})
+    const [task] = (await call(demo, 'GET', '/tasks?assignee=cpo&status=todo,backlog')) as { key: string }[]
+    await call(demo, 'POST', `/tasks/${task?.key}/dispatch`, {})
     await page
       .getByRole('table', { name: 'By task', exact: true })
       .getByText(task?.key ?? '')
       .waitFor({ timeout: 60_000 })
     await expect.poll(() => total(page)).toBeGreaterThan(before)
-    // Each bar is split again, and all of them are the total.
+    // The bars still add up to the total.
     await expect.poll(async () => sum(await column(page, 'Over time, by task', 'whole')) - (await total(page))).toBe(0n)
     await page.getByText('Not split yet').first().waitFor({ state: 'detached' })
     expect(complaints).toEqual([])
@@ -349,20 +349,20 @@ describe('what today costs', () => {
     await page.getByRole('link', { name: 'Now', exact: true }).click()
     const beside = page.locator('[data-going]')
     await beside.waitFor()
-    expect(await beside.textContent()).toMatch(/^\+ \$12\.50 \+ 1 unpriced so far in 2 runs that go on, .* ago$/)
+    expect(await beside.textContent()).toMatch(/^\+ \$12\.50 \+ 1 unpriced so far in 2 active runs, .* ago$/)
     const tiles = page.getByRole('region', { name: 'Agents' })
     await tiles.getByText('+ $12.50 so far').waitFor()
     await tiles.getByText('+ unpriced so far').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
 
     await page.getByRole('link', { name: 'Spend', exact: true }).first().click()
-    await beside.getByRole('link', { name: '2 runs that go on' }).waitFor()
+    await beside.getByRole('link', { name: '2 active runs' }).waitFor()
     await page.getByText('Today', { exact: true }).click()
     await beside.waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     runs = []
     await page.goto('/spend?period=days&from=2026-01-01&to=2026-01-02')
-    await page.getByText(/^The ledger begins on/).waitFor()
+    await page.getByText(/^Tracking started on/).waitFor()
     expect(await beside.count()).toBe(0)
     expect(complaints).toEqual([])
     await context.close()

@@ -1,31 +1,31 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, looks, phone, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call } from './house.ts'
+import { call } from './demo.ts'
+import { demo, opened, restartDemo, setUp } from './fixture.ts'
+import { type Held, hold } from './run-standup.ts'
 import { openOwned } from './service.ts'
-import { house, onStage, opened, reopenHouse } from './stage.ts'
-import { type Held, hold } from './standup.ts'
 
-onStage()
+setUp()
 
-/** A team of its own for each flow: it meets once a day. */
+/** Each flow has its own team, because a team has one standup per day. */
 const team = (key: string) =>
-  call(house, 'POST', '/teams', { key, name: `Team ${key}`, facilitator: 'coo', participants: ['cto', 'cpo', 'cmo'] })
+  call(demo, 'POST', '/teams', { key, name: `Team ${key}`, facilitator: 'coo', participants: ['cto', 'cpo', 'cmo'] })
 
 const head = (page: Page) => page.locator('[data-head]')
 const stands = (page: Page, word: string) => head(page).getByText(word, { exact: true }).waitFor({ timeout: 60_000 })
 const section = (page: Page, agent: string) => page.locator(`#of-${agent}`)
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
 
-/** Gives an agent so much to do in its session of a standup that its turn does not come in time: 2.5 s for each message. */
+/** Keeps an agent busy in its standup session, 2.5 s per message, so that it misses the timeout. */
 async function occupy(agent: string, team: string, date: string, messages: number): Promise<void> {
   const key = encodeURIComponent(`agent:${agent}:standup:${date}:team-${team}`)
   for (let i = 0; i < messages; i++)
-    await call(house, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And number ${i}?` })
+    await call(demo, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And number ${i}?` })
 }
 
-/** Nothing stands out of the window: what is longer scrolls within the place. */
+/** Returns whether nothing overflows the window. */
 const fitsIn = (page: Page) =>
   page.evaluate(() => {
     const { scrollWidth, scrollHeight } = document.documentElement
@@ -38,19 +38,19 @@ describe.each(sizes)('standups, %s', (name, look) => {
     await team(key)
     const { context, page, complaints } = await opened(look, `/standups?team=${key}`)
     await page.getByRole('heading', { name: 'No standup yet' }).waitFor()
-    expect(await faults(page), 'none').toEqual([])
-    await button(page, 'Open it and ask nobody yet').click()
+    expect(await axeFaults(page), 'none').toEqual([])
+    await button(page, 'Open without running').click()
     await stands(page, 'Opened')
-    expect(await faults(page), 'opened').toEqual([])
-    await button(page, /^Hand in a report/)
+    expect(await axeFaults(page), 'opened').toEqual([])
+    await button(page, /^Submit report/)
       .first()
       .click()
     await page.getByRole('dialog', { name: /^Report of/ }).waitFor()
-    expect(await faults(page), 'a report to hand in').toEqual([])
+    expect(await axeFaults(page), 'a report to hand in').toEqual([])
     await page.keyboard.press('Escape')
     await button(page, 'Run Standup').click()
     await stands(page, 'Running')
-    expect(await faults(page), 'going on').toEqual([])
+    expect(await axeFaults(page), 'going on').toEqual([])
     await stands(page, 'Completed')
     await page.reload()
     for (const [more, ready] of [
@@ -61,19 +61,18 @@ describe.each(sizes)('standups, %s', (name, look) => {
     ] as const) {
       await page.goto(`/standups?team=${key}${more}`)
       await page.locator(ready).first().waitFor()
-      expect(await faults(page), more).toEqual([])
+      expect(await axeFaults(page), more).toEqual([])
       expect(await fitsIn(page), more).toBe(true)
     }
     expect(complaints).toEqual([])
     await page.goto('/standups/no-such-standup')
     await page.getByRole('alert').waitFor()
-    expect(await faults(page), 'none of that id').toEqual([])
+    expect(await axeFaults(page), 'none of that id').toEqual([])
     expect(complaints.filter(c => !/40[04]|422/.test(c))).toEqual([])
     await context.close()
   })
 })
 
-// The morning's flow: press one button, watch, read.
 describe('a standup', () => {
   it('is run to its end with the pointer, while another one watches and is not moved', async () => {
     await team('mouse')
@@ -83,15 +82,15 @@ describe('a standup', () => {
     await button(one.page, 'Run Standup').click()
     await one.page
       .getByRole('status')
-      .getByText(/C.O is being asked, \d of 3\./)
+      .getByText(/Waiting for C.O, \d of 3\./)
       .waitFor()
     await two.page
       .getByRole('status')
-      .getByText(/C.O is being asked, \d of 3\./)
+      .getByText(/Waiting for C.O, \d of 3\./)
       .waitFor()
     await section(two.page, 'cto').getByText('Answered').waitFor()
 
-    // Who reads the first report stays with it while everything above it grows.
+    // The reading position stays while content above it grows.
     const where = () => section(two.page, 'cto').evaluate(e => Math.round(e.getBoundingClientRect().top))
     await section(two.page, 'cto').evaluate(e => e.scrollIntoView({ block: 'start' }))
     await two.page.waitForTimeout(100)
@@ -107,16 +106,16 @@ describe('a standup', () => {
       'Yesterday',
       'Today',
       'Blockers',
-      'Besides',
+      'Other',
     ])
     await page.getByRole('heading', { name: /^Blockers\s*\d/ }).waitFor()
     await page.getByText("The team can't resolve this on its own").first().waitFor()
     expect(await button(page, 'Run Standup').count()).toBe(0)
     await section(page, 'cto')
-      .getByRole('button', { name: /^What is known/ })
+      .getByRole('button', { name: /^Show activity/ })
       .click()
     await page.waitForURL('**open=cto**')
-    await page.getByRole('region', { name: 'What is known of CTO’s work' }).waitFor()
+    await page.getByRole('region', { name: 'Activity of CTO' }).waitFor()
     await page.getByRole('tab', { name: /^Transcript/ }).click()
     await page.waitForURL('**part=transcript**')
     await page.getByText('The standup is completed.').waitFor()
@@ -137,31 +136,31 @@ describe('a standup', () => {
       await button(page, name).first().focus()
       await page.keyboard.press('Enter')
     }
-    await press('Open it and ask nobody yet')
+    await press('Open without running')
     await stands(page, 'Opened')
-    await press(/^Hand in a report.*CTO/)
+    await press(/^Submit report.*CTO/)
     await page.getByRole('dialog', { name: 'Report of CTO' }).waitFor()
     await page.getByLabel('Yesterday').focus()
     await page.keyboard.type('Wrote it down **myself**')
-    await press('Hand in')
+    await press(/^Submit report$/)
     await section(page, 'cto').locator('strong', { hasText: 'myself' }).waitFor()
     await section(page, 'cto')
-      .getByText(/handed in by/)
+      .getByText(/submitted by/)
       .waitFor()
     await press('Run Standup')
     await page
       .getByRole('status')
-      .getByText(/C.O is being asked, [23] of 3\./)
+      .getByText(/Waiting for C.O, [23] of 3\./)
       .waitFor()
     await stands(page, 'Completed')
     await page.keyboard.press('v')
     await page.getByText(/submitted the report of cto/).waitFor()
     await press('Actions for this standup')
-    await page.getByRole('menuitem', { name: 'Hold it once more' }).focus()
+    await page.getByRole('menuitem', { name: 'Run standup again' }).focus()
     await page.keyboard.press('Enter')
     await page
-      .getByRole('dialog', { name: 'Hold it once more' })
-      .getByRole('button', { name: 'Hold it once more' })
+      .getByRole('dialog', { name: 'Run standup again' })
+      .getByRole('button', { name: 'Run standup again' })
       .focus()
     await page.keyboard.press('Enter')
     await stands(page, 'Running')
@@ -173,14 +172,14 @@ describe('a standup', () => {
 
   it('is found by what was said in it', async () => {
     await team('found')
-    const { id } = (await call(house, 'POST', '/standups', { team: 'found' })) as Held
-    await call(house, 'PUT', `/standups/${id}/reports/cto`, { text: 'Today: I look into the zeppelins.' })
+    const { id } = (await call(demo, 'POST', '/standups', { team: 'found' })) as Held
+    await call(demo, 'PUT', `/standups/${id}/reports/cto`, { text: 'Today: I look into the zeppelins.' })
     const { context, page, complaints } = await opened(desktop, '/')
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox').fill('zeppelins')
     const found = page.getByRole('option', { name: /Team found: standup of .*cto/ })
     await found.waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await found.click()
     await page.waitForURL(`**/standups/${id}`)
     await section(page, 'cto').getByText('I look into the zeppelins.').waitFor()
@@ -190,39 +189,39 @@ describe('a standup', () => {
 
   it('marks the agent that does not answer in time, and goes on without it', async () => {
     await team('late')
-    const { id, date } = await hold(house, 'late')
-    await call(house, 'PATCH', '/teams/late', { agent_timeout: '12s' })
+    const { id, date } = await hold(demo, 'late')
+    await call(demo, 'PATCH', '/teams/late', { agent_timeout: '12s' })
     await occupy('cmo', 'late', date, 20)
-    await call(house, 'POST', `/standups/${id}/run`, { again: true })
+    await call(demo, 'POST', `/standups/${id}/run`, { again: true })
     const { context, page, complaints } = await opened(desktop, `/standups/${id}`)
     await stands(page, 'Completed')
     await section(page, 'cmo').getByText('[Timeout]', { exact: true }).waitFor()
     await section(page, 'cto').getByText('Answered').waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.getByRole('tab', { name: /^Transcript/ }).click()
     await page.getByText(/No answer within 12s/).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
 
   it('that failed is retried, and asks for what is missing', async () => {
     await team('hasty')
-    const { id, date } = await hold(house, 'hasty')
-    await call(house, 'PATCH', '/teams/hasty', { agent_timeout: '1s' })
+    const { id, date } = await hold(demo, 'hasty')
+    await call(demo, 'PATCH', '/teams/hasty', { agent_timeout: '1s' })
     for (const agent of ['cto', 'cpo', 'cmo']) await occupy(agent, 'hasty', date, 4)
-    await call(house, 'POST', `/standups/${id}/run`, { again: true })
+    await call(demo, 'POST', `/standups/${id}/run`, { again: true })
     const { context, page, complaints } = await opened(desktop, '/standups?team=hasty')
-    await stands(page, 'Error')
+    await stands(page, 'Failed')
     await page.getByText('agents_timed_out').first().waitFor()
     await expect.poll(() => section(page, 'cto').getByText('[Timeout]', { exact: true }).count()).toBe(1)
-    expect(await faults(page)).toEqual([])
-    await call(house, 'PATCH', '/teams/hasty', { agent_timeout: null })
+    expect(await axeFaults(page)).toEqual([])
+    await call(demo, 'PATCH', '/teams/hasty', { agent_timeout: null })
     await button(page, 'Retry').click()
     await stands(page, 'Completed')
     await page.getByRole('tab', { name: /^Transcript/ }).click()
     await page.getByText('Attempt 3', { exact: true }).waitFor()
-    // The three, and the facilitator, whose first one is of before.
+    // The three participants, and the facilitator, which was already asked.
     const retried = page.locator('li:has-text("Attempt 3"), li:has-text("Attempt 3") ~ li')
     await expect.poll(() => retried.getByText('Asked again', { exact: true }).count()).toBe(4)
     expect(complaints).toEqual([])
@@ -234,69 +233,68 @@ describe('a standup', () => {
     const { context, page, complaints } = await opened(looks['dark desktop'], '/standups?team=stopped')
     await button(page, 'Run Standup').click()
     await section(page, 'cto').getByText('Answered').waitFor()
-    await button(page, 'Cancel the standup').click()
-    await stands(page, 'Cancelled')
+    await button(page, 'Cancel standup').click()
+    await stands(page, 'Canceled')
     await button(page, 'Retry').waitFor()
     await section(page, 'cto').getByText('Answered').waitFor()
-    await page.getByText('What was said is kept. Retry asks only for what is missing.').waitFor()
-    expect(await faults(page)).toEqual([])
+    await page.getByText('The reports so far are kept. Retry asks only for the missing ones.').waitFor()
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
 })
 
-// What was said today means something beside what was said before.
 describe('the days', () => {
   it('are a strip to go by, each with its state, and today is compared with the day before', async () => {
     await team('days')
     const day = (back: number) => new Date(Date.now() - back * 86_400_000).toISOString().slice(0, 10)
-    await hold(house, 'days', day(3))
+    await hold(demo, 'days', day(3))
     const { context, page, complaints } = await opened(desktop, '/standups?team=days')
-    // The latest is shown, and that there is none of today.
-    await page.getByText(/There is no standup of today/).waitFor()
-    expect(await faults(page)).toEqual([])
+    // Shows the latest standup, with a note that there is none today.
+    await page.getByText(/No standup yet today/).waitFor()
+    expect(await axeFaults(page)).toEqual([])
     await button(page, 'Run Standup').click()
     await stands(page, 'Running')
     await stands(page, 'Completed')
     await page.getByRole('link', { name: /^Compared with/ }).waitFor()
-    await page.getByText('Still there').first().waitFor()
-    expect(await faults(page)).toEqual([])
+    await page.getByText('Still blocked').first().waitFor()
+    expect(await axeFaults(page)).toEqual([])
     const days = page.getByRole('navigation', { name: 'Days' })
     await expect.poll(() => days.getByRole('link').count()).toBe(2)
     await page.keyboard.press('j')
     await page.waitForURL(`**day=${day(3)}**`)
-    await page.getByText('There is none before.').waitFor()
+    await page.getByText('This is the first standup.').waitFor()
     await page.keyboard.press('k')
     await page.waitForURL(`**day=${day(0)}**`)
     await days.getByRole('link').first().click()
     await page.waitForURL(`**day=${day(3)}**`)
     await button(page, 'Earlier days').click()
     await page.waitForURL('**until=**')
-    await page.getByText('No job of the runtime starts it by itself.').waitFor()
-    await call(house, 'POST', '/standups/schedule', { team: 'days', expr: '0 9 * * *' })
+    await page.getByText('No job starts this standup.').waitFor()
+    await call(demo, 'POST', '/standups/schedule', { team: 'days', expr: '0 9 * * *' })
     await page.getByText(/^Next start in/).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
 })
 
-// What agents say must stay text, whatever it is.
+// Agents' answers must never run as markup.
 describe('hostile answers', () => {
   it('are shown as they are, on the page and in the transcript', async () => {
     const hostile =
       '<img src=x onerror="document.title=1"><script>document.title=2</script> \u202Egnp.exe [x](javascript:document.title=3) ![i](https://elsewhere.example/p.png)'
     await team('hostile')
-    const { id } = (await call(house, 'POST', '/standups', {
+    const { id } = (await call(demo, 'POST', '/standups', {
       team: 'hostile',
       title: '<b onclick=alert(1)>not bold</b>',
     })) as Held
     const long = { yesterday: hostile, today: `${'x'.repeat(10_000)}`, blockers: `- ${hostile}\n- second` }
-    await call(house, 'PUT', `/standups/${id}/reports/cto`, long)
-    await call(house, 'PUT', `/standups/${id}/reports/cpo`, {
+    await call(demo, 'PUT', `/standups/${id}/reports/cto`, long)
+    await call(demo, 'PUT', `/standups/${id}/reports/cpo`, {
       text: `${hostile}\n\n## Today\n${'long '.repeat(20_000)}`,
     })
-    await call(house, 'POST', `/standups/${id}/run`)
+    await call(demo, 'POST', `/standups/${id}/run`)
     const { context, page, complaints } = await opened(looks['light phone'], `/standups/${id}`)
     await stands(page, 'Completed')
     for (const part of ['reports', 'transcript']) {
@@ -306,7 +304,7 @@ describe('hostile answers', () => {
       expect(await page.locator('main a[href^="javascript"]').count()).toBe(0)
       expect(await page.title()).toMatch(/· Standups · Wardroom$/)
       expect(await fitsIn(page)).toBe(true)
-      expect(await faults(page), part).toEqual([])
+      expect(await axeFaults(page), part).toEqual([])
     }
     await page.goto(`/standups/${id}`)
     await section(page, 'cto')
@@ -317,18 +315,18 @@ describe('hostile answers', () => {
   })
 })
 
-// Who takes it into a meeting takes the words, and not the buttons.
+// The printout must contain all texts and no controls.
 describe('a standup on paper', () => {
   it('is black on white, without the rail and without buttons, and all of it', async () => {
     await team('paper')
-    const { id } = await hold(house, 'paper')
+    const { id } = await hold(demo, 'paper')
     const { context, page, complaints } = await opened(looks['dark desktop'], `/standups/${id}`)
     await section(page, 'cmo').waitFor()
     await page.emulateMedia({ media: 'print' })
     expect(await page.locator('nav:visible, header:visible, button:visible, aside:visible').count()).toBe(0)
     expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe('rgb(255, 255, 255)')
     expect(await section(page, 'cmo').evaluate(e => getComputedStyle(e).color)).toBe('rgb(0, 0, 0)')
-    // It is as long as it is, and not as high as the window.
+    // The print is as long as the content, not as high as the window.
     const bottom = await section(page, 'cmo').evaluate(e => e.getBoundingClientRect().bottom + scrollY)
     expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeGreaterThanOrEqual(Math.floor(bottom))
     expect((await page.pdf({ format: 'A4' })).length).toBeGreaterThan(5000)
@@ -337,26 +335,25 @@ describe('a standup on paper', () => {
   })
 })
 
-// A button that is refused is worse than a sentence.
 describe('somebody who may not run one', () => {
   it('is told who may, and reads what the others read', async () => {
     await team('watched')
-    const { id } = await hold(house, 'watched')
+    const { id } = await hold(demo, 'watched')
     const reader = { email: 'reader@wardroom.demo', password: 'four random words are good' }
-    await call(house, 'POST', '/users', { ...reader, name: 'Reader', role: 'user' })
-    const { context, page, complaints } = await opened(desktop, '/standups', { ...house, ...reader })
-    await page.getByText('Owners, admins and agents may run a standup.').waitFor()
+    await call(demo, 'POST', '/users', { ...reader, name: 'Reader', role: 'user' })
+    const { context, page, complaints } = await opened(desktop, '/standups', { ...demo, ...reader })
+    await page.getByText('Only owners, admins, and agents can run a standup.').waitFor()
     expect(await button(page, 'Run Standup').count()).toBe(0)
     await page.goto(`/standups/${id}`)
     await section(page, 'cto').getByText('Answered').waitFor()
     await button(page, 'Actions for this standup').click()
-    expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Print', 'Copy the transcript'])
+    expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Print standup', 'Copy transcript'])
     expect(complaints).toEqual([])
     await context.close()
   })
 })
 
-// What happened while nobody listened must be there afterwards.
+// Events during a disconnect must not be lost.
 describe('a line that breaks', () => {
   it('leaves what was known, and brings what was missed', async () => {
     await team('broken')
@@ -364,24 +361,24 @@ describe('a line that breaks', () => {
     const mark = page.getByRole('banner')
     await mark.getByText('Live', { exact: true }).waitFor()
     await page.getByRole('heading', { name: 'No standup yet' }).waitFor()
-    await house.stop()
+    await demo.stop()
     await mark.getByText(/Stale|Offline/).waitFor({ timeout: 60_000 })
-    await reopenHouse()
-    await hold(house, 'broken')
+    await restartDemo()
+    await hold(demo, 'broken')
     await stands(page, 'Completed')
     await section(page, 'cmo').getByText('Answered').waitFor()
     await context.close()
   })
 })
 
-// Without agents there is nobody to ask; what to do about that must be one link away.
+// Without a gateway, the page must say what to do.
 describe('without a gateway', () => {
   it('a standup cannot be run, and the page says why and where to go', async () => {
     const away = await openOwned()
     const { context, page, complaints } = await opened(phone, '/standups', away)
-    await page.getByText('A standup cannot be held yet: no gateway is set up.').waitFor()
-    // The settings name some; that does not make them agents of this installation.
-    await page.getByRole('heading', { name: 'No standup yet, and no agent to ask' }).waitFor()
+    await page.getByText('Can’t run a standup: no gateway configured.').waitFor()
+    // The default setting names agents, but that doesn't make them exist.
+    await page.getByRole('heading', { name: 'No standup and no agents yet' }).waitFor()
     expect(
       await page
         .locator('main')
@@ -389,15 +386,15 @@ describe('without a gateway', () => {
         .count(),
     ).toBe(0)
     expect(await button(page, 'Run Standup').count()).toBe(0)
-    expect(await faults(page)).toEqual([])
-    await page.getByRole('link', { name: 'Connect the gateway' }).click()
+    expect(await axeFaults(page)).toEqual([])
+    await page.getByRole('link', { name: 'Connect gateway' }).click()
     await page.waitForURL('**/welcome?step=connect')
 
-    // Whoever has an account is known, and can hand a report in.
+    // Participants with an account are known, and reports can be submitted for them.
     const cto = { email: 'cto@example.com', password: 'four random words are fine', role: 'agent', agent_id: 'cto' }
     await call(away, 'POST', '/users', cto)
     await page.goto('/standups')
-    await page.getByText('Asked are cto.').waitFor()
+    await page.getByText('Participants: cto').waitFor()
     expect(
       await page
         .locator('main')
@@ -405,13 +402,13 @@ describe('without a gateway', () => {
         .count(),
     ).toBe(0)
     expect(await button(page, 'Run Standup').isDisabled()).toBe(true)
-    expect(await faults(page)).toEqual([])
-    await button(page, 'Open it and ask nobody yet').click()
+    expect(await axeFaults(page)).toEqual([])
+    await button(page, 'Open without running').click()
     await stands(page, 'Opened')
-    await page.getByText('Without a gateway nothing starts it by itself.').waitFor()
-    expect(await faults(page)).toEqual([])
+    await page.getByText('No gateway configured, so no job starts the standup.').waitFor()
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
-    await page.getByRole('link', { name: 'Look at the gateway’s settings' }).click()
+    await page.getByRole('link', { name: 'Open gateway settings' }).click()
     await page.waitForURL('**/settings/gateway')
     await context.close()
     await away.close()

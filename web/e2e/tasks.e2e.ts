@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { axeFaults } from './axe.ts'
 import { desktop, isWhole, looks, sizes } from './browser.ts'
-import { faults } from './faults.ts'
-import { call, tokenOf } from './house.ts'
-import { house, onStage, opened } from './stage.ts'
+import { call, tokenOf } from './demo.ts'
+import { demo, opened, setUp } from './fixture.ts'
 
-onStage()
+setUp()
 
 const column = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
 
@@ -26,10 +26,10 @@ describe.each(sizes)('tasks, %s', (_, look) => {
     ] as const) {
       await page.goto(path)
       await page.locator(ready).first().waitFor()
-      expect(await faults(page), path).toEqual([])
+      expect(await axeFaults(page), path).toEqual([])
     }
     expect(complaints.filter(c => !c.includes('404'))).toEqual([])
-    // Nothing stands out of the window but what is meant to be swiped.
+    // Only scroll regions may be wider than the window.
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
     if (look.width < 600) {
       await page.goto('/tasks?view=table')
@@ -39,22 +39,22 @@ describe.each(sizes)('tasks, %s', (_, look) => {
   })
 })
 
-// Work that is given to somebody who is not there any more is done by nobody.
+// Tasks must not be assigned to deactivated accounts.
 describe('whom a task is for', () => {
   it('is nobody whose account is deactivated, unless it is theirs already', async () => {
     const password = 'four random words are good'
     const make = async (name: string) =>
-      (await call(house, 'POST', '/users', { email: `${name}@wardroom.demo`, name, role: 'user', password })) as {
+      (await call(demo, 'POST', '/users', { email: `${name}@wardroom.demo`, name, role: 'user', password })) as {
         id: string
       }
     const gone = await make('Grace')
     await make('Ursula')
     const task = async (title: string, more: object) =>
-      ((await call(house, 'POST', '/tasks', { title, ...more })) as { key: string }).key
+      ((await call(demo, 'POST', '/tasks', { title, ...more })) as { key: string }).key
     const [hers, free] = [await task('Hers', { assignee_id: gone.id }), await task('Free', {})]
-    await call(house, 'PATCH', `/users/${gone.id}`, { active: false })
+    await call(demo, 'PATCH', `/users/${gone.id}`, { active: false })
     const { context, page, complaints } = await opened(desktop, `/tasks?task=${free}`, {
-      ...house,
+      ...demo,
       email: 'ursula@wardroom.demo',
       password,
     })
@@ -68,7 +68,7 @@ describe('whom a task is for', () => {
   })
 })
 
-// Two people look at one board: what one does, the other sees, without a reload.
+// Changes must appear for others without a reload.
 describe('a board that two look at', () => {
   it('shows what the other does: create, move by keys, block, comment, finish', async () => {
     const look = desktop
@@ -77,7 +77,7 @@ describe('a board that two look at', () => {
     await column(two.page, 'To do').getByRole('article').first().waitFor()
     await two.page.getByText('Live', { exact: true }).waitFor()
 
-    // By keyboard alone.
+    // By keyboard only.
     await one.page.locator('article').first().waitFor()
     await one.page.keyboard.press('c')
     await one.page.getByRole('textbox', { name: 'Title' }).fill('Write the runbook')
@@ -86,8 +86,8 @@ describe('a board that two look at', () => {
     await one.page.keyboard.press('Escape')
     await column(one.page, 'To do').getByText('Write the runbook').waitFor()
 
-    // Somebody else's new task waits until one wants to see it.
-    const wait = two.page.getByRole('button', { name: '1 new' })
+    // Someone else's new task is held back until the user shows it.
+    const wait = two.page.getByRole('button', { name: 'Show 1 new' })
     await wait.waitFor()
     expect(await column(two.page, 'To do').getByText('Write the runbook').count()).toBe(0)
     await wait.click()
@@ -101,14 +101,14 @@ describe('a board that two look at', () => {
     await column(two.page, 'To do').getByText('Write the runbook').waitFor()
 
     await card.click()
-    await one.page.getByRole('button', { name: 'Say why it is blocked' }).click()
-    await one.page.getByLabel('What is in the way?').fill('No access to the machine')
+    await one.page.getByRole('button', { name: 'Mark as blocked' }).click()
+    await one.page.getByLabel('Reason', { exact: true }).fill('No access to the machine')
     await one.page.keyboard.press('Enter')
     await two.page.getByText('No access to the machine').waitFor()
     await one.page.getByLabel('Write a comment').fill('Asked for **access**')
-    await one.page.getByRole('button', { name: 'Comment', exact: true }).click()
+    await one.page.getByRole('button', { name: 'Add comment', exact: true }).click()
     await one.page.locator('strong', { hasText: 'access' }).waitFor()
-    await one.page.getByRole('button', { name: 'Not blocked any more' }).click()
+    await one.page.getByRole('button', { name: 'Unblock' }).click()
     await one.page.locator('aside').getByLabel('Status').selectOption('done')
     await column(two.page, 'Done').getByText('Write the runbook').waitFor()
     expect([...one.complaints, ...two.complaints]).toEqual([])
@@ -124,7 +124,7 @@ describe('a board that two look at', () => {
     await card('To do', 0).waitFor()
     const all = await titles('To do')
     const [first = '', second = ''] = all
-    // What is taken back stands where it was.
+    // Undo restores the position.
     await drag(1)
     await expect.poll(async () => (await titles('In progress')).indexOf(second)).toBe(1)
     await page.getByRole('button', { name: 'Undo' }).click()
@@ -135,7 +135,7 @@ describe('a board that two look at', () => {
     await expect.poll(async () => (await titles('In progress')).indexOf(first)).toBe(1)
     const actions = card('In progress', 1).getByRole('button', { name: /^Actions/ })
     await actions.click()
-    await page.getByRole('menuitem', { name: 'To the bottom' }).click()
+    await page.getByRole('menuitem', { name: 'Move to bottom' }).click()
     await expect.poll(async () => (await titles('In progress')).at(-1)).toBe(first)
     await page.reload()
     await expect.poll(async () => (await titles('In progress')).at(-1)).toBe(first)
@@ -144,7 +144,7 @@ describe('a board that two look at', () => {
   })
 })
 
-// Whoever has no pointer must not be put back to the beginning of the page.
+// Keyboard users must not lose their place.
 describe('the focus', () => {
   it('stays on a card that a key moves, also after its panel was closed', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=board')
@@ -172,22 +172,22 @@ describe('the focus', () => {
     await expect.poll(focused).toBe(title)
     await page.keyboard.press('[')
     await column(page, 'Backlog').getByText(title).waitFor()
-    // Who writes elsewhere meanwhile keeps the focus there.
+    // The focus stays in the field when a card moves.
     await page.getByLabel('Key or title').focus()
-    await call(house, 'PATCH', '/tasks/TASK-1', { status: 'todo' })
+    await call(demo, 'PATCH', '/tasks/TASK-1', { status: 'todo' })
     await column(page, 'To do').getByText(title).waitFor()
     expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('Key or title')
-    await call(house, 'PATCH', '/tasks/TASK-1', { status: 'backlog' })
+    await call(demo, 'PATCH', '/tasks/TASK-1', { status: 'backlog' })
     expect(complaints).toEqual([])
     await context.close()
   })
 
   it('goes on at the end of a history that was read to its end by keyboard', async () => {
-    const { key } = (await call(house, 'POST', '/tasks', { title: 'Revise the estimate' })) as { key: string }
-    const token = await tokenOf(house)
-    // More than are read at once.
+    const { key } = (await call(demo, 'POST', '/tasks', { title: 'Revise the estimate' })) as { key: string }
+    const token = await tokenOf(demo)
+    // More than one page.
     for (let n = 1; n <= 201; n++) {
-      const answer = await fetch(`${house.base}/api/v1/tasks/${key}`, {
+      const answer = await fetch(`${demo.base}/api/v1/tasks/${key}`, {
         method: 'PATCH',
         headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
         body: JSON.stringify({ title: `Revise the estimate, version ${n}` }),
@@ -196,10 +196,10 @@ describe('the focus', () => {
       await answer.body?.cancel()
     }
     const { context, page, complaints } = await opened(desktop, `/tasks?task=${key}&tab=history`)
-    const more = page.getByRole('button', { name: 'Read more' })
+    const more = page.getByRole('button', { name: 'Load more' })
     await more.focus()
     await page.keyboard.press('Enter')
-    const end = page.getByText('That is all.')
+    const end = page.getByText('End of list')
     await end.waitFor()
     await expect.poll(() => end.evaluate(e => e === document.activeElement)).toBe(true)
     await expect.poll(() => page.locator('aside ol > li').count()).toBe(202)
@@ -208,12 +208,12 @@ describe('the focus', () => {
   })
 })
 
-// Keys are faster than a service far away: each one means the card as the one before has left it.
+// Each key acts on the card as the previous key left it.
 describe('a card that is moved faster than the service answers', () => {
   it('is where the last key has put it, here and at the service', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=board')
     const title = 'Drop support for the old export format'
-    let rest = 1_500 // the first change is slow, and those behind it are not
+    let rest = 1_500 // the first change is slow, the others are not
     await page.route('**/api/v1/tasks/*', async route => {
       if (route.request().method() === 'PATCH') {
         const wait = rest
@@ -233,19 +233,19 @@ describe('a card that is moved faster than the service answers', () => {
       await page.keyboard.press(key)
       await at(name)
     }
-    const status = async () => ((await call(house, 'GET', '/tasks/TASK-1')) as { status: string }).status
+    const status = async () => ((await call(demo, 'GET', '/tasks/TASK-1')) as { status: string }).status
     await expect.poll(status).toBe('in_progress')
-    await page.waitForTimeout(2_000) // the last answers and events
+    await page.waitForTimeout(2_000) // wait for the last responses and events
     expect(await status()).toBe('in_progress')
     await at('In progress')
     await page.unroute('**/api/v1/tasks/*')
-    await call(house, 'PATCH', '/tasks/TASK-1', { status: 'backlog' })
+    await call(demo, 'PATCH', '/tasks/TASK-1', { status: 'backlog' })
     expect(complaints).toEqual([])
     await context.close()
   })
 })
 
-// Nobody should have to write anything twice.
+// Unsaved input must not be lost.
 describe('what is half written', () => {
   it('outlives Escape: a comment, a description, a new task', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=board&task=TASK-6')
@@ -267,7 +267,7 @@ describe('what is half written', () => {
     expect(await description.inputValue()).toBe('Half a description')
     await page.locator('aside').getByRole('button', { name: 'Cancel' }).click()
     await comment.fill('Half a comment, now whole')
-    await page.getByRole('button', { name: 'Comment', exact: true }).click()
+    await page.getByRole('button', { name: 'Add comment', exact: true }).click()
     await page.locator('aside li').getByText('Half a comment, now whole').waitFor()
     await expect.poll(() => comment.inputValue()).toBe('')
     await comment.focus()
@@ -278,20 +278,20 @@ describe('what is half written', () => {
     const title = page.getByRole('textbox', { name: 'Title' })
     await title.fill('Half a title')
     await page.keyboard.press('Escape')
-    const asked = page.getByRole('dialog', { name: 'It is not created yet' })
+    const asked = page.getByRole('dialog', { name: 'Discard this task?' })
     await asked.waitFor()
-    expect(await faults(page)).toEqual([])
-    await asked.getByRole('button', { name: 'Keep writing' }).click()
+    expect(await axeFaults(page)).toEqual([])
+    await asked.getByRole('button', { name: 'Keep editing' }).click()
     await asked.waitFor({ state: 'detached' })
     expect(await title.inputValue()).toBe('Half a title')
     await expect.poll(() => title.evaluate(e => e === document.activeElement)).toBe(true)
-    // Going back closes without a question: it is there again.
+    // Browser back closes the dialog without asking and keeps the draft.
     await page.goBack()
     await title.waitFor({ state: 'detached' })
     await page.keyboard.press('c')
     await expect.poll(() => title.inputValue()).toBe('Half a title')
     await page.keyboard.press('Escape')
-    await asked.getByRole('button', { name: 'Throw it away' }).click()
+    await asked.getByRole('button', { name: 'Discard task' }).click()
     await title.waitFor({ state: 'detached' })
     await page.keyboard.press('c')
     await expect.poll(() => title.inputValue()).toBe('')
@@ -306,29 +306,29 @@ describe('the ties of a task', () => {
   it('are made and taken away, and a circle is refused in words', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=board&task=TASK-14&tab=relations')
     const panel = page.locator('aside')
-    const waits = panel.getByRole('region', { name: 'Waits for' })
+    const waits = panel.getByRole('region', { name: 'Depends on' })
     await waits.getByRole('combobox').fill('restore a back')
     await waits.getByRole('option', { name: /TASK-6/ }).waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await page.keyboard.press('Enter')
-    await waits.getByRole('button', { name: 'Take TASK-6 away' }).waitFor()
+    await waits.getByRole('button', { name: 'Remove TASK-6' }).waitFor()
     await column(page, 'To do')
       .getByRole('article')
       .filter({ hasText: 'Monthly cost report' })
-      .getByText('Waits for 1 task')
+      .getByText('Waiting for 1 task')
       .waitFor()
-    await panel.getByRole('region', { name: 'Part of' }).getByRole('combobox').fill('TASK-17')
+    await panel.getByRole('region', { name: 'Parent task' }).getByRole('combobox').fill('TASK-17')
     await panel.getByRole('option', { name: /TASK-17/ }).click()
-    await panel.getByRole('button', { name: 'Take TASK-17 away' }).waitFor()
+    await panel.getByRole('button', { name: 'Remove TASK-17' }).waitFor()
     await panel.getByLabel('Project').selectOption({ label: 'Plans and prices' })
     await expect
       .poll(async () => {
-        const t = (await call(house, 'GET', '/tasks/TASK-14')) as Record<string, unknown>
+        const t = (await call(demo, 'GET', '/tasks/TASK-14')) as Record<string, unknown>
         return [t.depends_on, t.parent_id !== null, t.project_id !== null]
       })
       .toEqual([['TASK-6'], true, true])
 
-    // The other way round would be a circle.
+    // The reverse dependency would be a cycle.
     await waits.getByRole('button', { name: /^TASK-6/ }).click()
     await panel.getByRole('heading', { name: 'Restore a backup to a new machine' }).waitFor()
     await panel.getByRole('tab', { name: 'Relations' }).click()
@@ -339,26 +339,26 @@ describe('the ties of a task', () => {
       .getByRole('alert')
       .getByText(/a cycle/)
       .waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints.filter(c => !c.includes('409'))).toEqual([])
     complaints.length = 0
 
     await page.goto('/tasks?view=board&task=TASK-14&tab=relations')
-    // Who is faster than the service is refused nothing.
+    // Quick changes must not conflict with each other.
     await page.route('**/api/v1/tasks/*', async route => {
       if (route.request().method() === 'PATCH') await new Promise(done => setTimeout(done, 1000))
       await route.continue()
     })
-    await panel.getByRole('button', { name: 'Take TASK-6 away' }).click()
-    await panel.getByRole('button', { name: 'Take TASK-17 away' }).click()
+    await panel.getByRole('button', { name: 'Remove TASK-6' }).click()
+    await panel.getByRole('button', { name: 'Remove TASK-17' }).click()
     await expect
       .poll(async () => {
-        const t = (await call(house, 'GET', '/tasks/TASK-14')) as Record<string, unknown>
+        const t = (await call(demo, 'GET', '/tasks/TASK-14')) as Record<string, unknown>
         return [t.depends_on, t.parent_id]
       })
       .toEqual([[], null])
     await panel.getByRole('tab', { name: 'History' }).click()
-    await panel.getByText('Part of: –').first().waitFor()
+    await panel.getByText('Parent task: –').first().waitFor()
     expect(await panel.locator('[role=tabpanel]').innerText()).not.toMatch(/[{}]|[0-9a-f]{8}-|depends_on|_id/)
     expect(complaints).toEqual([])
     await context.close()
@@ -367,29 +367,29 @@ describe('the ties of a task', () => {
 
 describe('a task for an agent', () => {
   it('is handed over once, and shows how it went, what it cost, what was said and where', async () => {
-    const made = (await call(house, 'POST', '/tasks', { title: 'Count the open seats', assignee_id: 'cto' })) as {
+    const made = (await call(demo, 'POST', '/tasks', { title: 'Count the open seats', assignee_id: 'cto' })) as {
       key: string
     }
     const { context, page, complaints } = await opened(desktop, `/tasks?view=board&task=${made.key}`)
     const panel = page.locator('aside')
-    await panel.getByRole('button', { name: 'Hand to its agent' }).click()
-    await panel.getByLabel('What CTO is told besides the task').fill('Only the paid ones')
-    expect(await faults(page)).toEqual([])
-    await panel.getByRole('button', { name: 'Hand over' }).click()
-    await panel.getByText('CTO has ended its run').waitFor()
-    await panel.getByRole('button', { name: 'Hand to its agent again' }).waitFor()
+    await panel.getByRole('button', { name: 'Send to CTO' }).click()
+    await panel.getByLabel('Note for CTO').fill('Only the paid ones')
+    expect(await axeFaults(page)).toEqual([])
+    await panel.getByRole('button', { name: 'Send task' }).click()
+    await panel.getByText('CTO finished its run').waitFor()
+    await panel.getByRole('button', { name: 'Send to CTO again' }).waitFor()
     await panel.getByText(/^Cost .*tokens$/).waitFor()
     await page.locator('article').filter({ hasText: 'Count the open seats' }).getByTitle('Cost').waitFor()
     await panel.getByRole('tab', { name: 'Reports' }).click()
     await panel.getByRole('listitem').filter({ hasText: 'Answered' }).first().waitFor()
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     await panel.getByRole('tab', { name: 'History' }).click()
-    await panel.getByText('handed it to its agent: cto').waitFor()
-    await panel.getByText('heard that the agent has ended its run: cto').waitFor()
+    await panel.getByText('sent it to its agent: cto').waitFor()
+    await panel.getByText('recorded the end of the run: cto').waitFor()
     await panel.getByRole('tab', { name: 'Sessions' }).click()
     await panel.getByRole('tabpanel').getByRole('link').first().click()
     await page.waitForURL('**/sessions/agent%3Acto%3Atask%3A**')
-    const begun = (await call(house, 'GET', `/tasks/${made.key}/history`)) as { kind: string }[]
+    const begun = (await call(demo, 'GET', `/tasks/${made.key}/history`)) as { kind: string }[]
     expect(begun.filter(e => e.kind === 'task.dispatched').length).toBe(1)
     expect(complaints).toEqual([])
     await context.close()
@@ -401,28 +401,28 @@ describe('the board', () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=board')
     await column(page, 'To do').getByRole('article').first().waitFor()
     const n = await column(page, 'Review').getByRole('article').count()
-    await call(house, 'POST', '/tasks', { title: 'One to look at', status: 'review' })
+    await call(demo, 'POST', '/tasks', { title: 'One to look at', status: 'review' })
     await page.reload()
     await column(page, 'Review')
-      .getByRole('button', { name: `Review: ${n + 1}. Set a limit` })
+      .getByRole('button', { name: `Review: ${n + 1}. Set limit` })
       .click()
-    await page.getByRole('spinbutton', { name: 'The limit of Review' }).fill(String(n))
-    expect(await faults(page)).toEqual([])
+    await page.getByRole('spinbutton', { name: 'Limit for Review' }).fill(String(n))
+    expect(await axeFaults(page)).toEqual([])
     await page.keyboard.press('Enter')
-    const over = column(page, 'Review').getByRole('button', { name: /too many/ })
+    const over = column(page, 'Review').getByRole('button', { name: /over the limit/ })
     await over.waitFor()
     await page.reload()
     await over.waitFor()
     expect(await over.textContent()).toBe(`${n + 1} / ${n}`)
-    expect(await faults(page)).toEqual([])
-    // What a filter leaves over says nothing of all.
+    expect(await axeFaults(page)).toEqual([])
+    // With filters on, the limit isn't checked.
     await page.goto('/tasks?view=board&q=One+to+look')
     await column(page, 'Review')
-      .getByRole('button', { name: `Review: 1. Filters are set: the limit of ${n} is of all tasks` })
+      .getByRole('button', { name: `Review: 1. Filters are on: the limit of ${n} counts all tasks` })
       .waitFor()
     await page.goto('/tasks?view=board')
     await over.click()
-    await page.getByRole('spinbutton', { name: 'The limit of Review' }).fill('')
+    await page.getByRole('spinbutton', { name: 'Limit for Review' }).fill('')
     await page.keyboard.press('Enter')
     await over.waitFor({ state: 'detached' })
 
@@ -447,17 +447,17 @@ describe('the board', () => {
   })
 })
 
-// What agents write must stay text, whatever it is, and must not break the page.
+// Agents' texts must never run as markup or break the layout.
 describe('hostile texts', () => {
   it('are shown as they are', async () => {
     const hostile =
       '<img src=x onerror="document.title=1"><script>document.title=2</script> \u202Egnp.exe [x](javascript:document.title=3) ![i](https://elsewhere.example/p.png)'
-    const task = (await call(house, 'POST', '/tasks', {
+    const task = (await call(demo, 'POST', '/tasks', {
       title: hostile.replace('\u202E', '').slice(0, 150),
       description: `${hostile}\n\n${'x'.repeat(10_000)}`,
     })) as { key: string }
-    await call(house, 'PATCH', `/tasks/${task.key}`, { blocked: { reason: hostile } })
-    await call(house, 'POST', `/tasks/${task.key}/comments`, { body: hostile })
+    await call(demo, 'PATCH', `/tasks/${task.key}`, { blocked: { reason: hostile } })
+    await call(demo, 'POST', `/tasks/${task.key}/comments`, { body: hostile })
     const { context, page, complaints } = await opened(looks['light phone'], `/tasks?task=${task.key}`)
     await page.locator('aside h2').waitFor()
     await page.locator('aside ol li').first().waitFor()
@@ -465,13 +465,12 @@ describe('hostile texts', () => {
     expect(await page.locator('aside a[href^="javascript"]').count()).toBe(0)
     expect(await page.title()).toBe(`${task.key} · Tasks · Wardroom`)
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
-    expect(await faults(page)).toEqual([])
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
 })
 
-// Everything is a few keys away, also for those who have no pointer.
 describe('the palette', () => {
   it('finds a task, an agent and a place by keyboard', async () => {
     const { context, page, complaints } = await opened(looks['dark desktop'], '/')
@@ -479,7 +478,7 @@ describe('the palette', () => {
       await page.keyboard.press('Control+k')
       await page.getByRole('combobox').fill(text)
       await page.getByRole('option', { name: option }).first().waitFor()
-      expect(await faults(page)).toEqual([])
+      expect(await axeFaults(page)).toEqual([])
       await page.keyboard.press('Enter')
     }
     await find('task-7', /TASK-7/)
@@ -492,8 +491,8 @@ describe('the palette', () => {
     await page.keyboard.press('t')
     await page.waitForURL('**/tasks')
     await page.keyboard.press('?')
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
-    expect(await faults(page)).toEqual([])
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+    expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })

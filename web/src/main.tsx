@@ -16,7 +16,7 @@ import './ui/tokens.css'
 startView()
 startKeys()
 startLive(cache, patches)
-// What one person saw is not for the next.
+// Cached data must not reach the next user.
 session.onLeave(() => cache.clear())
 session.subscribe(() => void router.invalidate())
 
@@ -24,7 +24,7 @@ const root = document.getElementById('root')
 if (root) {
   createRoot(root).render(
     <StrictMode>
-      {/* The policy of the page allows no style elements. */}
+      {/* The content security policy forbids style elements. */}
       <CSPProvider disableStyleElements>
         <QueryClientProvider client={cache}>
           <RouterProvider router={router} />

@@ -6,7 +6,7 @@ import type { AgentDetails } from './agent'
 
 const words = agentTexts.page
 
-/** With what it logs in, and where that is managed. */
+/** The agent's account, and where to manage it. */
 export function Account({ page }: { page: AgentDetails }) {
   const me = useMe().data
   return (

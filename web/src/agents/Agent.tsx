@@ -11,19 +11,19 @@ import { Icon } from '../ui/Icon'
 import { TextLink } from '../ui/TextLink'
 import { Answer, Empty } from '../ui/Views'
 import { Account } from './Account'
+import { Evidence, Now, Sessions } from './Activity'
 import type { AgentDetails } from './agent'
 import { PresenceMark } from './Bits'
 import { Failures } from './Failures'
-import { Evidence, Now, Sessions } from './Now'
 import { oneQuery } from './queries'
 import { agentRoute } from './route'
-import { Said } from './Said'
 import { Spend } from './Spend'
+import { StandupReports } from './StandupReports'
 import { Tasks } from './Tasks'
 
 const words = agentTexts.page
 
-/** All that is known of one agent. */
+/** The page of one agent. */
 export function AgentPage() {
   const { agentId } = agentRoute.useParams()
   const asked = useQuery(oneQuery(agentId))
@@ -88,7 +88,7 @@ function Parts({ page }: { page: AgentDetails }) {
             <Sessions page={page} />
           </Part>
           <Part title={words.standups}>
-            <Said id={page.agent_id} said={page.standups} />
+            <StandupReports id={page.agent_id} said={page.standups} />
           </Part>
         </div>
         <div className="flex min-w-0 flex-col gap-6">

@@ -8,16 +8,17 @@ import { Badge } from '../ui/State'
 import { Table, type TableColumn } from '../ui/Table'
 import { sessionHref, standupHref, TextLink } from '../ui/TextLink'
 import { type Agent, type AgentDetails, openTasks } from './agent'
-import { PresenceMark, SaidMark } from './Bits'
+import { AnswerMark, PresenceMark } from './Bits'
 import { oneQuery, useLed } from './queries'
 import { RunName } from './RunName'
 
 const words = agentTexts
 const f = words.fields
 
-/** The agents as rows. What the list does not say is read of each that can be seen. */
+/** The agents as a table. Cells that the list doesn't cover load the agent's details. */
 export function AgentTable({ agents, onOpen }: { agents: readonly Agent[]; onOpen: (id: string) => void }) {
-  // Widths that grow do so in the proportion of their least, so that the head fits the rows where both are swiped.
+  // Flexible widths grow in proportion to their minimum, so that the header stays aligned with the rows when both
+  // scroll.
   const columns = useMemo<TableColumn<Agent>[]>(
     () => [
       {
@@ -70,7 +71,7 @@ export function AgentTable({ agents, onOpen }: { agents: readonly Agent[]; onOpe
 
 const idOf = (a: Agent) => a.agent_id
 
-/** One cell of what only an agent's own page says. */
+/** A cell that needs the agent's details. */
 function Part({ id, of: Cell }: { id: string; of: (p: { page: AgentDetails }) => React.ReactNode }) {
   const asked = useQuery(oneQuery(id))
   if (asked.data) return <Cell page={asked.data} />
@@ -119,7 +120,7 @@ function Standup({ page }: { page: AgentDetails }) {
   return (
     <TextLink className="flex items-center gap-1.5 hover:underline" href={standupHref(last.standup_id)}>
       <span className="whitespace-nowrap">{last.date}</span>
-      <SaidMark of={last.status} />
+      <AnswerMark of={last.status} />
     </TextLink>
   )
 }

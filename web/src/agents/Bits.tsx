@@ -19,19 +19,19 @@ const looks: Record<Word, { tone: Tone; icon: IconName }> = {
 type Seen = Pick<Agent, 'presence' | 'in_runtime'>
 
 /**
- * What one word says of a presence: a run that has stopped telling of itself is no plain "active", and of whom
- * nobody can be asked is not "offline", which would be a guess.
+ * Returns the status word of an agent. A stalled run is not "active", and an agent whose presence is unknown is not
+ * "offline".
  */
 export function wordOf({ presence: p, in_runtime: there }: Seen): Word {
   if (p === null || there === null) return 'unknown'
   return p.stalled ? 'stalled' : p.state
 }
 
-/** Presence as a state, with its reason behind it and, where it is known, for how long. */
+/** The status of an agent, with its reason as tooltip and its duration if known. */
 export function PresenceMark({ of, age = true }: { of: Seen; age?: boolean }) {
   const word = wordOf(of)
   const p = of.presence
-  // How long the gateway has been away says nothing of how the agent is.
+  // The time the gateway has been offline says nothing about the agent.
   const since = word === 'unknown' ? null : p?.stalled ? p.silent_since : p?.since
   return (
     <span className="inline-flex items-center gap-1.5">
@@ -43,8 +43,8 @@ export function PresenceMark({ of, age = true }: { of: Seen; age?: boolean }) {
   )
 }
 
-/** How an agent answered a standup. */
-export function SaidMark({ of }: { of: AgentDetails['standups'][number]['status'] }) {
+/** How the agent answered in a standup. */
+export function AnswerMark({ of }: { of: AgentDetails['standups'][number]['status'] }) {
   const word = words.page.said[of]
   if (of === 'answered') return <Badge tone="done">{word}</Badge>
   if (of === 'asked') return <Badge tone="active">{word}</Badge>

@@ -11,7 +11,7 @@ const words = agentTexts.page
 
 type Failure = AgentDetails['failures'][number]
 
-/** What went wrong, each with the way to where something can be done about it. */
+/** The recent failures, each with a link to where to deal with it. */
 export function Failures({ page }: { page: AgentDetails }) {
   const of = page.failures
   if (of.length === 0) return <p className="text-soft">{words.noFailures}</p>

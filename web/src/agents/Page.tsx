@@ -11,13 +11,13 @@ import { GatewayLine } from '../ui/GatewayLine'
 import { Answer, Empty } from '../ui/Views'
 import { AgentTable } from './AgentTable'
 import type { Agent } from './agent'
-import { Count } from './Count'
 import { agentsListRoute } from './route'
+import { StatusCounts } from './StatusCounts'
 import { Tree } from './Tree'
 
 const words = agentTexts
 
-/** Who does what: the team as a table, or under those to whom they report. */
+/** The agents, as a table or by team. */
 export function AgentsPage() {
   const { view = 'table' } = agentsListRoute.useSearch()
   const navigate = useNavigate()
@@ -29,7 +29,7 @@ export function AgentsPage() {
     <div className="flex h-full min-h-0 flex-col">
       <div className="flex min-h-10 shrink-0 items-center gap-3 border-line border-b px-3 py-1.5">
         <h2 className="sr-only">{texts.app.places.agents}</h2>
-        {asked.data && <Count of={asked.data} />}
+        {asked.data && <StatusCounts of={asked.data} />}
         <fieldset className="ml-auto flex rounded-md border border-line">
           <legend className="sr-only">{words.view.label}</legend>
           {(['table', 'tree'] as const).map(v => (
@@ -59,7 +59,7 @@ function Shown({ agents, view }: { agents: readonly Agent[]; view: 'table' | 'tr
   return view === 'table' ? <AgentTable agents={agents} onOpen={open} /> : <Tree agents={agents} />
 }
 
-/** How old the list is while nobody can ask for it. */
+/** The age of the list while the gateway is not connected. */
 function LastKnown({ of }: { of: readonly Agent[] | undefined }) {
   const asOf = of?.find(a => a.in_runtime === null && a.as_of !== null)?.as_of
   if (!asOf) return null
@@ -70,7 +70,7 @@ function LastKnown({ of }: { of: readonly Agent[] | undefined }) {
   )
 }
 
-/** Nobody is there, or nobody can say who is. */
+/** The empty state: no agents, or unknown because no gateway is connected. */
 function NoAgents() {
   const gateway = useQuery(queries.gateway).data
   const known = isNobody([], gateway)

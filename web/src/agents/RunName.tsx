@@ -4,7 +4,7 @@ import { jobNamesQuery } from '../sessions/queries'
 import { nameOf, partsOf } from '../sessions/session'
 import type { AgentDetails } from './agent'
 
-/** What a session of an agent is for, in words: its task, its job, or what the runtime calls it. Its key is for the title. */
+/** The name of a session: its task, its job, or the runtime's label. The key is the tooltip. */
 export function RunName({ of: key, page }: { of: string; page: AgentDetails }) {
   const { task, job } = partsOf(key)
   const label = page.sessions?.find(s => s.key === key)?.label ?? null

@@ -11,7 +11,7 @@ import { dayQuery } from './queries'
 const words = agentTexts.page
 const number = 'py-1 pl-3 text-right whitespace-nowrap'
 
-/** What it cost, by period and by day. The bars repeat the numbers beside them. */
+/** The agent's cost by period and by day. The bars repeat the numbers beside them. */
 export function Spend({ id, spend }: { id: string; spend: Schemas['AgentSpend'] }) {
   return (
     <div className="flex flex-col gap-3">

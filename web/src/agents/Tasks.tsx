@@ -9,7 +9,7 @@ import { openTasks } from './agent'
 
 const words = agentTexts.page
 
-/** How much is on its desk, and what was moved last. */
+/** The number of open tasks, and the tasks that changed last. */
 export function Tasks({ desk }: { desk: Schemas['AgentDesk'] }) {
   if (openTasks(desk) === 0 && desk.last.length === 0) return <p className="text-soft">{words.noTasks}</p>
   const columns = (['in_progress', 'review', 'todo', 'backlog'] as const).filter(c => desk.open[c] > 0)

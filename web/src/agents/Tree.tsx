@@ -11,7 +11,7 @@ import { oneQuery, teamsQuery } from './queries'
 
 const words = agentTexts
 
-/** Who reports to whom, as far as the teams say it. */
+/** The agents by standup team. */
 export function Tree({ agents }: { agents: readonly Agent[] }) {
   const teams = useQuery(teamsQuery)
   const box = useRef<HTMLDivElement>(null)
@@ -90,7 +90,7 @@ function Row({ place, note }: { place: Place; note?: string }) {
   )
 }
 
-/** What it works on: the task that was last in progress. */
+/** The task the agent works on: the latest one in progress. */
 function Current({ id }: { id: string }) {
   const task = useQuery(oneQuery(id)).data?.tasks.last.find(t => t.status === 'in_progress')
   if (!task) return null

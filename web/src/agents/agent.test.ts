@@ -22,7 +22,7 @@ const team = (facilitator: string, ...participants: string[]) => ({
   participants,
 })
 
-// Somebody who is missing in the tree is missed by nobody.
+// An agent missing from the team view goes unnoticed.
 describe('the tree', () => {
   it('has those who are asked under the one who asks, in the order of the team', () => {
     const { branches, alone } = treeOf(['cto', 'coo', 'cmo', 'intern'].map(agent), [team('coo', 'cto', 'cmo')])
@@ -41,7 +41,7 @@ describe('the tree', () => {
   it('is a plain list without teams', () => expect(treeOf([agent('a')], []).alone).toHaveLength(1))
 })
 
-// A day that is one off shows yesterday's money as today's.
+// An off-by-one day would show yesterday's cost as today's.
 describe('days', () => {
   it('go on over months, years and changes of the clocks', () => {
     expect(daysUntil('2026-03-02', 3)).toEqual(['2026-02-28', '2026-03-01', '2026-03-02'])
@@ -59,7 +59,7 @@ const report = (...groups: Schemas['UsageShare'][]) =>
     followed_since: '2026-11-01T00:00:00Z',
   }) as Schemas['UsageReport']
 
-// Where nobody knows, there must be no zero.
+// Unknown costs must not show as zero.
 describe('what a day cost an agent', () => {
   it('is its row; nothing without one; unknown while the answer is not there or hides it', () => {
     expect(shareOf(report(share('cto', '1.5')), 'cto')?.cost_usd).toBe('1.5')
@@ -75,7 +75,7 @@ describe('what a day cost an agent', () => {
   })
 })
 
-// "Offline" of an agent whom nobody can ask is a guess, and another word than on Now.
+// An agent whose status is unknown must not show as offline.
 describe('the word for how present an agent is', () => {
   const of = (state: string, in_runtime: boolean | null, stalled = false) =>
     ({ in_runtime, presence: { state, stalled } }) as Agent

@@ -7,7 +7,7 @@ export type Agent = Schemas['Agent']
 export type AgentDetails = Schemas['AgentPage']
 export type Team = Schemas['StandupTeam']
 
-/** One place in the tree: an agent, or a name that a team gives and nobody knows. */
+/** An entry of the team view: an agent, or an ID in a team that matches none. */
 export interface Place {
   id: string
   agent: Agent | null
@@ -21,8 +21,7 @@ export interface Branch {
 }
 
 /**
- * Who reports to whom, as the teams say it: those who are asked in a standup
- * report to its facilitator. Agents that no team names stand alone.
+ * Groups agents by standup team: the facilitator, then the participants. Agents without a team are listed separately.
  */
 export function treeOf(
   agents: readonly Agent[],
@@ -43,25 +42,28 @@ export function treeOf(
   return { branches, alone: agents.filter(a => !named.has(a.agent_id)) }
 }
 
-/** What an agent is to be called: its name with the drawing that it chose, or its id. */
+/** Returns the agent's name with its emoji, or its ID. */
 export const calledAs = (a: Pick<Agent, 'name' | 'emoji' | 'agent_id'>): string =>
   `${a.emoji ? `${a.emoji} ` : ''}${a.name || a.agent_id}`
 
-/** How many of its tasks are not done. */
+/** Returns the number of tasks that are not done. */
 export const openTasks = (d: Schemas['AgentDesk']): number =>
   d.open.backlog + d.open.todo + d.open.in_progress + d.open.review
 
-/** The last days, the earliest first, of which the last is given. */
+/** Returns `count` days up to `last`, earliest first. */
 export const daysUntil = (last: string, count: number): string[] =>
   Array.from({ length: count }, (_, i) => addDays(last, i - count + 1))
 
-/** What one day cost an agent, as far as it is known; null is "nobody can say yet". */
+/** The cost of an agent on one day; null if unknown. */
 export interface DayCost {
   day: string
   cost: Pick<Schemas['UsageShare'], 'cost_usd' | 'runs' | 'unpriced_runs'> | null
 }
 
-/** The row of an agent in a report by agents. Without a row it had no runs, unless the rest hides it or the ledger began later. */
+/**
+ * Returns the agent's row in a usage report. Without a row it had no runs, unless it is part of the combined rest or
+ * tracking started later.
+ */
 export function shareOf(report: Schemas['UsageReport'] | undefined, agentID: string): DayCost['cost'] {
   if (!report || knownOf(report, Date.now()) === 'nothing') return null
   const found = report.groups.find(g => g.key === agentID && !g.rest)
@@ -69,7 +71,7 @@ export function shareOf(report: Schemas['UsageReport'] | undefined, agentID: str
   return report.groups.some(g => g.rest) ? null : { cost_usd: '0', runs: 0, unpriced_runs: 0 }
 }
 
-/** How long each bar is, from 0 to 100; null has no bar, because what is unknown is not nothing. */
+/** Returns the bar lengths from 0 to 100; null for unknown costs. */
 export function bars(days: readonly DayCost[]): (number | null)[] {
   const sums = days.map(d => (d.cost === null ? null : nanos(d.cost.cost_usd)))
   const most = sums.reduce<bigint>((m, s) => (s !== null && s > m ? s : m), 0n)

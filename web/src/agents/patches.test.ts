@@ -21,7 +21,7 @@ const session = (more: object = {}) => ({
 beforeEach(() => vi.useFakeTimers())
 afterEach(() => vi.useRealTimers())
 
-// A busy session tells of itself four times a second; the team must not be read as often.
+// A busy session sends four events per second; the agent list must not be refetched as often.
 describe('what sessions tell of agents', () => {
   it('reads presence anew when a run begins or ends, and else only puts the row in place', () => {
     const cache = new QueryClient()

@@ -3,7 +3,7 @@ import type { Schemas } from '../api/client'
 import { type Patch, rereadSoon } from '../app/live/patches'
 import type { AgentDetails } from './agent'
 
-/** How long what an agent's page adds up (tasks, spend, failures) may be old while much happens, in ms. */
+/** Minimum time between refetches of an agent's totals (tasks, spend, failures), in ms. */
 const calm = 2000
 let waiting = false
 
@@ -21,13 +21,13 @@ type Session = Schemas['Session']
 const isSession = (v: unknown): v is Session =>
   typeof v === 'object' && v !== null && 'key' in v && 'agent_id' in v && 'active' in v
 
-/** What of a session decides how present its agent is. */
+/** The part of a session that affects the agent's presence. */
 export const standing = (s: Pick<Session, 'active' | 'active_run_id' | 'stalled'>): string =>
   `${s.active} ${s.active_run_id ?? ''} ${s.stalled}`
 
 const known = new Map<string, string>()
 
-/** Puts what a frame says of a session into the page of its agent, where that lists it. */
+/** Updates a session in the cached page of its agent. */
 function putSession(cache: QueryClient, s: Session): void {
   cache.setQueryData<AgentDetails>(['agents', 'one', s.agent_id], was => {
     if (!was?.sessions?.some(o => o.key === s.key)) return was
@@ -38,8 +38,8 @@ function putSession(cache: QueryClient, s: Session): void {
 }
 
 /**
- * There are no frames about presence: it is read anew when a session of an agent
- * becomes active, stops being so, or is stalled; not with each of its frames.
+ * Presence has no events of its own. It is refetched when a session becomes active, idle, or stalled, not with every
+ * frame.
  */
 export const agentPatches: readonly Patch[] = [
   {
@@ -73,11 +73,11 @@ export const agentPatches: readonly Patch[] = [
   { on: ['task.', 'standup.', 'jobs.changed', 'user.'], apply: (_, cache) => rereadPages(cache) },
   { on: ['team.'], apply: (_, cache) => rereadSoon(cache, ['agents', 'teams']) },
   {
-    // After a break of the line nobody tells what was told meanwhile.
+    // Events during a disconnect may be missing.
     on: ['usage.grown', 'hello'],
     apply: (_, cache) => {
       rereadPages(cache)
-      // Days that are over change only by corrections, which can wait for the next look.
+      // Past days change only through ledger adjustments, which can wait.
       const latest = cache
         .getQueryCache()
         .findAll({ queryKey: ['agents', 'spend'] })

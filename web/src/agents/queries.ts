@@ -13,16 +13,13 @@ export const teamsQuery = queryOptions({
   queryFn: ({ signal }) => take(api.GET('/api/v1/teams', { params: { query: { limit: 500 } }, signal })),
 })
 
-/** The names of the teams whose standups an agent leads. */
+/** Returns the names of the teams whose standups the agent facilitates. */
 export function useLed(id: string): string[] {
   const teams = useQuery(teamsQuery).data
   return teams?.filter(t => t.facilitator === id).map(t => t.name) ?? []
 }
 
-/**
- * What one day cost, by agents. The usage is not asked of one agent alone: each
- * day is one question, whose answer serves every agent's page.
- */
+/** The cost of one day by agent. Not filtered by agent, so that all agent pages share one answer per day. */
 export const dayQuery = (day: string, zone: string) =>
   queryOptions({
     queryKey: ['agents', 'spend', day, zone],

@@ -1,9 +1,9 @@
 import { createRoute } from '@tanstack/react-router'
-import { lazyPage } from '../app/later'
-import { params, wordParam } from '../app/params'
-import { frameRoute } from '../app/roots'
+import { lazyPage } from '../app/lazy'
+import { frameRoute } from '../app/rootRoutes'
+import { params, wordParam } from '../app/searchParams'
 
-/** What the address of the agents says: how they are shown. */
+/** Reads the search parameters of the agents page. */
 function search(s: Record<string, unknown>) {
   return params({ view: wordParam(s.view, ['table', 'tree']) })
 }
@@ -23,5 +23,5 @@ export const agentRoute = createRoute({
   component: lazyPage(() => import('./Agent'), 'AgentPage'),
 })
 
-/** All that is under /agents: the team, and a page for each of it. */
+/** The routes under /agents. */
 export const agentsRoute = agentsFolder.addChildren([agentsListRoute, agentRoute])

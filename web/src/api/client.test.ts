@@ -19,7 +19,7 @@ beforeEach(() => {
   session.signIn('the-token')
 })
 
-// Every place talks to the service through this: what it gets wrong, all of them get wrong.
+// All pages use this client.
 describe('the client', () => {
   it('says who is asking, but not where that is no matter', async () => {
     answer(200, {})
@@ -37,7 +37,7 @@ describe('the client', () => {
     tells(-2_000)
     await take(api.GET('/api/v1/auth/me'))
     expect(off()).toBe(0)
-    // What is read late, as after a night, told the time when it was sent.
+    // A delayed response has an outdated Date header.
     const sent = Date.now()
     const clock = vi.spyOn(Date, 'now').mockReturnValue(sent)
     vi.stubGlobal('fetch', async () => {
@@ -52,9 +52,9 @@ describe('the client', () => {
   it('promises to try again what is asked, and not what is to be changed', async () => {
     vi.stubGlobal('fetch', () => Promise.reject(new TypeError('Failed to fetch')))
     const detail = async (call: Promise<unknown>) => ((await call.catch(e => e)) as Problem).detail
-    expect(await detail(api.GET('/api/v1/auth/me'))).toContain('tried again by itself')
+    expect(await detail(api.GET('/api/v1/auth/me'))).toContain('Retrying automatically')
     const change = api.PATCH('/api/v1/tasks/{id}', { params: { path: { id: 'TASK-1' } }, body: {} })
-    expect(await detail(change)).toContain('most likely not made')
+    expect(await detail(change)).toContain('probably not saved')
   })
 
   it('makes each POST repeatable, and keeps a key that was given', async () => {

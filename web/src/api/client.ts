@@ -4,26 +4,26 @@ import { session } from '../app/session'
 import { Problem, readProblem, signedOut, unreachable } from './problem'
 import type { components, paths } from './schema'
 
-/** The types of the API, as its document has them. */
+/** The schemas of the OpenAPI document. */
 export type Schemas = components['schemas']
 
-/** A name for one try to make something: whoever tries again sends the same. */
+/** Returns an idempotency key. A retry sends the same key. */
 export function newKey(): string {
-  // randomUUID is there on secure origins only, and the service may be opened as http://10.0.0.5:3000.
+  // randomUUID exists only on secure origins, and Wardroom may be opened as http://10.0.0.5:3000.
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return Array.from(bytes, b => b.toString(16).padStart(2, '0')).join('')
 }
 
-/** The headers of a change that is based on a version; 412 when the resource has moved on. */
+/** The If-Match header for a change to a version. The server answers 412 if the resource changed. */
 export const ifMatch = (version: number): { 'If-Match': string } => ({ 'If-Match': `"${version}"` })
 
-/** Where requests go that must not say who is asking, and whose 401 is about what was typed. */
+/** Endpoints without a token. Their 401 is about the submitted credentials, not the session. */
 const open = ['/api/v1/auth/login', '/api/v1/auth/register', '/api/v1/auth/setup', '/api/v1/config']
 
-/** When each request went off, by our clock. */
+/** When each request was sent, by the local clock. */
 const begun = new WeakMap<Request, number>()
 
-/** An answer that was longer on its way, or waited for a machine that slept, does not tell what time it is. */
+/** The `Date` header of slower responses is ignored: they were delayed, or the machine was asleep. */
 const prompt = 4_000
 
 const usual: Middleware = {
@@ -31,7 +31,7 @@ const usual: Middleware = {
     begun.set(request, Date.now())
     if (!open.includes(schemaPath)) {
       const token = session.token()
-      // What is still on its way when somebody signs out need not be refused by the service.
+      // Requests in progress at sign-out don't need to be refused by the server.
       if (token === null) throw signedOut()
       request.headers.set('Authorization', `Bearer ${token}`)
       if (request.method === 'POST' && !request.headers.has('Idempotency-Key')) {
@@ -56,23 +56,24 @@ const usual: Middleware = {
   },
 }
 
-/** The one client of the API. Its calls end in data, or throw a Problem; pass `signal` to give up on one. */
+/** The API client. Calls return data or throw a Problem. Pass `signal` to cancel one. */
 export const api = createClient<paths>({
   baseUrl: typeof location === 'undefined' ? 'http://localhost' : location.origin,
-  // Asked at each call, so that tests can put another in its place.
+  // Looked up on each call, so that tests can replace it.
   fetch: request => fetch(request),
   querySerializer: { array: { style: 'form', explode: false } },
 })
 api.use(usual)
 
-/** What a call answered. The middleware has thrown whatever was no success. */
+/** Returns the data of a call. The middleware has already thrown for errors. */
 export async function take<T>(call: Promise<{ data?: T; response: Response }>): Promise<NonNullable<T>> {
   const { data } = await call
-  if (data === undefined || data === null) throw new Problem({ code: 'strange_answer', title: 'The answer was empty.' })
+  if (data === undefined || data === null)
+    throw new Problem({ code: 'strange_answer', title: 'The response was empty.' })
   return data
 }
 
-/** The cursor of the next page, from the header `Link`; null on the last one. */
+/** Returns the cursor of the next page from the `Link` header, or null on the last page. */
 export function nextCursor(response: Response): string | null {
   for (const part of (response.headers.get('Link') ?? '').split(/,\s*(?=<)/)) {
     const found = /^<([^>]*)>;.*\brel="?next"?/.exec(part)
@@ -81,13 +82,13 @@ export function nextCursor(response: Response): string | null {
   return null
 }
 
-/** One page of a list, and where the next begins. */
+/** One page of a list, and the cursor of the next. */
 export interface Page<T> {
   rows: T[]
   next: string | null
 }
 
-/** A list's call as a page. */
+/** Returns a list call as a page. */
 export async function takePage<T>(call: Promise<{ data?: T[] | null; response: Response }>): Promise<Page<T>> {
   const { data, response } = await call
   return { rows: data ?? [], next: nextCursor(response) }

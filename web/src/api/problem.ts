@@ -1,13 +1,10 @@
-/** One thing that was refused in what was sent. */
+/** A validation error of one field. */
 export interface FieldProblem {
   pointer: string
   detail: string
 }
 
-/**
- * A request that did not do what was asked. `code` is stable and what the code
- * looks at; `title` and `detail` are sentences for people, written by the service.
- */
+/** A failed request. Code compares `code`; `title` and `detail` are for people. */
 export class Problem extends Error {
   readonly status: number
   readonly code: string
@@ -15,9 +12,9 @@ export class Problem extends Error {
   readonly detail: string
   readonly fields: FieldProblem[]
   readonly requestId: string
-  /** Seconds to wait, when the service asked for that. */
+  /** Seconds to wait before a retry, from the Retry-After header. */
   readonly retryAfter: number | null
-  /** What else the service told: who holds it, which tasks block, the present version. */
+  /** Further fields of the problem, such as the claim holder, the blocking tasks, or the current version. */
   readonly facts: Readonly<Record<string, unknown>>
 
   constructor(of: Partial<Omit<Problem, 'name' | 'message' | 'stack'>> & { code: string; title: string }) {
@@ -33,30 +30,30 @@ export class Problem extends Error {
     this.facts = of.facts ?? {}
   }
 
-  /** What was wrong with one field of the body, such as `email`. */
+  /** Returns the validation error of a field, such as `email`. */
   of(field: string): string | undefined {
     return this.fields.find(f => f.pointer === `/${field}` || f.pointer.startsWith(`/${field}/`))?.detail
   }
 }
 
-/** Whatever was thrown, as a problem that can be shown. */
+/** Converts any thrown value to a Problem. */
 export function asProblem(err: unknown): Problem {
   if (err instanceof Problem) return err
-  return new Problem({ code: 'page_failed', title: 'The dashboard made a mistake.', detail: String(err) })
+  return new Problem({ code: 'page_failed', title: 'Something went wrong in the dashboard.', detail: String(err) })
 }
 
-/** Nobody answered: no connection, or the service is not running. What was asked is asked again; a change is not made again. */
+/** The server couldn't be reached. Queries are retried; changes are not. */
 export const unreachable = (method = 'GET'): Problem =>
   new Problem({
     code: 'unreachable',
-    title: 'The service does not answer.',
+    title: 'Wardroom isn’t responding.',
     detail:
       method === 'GET'
-        ? 'It is tried again by itself.'
-        : 'The change was most likely not made. Look at it when the service is back, and try again.',
+        ? 'Retrying automatically.'
+        : 'The change was probably not saved. Check it when Wardroom is back, and try again.',
   })
 
-/** Nobody is signed in on this tab any more. */
+/** The user is signed out on this tab. */
 export const signedOut = (): Problem => new Problem({ status: 401, code: 'signed_out', title: 'You are signed out.' })
 
 const text = (v: unknown): string => (typeof v === 'string' ? v : '')
@@ -64,7 +61,7 @@ const text = (v: unknown): string => (typeof v === 'string' ? v : '')
 const isField = (v: unknown): v is FieldProblem =>
   typeof v === 'object' && v !== null && 'pointer' in v && 'detail' in v && typeof v.detail === 'string'
 
-/** Reads an answer that is no success: RFC 9457 when it is ours, something of a proxy when it is not. */
+/** Reads an error response: RFC 9457 from the server, or anything else from a proxy. */
 export async function readProblem(response: Response): Promise<Problem> {
   const wait = Number(response.headers.get('Retry-After') ?? Number.NaN)
   const common = { status: response.status, retryAfter: Number.isFinite(wait) ? wait : null }
@@ -74,7 +71,7 @@ export async function readProblem(response: Response): Promise<Problem> {
     return new Problem({
       ...common,
       code: 'strange_answer',
-      title: 'Something between here and the service answered instead of it.',
+      title: 'A proxy answered instead of Wardroom.',
       detail: `HTTP ${response.status}`,
     })
   }

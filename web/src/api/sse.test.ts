@@ -24,7 +24,7 @@ const sample = [
   'id: 9\ndata: {}\n\n',
 ].join('')
 
-// A stream that is read wrongly shows a board that is not so, and nobody notices.
+// A parser bug would silently show outdated data.
 describe('a stream of events', () => {
   it('is read as it was meant', () => {
     expect(read(sample)).toEqual([

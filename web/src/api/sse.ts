@@ -1,29 +1,26 @@
-/** One message of a stream of Server-Sent Events. */
+/** A server-sent event. */
 export interface Frame {
   event: string
   data: string
-  /** The last id that the stream has named so far; empty when none was. */
+  /** The last event ID of the stream so far; empty when there was none. */
   id: string
 }
 
 const cr = '\r'
 
-/**
- * Reads a stream of Server-Sent Events from its bytes, in whatever pieces they
- * come: a piece may end within a letter, within a line end, or before a colon.
- */
+/** Parses server-sent events from chunks of bytes. A chunk may end within a character, a line break, or a line. */
 export class SseParser {
   private readonly decoder = new TextDecoder('utf-8')
   private rest = ''
   private skipLf = false
   private data: string[] = []
   private event = ''
-  /** The last id that was named, also by a message that is not finished. */
+  /** The last event ID, including that of an incomplete event. */
   private id = ''
-  /** How long to wait before coming back, in ms, when the stream has said so. */
+  /** The reconnection delay that the stream asked for, in ms. */
   retry: number | null = null
 
-  /** The messages that are complete with this piece. */
+  /** Returns the events that this chunk completes. */
   push(piece: Uint8Array): Frame[] {
     const frames: Frame[] = []
     let text = this.decoder.decode(piece, { stream: true })
@@ -31,7 +28,7 @@ export class SseParser {
       if (text.startsWith('\n')) text = text.slice(1)
       this.skipLf = false
     }
-    // A CR at the end may be half of a CRLF; its line ends with it in any case.
+    // A trailing CR may be half of a CRLF. The line ends either way.
     this.skipLf = text === '' ? this.skipLf : text.endsWith(cr)
     const lines = (this.rest + text).split(/\r\n|\r|\n/)
     this.rest = lines.pop() ?? ''

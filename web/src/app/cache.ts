@@ -2,17 +2,17 @@ import { QueryClient } from '@tanstack/react-query'
 import { Problem } from '../api/problem'
 
 /**
- * Whether the same question may be answered in a moment. What was refused is refused again, and what the gateway was
- * to answer is read anew when the stream tells that it is back.
+ * Returns whether a retry may succeed. Refused requests stay refused, and queries that need the gateway are refetched
+ * when the stream reports that it is back.
  */
 const mayBeAnswered = (error: unknown): boolean =>
   !(error instanceof Problem) || error.status === 0 || (error.status >= 502 && !error.code.startsWith('gateway_'))
 
-/** What this tab has read. */
+/** The query cache of this tab. */
 export const cache = new QueryClient({
   defaultOptions: {
     queries: {
-      // The stream says when something is other than before; asking again by the clock is for what it does not tell.
+      // The event stream invalidates queries. This only covers changes that the stream doesn't report.
       staleTime: 60_000,
       gcTime: 15 * 60_000,
       networkMode: 'always',

@@ -1,16 +1,17 @@
 import { useSyncExternalStore } from 'react'
 
-// Whoever looks may have a clock that is wrong by hours, and would then see ages that
-// are: so time is told by the service's clock, as far as its answers tell it.
+// Difference between the server's clock and this machine's, so that ages are right even when the local clock is wrong.
 let ahead = 0
 
-/** What the service's clock shows, in ms. */
+/** The current time by the server's clock, in ms. */
 export const now = (): number => Date.now() + ahead
 
-/** Less than this is the way of the answer, and the whole seconds in which the service tells the time. */
+/**
+ * Smaller differences are ignored: they come from network latency and the one-second resolution of the `Date` header.
+ */
 const tolerated = 5_000
 
-/** Takes note of the time that an answer of the service tells in its header `Date`, if it does. */
+/** Updates the clock difference from the `Date` header of a response. */
 export function hear(date: string | null): void {
   const at = Date.parse(date ?? '')
   if (Number.isNaN(at)) return
@@ -24,7 +25,7 @@ let timer: ReturnType<typeof setInterval> | null = null
 function subscribe(f: () => void): () => void {
   watchers.add(f)
   timer ??= setInterval(() => {
-    // Nobody sees a hidden tab count.
+    // Hidden tabs don't need to tick.
     if (!document.hidden) for (const tell of watchers) tell()
   }, 1000)
   return () => {
@@ -37,12 +38,12 @@ function subscribe(f: () => void): () => void {
 }
 
 /**
- * Something that changes as time passes. One timer serves all; a component is
- * rendered again only when its own text has become another.
+ * Returns a value that depends on the current time. All components share one timer, and a component renders only when
+ * its own value changes.
  */
 export const useTicking = <T extends string | number | boolean | null>(of: (now: number) => T): T =>
   useSyncExternalStore(subscribe, () => of(now()))
 
-/** The same by the clock of this machine, for what is held against times that it took itself. */
+/** Like `useTicking`, but by this machine's clock, for comparing with locally taken timestamps. */
 export const useTickingHere = <T extends string | number | boolean | null>(of: (now: number) => T): T =>
   useSyncExternalStore(subscribe, () => of(Date.now()))

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { api, take } from '../api/client'
 
-/** What anyone may know of the service: its version, its zone, whether it has an owner. */
+/** The public configuration: version, time zone, whether there is an owner. */
 export const configQuery = {
   queryKey: ['config'],
   queryFn: ({ signal }: { signal: AbortSignal }) => take(api.GET('/api/v1/config', { signal })),
@@ -10,5 +10,5 @@ export const configQuery = {
 
 export const useConfig = () => useQuery(configQuery)
 
-/** The zone in which the service counts its days; undefined until it is known. */
+/** Returns the server's time zone, or undefined until it is loaded. */
 export const useZone = (): string | undefined => useConfig().data?.timezone

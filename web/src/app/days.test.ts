@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { addDays, dayIn, isDay, knowsZone } from './days'
-import { dayParam, searchParam, zoneParam } from './params'
+import { dayParam, searchParam, zoneParam } from './searchParams'
 
-// A day that is counted twice, or left out, makes a month cost what it did not.
+// A day counted twice or not at all would change a month's cost.
 describe('days', () => {
   it.each([
     ['2026-11-20T23:30:00Z', 'Asia/Tokyo', '2026-11-21'],
     ['2026-11-20T04:30:00Z', 'America/New_York', '2026-11-19'],
-    // The hour that comes twice belongs to one day, both times.
+    // The repeated hour at the end of daylight saving time belongs to one day.
     ['2026-10-25T00:30:00Z', 'Europe/Berlin', '2026-10-25'],
     ['2026-10-25T01:30:00Z', 'Europe/Berlin', '2026-10-25'],
     ['2026-10-25T22:59:59Z', 'Europe/Berlin', '2026-10-25'],

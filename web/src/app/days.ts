@@ -1,4 +1,4 @@
-// Days are texts such as 2026-11-20: a day of the calendar has no zone, and where it begins in one is the service's to say.
+// Days are strings such as 2026-11-20. They have no time zone; the server decides when a day begins.
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
@@ -12,7 +12,7 @@ function formatOf(zone: string | undefined): Intl.DateTimeFormat {
   return made
 }
 
-/** Whether this browser knows the days of a zone. */
+/** Returns whether this browser supports a time zone. */
 export function knowsZone(zone: string): boolean {
   try {
     return formatOf(zone) !== null
@@ -21,20 +21,17 @@ export function knowsZone(zone: string): boolean {
   }
 }
 
-/**
- * The day that a moment, in ms, belongs to in a zone. Without a zone it is that of
- * whoever looks; in one that the browser does not know, UTC's.
- */
+/** Returns the day of a moment (in ms) in a time zone. Defaults to the local zone, and to UTC for unsupported zones. */
 export const dayIn = (at: number, zone: string | undefined): string =>
   formatOf(zone === undefined || knowsZone(zone) ? zone : 'UTC').format(at)
 
 const length = 86_400_000
 
-/** Another day, so many later. Days are counted, not hours, so that one of 23 or 25 hours is a day like any other. */
+/** Returns the day that is `by` days later. Adds calendar days, so days of 23 or 25 hours don't matter. */
 export const addDays = (day: string, by: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + by * length).toISOString().slice(0, 10)
 
-/** Whether a text is a day; 2026-02-30 is none. */
+/** Returns whether a string is a valid day; 2026-02-30 is not. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false
   const at = Date.parse(`${text}T00:00:00Z`)

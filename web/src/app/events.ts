@@ -2,12 +2,12 @@ import { infiniteQueryOptions, type QueryKey } from '@tanstack/react-query'
 import { api, type Page, type Schemas, takePage } from '../api/client'
 import type { paths } from '../api/schema'
 
-/** How many events are read at once. */
+/** Page size of the event queries. */
 export const eventsAtOnce = 200
 
 type Asked = NonNullable<paths['/api/v1/activity']['get']['parameters']['query']>
 
-/** Events of the activity, the newest first, in parts. */
+/** Activity events, newest first, page by page. */
 export const eventsQuery = (queryKey: QueryKey, asked: Asked) =>
   infiniteQueryOptions({
     queryKey,

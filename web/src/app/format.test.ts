@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { age, cost, moment, money, nanos, span, tokens } from './format'
 
-// A figure that is rounded to nothing, or an unknown that reads as a zero, is a lie about money.
+// Rounding to zero, or showing unknown as zero, would misstate costs.
 describe('money', () => {
   it.each([
     [null, 'unknown'],

@@ -1,9 +1,9 @@
-/** Text for what is not known. There is no zero for it. */
+/** Shown for unknown values, which are never shown as zero. */
 export const unknown = 'unknown'
 
 const nano = 1_000_000_000n
 
-/** Dollars as the API writes them, such as "0.028314", in whole nano-dollars. Null when it is no amount. */
+/** Converts a dollar amount of the API, such as "0.028314", to nano-dollars. Null when it is not an amount. */
 export function nanos(usd: string | null | undefined): bigint | null {
   const found = /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(usd ?? '')
   if (!found) return null
@@ -13,10 +13,13 @@ export function nanos(usd: string | null | undefined): bigint | null {
 
 const numbers = new Intl.NumberFormat('en-US')
 
-/** A whole number with its thousands apart: 1,234,567. A formatter that is kept takes a twentieth of the time. */
+/**
+ * Formats an integer with thousands separators: 1,234,567. The formatter is cached, because creating one is 20 times
+ * slower.
+ */
 export const grouped = (n: number | bigint): string => numbers.format(n)
 
-/** Rounded to `digits` behind the point, halves away from zero. */
+/** Rounds to `digits` decimal places, halves away from zero. */
 function fixed(n: bigint, digits: number): string {
   const step = 10n ** BigInt(9 - digits)
   const units = (n + step / 2n) / step
@@ -26,8 +29,8 @@ function fixed(n: bigint, digits: number): string {
 }
 
 /**
- * An amount to read: two digits from ten cents on, more below, so that a cent
- * of a cent is not a zero. Null is "unknown".
+ * Formats an amount with two decimals from $0.10 up and more below, so that tiny costs don't show as zero. Null becomes
+ * "unknown".
  */
 export function money(usd: string | null | undefined): string {
   const n = nanos(usd)
@@ -42,14 +45,14 @@ export function money(usd: string | null | undefined): string {
   return `${sign}$${fixed(size, 0)}`
 }
 
-/** What runs cost as far as it is known, and how many have no price. */
+/** Formats the known cost of runs and the number of unpriced runs. */
 export function cost(of: { cost_usd?: string | null; unpriced_runs: number; runs: number }): string {
-  // A correction of the ledger has an amount and is no run.
+  // A ledger adjustment has an amount but no run.
   if (of.unpriced_runs > 0 && (nanos(of.cost_usd) ?? 0n) === 0n && of.unpriced_runs >= of.runs) return 'unpriced'
   return of.unpriced_runs > 0 ? `${money(of.cost_usd)} + ${of.unpriced_runs} unpriced` : money(of.cost_usd)
 }
 
-/** A count of tokens in at most four characters and a letter: 812, 1.2k, 34k, 1.2M. */
+/** Formats a token count in at most four digits and a unit: 812, 1.2k, 34k, 1.2M. */
 export function tokens(n: number | null | undefined): string {
   if (n === null || n === undefined) return unknown
   for (const [size, letter] of [
@@ -65,7 +68,7 @@ export function tokens(n: number | null | undefined): string {
   return String(n)
 }
 
-/** How long, in its one or two largest units: 8 s, 5 min, 3 h 20 min, 1 d 23 h, 4 d. */
+/** Formats a duration in its one or two largest units: 8 s, 5 min, 3 h 20 min, 1 d 23 h, 4 d. */
 export function span(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1000))
   if (s < 60) return `${s} s`
@@ -78,7 +81,7 @@ export function span(ms: number): string {
   return d < 100 ? `${d} d` : `${Math.floor(d / 30.44)} mo`
 }
 
-/** How long ago, or how soon. */
+/** Formats how long ago a moment was, or how soon it comes. */
 export function age(at: string, now: number): string {
   const ms = now - Date.parse(at)
   if (Number.isNaN(ms)) return unknown
@@ -87,14 +90,14 @@ export function age(at: string, now: number): string {
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** Making one costs more than using it a hundred times. */
+/** Returns a cached formatter: creating one costs more than using it a hundred times. */
 function format(name: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const known = formats.get(name) ?? new Intl.DateTimeFormat('en-GB', options)
   formats.set(name, known)
   return known
 }
 
-/** A moment in a zone; the zone of whoever looks when none is given. */
+/** Formats a moment in a time zone, by default the local one. */
 export function moment(at: string, zone?: string): string {
   const d = new Date(at)
   if (Number.isNaN(d.getTime())) return unknown
@@ -112,21 +115,21 @@ export function moment(at: string, zone?: string): string {
 
 let mine = { zone: '', until: 0 }
 
-/** The zone of whoever looks. They may travel; a page asks some hundred times, and an answer takes a tenth of a millisecond. */
+/** Returns the local time zone, cached for 10 s: it can change while traveling, and each lookup takes 0.1 ms. */
 export function myZone(): string {
   const now = performance.now()
   if (now >= mine.until) mine = { zone: Intl.DateTimeFormat().resolvedOptions().timeZone, until: now + 10_000 }
   return mine.zone
 }
 
-/** A moment as the service counts its days, and as the one who looks does, when that differs. */
+/** Formats a moment in the server's time zone, and in the local one where it differs. */
 export function moments(at: string, service: string | undefined): string {
   const mine = myZone()
   if (!service || service === mine) return `${moment(at)} (${mine})`
   return `${moment(at, service)} (${service})\n${moment(at)} (${mine}, yours)`
 }
 
-/** A day without a year while it is this one: 20 Nov. */
+/** Formats a day, without the year if it is the current one: 20 Nov. */
 export function day(at: string): string {
   const d = new Date(at)
   const other = d.getFullYear() !== new Date().getFullYear()

@@ -1,13 +1,13 @@
 import { startTransition, useEffect, useState } from 'react'
 
-/** Waits until nothing else is to be done, and for so many ms at most. */
+/** Resolves when the browser is idle, or after `timeout` ms. */
 export const idle = (timeout: number): Promise<void> =>
   new Promise(done => {
     if (typeof requestIdleCallback === 'function') requestIdleCallback(() => done(), { timeout })
     else setTimeout(done, 200)
   })
 
-/** Whether what is seen first of a component is drawn, and there is time for what is only needed in a moment. */
+/** Returns false for the first render and true once the browser is idle, to defer less urgent parts of a component. */
 export function useDrawn(): boolean {
   const [drawn, setDrawn] = useState(false)
   useEffect(() => {

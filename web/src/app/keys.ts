@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react'
 import { view } from './view'
 
-/** Something that a key does: `j`, `?`, `g t` (one after the other), `mod+k` (⌘ or Ctrl). */
+/** A keyboard shortcut: `j`, `?`, `g t` (one after the other), `mod+k` (⌘ or Ctrl). */
 export interface Binding {
   keys: string
   label: string
@@ -10,16 +10,16 @@ export interface Binding {
 
 const sets: (() => readonly Binding[])[] = []
 let first: { key: string; at: number } | null = null
-/** How long the second key of two may take, in ms. */
+/** Maximum time between the two keys of a sequence, in ms. */
 const between = 1200
 
-/** Everything that a key does at the moment, the nearest last. */
+/** All active shortcuts. Later entries take precedence. */
 export const bindings = (): Binding[] => sets.flatMap(of => of())
 
 const typing = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 
-/** In a dialog or a menu keys are its own. */
+/** Returns whether the focus is in a dialog, menu, or listbox, which handle keys themselves. */
 const elsewhere = (target: EventTarget | null): boolean =>
   target instanceof Element &&
   target.closest('[role="dialog"]:not([data-keys]), [role="menu"], [role="listbox"]') !== null
@@ -55,7 +55,7 @@ export function startKeys(): void {
   addEventListener('keydown', onKey)
 }
 
-/** Has keys do something while the component is there. The last one that asked for a key gets it. */
+/** Registers shortcuts while the component is mounted. The most recently mounted one wins. */
 export function useKeys(of: readonly Binding[]): void {
   const latest = useRef(of)
   useEffect(() => {

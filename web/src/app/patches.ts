@@ -9,7 +9,7 @@ import { taskPatches } from '../tasks/patches'
 import type { Patch } from './live/patches'
 import { framePatches } from './queries'
 
-/** How every place follows the stream. A place adds one line here. */
+/** The patches of all pages. A new page adds one line here. */
 export const patches: readonly Patch[] = [
   ...framePatches,
   ...taskPatches,

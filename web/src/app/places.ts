@@ -15,11 +15,11 @@ export interface Place {
   id: PlaceId
   path: '/' | `/${Exclude<PlaceId, 'now'>}`
   icon: IconName
-  /** The key after g that goes there. */
+  /** The key after `g` that opens the page. */
   key?: string
 }
 
-/** The nine places, in their three groups, as the rail shows them. */
+/** The nine pages in their three groups, as the sidebar shows them. */
 export const groups: readonly (readonly Place[])[] = [
   [
     { id: 'now', path: '/', icon: 'now', key: 'n' },

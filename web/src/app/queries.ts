@@ -1,13 +1,13 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { api, type Schemas, take } from '../api/client'
-import { known } from './ask'
 import type { Patch } from './live/patches'
 import { eventOf, rereadSoon } from './live/patches'
+import { known } from './prefetch'
 
 type Asked = { signal: AbortSignal }
 
-/** What several places and the frame ask for. */
+/** Queries that several pages use. */
 export const queries = {
   me: {
     queryKey: ['me'],
@@ -36,16 +36,19 @@ export const queries = {
   },
 } as const
 
-/** Whether the runtime is there to be asked, as far as this tab knows. */
+/** Returns whether the gateway is connected, as far as this tab has loaded it. */
 export const isConnected = (cache: QueryClient): boolean =>
   cache.getQueryData<Schemas['GatewayStatus']>(queries.gateway.queryKey)?.state === 'connected'
 
 export const useMe = () => useQuery(queries.me)
 
-/** Owners and admins. The service decides; this hides what it would refuse. */
+/**
+ * Returns whether the user is the owner or an admin. The server enforces it; the dashboard only hides what it would
+ * refuse.
+ */
 export const leads = (me: Schemas['AccountUser'] | undefined): boolean => me?.role === 'owner' || me?.role === 'admin'
 
-/** Whether the runtime was asked and has none; while it is away an empty list says nothing. */
+/** Returns whether the runtime has no agents. An empty list says nothing while the gateway is not connected. */
 export const isNobody = (agents: readonly Schemas['Agent'][], gateway: Schemas['GatewayStatus'] | undefined): boolean =>
   agents.length === 0 && gateway?.state === 'connected'
 
@@ -56,14 +59,14 @@ export interface Person {
   active: boolean
 }
 
-/** Asks for what usePeople has of others, where nothing is known of it. */
+/** Prefetches the query that `usePeople` needs. */
 export function askPeople(cache: QueryClient): Promise<unknown> {
   const me = cache.getQueryData<Schemas['AccountUser']>(queries.me.queryKey)
   if (leads(me)) return known(cache, queries.users)
   return me?.role === 'user' ? known(cache, queries.people) : Promise.resolve()
 }
 
-/** Everybody whose name one may know, by id: those who may not list the users are told the names alone. */
+/** Returns all people whose names the user may see, by ID. Users without access to the account list get names only. */
 export function usePeople(): ReadonlyMap<string, Person> {
   const me = useMe().data
   const agents = useQuery(queries.agents).data
@@ -82,7 +85,7 @@ export function usePeople(): ReadonlyMap<string, Person> {
   }, [me, agents, users, names])
 }
 
-/** How the frame's own answers follow the stream. */
+/** Keeps the queries above current. */
 export const framePatches: readonly Patch[] = [
   {
     on: ['agentrt.status'],
@@ -91,7 +94,7 @@ export const framePatches: readonly Patch[] = [
       rereadSoon(cache, queries.agents.queryKey)
     },
   },
-  // What is told as a state of its moment is not told again after a break of the line, which begins anew with a hello.
+  // `usage.grown` is not repeated after a reconnect, so `hello` refetches usage too.
   { on: ['usage.grown', 'hello'], apply: (_, cache) => rereadSoon(cache, ['usage']) },
   {
     on: ['user.'],

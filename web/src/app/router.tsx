@@ -10,7 +10,7 @@ import { spendRoute } from '../spend/route'
 import { standupRoute, standupsRoute } from '../standups/route'
 import { taskRoute, tasksRoute } from '../tasks/route'
 import { welcomeRoute } from '../welcome/route'
-import { frameRoute, rootRoute, unknownRoute } from './roots'
+import { frameRoute, rootRoute, unknownRoute } from './rootRoutes'
 import { startScroll } from './scroll'
 
 const tree = rootRoute.addChildren([
@@ -37,7 +37,7 @@ const tree = rootRoute.addChildren([
 
 export const router = createRouter({
   routeTree: tree,
-  // Addresses that people can read and write: ?status=todo,review and no JSON.
+  // Readable search parameters, such as ?status=todo,review, instead of JSON.
   parseSearch: text => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: search => {
     const params = new URLSearchParams()
@@ -47,10 +47,10 @@ export const router = createRouter({
     const text = params.toString().replaceAll('%2C', ',').replaceAll('%2F', '/')
     return text && `?${text}`
   },
-  // Keys of sessions have colons: agent:cto:main.
+  // Session keys contain colons: agent:cto:main.
   pathParamsAllowedCharacters: [':'],
   defaultPreload: 'intent',
-  // What scrolls are parts of the page; see scroll.ts.
+  // Elements scroll, not the window. See scroll.ts.
   scrollRestoration: false,
 })
 

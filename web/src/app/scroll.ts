@@ -1,21 +1,21 @@
 import type { AnyRouter, RouterHistory } from '@tanstack/react-router'
 
-/** How far the scrollers of a page are scrolled, from the top and from the left, by their names. */
+/** Scroll offsets (top, left) of the elements on a page, by element name. */
 export type Offsets = Record<string, readonly [number, number]>
 
-/** Where history.state has them. */
+/** The key in history.state. */
 const field = 'scroll'
-/** Of how many entries of the history they are remembered. */
+/** Maximum number of remembered history entries. */
 const most = 50
-/** How long rows are waited for, and how long they have to stand still. */
+/** How long to wait for rows to appear, and how long they must be stable. */
 const patience = 10_000
 const steady = 300
 
-// The browser keeps the state of an entry over a reload, for this tab alone and no longer than it.
+// Offsets by history entry. The browser keeps history.state across a reload, only for this tab.
 const kept = new Map<string, Offsets>()
 let current = ''
 
-// The router's own history has patched the history of the window.
+// Bypasses the router, which patches window.history.
 const replaceState = (state: unknown): void => History.prototype.replaceState.call(history, state, '')
 
 function isOffsets(v: unknown): v is Offsets {
@@ -26,7 +26,7 @@ function isOffsets(v: unknown): v is Offsets {
   )
 }
 
-/** Takes what an entry has kept out of its state, before the router compares that with another. */
+/** Moves the saved offsets out of the entry's state, before the router compares it. */
 function takeOut(): void {
   const state: unknown = history.state
   if (typeof state !== 'object' || state === null || !(field in state)) return
@@ -36,7 +36,7 @@ function takeOut(): void {
   for (const [key, offsets] of Object.entries(found)) if (!kept.has(key) && isOffsets(offsets)) kept.set(key, offsets)
 }
 
-/** Puts what is known into the state of the entry that is shown, from where a reload takes it. */
+/** Saves the offsets in the current entry's state, so that they survive a reload. */
 function putIn(): void {
   const state: unknown = history.state
   if (typeof state !== 'object' || state === null || Reflect.get(state, '__TSR_key') !== current) return
@@ -49,7 +49,7 @@ function keep(key: string, offsets: Offsets): void {
   for (const oldest of kept.keys()) if (kept.size > most) kept.delete(oldest)
 }
 
-/** By what a scroller is found again: the page is made anew, and has no ids but for the frame. */
+/** Returns a selector that finds a scrolling element again after the page is rendered anew. */
 export function nameOf(e: Element): string {
   const label = e.getAttribute('aria-label')
   const tag = e.localName
@@ -61,16 +61,13 @@ const content = (): HTMLElement | null => document.getElementById('content')
 const find = (name: string): Element | null =>
   name === 'main#content' ? content() : (content()?.querySelector(name) ?? null)
 
-/** Whether somebody has a say in where it stands who knows better: a transcript begins at its end. */
+/** Returns whether the element manages its scroll position itself, as transcripts do. */
 const own = (e: Element): boolean => e.closest('[data-scroll="own"]') !== null
 
 let stop: () => void = () => undefined
 let restoring: ReadonlySet<string> = new Set()
 
-/**
- * Scrolls to where it was as soon as the rows are there, and keeps to it until they stand still. Whoever scrolls or
- * types meanwhile has decided otherwise.
- */
+/** Restores scroll offsets once the rows are there, until they are stable or the user scrolls or types. */
 function restore(offsets: Offsets): void {
   stop()
   const end = new AbortController()
@@ -106,11 +103,11 @@ function restore(offsets: Offsets): void {
 
 if (typeof document !== 'undefined') {
   takeOut()
-  // Before the router's own, which is added when its history is made.
+  // Must run before the router's listener, which is added with its history.
   addEventListener('popstate', takeOut)
 }
 
-/** Keeps how far each entry of the history is scrolled, and scrolls there on the way back and after a reload. */
+/** Saves the scroll offsets of each history entry, and restores them on back, forward, and reload. */
 export function startScroll(router: AnyRouter): void {
   const keyOf = (state: { __TSR_key?: string | undefined }): string => state.__TSR_key ?? ''
   current = keyOf(router.history.location.state)
@@ -131,7 +128,7 @@ export function startScroll(router: AnyRouter): void {
     if (next === current) return
     stop()
     const was = kept.get(current)
-    // The same view under another address; a redirect is none yet.
+    // The same page at another address. A redirect has no offsets yet.
     if (action.type === 'REPLACE' && was) keep(next, was)
     back = action.type === 'REPLACE' ? back && moving : action.type !== 'PUSH'
     current = next
@@ -142,7 +139,7 @@ export function startScroll(router: AnyRouter): void {
     if (!moving) return
     moving = false
     const offsets = kept.get(current)
-    // What is around the places stays, and would be as far down as the one before.
+    // The frame around the pages stays mounted and would keep its scroll position.
     if (pathChanged) content()?.scrollTo(0, 0)
     if (back && offsets) restore(offsets)
     back = false

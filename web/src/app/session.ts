@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** Why somebody who was signed in is not any more. */
+/** Why the user is no longer signed in. */
 export type Ended = 'signed_out' | 'expired' | 'deactivated'
 
 const name = 'wardroom.token'
@@ -13,7 +13,7 @@ function read(): string | null {
   try {
     return localStorage.getItem(name)
   } catch {
-    return null // storage is forbidden: one is signed in for as long as the tab is open
+    return null // storage is blocked: the sign-in lasts as long as the tab
   }
 }
 
@@ -24,14 +24,14 @@ function write(next: string | null, why: Ended | null): void {
     if (next === null) localStorage.removeItem(name)
     else localStorage.setItem(name, next)
   } catch {
-    // As above.
+    // Storage is blocked, as above.
   }
   if (next === null) for (const leave of leaving) leave()
   for (const tell of watchers) tell()
 }
 
 if (typeof addEventListener === 'function') {
-  // Signing out, or in as somebody else, counts in every tab.
+  // Signing in or out affects all tabs.
   addEventListener('storage', e => {
     if (e.key !== null && e.key !== name) return
     const next = read()
@@ -43,17 +43,17 @@ if (typeof addEventListener === 'function') {
   })
 }
 
-/** Who is signed in on this tab. The token is all that is kept of them. */
+/** The sign-in of this tab. Only the token is stored. */
 export const session = {
   token: (): string | null => token,
   ended: (): Ended | null => ended,
   signIn: (next: string): void => write(next, null),
   signOut: (): void => write(null, 'signed_out'),
-  /** The service refused a token. One that was replaced meanwhile does not count. */
+  /** Ends the sign-in after the server rejected its token. A token that was already replaced is ignored. */
   refused: (which: string | null, code: string): void => {
     if (token !== null && which === token) write(null, code === 'account_deactivated' ? 'deactivated' : 'expired')
   },
-  /** Calls back when the one who was signed in is not any more, to forget what they saw. */
+  /** Registers a callback for when the user is signed out, to clear cached data. */
   onLeave: (f: () => void): (() => void) => {
     leaving.add(f)
     return () => leaving.delete(f)
@@ -64,5 +64,5 @@ export const session = {
   },
 }
 
-/** The token, and a new render when it changes. */
+/** Returns the token, and renders again when it changes. */
 export const useToken = (): string | null => useSyncExternalStore(session.subscribe, session.token)

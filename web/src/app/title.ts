@@ -1,7 +1,7 @@
 import { useEffect } from 'react'
 import { texts } from '../texts'
 
-/** The title of the tab says where one is. */
+/** Sets the title of the tab. */
 export function useTitle(...parts: (string | undefined)[]): void {
   const title = [...parts.filter(Boolean), texts.app.name].join(' · ')
   useEffect(() => {

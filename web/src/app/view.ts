@@ -1,20 +1,20 @@
 import { useSyncExternalStore } from 'react'
 
-/** How one likes to look at things: the only other thing that is kept on this machine. */
+/** Display preferences. Besides the token, the only data stored on this machine. */
 export interface View {
   theme: 'system' | 'light' | 'dark'
   tasks: 'board' | 'table'
-  /** Whether single keys do something; those who speak to their machine may not want that. */
+  /** Whether single-key shortcuts are on. They get in the way of speech input. */
   keys: boolean
-  /** Whether Now leads back to the first steps while one is left. */
+  /** Whether Now shows the reminder about unfinished first steps. */
   firstSteps: boolean
-  /** Views of the tasks that somebody has given a name to. */
+  /** Named views of the task list. */
   saved: readonly SavedView[]
-  /** How many tasks a column of the board is to have at most, by its status. */
+  /** Maximum number of tasks per board column, by status. */
   limits: Readonly<Record<string, number>>
 }
 
-/** What an address says of the tasks, under a name of one's own. */
+/** A named set of search parameters of the task page. */
 export interface SavedView {
   name: string
   /** Search parameters, such as `priority=high&view=table`. */
@@ -37,7 +37,7 @@ function isSaved(v: unknown): v is SavedView {
   )
 }
 
-/** The limits that are numbers one can count to. */
+/** Keeps only valid limits: positive integers. */
 function limitsOf(v: unknown): Record<string, number> {
   if (typeof v !== 'object' || v === null) return {}
   return Object.fromEntries(Object.entries(v).filter(([, n]) => Number.isInteger(n) && n > 0))
@@ -53,14 +53,14 @@ function read(): View {
   }
 }
 
-/** Shows the theme that was chosen, or the system's. public/theme.js does the same before the first paint. */
+/** Applies the theme. public/theme.js does the same before the first paint. */
 function dress(): void {
   const dark =
     current.theme === 'dark' || (current.theme !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches)
   document.documentElement.dataset.theme = dark ? 'dark' : 'light'
 }
 
-/** How one likes to look at things now. */
+/** The current preferences. */
 export const view = (): View => current
 
 export function setView(change: Partial<View>): void {
@@ -68,13 +68,13 @@ export function setView(change: Partial<View>): void {
   try {
     localStorage.setItem(name, JSON.stringify(current))
   } catch {
-    // Then it lasts as long as the tab.
+    // Storage is blocked: preferences last as long as the tab.
   }
   dress()
   for (const tell of watchers) tell()
 }
 
-/** Follows the system's theme and what other tabs choose. */
+/** Follows the system's theme and changes made in other tabs. */
 export function startView(): void {
   dress()
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', dress)

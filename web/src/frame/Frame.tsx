@@ -2,29 +2,29 @@ import { Outlet, useLocation } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { useConfig } from '../app/config'
 import { useKeys } from '../app/keys'
-import { later, type Missing } from '../app/later'
+import { lazy, type Missing } from '../app/lazy'
 import { useLineState } from '../app/live'
-import { fetchParts } from '../app/parts'
+import { preloadAll } from '../app/preload'
 import { leads, useMe } from '../app/queries'
 import { texts } from '../texts'
 import { say } from '../ui/Toast'
-import { useGoKeys } from './goKeys'
 import { NewBuild } from './NewBuild'
-import { BottomBar, Rail } from './Rail'
+import { BottomBar, Sidebar } from './Sidebar'
 import { TopBar } from './TopBar'
+import { usePageShortcuts } from './usePageShortcuts'
 
-// Of no use to most people most of the time.
-const Left = later(
-  () => import('../welcome/Left'),
-  'Left',
+// Lazy, because few people ever need it.
+const Reminder = lazy(
+  () => import('../welcome/Reminder'),
+  'Reminder',
   () => null,
 )
 
-// What is opened by a key is loaded when it is first opened.
-const Palette = later(() => import('./Palette'), 'Palette', PartMissing)
-const KeyList = later(() => import('./KeyList'), 'KeyList', PartMissing)
+// Lazy, because they open only on a key press.
+const Palette = lazy(() => import('./Palette'), 'Palette', PartMissing)
+const ShortcutList = lazy(() => import('./ShortcutList'), 'ShortcutList', PartMissing)
 
-/** Says that what a key opens is not there, and takes the key back. */
+/** Reports that the dialog couldn't load, and closes it. */
 function PartMissing({ of: { open, onClose } }: Missing<{ open: boolean; onClose: () => void; onKeys?: () => void }>) {
   useEffect(() => {
     if (!open) return
@@ -34,13 +34,13 @@ function PartMissing({ of: { open, onClose } }: Missing<{ open: boolean; onClose
   return null
 }
 
-/** Fetches all the places as soon as there is nothing else to do: then the service may be away when one goes to them. */
+/** Loads all pages in the background, so that they open even if the server goes away. */
 function useParts(): void {
   const live = useLineState() === 'live'
   useEffect(() => {
     if (!live) return
     const end = new AbortController()
-    const timer = setTimeout(() => void fetchParts(end.signal), 1_000)
+    const timer = setTimeout(() => void preloadAll(end.signal), 1_000)
     return () => {
       clearTimeout(timer)
       end.abort()
@@ -48,7 +48,7 @@ function useParts(): void {
   }, [live])
 }
 
-/** Everything around a place: the rail, the bar, the search, and the list of keys. */
+/** The layout around every page: sidebar, top bar, search, and shortcut list. */
 export function Frame() {
   const [open, setOpen] = useState<'search' | 'keys' | null>(null)
   const [opened, setOpened] = useState({ search: false, keys: false })
@@ -58,7 +58,7 @@ export function Frame() {
   const isNow = useLocation({ select: l => l.pathname === '/' })
   const maySetUp = leads(useMe().data) && config !== undefined && !demo
   const close = () => setOpen(null)
-  useGoKeys()
+  usePageShortcuts()
   useParts()
   useKeys([
     { keys: 'mod+k', label: texts.app.keys.search, run: () => setOpen('search') },
@@ -84,18 +84,18 @@ export function Frame() {
       )}
       <NewBuild />
       <div className="flex min-h-0 grow">
-        <Rail />
+        <Sidebar />
         <div className="flex min-w-0 grow flex-col">
           <TopBar onKeys={() => setOpen('keys')} onSearch={() => setOpen('search')} />
           <main className="relative min-h-0 grow overflow-auto outline-none" id="content" tabIndex={-1}>
-            {isNow && maySetUp && <Left />}
+            {isNow && maySetUp && <Reminder />}
             <Outlet />
           </main>
         </div>
       </div>
       <BottomBar />
       {opened.search && <Palette onClose={close} onKeys={() => setOpen('keys')} open={open === 'search'} />}
-      {opened.keys && <KeyList onClose={close} open={open === 'keys'} />}
+      {opened.keys && <ShortcutList onClose={close} open={open === 'keys'} />}
     </div>
   )
 }

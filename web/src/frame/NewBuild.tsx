@@ -1,20 +1,20 @@
 import { useEffect } from 'react'
-import { askBuild, useFreshBuild } from '../app/build'
 import { useLineState } from '../app/live'
+import { checkBuild, useNewBuild } from '../app/newBuild'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
 
 const look = 15 * 60_000
 
-/** Says that the server has a newer page than this one. Whoever is writing something reloads when they like. */
+/** Offers to reload when a newer build is available, without interrupting the user. */
 export function NewBuild() {
-  const fresh = useFreshBuild()
+  const fresh = useNewBuild()
   const line = useLineState()
   useEffect(() => {
     if (line !== 'live' || fresh) return
-    // The line is new as a rule because the server is: it is asked then, and now and again.
-    void askBuild()
-    const timer = setInterval(() => void askBuild(), look)
+    // A new connection often means a new server, so check now and then regularly.
+    void checkBuild()
+    const timer = setInterval(() => void checkBuild(), look)
     return () => clearInterval(timer)
   }, [line, fresh])
   if (!fresh) return null

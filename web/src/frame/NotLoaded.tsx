@@ -1,5 +1,5 @@
-import { useFreshBuild } from '../app/build'
 import { useLineState } from '../app/live'
+import { useNewBuild } from '../app/newBuild'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
@@ -7,12 +7,12 @@ import { Empty } from '../ui/Views'
 
 const words = texts.app.notLoaded
 
-/** For a place that could not be loaded: why, and what will come of it. Everything around it goes on. */
+/** Shown for a page that couldn't load. The layout around it stays. */
 export function NotLoaded({ again, failures }: { again: () => void; failures: number }) {
   useTitle(words.title)
-  const fresh = useFreshBuild()
+  const fresh = useNewBuild()
   const live = useLineState() === 'live'
-  // Some browsers remember what they could not load for as long as the page lives.
+  // Some browsers cache a failed module import until the page is reloaded.
   const reload = fresh || (live && failures > 2)
   return (
     <div role="alert">

@@ -11,11 +11,11 @@ vi.mock('@tanstack/react-router', async of => ({
   useNavigate: () => gone,
 }))
 
-/** What the service finds, a task of the word that was asked for, once it may answer. */
+/** Delays the search results. Each search finds one task named after its query. */
 let answers: Promise<void>
 
 beforeEach(() => {
-  // A dialog asks whether things can be animated, and scrolls; here it cannot.
+  // jsdom has neither; the dialog needs them.
   Element.prototype.getAnimations ??= () => []
   Element.prototype.scrollIntoView ??= () => undefined
   session.signIn('somebody')
@@ -35,7 +35,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-// Who types on and presses Enter means what they typed last.
+// Enter must act on the current query, not on results of an earlier one.
 describe('Enter in the palette', () => {
   const open = () => {
     const cache = new QueryClient({ defaultOptions: { queries: { retry: false } } })
@@ -61,7 +61,7 @@ describe('Enter in the palette', () => {
       answer = done
     })
     type('green')
-    // Before the new word is asked for, and while it is.
+    // Before the new query is sent, and while it is running.
     enter()
     await new Promise(done => setTimeout(done, 250))
     expect(screen.queryByText('Task of blue')).not.toBeNull()

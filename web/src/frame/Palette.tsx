@@ -4,11 +4,11 @@ import { asProblem } from '../api/problem'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
 import { Icon } from '../ui/Icon'
-import { type Entry, useEntries } from './entries'
+import { type Entry, useEntries } from './paletteEntries'
 
 const words = texts.app.palette
 
-/** Finds anything and does anything, by keyboard: type, arrows, Enter. */
+/** The command palette: type, arrow keys, Enter. */
 export function Palette({ open, onClose, onKeys }: { open: boolean; onClose: () => void; onKeys: () => void }) {
   return (
     <Base.Root onOpenChange={next => !next && onClose()} open={open}>
@@ -34,14 +34,14 @@ function Content({ onClose, onKeys }: { onClose: () => void; onKeys: () => void 
   const run = (entry: Entry | undefined) => {
     if (!entry) return
     onClose()
-    // After the dialog has given the focus back.
+    // After the dialog has returned the focus.
     setTimeout(entry.run)
   }
   const onKeyDown = (e: React.KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[e.key]
     if (step !== undefined) setAt(Math.max(0, Math.min(entries.length - 1, current + step)))
     else if (e.key === 'Enter' && !e.nativeEvent.isComposing) {
-      // What was found for an earlier word is not what somebody means who types on.
+      // Don't open a result of an earlier query while the user is still typing.
       if (!(isOld && entries[current]?.found)) run(entries[current])
     } else return
     e.preventDefault()
@@ -79,7 +79,7 @@ function Content({ onClose, onKeys }: { onClose: () => void; onKeys: () => void 
       {entries.length === 0 && <p className="px-4 py-6 text-center text-soft">{words.nothing}</p>}
       <div aria-label={words.open} className="overflow-y-auto py-1" id={`${id}-list`} role="listbox" tabIndex={-1}>
         {entries.map((e, i) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the input's
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys
           <div
             key={e.id}
             aria-selected={i === current}

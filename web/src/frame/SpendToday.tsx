@@ -8,9 +8,9 @@ import { askOf } from '../spend/period'
 import { reportQuery } from '../spend/report'
 import { known } from '../spend/sums'
 import { texts } from '../texts'
-import { useWell } from './LiveMark'
+import { useIsLive } from './ConnectionStatus'
 
-/** What the agents have cost since midnight, as far as it is known. It grows as the ledger does, and leads to where it went. */
+/** Today's spend, linked to the Spend page. */
 export function SpendToday() {
   const zone = useZone()
   return zone ? <Today zone={zone} /> : null
@@ -19,7 +19,7 @@ export function SpendToday() {
 function Today({ zone }: { zone: string }) {
   const day = useTicking(now => dayIn(now, zone))
   const { data, error } = useQuery(reportQuery(askOf({ first: day, last: day }, zone), 'day'))
-  const well = useWell()
+  const well = useIsLive()
   if (!data && !error) return null
   const of = data && known(data.total)
   const title = [

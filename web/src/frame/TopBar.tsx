@@ -2,19 +2,19 @@ import { useLocation } from '@tanstack/react-router'
 import { places } from '../app/places'
 import { texts } from '../texts'
 import { Icon } from '../ui/Icon'
-import { LiveMark } from './LiveMark'
-import { MeMenu } from './MeMenu'
+import { ConnectionStatus } from './ConnectionStatus'
 import { SpendToday } from './SpendToday'
+import { UserMenu } from './UserMenu'
 
-/** On a Mac the key is ⌘. */
+/** The symbol of the modifier key. */
 const mod = typeof navigator !== 'undefined' && /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl'
 
-/** Where one is, the search, whether what is seen is true, what today cost, and who is looking. */
+/** Page title, search, today's spend, connection status, and the user menu. */
 export function TopBar({ onSearch, onKeys }: { onSearch: () => void; onKeys: () => void }) {
   const path = useLocation({ select: l => l.pathname })
   const place = places.find(p => (p.path === '/' ? path === '/' : path.startsWith(p.path)))
   return (
-    // Both sides are as wide as each other, whatever stands in them: the search stays where it is.
+    // The two sides are equally wide, so that the search stays in place.
     <header className="grid h-11 shrink-0 grid-cols-[minmax(0,1fr)_auto_auto] items-center gap-2 border-line border-b px-3 lg:grid-cols-[minmax(0,1fr)_18rem_minmax(0,1fr)]">
       <h1 className="truncate font-semibold text-base">
         {place ? texts.app.places[place.id] : path === '/welcome' ? texts.app.firstSteps : texts.app.name}
@@ -36,8 +36,8 @@ export function TopBar({ onSearch, onKeys }: { onSearch: () => void; onKeys: () 
       </div>
       <div className="flex min-w-0 items-center justify-end gap-1 sm:gap-2">
         <SpendToday />
-        <LiveMark />
-        <MeMenu onKeys={onKeys} />
+        <ConnectionStatus />
+        <UserMenu onKeys={onKeys} />
       </div>
     </header>
   )

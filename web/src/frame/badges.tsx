@@ -7,17 +7,17 @@ import { texts } from '../texts'
 const words = texts.app
 
 export interface Badge {
-  /** What is seen: a number, or a mark. */
+  /** The visible text: a number or a mark. */
   text: string
-  /** What is said. */
+  /** The text for screen readers. */
   label: string
 }
 
-/** The states of the gateway out of which only a person leads. */
+/** Gateway states that only a person can resolve. */
 const stuck = ['unauthorized', 'unpaired', 'untrusted', 'missing_scopes']
 const most = 99
 
-/** Where a person must act, and nowhere else: items that nobody has looked at, and a gateway that waits for an approval. */
+/** Returns the badges of pages that need action: open inbox items, and a gateway that needs attention. */
 export function useBadges(): Partial<Record<PlaceId, Badge>> {
   const me = useMe().data
   const sees = me !== undefined && me.role !== 'agent'
@@ -31,7 +31,7 @@ export function useBadges(): Partial<Record<PlaceId, Badge>> {
   }
 }
 
-/** The badge of a place, at its name where that is seen, else at the corner of its drawing. */
+/** A badge, beside the page's name or on the corner of its icon. */
 export function BadgeMark({ of, className }: { of: Badge | undefined; className: string }) {
   if (!of) return null
   return (

@@ -27,7 +27,7 @@ const stateLook: Record<Item['state'], { tone: Tone; icon: IconName }> = {
   resolved: { tone: 'done', icon: 'checks' },
 }
 
-/** Its state; of what was put off, also until when. */
+/** The status of an item; for snoozed items also until when. */
 export const StateMark = ({ of }: { of: Told }) => (
   <State icon={stateLook[of.state].icon} tone={stateLook[of.state].tone}>
     {words.state[of.state]}
@@ -60,7 +60,7 @@ export const KindMark = ({ of }: { of: Item['kind'] }) => (
   </span>
 )
 
-/** What an item is about, as a way there; in words alone where there is none. */
+/** A link to what the item is about, or plain text if there is no page for it. */
 export function SubjectLink({ of, long = false }: { of: Told; long?: boolean }) {
   const href = subjectHref(of)
   const { kind, id, name } = of.subject

@@ -4,13 +4,13 @@ import { Button } from '../ui/Button'
 import { type Choice, Select } from '../ui/Field'
 import { filtersOf, isFiltered, kinds, orders, severities, states } from './item'
 import type { Go, InboxSearch } from './route'
-import { useAssignees } from './useVerbs'
+import { useAssignees } from './useItemActions'
 
 const words = inboxWords
 const w = words.filters
 const f = words.fields
 
-/** Takes every filter out of the address. */
+/** Clears all filters. */
 export const cleared: InboxSearch = {
   state: undefined,
   kind: undefined,
@@ -21,7 +21,7 @@ export const cleared: InboxSearch = {
 const every = states.join()
 const pressing = 'urgent,high'
 
-/** The choices, and what stands in the address when that is none of them. */
+/** Returns the options, plus the current value if it is not among them. */
 function choices(list: readonly Choice[], chosen: string | undefined, names: Record<string, string>): Choice[] {
   if (!chosen || list.some(c => c.value === chosen)) return [...list]
   const label = chosen
@@ -31,7 +31,7 @@ function choices(list: readonly Choice[], chosen: string | undefined, names: Rec
   return [...list, { value: chosen, label }]
 }
 
-/** Which items, and in which order. All of it stands in the address. */
+/** Filters and sort order. All of them are in the URL. */
 export function Filters({ search, go }: { search: InboxSearch; go: Go }) {
   const [more, setMore] = useState(false)
   const people = useAssignees()

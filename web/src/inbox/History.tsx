@@ -3,7 +3,7 @@ import type { Schemas } from '../api/client'
 import { moment } from '../app/format'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Age } from '../ui/Age'
-import { More } from '../ui/More'
+import { LoadMore } from '../ui/LoadMore'
 import { Answer } from '../ui/Views'
 import { historyQuery } from './queries'
 
@@ -15,7 +15,7 @@ interface Change {
   to: string
 }
 
-/** A value of a change in words. */
+/** Formats a value of a change. */
 function say(field: string, v: unknown): string {
   if (v === null || v === undefined || v === '') return '–'
   if (typeof v === 'object') return 'name' in v && typeof v.name === 'string' ? v.name || '–' : JSON.stringify(v)
@@ -26,7 +26,7 @@ function say(field: string, v: unknown): string {
   return names[s] ?? s
 }
 
-/** What became other than it was. Of a detail only its length is told. */
+/** Returns the changes of an event. Changed details show only as "updated". */
 export function changesOf(data: unknown): Change[] {
   if (typeof data !== 'object' || data === null || !('changes' in data)) return []
   return Object.entries(data.changes ?? {}).flatMap(([name, pair]) => {
@@ -36,20 +36,20 @@ export function changesOf(data: unknown): Change[] {
   })
 }
 
-/** The word that somebody resolved it with; the changes do not have it. */
+/** Returns the note of a resolution, which the changes don't include. */
 function noteOf(event: Schemas['Event']): string {
   const data = event.data as { item?: { resolution?: { note?: unknown } | null } } | null
   const note = event.kind === 'inbox.resolved' ? data?.item?.resolution?.note : ''
   return typeof note === 'string' ? note : ''
 }
 
-/** Who did what to an item, the newest first. */
+/** The history of an item, newest first. */
 export function History({ id }: { id: string }) {
   const asked = useInfiniteQuery(historyQuery(id))
   return (
     <section aria-label={words.history}>
       <h3 className="mb-2 font-medium text-soft text-xs">{words.history}</h3>
-      <Answer of={asked} rows={3} what={words.history}>
+      <Answer of={asked} rows={3} what={words.history.toLowerCase()}>
         {({ pages }) =>
           pages[0]?.rows.length === 0 ? (
             <p className="text-soft">{words.noHistory}</p>
@@ -81,7 +81,7 @@ export function History({ id }: { id: string }) {
           )
         }
       </Answer>
-      <More of={asked} />
+      <LoadMore of={asked} />
     </section>
   )
 }

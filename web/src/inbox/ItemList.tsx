@@ -8,21 +8,20 @@ import { MenuButton, type OpenMenu, useSharedMenu } from '../ui/SharedMenu'
 import { KindMark, SeverityMark, StateMark, SubjectLink } from './Bits'
 import type { Told } from './item'
 import { Remedy } from './Remedy'
-import type { Verbs } from './useVerbs'
+import type { ItemActions } from './useItemActions'
 
 const words = inboxWords
 
 interface Props {
   items: readonly Told[]
-  verbs: Verbs
+  verbs: ItemActions
   onOpen: (id: string) => void
   opened?: string | undefined
 }
 
 /**
- * Items as rows with their verbs. j and k move, o opens, e acknowledges; they
- * mean the row that has the focus, else the item that is open. When a row goes
- * that has the focus, the next one has it.
+ * The items with their actions. The j and k keys move, o opens, and e acknowledges the focused row, or else the open
+ * item. When the focused row disappears, the next one gets the focus.
  */
 export function ItemList({ items, verbs, onOpen, opened }: Props) {
   const list = useRef<HTMLUListElement>(null)
@@ -72,10 +71,10 @@ export function ItemList({ items, verbs, onOpen, opened }: Props) {
 const buttonOf = (list: HTMLElement | null, id: string) =>
   list?.querySelector<HTMLElement>(`[data-item="${CSS.escape(id)}"]`)
 
-/** How long a menu or a dialog may take to close, in ms. */
+/** How long a closing menu or dialog may take, in ms. */
 const handover = 80
 
-/** Gives the focus to the next row when the one that had it is gone; nobody wants to begin again at the top. */
+/** Moves the focus to the next row when the focused one disappears, so that it isn't lost. */
 function useFocusKept(
   list: RefObject<HTMLUListElement | null>,
   items: readonly Told[],
@@ -90,7 +89,7 @@ function useFocusKept(
     const next = was >= 0 && !items.some(i => i.id === current) ? items[Math.min(was, items.length - 1)] : undefined
     before.current = items
     if (!next) return
-    // A menu or a dialog gives the focus back after it has closed; only when nobody has it then, it is ours to give.
+    // A closing menu or dialog returns the focus first. Only take it if nothing has it then.
     setTimeout(() => {
       const has = document.activeElement
       if (has === null || has === document.body || has === list.current) latest.current(next.id)
@@ -101,7 +100,7 @@ function useFocusKept(
 interface RowProps {
   item: Told
   opened: boolean
-  verbs: Verbs
+  verbs: ItemActions
   onOpen: (id: string) => void
   onMenu: OpenMenu
   onFocus: () => void
@@ -162,7 +161,7 @@ function Row({ item, opened, verbs, onOpen, onMenu, onFocus }: RowProps) {
   )
 }
 
-/** What else one has to know of it, in columns where there is room for them. */
+/** Further facts about the item, in columns on wide screens. */
 function Meta({ item }: { item: Told }) {
   const column = 'min-w-0 items-center @6xl:flex @6xl:shrink-0'
   return (

@@ -1,13 +1,13 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
-import { known, knownList } from '../app/ask'
+import { known, knownList } from '../app/prefetch'
 import { queries } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { inbox as inboxWords } from '../texts/inbox'
 import { Button } from '../ui/Button'
-import { More } from '../ui/More'
+import { LoadMore } from '../ui/LoadMore'
 import { Answer, Empty } from '../ui/Views'
 import { cleared, Filters } from './Filters'
 import { ItemList } from './ItemList'
@@ -15,22 +15,22 @@ import { filtersOf, isFiltered } from './item'
 import { Panel } from './Panel'
 import { listQuery, oneQuery } from './queries'
 import { type Go, type InboxSearch, inboxRoute } from './route'
+import { type ItemActions, useItemActions } from './useItemActions'
 import { useItems } from './useItems'
-import { useVerbs, type Verbs } from './useVerbs'
 
 const words = inboxWords
 
-/** Asks for the list, for those who may see it. */
+/** Prefetches the list, for users who may read it. */
 export async function ask(cache: QueryClient, search: InboxSearch): Promise<void> {
   const me = await known(cache, queries.me)
   if (me && me.role !== 'agent') await knownList(cache, listQuery(filtersOf(search)))
 }
 
-/** What waits for a person: a ranked list, and one item beside it. */
+/** The inbox: a ranked list, with one item beside it. */
 export function InboxPage() {
   const search = inboxRoute.useSearch()
   const navigate = useNavigate({ from: '/inbox' })
-  const verbs = useVerbs()
+  const verbs = useItemActions()
   const go = useCallback<Go>(
     (change, replace = false) => void navigate({ search: was => ({ ...was, ...change }), replace }),
     [navigate],
@@ -38,7 +38,7 @@ export function InboxPage() {
   const close = useCallback(() => {
     const id = search.item
     go({ item: undefined })
-    // Back to the row that was open.
+    // Returns the focus to the row of the closed item.
     setTimeout(() => document.querySelector<HTMLElement>(`[data-item="${CSS.escape(id ?? '')}"]`)?.focus())
   }, [go, search.item])
   const open = useQuery({ ...oneQuery(search.item ?? ''), enabled: search.item !== undefined }).data
@@ -55,7 +55,7 @@ export function InboxPage() {
   )
 }
 
-function List({ search, go, verbs }: { search: InboxSearch; go: Go; verbs: Verbs }) {
+function List({ search, go, verbs }: { search: InboxSearch; go: Go; verbs: ItemActions }) {
   const filters = useMemo(() => filtersOf(search), [search])
   const { asked, waiting, show } = useItems(filters)
   return (
@@ -77,7 +77,7 @@ function List({ search, go, verbs }: { search: InboxSearch; go: Go; verbs: Verbs
           )
         }
       </Answer>
-      <More className="justify-center pb-3" of={asked} />
+      <LoadMore className="justify-center pb-3" of={asked} />
     </div>
   )
 }

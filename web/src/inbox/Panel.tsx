@@ -13,12 +13,12 @@ import { History } from './History'
 import type { Item } from './item'
 import { oneQuery } from './queries'
 import { Remedy } from './Remedy'
-import { useAssignees, type Verbs } from './useVerbs'
+import { type ItemActions, useAssignees } from './useItemActions'
 
 const words = inboxWords
 
-/** One item beside the others; on a phone above them. */
-export function Panel({ id, verbs, onClose }: { id: string; verbs: Verbs; onClose: () => void }) {
+/** An item beside the list, or over it on a phone. */
+export function Panel({ id, verbs, onClose }: { id: string; verbs: ItemActions; onClose: () => void }) {
   const asked = useQuery(oneQuery(id))
   const ref = useRef<HTMLElement>(null)
   useEffect(() => {
@@ -53,7 +53,7 @@ export function Panel({ id, verbs, onClose }: { id: string; verbs: Verbs; onClos
         <IconButton icon="close" label={texts.ui.close} onClick={onClose} />
       </header>
       <div className="grow overflow-y-auto px-4 py-3">
-        <Answer of={asked} what={words.one}>
+        <Answer of={asked} what={words.oneWhat}>
           {item => (
             <div className="flex flex-col gap-4">
               <h2 className="wrap-anywhere font-semibold text-lg" tabIndex={-1}>
@@ -73,8 +73,8 @@ export function Panel({ id, verbs, onClose }: { id: string; verbs: Verbs; onClos
   )
 }
 
-/** What can be done about it, the nearest first. */
-function Do({ item, verbs }: { item: Item; verbs: Verbs }) {
+/** The actions of an item, the most likely first. */
+function Do({ item, verbs }: { item: Item; verbs: ItemActions }) {
   const over = item.state === 'resolved'
   return (
     <div className="flex flex-wrap gap-2">
@@ -149,7 +149,7 @@ function Resolution({ of }: { of: NonNullable<Item['resolution']> }) {
   )
 }
 
-function Assign({ item, verbs }: { item: Item; verbs: Verbs }) {
+function Assign({ item, verbs }: { item: Item; verbs: ItemActions }) {
   const people = useAssignees()
   const { assignee } = item
   const others = assignee !== null && !people.some(p => p.id === assignee.id)

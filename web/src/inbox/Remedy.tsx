@@ -12,11 +12,11 @@ const words = inboxWords.remedy
 
 interface Props {
   item: Told
-  /** In a row, where there is little room. */
+  /** Set in a row, where there is less room. */
   small?: boolean
 }
 
-/** What ends the cause of an item; only for those whom the service lets do it. */
+/** The action that fixes the cause of an item, for users who may take it. */
 export function Remedy({ item, small = false }: Props) {
   const cache = useQueryClient()
   const me = useMe().data

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Person } from '../app/queries'
 import {
-  type Deed,
+  type Action,
   fits,
   looks,
   maySnooze,
@@ -37,7 +37,7 @@ const people = new Map<string, Person>([
 ])
 const now = new Date('2026-11-20T09:00:00.000Z')
 
-// What presses most must not stand below what can wait.
+// The most urgent items must come first.
 describe('the rank', () => {
   it('is severity, then the longest wait, then the id, as the service has it', () => {
     const list = [
@@ -59,7 +59,7 @@ describe('the rank', () => {
   })
 })
 
-// An item that changed must leave and join the lists as the service would have it.
+// Changed items must enter and leave lists by the server's rules.
 describe('a filter', () => {
   it.each([
     [{}, {}, true],
@@ -82,7 +82,7 @@ describe('a filter', () => {
   ])('%j of %j: %s', (filters, of, want) => expect(fits(make(of), filters, 'u1', people)).toBe(want))
 })
 
-// Five places on the first page: what somebody else sees to must not take them.
+// Now has room for five items; items assigned to others must not take it.
 describe('what needs me', () => {
   it.each([
     [{}, true],
@@ -94,12 +94,12 @@ describe('what needs me', () => {
   ])('%j: %s', (of, want) => expect(needs(make(of), 'u1')).toBe(want))
 })
 
-// An undo that leads elsewhere is worse than none.
+// Undo must restore exactly the previous state.
 describe('the way back', () => {
   const later = '2026-11-21T09:00:00.000Z'
   const snoozed = make({ state: 'snoozed', snoozed_until: later })
   const resolved = make({ state: 'resolved', resolution: { at: '', by: ada, note: 'paid' } })
-  it.each<[string, Told, Deed, Deed[]]>([
+  it.each<[string, Told, Action, Action[]]>([
     ['acknowledging what was open', make({}), { do: 'ack' }, [{ do: 'reopen' }]],
     ['acknowledging what was put off', snoozed, { do: 'ack' }, [{ do: 'snooze', until: later }]],
     [
@@ -123,7 +123,7 @@ describe('the way back', () => {
     ['snoozing what was acknowledged', make({ state: 'acked' }), { do: 'snooze', until: later }, [{ do: 'ack' }]],
     ['opening what was resolved', resolved, { do: 'reopen' }, [{ do: 'resolve', note: 'paid' }]],
     ['assigning', make({ assignee: ada }), { do: 'assign', to: null }, [{ do: 'assign', to: ada }]],
-  ])('from %s', (_, was, deed, want) => expect(wayBack(was, deed, now)).toEqual(want))
+  ])('from %s', (_, was, action, want) => expect(wayBack(was, action, now)).toEqual(want))
 })
 
 describe('a deed', () => {
@@ -167,17 +167,16 @@ describe('what it is about', () => {
       '/sessions/agent%3Acto%3Aa%2Fb%3Fc',
     )
     expect(subjectHref(make({ subject: { kind: '', id: '', name: '' } }))).toBeNull()
-    // Where the doctor is, and the command that approves a device.
+    // The Gateway page has the doctor and the command that approves a device.
     for (const kind of ['gateway', 'device'])
       expect(subjectHref(make({ subject: { kind, id: 'connection', name: '' } }))).toBe('/settings/gateway')
-    // The subject of a missed standup is its job, by the key of its team.
+    // The subject of a missed standup is its job, identified by the team's key.
     expect(
       subjectHref(make({ kind: 'standup_missed', subject: { kind: 'schedule', id: 'executive', name: 'daily' } })),
     ).toBe('/standups')
   })
 })
 
-// A list of problems without a way to end them is only bad news.
 describe('what ends the cause of an item', () => {
   const of = (kind: Told['kind'], id = 'x', state: Told['state'] = 'open') =>
     remedyOf(make({ kind, state, subject: { kind: '', id, name: 'n' } }))

@@ -4,12 +4,12 @@ import { sessionHref, standupHref } from '../ui/TextLink'
 import type { InboxSearch } from './route'
 
 export type Item = Schemas['InboxItem']
-/** An item as a list knows it: the stream tells all of it but its detail. */
+/** An item as in lists and events, without its details. */
 export type Told = Omit<Item, 'detail'>
 export type State = Item['state']
 
 export const states = ['open', 'acked', 'snoozed', 'resolved'] as const satisfies readonly State[]
-/** What waits for somebody: what is listed when nobody asks for other states. */
+/** The states that the list shows by default. */
 export const waiting = ['open', 'acked'] as const satisfies readonly State[]
 export const severities = ['urgent', 'high', 'medium', 'low'] as const satisfies readonly Item['severity'][]
 export const kinds = [
@@ -27,7 +27,7 @@ export const kinds = [
 ] as const satisfies readonly Item['kind'][]
 export const orders = ['rank', '-last', 'last'] as const
 
-/** The part of the address that says which items, and in which order. */
+/** The search parameters that select and sort items. */
 export type Filters = Pick<InboxSearch, 'state' | 'kind' | 'severity' | 'assignee' | 'order'>
 
 export function filtersOf({ state, kind, severity, assignee, order }: InboxSearch): Filters {
@@ -36,10 +36,13 @@ export function filtersOf({ state, kind, severity, assignee, order }: InboxSearc
   ) as Filters
 }
 
-/** Whether it lists less than what waits for somebody; an order takes nothing away. */
+/** Returns whether any filter is set. The order is not a filter. */
 export const isFiltered = ({ order: _, ...rest }: Filters): boolean => Object.values(rest).some(Boolean)
 
-/** Whether an item belongs to what was asked for, by the rules of the service: so one that changes goes or comes at once. */
+/**
+ * Returns whether an item matches the filters, by the server's rules, so that changed items appear and disappear at
+ * once.
+ */
 export function fits(item: Told, f: Filters, me: string | undefined, people: ReadonlyMap<string, Person>): boolean {
   const among = (list: string | undefined, v: string) => !list || list.split(',').includes(v)
   if (!among(f.state ?? waiting.join(), item.state)) return false
@@ -48,7 +51,7 @@ export function fits(item: Told, f: Filters, me: string | undefined, people: Rea
   if (f.assignee === 'none') return item.assignee === null
   if (item.assignee === null) return false
   const id = f.assignee === 'me' ? me : f.assignee
-  // An email is not in the item: the service has looked at that.
+  // Items don't include emails, so the server has to match those.
   return item.assignee.id === id || (f.assignee !== 'me' && !people.has(f.assignee))
 }
 
@@ -61,49 +64,48 @@ const compare: Record<(typeof orders)[number], (a: Told, b: Told) => number> = {
   '-last': (a, b) => text(b.last_at, a.last_at) || text(b.id, a.id),
 }
 
-/** In the order of the service: the most severe first, and of those the one that has waited longest. */
+/** Sorts like the server: most severe first, then oldest. */
 export const sorted = (items: readonly Told[], by: Filters['order']): Told[] => [...items].sort(compare[by ?? 'rank'])
 
-/** What needs this person: what nobody has said anything about, and what they took on and have not resolved. */
+/** Returns whether the item needs this user: it is unassigned and open, or assigned to the user and unresolved. */
 export const needs = (item: Told, me: string | undefined): boolean =>
   item.assignee !== null
     ? item.assignee.id === me && (item.state === 'open' || item.state === 'acked')
     : item.state === 'open'
 
-/** Something that somebody does to an item. */
-export type Deed =
+/** An action on an item. */
+export type Action =
   | { do: 'ack' | 'reopen' }
   | { do: 'snooze'; until: string }
   | { do: 'assign'; to: Schemas['InboxAssignee'] | null }
   | { do: 'resolve'; note: string }
 
-/** What the item looks like until the service has answered. */
-export function looks(item: Told, deed: Deed, by: { id: string; name: string }, now: Date): Told {
+/** Returns the expected item after an action, until the server answers. */
+export function looks(item: Told, action: Action, by: { id: string; name: string }, now: Date): Told {
   const to = (state: State): Told => ({ ...item, state, snoozed_until: null, resolution: null })
-  switch (deed.do) {
+  switch (action.do) {
     case 'ack':
       return to('acked')
     case 'reopen':
       return to('open')
     case 'snooze':
-      return { ...to('snoozed'), snoozed_until: deed.until }
+      return { ...to('snoozed'), snoozed_until: action.until }
     case 'assign':
-      return { ...item, assignee: deed.to }
+      return { ...item, assignee: action.to }
     case 'resolve':
       return {
         ...to('resolved'),
-        resolution: { at: now.toISOString(), by: { id: by.id, name: by.name }, note: deed.note },
+        resolution: { at: now.toISOString(), by: { id: by.id, name: by.name }, note: action.note },
       }
   }
 }
 
 /**
- * What brings an item back to where it was before a deed. What was resolved is
- * opened by reopening alone, and a snooze that would be over by now stays open.
+ * Returns the actions that undo an action. Resolved items can only be reopened, and a snooze that has ended stays open.
  */
-export function wayBack(was: Told, deed: Deed, now: Date): Deed[] {
-  if (deed.do === 'assign') return [{ do: 'assign', to: was.assignee }]
-  const first: Deed[] = deed.do === 'resolve' ? [{ do: 'reopen' }] : []
+export function wayBack(was: Told, action: Action, now: Date): Action[] {
+  if (action.do === 'assign') return [{ do: 'assign', to: was.assignee }]
+  const first: Action[] = action.do === 'resolve' ? [{ do: 'reopen' }] : []
   switch (was.state) {
     case 'open':
       return [{ do: 'reopen' }]
@@ -120,7 +122,7 @@ export function wayBack(was: Told, deed: Deed, now: Date): Deed[] {
 
 export type Snooze = 'hour' | 'three' | 'tomorrow' | 'monday' | 'week'
 
-/** Until when one may put something off with one choice: hours from now, or the morning of a day where one is. */
+/** Returns the snooze options: some hours, or 8:00 on a coming day. */
 export function snoozes(now: Date): { id: Snooze; until: Date }[] {
   const hours = (n: number) => new Date(now.getTime() + n * 3_600_000)
   const morning = (days: number) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, 8)
@@ -129,7 +131,7 @@ export function snoozes(now: Date): { id: Snooze; until: Date }[] {
     { id: 'hour', until: hours(1) },
     { id: 'three', until: hours(3) },
     { id: 'tomorrow', until: morning(1) },
-    // On a Sunday it is the same as tomorrow.
+    // On a Sunday this equals tomorrow.
     ...(monday > 1 ? [{ id: 'monday' as const, until: morning(monday) }] : []),
     { id: 'week', until: hours(7 * 24) },
   ]
@@ -137,14 +139,14 @@ export function snoozes(now: Date): { id: Snooze; until: Date }[] {
 
 const longest = 90 * 24 * 3_600_000
 
-/** Whether the service takes such a time to put something off until. */
+/** Returns whether the server accepts this snooze time. */
 export const maySnooze = (until: Date, now: Date): boolean =>
   until.getTime() > now.getTime() && until.getTime() <= now.getTime() + longest
 
-/** Where one reads what an item is about; null when that is nowhere. */
+/** Returns the address of the page about the item's subject, or null. */
 export function subjectHref(of: Pick<Told, 'kind' | 'subject'>): string | null {
   const { kind, id, name } = of.subject
-  // Its subject is a job by the key of a team: the standups are where one looks.
+  // The subject is a job, identified by the team's key. Link to the standups instead.
   if (of.kind === 'standup_missed') return '/standups'
   if (id === '') return null
   switch (kind) {
@@ -164,13 +166,13 @@ export function subjectHref(of: Pick<Told, 'kind' | 'subject'>): string | null {
   }
 }
 
-/** What a person can do about the cause of an item, and to what. */
+/** An action that fixes the cause of an item, and its target. */
 export type RemedyOf =
   | { do: 'run' | 'dispatch' | 'retry'; id: string }
-  /** Today's standup of a team: the day that was missed is over, or is today. */
+  /** Run today's standup of a team: the missed day is over, or is today. */
   | { do: 'hold'; team: string }
 
-/** What ends the cause of an item; null where only a person can judge, or nothing is wrong any more. */
+/** Returns the action that fixes the cause of an item, or null if there is none. */
 export function remedyOf({ kind, state, subject }: Pick<Told, 'kind' | 'state' | 'subject'>): RemedyOf | null {
   if (state === 'resolved' || subject.id === '') return null
   switch (kind) {

@@ -3,7 +3,7 @@ import { eventOf, type Happened, type Patch, rereadSoon } from '../app/live/patc
 import type { Told } from './item'
 import { putItem } from './queries'
 
-/** What an event of the inbox holds: the item without its detail, and what became other than it was. */
+/** Returns the item (without details) and the changes in an inbox event. */
 export function toldOf(happened: Happened): { event: Schemas['Event']; item: Told; changes: object } | null {
   const event = eventOf(happened)
   const data: unknown = event?.data
@@ -12,7 +12,7 @@ export function toldOf(happened: Happened): { event: Schemas['Event']; item: Tol
   return { event, item: data.item as Told, changes }
 }
 
-/** An event has the whole item but its detail: it is put in place, and only another detail is read anew. */
+/** Events contain the whole item except its details. Only changed details are refetched. */
 export const inboxPatches: readonly Patch[] = [
   {
     on: ['inbox.'],

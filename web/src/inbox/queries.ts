@@ -11,7 +11,7 @@ const pageSize = 100
 const pick = <T extends string>(list: string | undefined, words: readonly T[]): T[] | undefined =>
   list ? words.filter(w => list.split(',').includes(w)) : undefined
 
-/** The items that fit, page by page. */
+/** The matching items, page by page. */
 export const listQuery = (f: Filters) =>
   infiniteQueryOptions({
     queryKey: ['inbox', 'list', f],
@@ -40,11 +40,11 @@ export const oneQuery = (id: string) =>
     queryFn: ({ signal }) => take(api.GET('/api/v1/inbox/{id}', { params: { path: { id } }, signal })),
   })
 
-/** What happened to an item, the newest first. */
+/** The history of an item, newest first. */
 export const historyQuery = (id: string) =>
   eventsQuery(['inbox', 'history', id], { subject_kind: 'inbox', subject_id: id })
 
-/** How many items nobody has said anything about yet. */
+/** The number of open items. */
 export const openCountQuery = queryOptions({
   queryKey: ['inbox', 'open'],
   queryFn: async ({ signal }): Promise<number | null> => {
@@ -55,11 +55,11 @@ export const openCountQuery = queryOptions({
   },
 })
 
-// A mere repeat counts and is no change, so the same version may be newer.
+// A repeat raises the count without a new version.
 const newer = (next: Told, was: Told) =>
   next.version > was.version || (next.version === was.version && next.count >= was.count)
 
-/** What has become of items since a page with them was asked for. */
+/** The latest version of each item, to merge into pages that load later. */
 export const latest = new Latest<Told>(
   (next, was) => next.version > was.version || (next.version === was.version && next.count > was.count),
 )
@@ -67,7 +67,7 @@ session.onLeave(() => latest.clear())
 
 type List = InfiniteData<Page<Told>>
 
-/** Puts an item that was read or told into all that is cached; into lists also when it is new there. */
+/** Puts an item into all cached answers, adding it to lists where it is new. */
 export function putItem(cache: QueryClient, item: Told & { detail?: string }): void {
   latest.put(item)
   const merged = (was: Told): Told => (was.id === item.id && newer(item, was) ? { ...was, ...item } : was)

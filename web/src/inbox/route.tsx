@@ -1,10 +1,10 @@
 import { createRoute } from '@tanstack/react-router'
-import { lazyPage } from '../app/later'
-import { params, textParam, wordParam, wordsParam } from '../app/params'
-import { frameRoute } from '../app/roots'
+import { lazyPage } from '../app/lazy'
+import { frameRoute } from '../app/rootRoutes'
+import { params, textParam, wordParam, wordsParam } from '../app/searchParams'
 import { kinds, orders, severities, states } from './item'
 
-/** What the address of the inbox says: which items, in which order, and which one is open. */
+/** Reads the search parameters of the inbox. */
 function search(s: Record<string, unknown>) {
   return params({
     state: wordsParam(s.state, states)?.join(','),
@@ -18,7 +18,7 @@ function search(s: Record<string, unknown>) {
 
 export type InboxSearch = ReturnType<typeof search>
 
-/** Another value for some of it; undefined takes it out of the address. */
+/** Changes search parameters; undefined removes one. */
 export type Go = (change: InboxSearch, replace?: boolean) => void
 
 const page = lazyPage(() => import('./Page'), 'InboxPage')

@@ -1,13 +1,13 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useMe, usePeople } from '../app/queries'
-import { useHeld } from '../ui/useHeld'
+import { useHeldRows } from '../ui/useHeldRows'
 import { type Filters, fits, sorted, type Told } from './item'
 import { latest, listQuery } from './queries'
 
 const idOf = (i: Told) => i.id
 
-/** The items that fit, as this tab knows them now; new ones wait until somebody wants them. `needed` leaves out more. */
+/** Returns the matching items. New ones wait until the user shows them. `needed` filters further. */
 export function useItems(filters: Filters, needed?: (item: Told) => boolean) {
   const asked = useInfiniteQuery(listQuery(filters))
   const me = useMe().data?.id
@@ -19,6 +19,6 @@ export function useItems(filters: Filters, needed?: (item: Told) => boolean) {
     const there = [...rows.values()].filter(i => fits(i, filters, me, people) && (needed?.(i) ?? true))
     return sorted(there, filters.order)
   }, [asked.data, filters, me, people, needed])
-  const held = useHeld(fitting, idOf, JSON.stringify(filters), asked.isFetchingNextPage)
+  const held = useHeldRows(fitting, idOf, JSON.stringify(filters), asked.isFetchingNextPage)
   return { asked: { ...asked, data: held.rows }, waiting: held.waiting, show: held.show }
 }

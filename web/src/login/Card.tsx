@@ -4,7 +4,7 @@ import { login as loginWords } from '../texts/login'
 import { IconButton } from '../ui/Button'
 import { Field } from '../ui/Field'
 
-/** The page before the dashboard: the name, one form, and what one should know. */
+/** The layout of the sign-in pages. */
 export function Card({ title, children }: { title: string; children: ReactNode }) {
   return (
     <main className="flex min-h-full items-start justify-center bg-panel px-3 py-[12vh]">
@@ -20,7 +20,7 @@ export function Card({ title, children }: { title: string; children: ReactNode }
   )
 }
 
-/** A password that can be looked at. */
+/** A password field with a show/hide button. */
 export function Password({
   label,
   autoComplete,

@@ -10,21 +10,21 @@ import { Button, buttonClass } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { Card, Password } from './Card'
 import { loginRoute } from './route'
-import { useWait } from './useWait'
+import { useCountdown } from './useCountdown'
 
 const words = loginWords
 
-/** Why somebody who was signed in stands here. */
+/** Why the user was signed out. */
 const ended = { expired: words.expired, deactivated: words.deactivated, signed_out: words.signedOut }
 
 export function Login() {
   useTitle(words.title)
   const { back } = loginRoute.useSearch()
   const config = useConfig().data
-  const [wait, setWait] = useWait()
+  const [wait, setWait] = useCountdown()
   const signIn = useMutation({
     mutationFn: (body: { email: string; password: string }) => take(api.POST('/api/v1/auth/login', { body })),
-    // The route sees the token and leads on to where one wanted to go.
+    // The route redirects once there is a token.
     onSuccess: answer => session.signIn(answer.token),
     onError: err => setWait(asProblem(err).retryAfter ?? 0),
   })

@@ -7,14 +7,14 @@ import { Password } from './Card'
 
 const words = loginWords.account
 
-/** What one says of oneself to have an account. */
+/** The form data of a new account. */
 export interface Account {
   email: string
   name?: string
   password: string
 }
 
-/** What is in the form; a name that was left out is not sent. */
+/** Reads the form. An empty name is omitted. */
 function read(form: HTMLFormElement): Account & { text: (name: string) => string } {
   const data = new FormData(form)
   const text = (name: string) => String(data.get(name) ?? '').trim()
@@ -24,19 +24,19 @@ function read(form: HTMLFormElement): Account & { text: (name: string) => string
 
 interface Props {
   problem: Problem | null
-  /** What the service says of the whole request and belongs to one field, by the field. */
+  /** Errors about the whole request that belong to a field. */
   said?: { email?: string | undefined; name?: string | undefined }
-  /** Seconds for which it takes no more tries. */
+  /** Seconds until the next attempt is allowed. */
   wait: number
   busy: boolean
   submit: string
-  /** Gets the account, and whatever else was typed by its name. */
+  /** Receives the account, and a function that reads other fields by name. */
   onSubmit: (account: Account, text: (name: string) => string) => void
-  /** What is asked for before. */
+  /** Fields shown first. */
   children?: ReactNode
 }
 
-/** The form for an account of one's own. It keeps what was typed, whatever the answer is. */
+/** The form for a new account. It keeps its input when the server refuses it. */
 export function NewAccount({ problem, said = {}, wait, busy, submit, onSubmit, children }: Props) {
   const email = problem?.of('email') ?? said.email
   const name = problem?.of('name') ?? said.name

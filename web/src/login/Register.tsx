@@ -11,19 +11,19 @@ import { Answer } from '../ui/Views'
 import { Card } from './Card'
 import { type Account, NewAccount } from './NewAccount'
 import { registerRoute } from './route'
-import { useWait } from './useWait'
+import { useCountdown } from './useCountdown'
 
 const words = loginWords.register
 
-/** An account that people make for themselves, where the service is set to allow it. */
+/** Self-registration, if enabled on the server. */
 export function Register() {
   useTitle(words.title)
   const { back } = registerRoute.useSearch()
   const config = useConfig()
-  const [wait, setWait] = useWait()
+  const [wait, setWait] = useCountdown()
   const register = useMutation({
     mutationFn: (body: Account) => take(api.POST('/api/v1/auth/register', { body })),
-    // The route sees the token and leads on to where one wanted to go.
+    // The route redirects once there is a token.
     onSuccess: answer => session.signIn(answer.token),
     onError: err => setWait(asProblem(err).retryAfter ?? 0),
   })

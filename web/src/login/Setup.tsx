@@ -11,11 +11,11 @@ import { buttonClass } from '../ui/Button'
 import { Field } from '../ui/Field'
 import { Card } from './Card'
 import { type Account, NewAccount } from './NewAccount'
-import { useWait } from './useWait'
+import { useCountdown } from './useCountdown'
 
 const words = loginWords.setup
 
-/** The token of the link stands behind #, which no server sees; it is taken out of the address at once. */
+/** Reads the setup token from the URL fragment, which isn't sent to servers, and removes it from the address. */
 function useLinkToken(): string {
   const [token] = useState(() => location.hash.slice(1))
   useEffect(() => {
@@ -24,13 +24,13 @@ function useLinkToken(): string {
   return token
 }
 
-/** The first account, made by whoever has what the terminal shows. */
+/** Creates the owner account with the token printed in the terminal. */
 export function Setup() {
   useTitle(words.title)
   const token = useLinkToken()
   const config = useConfig().data
   const navigate = useNavigate()
-  const [wait, setWait] = useWait()
+  const [wait, setWait] = useCountdown()
   const setup = useMutation({
     mutationFn: (body: Account & { token: string }) => take(api.POST('/api/v1/auth/setup', { body })),
     onSuccess: answer => {

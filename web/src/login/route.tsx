@@ -1,15 +1,15 @@
 import { createRoute, redirect } from '@tanstack/react-router'
-import { lazyPage } from '../app/later'
-import { params } from '../app/params'
-import { rootRoute } from '../app/roots'
+import { lazyPage } from '../app/lazy'
+import { rootRoute } from '../app/rootRoutes'
+import { params } from '../app/searchParams'
 import { session } from '../app/session'
-import { safeBack } from './back'
+import { safeReturnPath } from './returnPath'
 
-/** Where one wanted to go, and the way there for whoever is signed in: before they come, or by what they do here. */
+/** Redirects signed-in users to the page they wanted, on arrival and after sign-in. */
 const leadOn = {
-  validateSearch: (s: Record<string, unknown>) => params({ back: safeBack(s.back) }),
+  validateSearch: (s: Record<string, unknown>) => params({ back: safeReturnPath(s.back) }),
   beforeLoad: ({ search }: { search: { back?: string | undefined } }) => {
-    if (session.token() !== null) throw redirect({ href: safeBack(search.back) ?? '/', replace: true })
+    if (session.token() !== null) throw redirect({ href: safeReturnPath(search.back) ?? '/', replace: true })
   },
 }
 

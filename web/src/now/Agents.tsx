@@ -4,26 +4,26 @@ import type { Schemas } from '../api/client'
 import { useTickingHere } from '../app/clock'
 import { cost } from '../app/format'
 import { isNobody, queries } from '../app/queries'
-import { goingQuery, soFar } from '../spend/going'
+import { activeRunsQuery, soFar } from '../spend/activeRuns'
 import { now as nowWords } from '../texts/now'
 import { Age } from '../ui/Age'
-import { Changed } from '../ui/Changed'
+import { Flash } from '../ui/Flash'
 import { GatewayLine } from '../ui/GatewayLine'
 import { Gauge } from '../ui/Gauge'
 import { State } from '../ui/State'
 import { TextLink } from '../ui/TextLink'
 import { Answer, Partial } from '../ui/Views'
 import { Card, Nothing } from './Card'
-import { isKnown } from './facts'
 import { burnQuery, sessionsQuery } from './queries'
 import { burn } from './spend'
+import { isKnown } from './statusFacts'
 import { sessionOf } from './tile'
 import { clock } from './time'
 import { useCurrentTasks } from './useCurrentTasks'
 
 const words = nowWords.agents
 
-/** The agents as a strip: what each does now, how full its context is, and what it burns. */
+/** A tile per agent: its current task, context usage, and cost per hour. */
 export function Agents({ className }: { className: string }) {
   const agents = useQuery(queries.agents)
   const sessions = useQuery(sessionsQuery)
@@ -43,7 +43,7 @@ export function Agents({ className }: { className: string }) {
           ) : (
             <ul className="-mr-px -mb-px grid grid-cols-[repeat(auto-fill,minmax(13rem,1fr))]">
               {list.map(a => {
-                // What was known of sessions is old once the runtime is away: then it is unknown.
+                // Cached sessions are outdated once the gateway is offline.
                 const session = sessions.error ? undefined : sessionOf(a.agent_id, sessions.data ?? [])
                 return (
                   <li key={a.agent_id} className="flex min-w-0 flex-col gap-1 border-line border-r border-b p-3">
@@ -55,22 +55,22 @@ export function Agents({ className }: { className: string }) {
                         <bdi>{a.name}</bdi>
                       </TextLink>
                       <span className="ml-auto shrink-0">
-                        <Changed of={a.presence && `${a.presence.state} ${a.presence.stalled}`}>
+                        <Flash of={a.presence && `${a.presence.state} ${a.presence.stalled}`}>
                           <Presence of={a} />
-                        </Changed>
+                        </Flash>
                       </span>
                     </p>
                     <Work known={tasks.known} of={tasks.of(a)} />
                     <p className="flex flex-wrap justify-between gap-x-2 gap-y-0.5 whitespace-nowrap text-soft text-xs sm:flex-col">
                       <span className="inline-flex items-center gap-1.5">
                         <span>{words.context}</span>
-                        <Changed of={session?.context_tokens ?? null}>
+                        <Flash of={session?.context_tokens ?? null}>
                           <Gauge
                             label={`${words.context} ${a.name}`}
                             of={session?.context_limit ?? null}
                             value={session?.context_tokens ?? null}
                           />
-                        </Changed>
+                        </Flash>
                       </span>
                       <span className="min-h-4">
                         <Burn agent={a} of={burning} />
@@ -87,7 +87,7 @@ export function Agents({ className }: { className: string }) {
   )
 }
 
-/** What an agent is up to, since when, and why we think so. */
+/** The status of an agent, with its age and reason. */
 function Presence({ of }: { of: Schemas['Agent'] }) {
   const p = of.presence
   if (p === null || !isKnown(of)) {
@@ -111,42 +111,42 @@ function Work({ of, known }: { of: Schemas['TaskCard'] | undefined; known: boole
   if (!of) return <p className="min-h-5 truncate text-soft">{known ? words.noTask : ''}</p>
   return (
     <p className="flex min-h-5 min-w-0">
-      <Changed className="items-center gap-1.5" of={of.key}>
+      <Flash className="items-center gap-1.5" of={of.key}>
         <span className="key shrink-0 text-soft">{of.key}</span>
         <Link className="min-w-0 truncate hover:underline" search={{ task: of.key }} title={of.title} to="/tasks">
           <bdi>{of.title}</bdi>
         </Link>
-      </Changed>
+      </Flash>
     </p>
   )
 }
 
-/** What an agent's last hour cost, and what its run that goes on has used so far. */
+/** The agent's cost in the last hour, and the cost of its active run so far. */
 function Burn({ of, agent }: { of: UseQueryResult<Schemas['UsageReport']>; agent: Schemas['Agent'] }) {
   const { data, dataUpdatedAt } = of
-  const going = useQuery(goingQuery).data?.runs.filter(r => r.agent_id === agent.agent_id) ?? []
+  const going = useQuery(activeRunsQuery).data?.runs.filter(r => r.agent_id === agent.agent_id) ?? []
   const hour = useTickingHere(now => {
     const known = data ? burn(data, agent, dataUpdatedAt, now) : null
     return known && words.burn(cost(known))
   })
   const now = going.length > 0 ? words.burnSoFar(cost(soFar(going))) : null
-  // Nothing is said only while it is read for the first time.
+  // Empty only while loading for the first time.
   if (hour === null && now === null) return data || of.error ? <span>{words.burnUnknown}</span> : null
   return (
     <span className="inline-flex flex-wrap gap-x-1.5">
       {hour !== null && (
-        <Changed of={hour}>
+        <Flash of={hour}>
           <span className="whitespace-nowrap" title={words.burnHelp(clock(dataUpdatedAt, undefined))}>
             {hour}
           </span>
-        </Changed>
+        </Flash>
       )}
       {now !== null && (
-        <Changed of={now}>
+        <Flash of={now}>
           <span className="whitespace-nowrap" title={words.burnSoFarHelp}>
             {now}
           </span>
-        </Changed>
+        </Flash>
       )}
     </span>
   )

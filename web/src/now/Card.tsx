@@ -4,7 +4,7 @@ import type { Place } from '../app/places'
 import { now as nowWords } from '../texts/now'
 import { Icon } from '../ui/Icon'
 
-/** One answer on the first place, with the way to where there is more of it. One that fails leaves the others alone. */
+/** A card with its own query and a link to the full page. A failing card doesn't affect the others. */
 export function Card({
   title,
   to,
@@ -50,7 +50,7 @@ const Broken = () => (
   </p>
 )
 
-/** A card that has nothing to show: that it is so, and what would fill it. */
+/** The empty state of a card. */
 export function Nothing({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="px-3 py-4">

@@ -17,7 +17,7 @@ import { failedRunsQuery, failuresQuery } from './queries'
 
 const words = nowWords.failures
 
-/** What failed within a day, by its cause. */
+/** The failures of the last 24 hours, by cause. */
 export function Failures({ className }: { className: string }) {
   const agent = useMe().data?.role === 'agent'
   const asked = useQuery({ ...failuresQuery, enabled: !agent })
@@ -25,7 +25,7 @@ export function Failures({ className }: { className: string }) {
   return (
     <Card className={className} title={words.title} to={{ path: '/inbox', label: texts.app.places.inbox }}>
       {agent ? (
-        // The service leaves them out for agents instead of refusing: an empty list would be a lie.
+        // The server omits these events for agents instead of refusing, so an empty list would be wrong.
         <NotAllowed detail={words.notAllowed} />
       ) : (
         <Answer of={asked} rows={2} what={words.what}>
@@ -44,12 +44,12 @@ export function Failures({ className }: { className: string }) {
 
 interface ListProps {
   events: Parameters<typeof failuresOf>[0]
-  /** Undefined while nobody can say which runs failed. */
+  /** Undefined while the failed runs are unknown. */
   sessions: Parameters<typeof failedRuns>[0] | undefined
 }
 
 function List({ events, sessions }: ListProps) {
-  // They grow old by the minute.
+  // Updates every minute, as failures become older than a day.
   const now = useTicking(at => Math.floor(at / 60_000) * 60_000)
   const agents = useQuery(queries.agents).data
   const failures = failuresOf(events, now)
@@ -79,7 +79,7 @@ function List({ events, sessions }: ListProps) {
 
 const link = 'flex min-w-0 hover:underline'
 
-/** What failed, in two lines where one has no room: the end of a title tells failed from missed. */
+/** Wraps to two lines in narrow cards, because the end of a title tells "failed" from "missed". */
 const Cause = ({ icon, children }: { icon: IconName; children: string }) => (
   <span className="flex min-w-0 items-start gap-1 text-danger">
     <Icon className="mt-[3px] size-3.5 shrink-0" name={icon} />
@@ -97,5 +97,5 @@ const Row = ({ count, last, children }: { count: number; last: string; children:
   </li>
 )
 
-/** Where one sees all of a kind, whatever became of them, with the last one open. */
+/** Search parameters for all items of the kind in any state, with the latest one open. */
 const searchOf = (f: Failure) => ({ kind: f.kind, state: states.join(), order: '-last' as const, item: f.item })

@@ -19,7 +19,7 @@ type Brief = Schemas['StandupBrief']
 
 const look: Record<Brief['status'], Tone> = { running: 'active', completed: 'done', error: 'danger' }
 
-/** What the last standup said, in a line, or why it could not be held. */
+/** The summary of the last standup, or why it failed. */
 export function LastStandup({ className }: { className: string }) {
   const asked = useQuery(standupQuery)
   return (
@@ -63,7 +63,7 @@ function Brief({ of }: { of: Brief }) {
   )
 }
 
-/** Asks only for what is missing; whoever may not hold standups does not see it. */
+/** Retries the standup, which asks only for missing answers. Hidden from users who may not run standups. */
 function Retry({ id }: { id: string }) {
   const cache = useQueryClient()
   const me = useMe().data

@@ -3,8 +3,8 @@ import { useCallback } from 'react'
 import { useMe } from '../app/queries'
 import { ItemList } from '../inbox/ItemList'
 import { needs, type Told } from '../inbox/item'
+import { useItemActions } from '../inbox/useItemActions'
 import { useItems } from '../inbox/useItems'
-import { useVerbs } from '../inbox/useVerbs'
 import { texts } from '../texts'
 import { now as nowWords } from '../texts/now'
 import { Button } from '../ui/Button'
@@ -12,14 +12,14 @@ import { Answer } from '../ui/Views'
 import { Card, Nothing } from './Card'
 
 const words = nowWords.needs
-/** As many as one sees at a glance; the others are in the inbox. */
+/** More items are in the inbox. */
 const most = 5
 const filters = {}
 
-/** What needs whoever looks, the most urgent first, with what can be done about it. */
+/** The items that need the user, most urgent first, with their actions. */
 export function NeedsYou({ className }: { className: string }) {
   const navigate = useNavigate()
-  const verbs = useVerbs()
+  const verbs = useItemActions()
   const me = useMe().data?.id
   const needed = useCallback((i: Told) => needs(i, me), [me])
   const { asked, waiting, show } = useItems(filters, needed)

@@ -3,7 +3,7 @@ import type { Item } from '../inbox/item'
 
 const day = 86_400_000
 
-/** The kinds of items that say that something failed; the others are what agents could not settle. */
+/** The kinds of inbox items that mean a failure. The others are for people to decide. */
 export const failureKinds = [
   'standup_failed',
   'standup_missed',
@@ -14,31 +14,31 @@ export const failureKinds = [
   'gateway_trouble',
 ] as const satisfies readonly Item['kind'][]
 
-/** The events by which such an item is raised once more. */
+/** The events that raise an item again. */
 export const raising = ['inbox.raised', 'inbox.repeated', 'inbox.reopened']
 
 export interface Failure {
   kind: (typeof failureKinds)[number]
-  /** What failed, as its item has it. */
+  /** The title of the item. */
   title: string
   count: number
-  /** When it last failed so. */
+  /** When it failed last. */
   last: string
-  /** The item to look at. */
+  /** The ID of the item. */
   item: string
 }
 
-/** Runs that failed of themselves: no job, task or standup has raised an item for them. */
+/** Failed runs without an inbox item, because no job, task, or standup started them. */
 export interface FailedRuns {
   status: 'failed' | 'timeout'
   agent: string
   count: number
   last: string
-  /** The session of the last one, by its id in the archive. */
+  /** The archive ID of the latest session. */
   session: string
 }
 
-/** The item that an event says was raised because something failed, or null. A person may open one again: that is no failure. */
+/** Returns the failure in an event, or null. Reopening by a person is not a failure. */
 export function failed(event: Schemas['Event']): { id: string; kind: Failure['kind']; title: string } | null {
   const data = event.data as { item?: { id?: unknown; kind?: unknown; title?: unknown } } | null
   const kind = failureKinds.find(k => k === data?.item?.kind)
@@ -47,13 +47,13 @@ export function failed(event: Schemas['Event']): { id: string; kind: Failure['ki
   return { id: event.subject.id, kind, title: typeof title === 'string' ? title : '' }
 }
 
-/** When it failed: what was found late is told of late, and its item knows better. */
+/** Returns when it failed. The item has the exact time, as the event may be late. */
 function failedAt(event: Schemas['Event']): string {
   const last = (event.data as { item?: { last_at?: unknown } } | null)?.item?.last_at
   return typeof last === 'string' && last < event.at ? last : event.at
 }
 
-/** What failed in the day before now, by cause, what failed most first. One cause is one item. */
+/** Returns the failures of the last 24 hours by inbox item, most frequent first. */
 export function failuresOf(events: readonly Schemas['Event'][], now: number): Failure[] {
   const found = new Map<string, Failure>()
   for (const e of events) {
@@ -72,10 +72,10 @@ export function failuresOf(events: readonly Schemas['Event'][], now: number): Fa
 
 type Ended = Pick<Schemas['ArchiveD'], 'id' | 'key' | 'agent_id' | 'status' | 'active' | 'last_at' | 'ended_at'>
 
-/** Who asked for such a run tells of its end. */
+/** These runs raise inbox items of their own. */
 const told = /^agent:[^:]+:(task|standup|cron):/i
 
-/** The sessions whose last run failed in the day before now, by agent and by how it ended. */
+/** Returns the sessions whose last run failed in the last 24 hours, by agent and outcome. */
 export function failedRuns(sessions: readonly Ended[], now: number): FailedRuns[] {
   const found = new Map<string, FailedRuns>()
   for (const s of sessions) {

@@ -10,21 +10,21 @@ type Failures = { events: Schemas['Event'][]; cut: boolean }
 
 const sessionsKey = ['now', 'sessions']
 
-/** Puts a session as it is now into those that are shown; older words than ours are left out. */
+/** Updates a session in the cache, unless the cached one is newer. */
 function putSession(cache: QueryClient, session: Session): void {
   const known = cache.getQueryData<Session[]>(sessionsKey)
   if (!known) return
   const was = known.find(s => s.key === session.key)
   if (was && was.as_of > session.as_of) return
   cache.setQueryData(sessionsKey, was ? known.map(s => (s === was ? session : s)) : [...known, session])
-  // Of presence there are no frames: it is read anew when a run began or ended.
+  // Presence has no events of its own, so it is refetched when a run starts or ends.
   if (session.active !== (was?.active ?? false)) rereadSoon(cache, queries.agents.queryKey)
 }
 
 const isSession = (v: unknown): v is Session =>
   typeof v === 'object' && v !== null && 'key' in v && 'active' in v && 'as_of' in v
 
-/** How the first place follows the stream; each of its cards has an answer of its own. */
+/** Keeps the cards current; each has its own query. */
 export const nowPatches: readonly Patch[] = [
   { on: ['session.changed'], apply: ({ data }, cache) => isSession(data) && putSession(cache, data) },
   {
@@ -42,7 +42,7 @@ export const nowPatches: readonly Patch[] = [
       rereadSoon(cache, ['now', 'slots'])
     },
   },
-  // An item that comes or resolves itself says how a job went, also when somebody had it run.
+  // A raised or resolved item also tells how a job ended.
   {
     on: ['jobs.changed', 'slot.', 'schedule.', 'inbox.raised', 'inbox.repeated', 'inbox.reopened', 'inbox.resolved'],
     apply: (_, cache) => rereadSoon(cache, ['now', 'slots']),

@@ -3,17 +3,17 @@ import { api, nextCursor, take, takePage } from '../api/client'
 import * as clock from '../app/clock'
 import { addDays } from '../app/days'
 import { raising } from './failures'
-import { reach, type Slot } from './ribbon'
+import { reach, type Slot } from './timelineSlots'
 
 const hour = 3_600_000
 
-/** The runtime's sessions, those with a run first; 503 or 504 while nobody can see them. */
+/** The runtime's sessions, active ones first. Fails with 503 or 504 while the gateway is offline. */
 export const sessionsQuery = queryOptions({
   queryKey: ['now', 'sessions'],
   queryFn: ({ signal }) => take(api.GET('/api/v1/agentrt/sessions', { params: { query: { limit: 200 } }, signal })),
 })
 
-/** How many tasks are blocked that are not done; null when the service does not say. */
+/** The number of blocked tasks that aren't done, or null if the server doesn't send it. */
 export const blockedQuery = queryOptions({
   queryKey: ['now', 'blocked'],
   queryFn: async ({ signal }): Promise<number | null> => {
@@ -25,7 +25,7 @@ export const blockedQuery = queryOptions({
   },
 })
 
-/** The standup of the latest day, of any team; null when there is none. */
+/** The latest standup of any team, or null. */
 export const standupQuery = queryOptions({
   queryKey: ['now', 'standup'],
   queryFn: async ({ signal }) => {
@@ -35,7 +35,7 @@ export const standupQuery = queryOptions({
   },
 })
 
-/** What today's runs cost, by agent and by hour; it is read anew when the ledger grows. */
+/** Today's cost by agent and hour, refetched when the ledger grows. */
 export const todayQuery = (day: string | null) =>
   queryOptions({
     queryKey: ['usage', 'now', day],
@@ -44,7 +44,7 @@ export const todayQuery = (day: string | null) =>
     enabled: day !== null,
   })
 
-/** What the same weekday cost a week ago. */
+/** The cost of the same weekday a week ago. */
 export const weekQuery = (day: string | null) =>
   queryOptions({
     queryKey: ['now', 'week', day],
@@ -56,7 +56,7 @@ export const weekQuery = (day: string | null) =>
     staleTime: hour,
   })
 
-/** What the hour before the reading cost, by agent; it is read anew when the ledger grows. */
+/** The cost of the last hour by agent, refetched when the ledger grows. */
 export const burnQuery = queryOptions({
   queryKey: ['usage', 'burn'],
   queryFn: ({ signal }) => {
@@ -65,10 +65,10 @@ export const burnQuery = queryOptions({
   },
 })
 
-/** More runs than this are not read for one ribbon. */
+/** Maximum number of runs on the timeline. */
 export const mostSlots = 2000
 
-/** The runs around an hour: what became of them, and what is to come. */
+/** The past and upcoming runs around an hour. */
 export const slotsQuery = (around: number) =>
   queryOptions({
     queryKey: ['now', 'slots', around],
@@ -91,7 +91,7 @@ export const slotsQuery = (around: number) =>
     placeholderData: keepPreviousData,
   })
 
-/** The last runs of a job, to see whether it went well after all. They are read anew with the slots. */
+/** The latest runs of a job, to see whether it succeeded later. Refetched with the slots. */
 export const runsQuery = (job: string) =>
   queryOptions({
     queryKey: ['now', 'slots', 'runs', job],
@@ -99,7 +99,7 @@ export const runsQuery = (job: string) =>
       take(api.GET('/api/v1/agentrt/jobs/{id}/runs', { params: { path: { id: job }, query: { limit: 20 } }, signal })),
   })
 
-/** What raised an item of the inbox in the last day, the newest first, and whether that is all. */
+/** The inbox events of the last 24 hours, newest first, and whether there are more. */
 export const failuresQuery = queryOptions({
   queryKey: ['now', 'failures'],
   queryFn: async ({ signal }) => {
@@ -110,7 +110,7 @@ export const failuresQuery = queryOptions({
   },
 })
 
-/** The archive's sessions whose last run failed within a day. The runtime's own are in it when they rest. */
+/** Archived sessions whose last run failed in the last 24 hours. Live sessions are archived once they are idle. */
 export const failedRunsQuery = queryOptions({
   queryKey: ['now', 'failed-runs'],
   queryFn: async ({ signal }) => {
@@ -122,6 +122,6 @@ export const failedRunsQuery = queryOptions({
     )
     return { sessions: pages.flatMap(p => p.rows), cut: pages.some(p => p.next !== null) }
   },
-  // No event tells that a session was archived, half a minute after its run.
+  // Archiving a session, 30 s after its run, has no event.
   refetchInterval: 60_000,
 })

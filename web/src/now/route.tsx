@@ -1,9 +1,9 @@
 import { createRoute } from '@tanstack/react-router'
-import { lazyPage } from '../app/later'
-import { params, wordParam } from '../app/params'
-import { frameRoute } from '../app/roots'
+import { lazyPage } from '../app/lazy'
+import { frameRoute } from '../app/rootRoutes'
+import { params, wordParam } from '../app/searchParams'
 
-/** What the address says: whether the ribbon of runs is a table. */
+/** Reads the search parameters: whether the scheduled runs are a table. */
 const search = (s: Record<string, unknown>) => params({ runs: wordParam(s.runs, ['table']) })
 
 const page = lazyPage(() => import('./Page'), 'NowPage')

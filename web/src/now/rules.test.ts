@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Schemas } from '../api/client'
-import { agentsFact, blockedFact, spendFact, standupFact } from './facts'
 import { failedRuns, failuresOf } from './failures'
-import { counts, hourOf, madeUp, marks, marksOf, reach, type Slot, troublesOf, within } from './ribbon'
 import { burn, until, usd } from './spend'
+import { agentsFact, blockedFact, spendFact, standupFact } from './statusFacts'
 import { currentTask, headline, sessionOf } from './tile'
 import { clock, clocks } from './time'
+import { counts, hourOf, madeUp, marks, marksOf, reach, type Slot, troublesOf, within } from './timelineSlots'
 
 const now = Date.parse('2026-11-20T14:30:00Z')
 
@@ -30,20 +30,20 @@ const brief = (of: Partial<Schemas['StandupBrief']>) =>
     ...of,
   }) as Schemas['StandupBrief']
 
-// The first line that one reads in the morning: an unknown that reads as a zero says that all is well.
+// Unknown values must not read as zero.
 describe('the sentence', () => {
   it.each([
     [undefined, 'agents unknown'],
     [[], 'no agents'],
     [[], 'agents unknown', 'unreachable'],
     [[], 'agents unknown', 'not_configured'],
-    [[agent('idle'), agent('idle')], 'no agent active'],
+    [[agent('idle'), agent('idle')], 'no agents active'],
     [[agent('active'), agent('idle')], '1 agent active'],
     [[agent('active'), agent('active', { stalled: true })], '2 agents active (1 stalled)'],
     [[agent('offline', { away: true }), agent('offline', { away: true })], 'agents unknown'],
     [[agent(null), agent('active')], '1 agent active (1 unknown)'],
     [[agent(null)], 'agents unknown'],
-    [[agent('offline')], 'no agent active'],
+    [[agent('offline')], 'no agents active'],
   ])('of agents %#', (agents, want, state = 'connected') =>
     expect(agentsFact(agents, { state } as Schemas['GatewayStatus'])).toBe(want),
   )
@@ -53,7 +53,7 @@ describe('the sentence', () => {
   it.each([
     [undefined, 'blocked tasks unknown'],
     [null, 'blocked tasks unknown'],
-    [0, 'no blocked task'],
+    [0, 'no blocked tasks'],
     [1, '1 blocked task'],
     [7, '7 blocked tasks'],
   ])('of %s blocked tasks', (n, want) => expect(blockedFact(n)).toBe(want))
@@ -66,7 +66,7 @@ describe('the sentence', () => {
     [brief({ completed_at: '2026-11-03T08:06:00Z', date: '2026-11-03' }), 'last standup 3 Nov'],
     [brief({ status: 'error' }), 'last standup failed 09:06'],
     [brief({ status: 'running', completed_at: null }), 'standup running since 09:00'],
-    [brief({ status: 'running', started_at: null, completed_at: null }), 'standup opened, not held yet'],
+    [brief({ status: 'running', started_at: null, completed_at: null }), 'standup opened, not started'],
     [brief({ status: 'error', completed_at: null }), 'last standup failed 2026-11-20'],
   ])('of a standup %#', (last, want) => expect(standupFact(last, now, 'Europe/Berlin')).toBe(want))
 
@@ -90,7 +90,7 @@ const slot = (due: string, state: Slot['state'], name = 'daily'): Slot => ({
   state,
 })
 
-// A miss among a hundred runs that went well must be seen.
+// A missed run must be visible among many that succeeded.
 describe('the ribbon', () => {
   it('has now in its middle and nothing beyond its ends', () => {
     const list = [
@@ -153,7 +153,7 @@ describe('the ribbon', () => {
     const seen = madeUp(list, runs)
     expect(seen.map(s => s.state)).toEqual(['made_up', 'missed', 'missed', 'on_time', 'missed'])
     expect(seen[0]?.made_up_at).toBe('2026-11-20T04:01:00Z')
-    // What went well later by itself needs nobody either; what was made up for is only told.
+    // A job that succeeded later needs no action.
     expect(troublesOf(seen).map(s => [s.job_id, s.state])).toEqual([
       ['n', 'missed'],
       ['k', 'missed'],
@@ -264,7 +264,7 @@ describe('failures', () => {
       event(1, 'inbox.raised', '2026-11-20T10:00:00Z'),
       event(0, 'inbox.raised', '2026-11-19T14:29:59Z'),
     ]
-    // Two jobs that fail are two causes, although both are jobs.
+    // Two failing jobs are two causes of the same kind.
     expect(failuresOf(events, now)).toEqual([
       { kind: 'job_failed', title: 'The job Backup failed', count: 2, last: '2026-11-20T13:00:00Z', item: 'i1' },
       { kind: 'job_failed', title: 'The job Report failed', count: 1, last: '2026-11-20T12:30:00Z', item: 'i4' },
@@ -354,7 +354,7 @@ describe('a headline', () => {
   ])('of %j', (summary, want) => expect(headline(summary)).toBe(want))
 })
 
-// Two clocks on one screen that do not say which is which make one miss a meeting.
+// Times in different time zones must be labeled.
 describe('a time of day', () => {
   const at = '2026-11-20T05:06:00Z'
 

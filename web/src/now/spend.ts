@@ -3,20 +3,20 @@ import { nanos } from '../app/format'
 import { knownOf } from '../spend/ledger'
 import { hourIn } from './time'
 
-/** What format.cost takes. */
+/** The argument type of format.cost. */
 export interface Cost {
   cost_usd: string | null
   unpriced_runs: number
   runs: number
 }
 
-/** Nano-dollars as the API writes dollars. */
+/** Converts nano-dollars to a decimal string. */
 export function usd(n: bigint): string {
   const size = n < 0n ? -n : n
   return `${n < 0n ? '-' : ''}${size / 1_000_000_000n}.${String(size % 1_000_000_000n).padStart(9, '0')}`
 }
 
-/** What the hours of a day cost until an hour of it begins. Hours without a price do not make the others unknown. */
+/** Sums the cost of a day up to an hour. Unpriced hours don't make the sum unknown. */
 export function until(series: readonly Schemas['UsageSlot'][], hour: number, zone: string | undefined): Cost {
   let sum = 0n
   let priced = false
@@ -36,8 +36,8 @@ export function until(series: readonly Schemas['UsageSlot'][], hour: number, zon
 }
 
 /**
- * Since when the ledger hears nothing of the runtime: a moment, or null for one that nobody knows any more. Undefined
- * while it is heard, and where there is none to hear.
+ * Returns since when usage data is missing: a moment, or null if unknown. Undefined while the gateway is connected or
+ * none is configured.
  */
 export function awaySince(
   gateway: Pick<Schemas['GatewayStatus'], 'state' | 'connected_at' | 'last_seen_at'> | undefined,
@@ -49,12 +49,10 @@ export function awaySince(
 const hour = 3_600_000
 
 /**
- * What an agent's runs of an hour cost, from a report of that hour that was read
- * some time ago. The report is read anew whenever the ledger grows: one that is
- * older than an hour says that nothing was spent since. Null is "nobody can say":
- * without a row an agent had no runs only if the runtime has it and can be asked,
- * the ledger has all of the hour, and the rest does not hide it. Of a run that goes on
- * the ledger knows nothing before its end.
+ * Returns the cost of an agent's runs in the hour before the report. The report is refetched when the ledger grows, so
+ * one older than an hour means no cost since. Null means unknown: without a row, the agent had no runs only if the
+ * runtime has the agent, the gateway is connected, the ledger covers the hour, and no combined rest hides it. Active
+ * runs are not in the ledger yet.
  */
 export function burn(
   report: Pick<Schemas['UsageReport'], 'from' | 'to' | 'ledger_begins_at' | 'followed_since' | 'groups'>,

@@ -7,7 +7,7 @@ type Task = Schemas['TaskCard']
 
 const text = (a: string | null, b: string | null) => (b ?? '').localeCompare(a ?? '')
 
-/** The session of an agent to tell of: the one whose run began last, else the one that was last in use. */
+/** Returns the session to show for an agent: the one with the latest active run, else the latest used. */
 export function sessionOf(agent: string, sessions: readonly Session[]): Session | undefined {
   return sessions
     .filter(s => s.agent_id === agent)
@@ -18,7 +18,9 @@ export function sessionOf(agent: string, sessions: readonly Session[]): Session 
     )[0]
 }
 
-/** What an agent works on: the task of its session, else the one that it holds, else the one that it began last. */
+/**
+ * Returns the task the agent works on: that of its session, else the one it has claimed, else the one it started last.
+ */
 export function currentTask(
   user: string | undefined,
   tasks: readonly Task[],
@@ -45,7 +47,7 @@ const plain = (nodes: readonly (Block | Inline)[]): string =>
 
 const longest = 200
 
-/** The first sentence of a summary, without its markup; null when there is none. */
+/** Returns the first sentence of a summary without markup, or null. */
 export function headline(summary: string | null): string | null {
   const first = readMarkdown(summary ?? '').find(b => b.kind !== 'heading' && b.kind !== 'rule' && plain([b]).trim())
   if (!first) return null

@@ -9,7 +9,7 @@ const looks = {
   long: { weekday: 'long' },
 } as const satisfies Record<string, Intl.DateTimeFormatOptions>
 
-/** A moment in a zone, as short as can be: 08:06, Thu 08:06, 12 Nov. The zone of whoever looks when none is given. */
+/** Formats a moment briefly: 08:06, Thu 08:06, 12 Nov. Defaults to the local time zone. */
 export function clock(at: string | number, zone: string | undefined, look: keyof typeof looks = 'time'): string {
   const name = `${look} ${zone}`
   const known =
@@ -18,7 +18,7 @@ export function clock(at: string | number, zone: string | undefined, look: keyof
   return known.format(typeof at === 'string' ? Date.parse(at) : at).replace(',', '')
 }
 
-/** The same in the zone of whoever looks, and in the service's with its name where that is another: 07:06 (05:06 UTC). */
+/** Formats a moment in the local time zone, and in the server's where it differs: 07:06 (05:06 UTC). */
 export function clocks(at: string, service: string | undefined): string {
   const mine = clock(at, undefined)
   if (!service || service === myZone()) return mine
@@ -26,5 +26,5 @@ export function clocks(at: string, service: string | undefined): string {
   return theirs === mine ? mine : `${mine} (${theirs} ${service})`
 }
 
-/** The hour of the day in a zone, 0 to 23. */
+/** Returns the hour of the day in a time zone, 0 to 23. */
 export const hourIn = (at: number, zone: string | undefined): number => Number(clock(at, zone).slice(0, 2))

@@ -1,20 +1,20 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import type { Schemas } from '../api/client'
 import { partsOf } from '../sessions/session'
-import { type Going, goingQuery, oneQuery } from '../tasks/queries'
+import { type InProgress, inProgressQuery, oneQuery } from '../tasks/queries'
 import { currentTask, sessionOf } from './tile'
 
 type Agent = Schemas['Agent']
 type Task = Schemas['TaskCard']
 
 /**
- * What each agent works on. The tasks in progress that changed last name it as a rule. Where there are more of them,
- * what is held is read too, and a few tasks of each agent that has none among those.
+ * Returns the task of each agent. The latest tasks in progress usually cover all agents. If there are more, claimed
+ * tasks and a few tasks of the remaining agents are loaded too.
  */
 export function useCurrentTasks(agents: readonly Agent[], sessions: readonly Schemas['Session'][]) {
-  const first = useQuery(goingQuery('all'))
+  const first = useQuery(inProgressQuery('all'))
   const cut = first.data !== undefined && first.data.next !== null
-  const held = useQuery({ ...goingQuery({ holder: 'any' }), enabled: cut })
+  const held = useQuery({ ...inProgressQuery({ holder: 'any' }), enabled: cut })
   const read = [...(first.data?.rows ?? []), ...(held.data?.rows ?? [])]
   const ofSession = (a: Agent) => sessionOf(a.agent_id, sessions)
   const lacking = cut && held.data ? agents.filter(a => !currentTask(a.account?.user_id, read, ofSession(a))) : []
@@ -29,7 +29,9 @@ export function useCurrentTasks(agents: readonly Agent[], sessions: readonly Sch
     combine: tasksOf,
   })
   const theirs = useQueries({
-    queries: lacking.flatMap(a => (a.account ? [goingQuery({ assignee: a.account.user_id } satisfies Going)] : [])),
+    queries: lacking.flatMap(a =>
+      a.account ? [inProgressQuery({ assignee: a.account.user_id } satisfies InProgress)] : [],
+    ),
     combine: rowsOf,
   })
   const all: readonly Task[] = [...read, ...named, ...theirs]

@@ -8,7 +8,7 @@ import type { Go, JobSearch } from './route'
 
 const words = scheduleTexts.counts
 
-/** How many there are, how many are in trouble, and what comes next. */
+/** The number of jobs and problems, and the next run. */
 export function Counts({ jobs, show, go }: { jobs: readonly Job[]; show: JobSearch['show']; go: Go }) {
   const day = useQuery(dayQuery)
   const failing = jobs.filter(isFailing).length

@@ -6,7 +6,7 @@ import { session } from '../app/session'
 import { Create } from './Create'
 
 beforeEach(() => {
-  // A dialog asks whether things can be animated; here they cannot.
+  // jsdom has no animations; the dialog asks for them.
   Element.prototype.getAnimations ??= () => []
   session.signIn(`x.${btoa('{"sub":"ada"}')}.y`)
   vi.stubGlobal('fetch', async () => new Response('[]', { headers: { 'Content-Type': 'application/json' } }))
@@ -24,24 +24,24 @@ function show() {
     </QueryClientProvider>,
   )
   const leave = () => fireEvent.keyDown(document.activeElement ?? document.body, { key: 'Escape' })
-  const prompt = () => screen.getByLabelText<HTMLTextAreaElement>('What the agent is told')
+  const prompt = () => screen.getByLabelText<HTMLTextAreaElement>('Message to the agent')
   return { onClose, leave, prompt }
 }
 
-// A prompt is long to write: one key must not take it away.
+// Escape must not discard a long message.
 it('a half-written job is asked about, and is there again', () => {
   const { onClose, leave, prompt } = show()
   fireEvent.change(prompt(), { target: { value: 'Look at the inbox.' } })
   leave()
   expect(onClose).not.toHaveBeenCalled()
-  fireEvent.click(screen.getByRole('button', { name: 'Keep writing' }))
+  fireEvent.click(screen.getByRole('button', { name: 'Keep editing' }))
   expect(prompt().value).toBe('Look at the inbox.')
-  // Going back closes without a question.
+  // Browser back closes the dialog without asking.
   cleanup()
   const again = show()
   expect(again.prompt().value).toBe('Look at the inbox.')
   again.leave()
-  fireEvent.click(screen.getByRole('button', { name: 'Throw it away' }))
+  fireEvent.click(screen.getByRole('button', { name: 'Discard job' }))
   expect(again.onClose).toHaveBeenCalledOnce()
   cleanup()
   const blank = show()

@@ -9,7 +9,7 @@ import { schedules as scheduleTexts } from '../texts/schedules'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { say } from '../ui/Toast'
-import { noteOwn } from '../ui/useHeld'
+import { noteOwn } from '../ui/useHeldRows'
 import { type Draft, isBegun, newOf } from './draft'
 import { JobFields, Refused } from './Fields'
 import { putJob } from './queries'
@@ -21,10 +21,10 @@ interface Props {
   onDone: (id: string) => void
 }
 
-/** A new job of the kind cron. */
+/** The dialog for a new cron job. */
 export function Create({ open, onClose, onDone }: Props & { open: boolean }) {
   const [asking, setAsking] = useState(false)
-  if (asking && !open) setAsking(false) // it was made, or somebody went back
+  if (asking && !open) setAsking(false) // created, or closed by navigation
   const close = () => {
     const was = written()
     if (was && isBegun(was.draft)) setAsking(true)
@@ -61,7 +61,7 @@ export function Create({ open, onClose, onDone }: Props & { open: boolean }) {
   )
 }
 
-// Going back closes it without a word: then what was written is there when it is opened again.
+// Browser back closes the dialog without asking, so the draft is kept for the next time.
 const kept = ['new job', ''] as const
 
 interface Written {
@@ -94,7 +94,7 @@ function Form({ onClose, onDone }: Props) {
     if (isBegun(next.draft)) keepDraft(...kept, JSON.stringify(next))
     else dropDraft(...kept)
   }
-  // The same try has the same key, also when it is sent again after the line broke.
+  // A retry of the same request sends the same idempotency key.
   const [key, setKey] = useState(newKey)
   const make = useMutation({
     mutationFn: (body: Schemas['ScheduleDraft']) =>
@@ -106,7 +106,7 @@ function Form({ onClose, onDone }: Props) {
       dropDraft(...kept)
       onDone(job.id)
     },
-    // What was refused was not made; another body needs another key.
+    // A refused request created nothing, and a changed body needs a new key.
     onError: err => asProblem(err).status > 0 && asProblem(err).status < 500 && setKey(newKey()),
   })
   const problem = make.error ? asProblem(make.error) : null

@@ -11,7 +11,7 @@ import { AgentName } from './Small'
 const words = scheduleTexts
 const f = words.fields
 
-/** What a job is: when, whom, and what it says to them. */
+/** The definition of a job: schedule, agent, and message. */
 export function Definition({ job }: { job: Job }) {
   const s = job.schedule
   return (
@@ -44,7 +44,7 @@ export function Definition({ job }: { job: Job }) {
       {job.payload.message ? (
         <pre
           className="hairline wrap-anywhere max-h-60 overflow-y-auto whitespace-pre-wrap rounded-md bg-panel px-3 py-2 font-sans"
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable, so it must be focusable
           tabIndex={0}
         >
           <bdi>{job.payload.message}</bdi>

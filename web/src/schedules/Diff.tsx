@@ -6,7 +6,7 @@ import { head, heading, Wide } from './Small'
 const words = scheduleTexts.form
 const value = 'wrap-anywhere min-w-32 py-1.5 pr-4 align-top whitespace-pre-wrap'
 
-/** What will be another, field by field; a text of several lines line by line. */
+/** The changes by field; the message line by line. */
 export function Changes({ of }: { of: readonly Difference[] }) {
   if (of.length === 0) return <p>{words.nothing}</p>
   const short = of.filter(d => d.field !== 'message')
@@ -58,10 +58,10 @@ function Lines({ of }: { of: Difference }) {
       <h3 className="font-medium text-soft text-xs">
         {of.label}. {words.lines}
       </h3>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable, so it must be focusable */}
       <pre className="hairline mt-1 max-h-72 overflow-auto rounded-md font-mono text-xs" tabIndex={0}>
         {diffLines(of.from, of.to).map((l, i) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines have no names, and are drawn anew as a whole
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines have no IDs and are rendered as a whole
           <div key={i} className={`wrap-anywhere flex gap-2 px-2 whitespace-pre-wrap ${grounds[l.mark]}`}>
             <span className="w-2 shrink-0 select-none">{l.mark}</span>
             <bdi className="min-w-0">{l.text}</bdi>
@@ -73,7 +73,7 @@ function Lines({ of }: { of: Difference }) {
 }
 
 interface ConflictProps {
-  /** As it was when the form was opened. */
+  /** The job when the form was opened. */
   read: Draft
   theirs: Draft
   yours: Draft
@@ -82,10 +82,10 @@ interface ConflictProps {
   onOverwrite: () => void
 }
 
-/** Somebody was faster: what was read, what it is now, and what one wants, side by side. */
+/** A conflict: the job when the form was opened, the current job, and the user's version. */
 export function Conflict({ read, theirs, yours, busy, onTheirs, onOverwrite }: ConflictProps) {
   const changed = new Map([...diff(read, theirs), ...diff(read, yours)].map(d => [d.field, d.label]))
-  // What is sent is one's own changes over theirs, and this is what it will look like.
+  // Saving applies the user's changes on top of the current job. This shows the result.
   const wanted = rebase(read, theirs, yours)
   return (
     <div className="flex flex-col gap-3">

@@ -15,7 +15,7 @@ import { jobsQuery, putJob } from './queries'
 
 const words = scheduleTexts.form
 
-/** Changes a job of the kind cron: the form, then what differs, then it is sent. */
+/** Edits a cron job: the form, then a review of the changes, then saving. */
 export function Edit({ job, open, onClose }: { job: Job; open: boolean; onClose: () => void }) {
   return (
     <Dialog onClose={onClose} open={open} title={words.edit(job.name)} wide>
@@ -24,7 +24,7 @@ export function Edit({ job, open, onClose }: { job: Job; open: boolean; onClose:
   )
 }
 
-/** The job as it is now, when a change was refused because it is no more what was read. */
+/** Returns the current job from a conflict error, or null. */
 function currentOf(problem: Problem | null): { job: Definition; revision: string } | null {
   const { current, current_revision: revision } = problem?.facts ?? {}
   if (problem?.code !== 'job_changed' || typeof revision !== 'string') return null
@@ -35,7 +35,7 @@ function currentOf(problem: Problem | null): { job: Definition; revision: string
 
 function Steps({ job, onClose }: { job: Job; onClose: () => void }) {
   const cache = useQueryClient()
-  // What was read when the form was opened: what comes meanwhile must not slip into what one agrees to.
+  // The job when the form was opened. Later changes must not slip into the user's confirmation.
   const [base, setBase] = useState<{ draft: Draft; revision: string }>(() => ({
     draft: draftOf(job),
     revision: job.configRevision,
@@ -51,7 +51,7 @@ function Steps({ job, onClose }: { job: Job; onClose: () => void }) {
       onClose()
     },
     onError: err => {
-      // What was refused in a field is mended in the form.
+      // Field errors are fixed in the form.
       if (asProblem(err).fields.length > 0) setStep('form')
       if (asProblem(err).code === 'job_changed') void cache.invalidateQueries({ queryKey: jobsQuery.queryKey })
     },

@@ -10,25 +10,26 @@ import type { Draft } from './draft'
 const words = scheduleTexts
 const f = words.fields
 
-/** Zones that the browser knows; the service has the last word. */
+/** The time zones that this browser supports. The server decides which are valid. */
 const zones = (): string[] => Intl.supportedValuesOf('timeZone')
 
 interface TimesProps {
   expr: string
   zone: string
-  /** Whether there is a zone already: it becomes another one, and is not taken away. */
+  /** Set if the job has a time zone, which can be changed but not removed. */
   zoned?: boolean
-  /** Whether the expression is where one begins. */
+  /** Whether the expression gets the initial focus. */
   first?: boolean
   errors: { expr?: string | undefined; zone?: string | undefined }
   onExpr: (expr: string) => void
   onZone: (zone: string) => void
 }
 
-/** When: an expression with what it says in words, and the zone of it. */
+/** The cron expression with its meaning in words, and its time zone. */
 export function TimesFields({ expr, zone, zoned = false, first = false, errors, onExpr, onZone }: TimesProps) {
   const id = useId()
-  const said = expr.trim() === '' ? words.help.expr : (cronWords(expr) ?? words.form.unknownWords)
+  const said = cronWords(expr)
+  const note = expr.trim() === '' ? words.help.expr : said ? `${words.form.reads} ${said}` : words.form.unknownWords
   return (
     <div className="grid grid-cols-1 gap-3 min-[26rem]:grid-cols-2">
       <div className="flex flex-col gap-1">
@@ -44,8 +45,7 @@ export function TimesFields({ expr, zone, zoned = false, first = false, errors, 
           value={expr}
         />
         <p aria-live="polite" className="text-soft text-xs">
-          {expr.trim() !== '' && `${words.form.reads} `}
-          {said}
+          {note}
         </p>
       </div>
       <div>
@@ -78,7 +78,7 @@ interface Props {
   onChange: (draft: Draft) => void
 }
 
-/** The fields of a job; they are the same whether it is made or changed. */
+/** The fields of a new or existing job. */
 export function JobFields({ draft, zoned = false, problem, onChange }: Props) {
   const agents = useQuery(queries.agents).data?.filter(a => a.in_runtime !== false) ?? []
   const set = (part: Partial<Draft>) => onChange({ ...draft, ...part })
@@ -145,7 +145,7 @@ export function JobFields({ draft, zoned = false, problem, onChange }: Props) {
   )
 }
 
-/** What was refused as a whole, rather than in one of the fields. */
+/** An error that doesn't belong to a field. */
 export function Refused({ problem }: { problem: Problem | null }) {
   if (!problem || problem.fields.length > 0) return null
   return (

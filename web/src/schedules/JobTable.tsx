@@ -8,10 +8,10 @@ import { MenuButton, useSharedMenu } from '../ui/SharedMenu'
 import { State } from '../ui/State'
 import { Table, type TableColumn } from '../ui/Table'
 import { useJobActions } from './actions'
-import { Dots } from './Dots'
 import { costPerRun, type Job, timesText, zoneOf } from './job'
 import { costsQuery } from './queries'
 import type { Go } from './route'
+import { SlotDots } from './SlotDots'
 import { AgentName } from './Small'
 import { Switch } from './Switch'
 import { shortIn } from './times'
@@ -26,11 +26,12 @@ interface Props {
   onOpen: (id: string) => void
 }
 
-/** The jobs as rows, in the order in which they run next. */
+/** The jobs as a table, by next run. */
 export function JobTable({ jobs, opened, go, onOpen }: Props) {
   const { turn, menu, may } = useJobActions(go)
   const [onMenu, shared] = useSharedMenu()
-  // Widths that grow do so in the proportion of their least, so that the head fits the rows where both are swiped.
+  // Flexible widths grow in proportion to their minimum, so that the header stays aligned with the rows when both
+  // scroll.
   const all = useMemo<TableColumn<Job>[]>(
     () => [
       {
@@ -39,7 +40,7 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
         width: 'minmax(10rem,3fr)',
         cell: j => <bdi className={`font-medium ${j.enabled ? '' : 'text-soft'}`}>{j.name}</bdi>,
       },
-      { id: 'slots', label: f.slots, width: '13.25rem', card: 'line', cell: j => <Dots job={j} /> },
+      { id: 'slots', label: f.slots, width: '13.25rem', card: 'line', cell: j => <SlotDots job={j} /> },
       { id: 'last', label: f.last, width: '11.5rem', card: 'plain', cell: j => <LastRun job={j} /> },
       {
         id: 'next',
@@ -86,7 +87,7 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
     ],
     [may, turn, menu, onMenu],
   )
-  // Beside an open job there is room for what tells the others apart.
+  // Beside an open job there is room only for the essential columns.
   const columns = useMemo(() => (opened ? all.filter(c => beside.includes(c.id)) : all), [all, opened])
   return (
     <>
@@ -104,7 +105,7 @@ export function JobTable({ jobs, opened, go, onOpen }: Props) {
   )
 }
 
-/** When it runs, in words and in its zone; the expression behind it, or in its place where words would be less exact. */
+/** The schedule in words, with the expression as tooltip, or the expression where words would be less exact. */
 function Times({ of: s }: { of: Job['schedule'] }) {
   const text = timesText(s)
   return (
@@ -118,7 +119,7 @@ function Times({ of: s }: { of: Job['schedule'] }) {
 const idOf = (j: Job) => j.id
 const beside = ['name', 'slots', 'next', 'on', 'menu']
 
-/** How the last run went, or that one is going. */
+/** The result of the last run, or that it is running. */
 export function LastRun({ job }: { job: Job }) {
   const s = job.state
   if (s.runningAt) {
@@ -153,12 +154,12 @@ function NextRun({ job, zone, age = false }: { job: Job; zone: string; age?: boo
   )
 }
 
-/** What one run of a job costs, as far as runs of the last 30 days have a price. */
+/** The average cost of a run in the last 30 days. */
 export function Cost({ id }: { id: string }) {
   const asked = useQuery(costsQuery)
   if (!asked.data) return <span className="text-soft">{asked.error ? words.state.unknown : ''}</span>
   const share = asked.data.groups.find(g => g.key === id && !g.rest)
-  // What is not told apart from the others may be hidden in their sum.
+  // The job may be part of the combined rest.
   const hidden = !share && asked.data.groups.some(g => g.rest)
   return (
     <span className="whitespace-nowrap" title={words.costNote}>

@@ -7,7 +7,7 @@ import { shortIn } from './times'
 
 const words = scheduleTexts
 
-/** The next runs of a job, in its zone and in that of whoever looks. */
+/** The next runs of a job, in its time zone and the local one. */
 export function NextRuns({ job }: { job: Job }) {
   const zone = zoneOf(job.schedule)
   const mine = myZone()

@@ -1,8 +1,8 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
-import { known } from '../app/ask'
 import { useKeys } from '../app/keys'
+import { known } from '../app/prefetch'
 import { isConnected, leads, queries, useMe } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
@@ -11,8 +11,9 @@ import { Age } from '../ui/Age'
 import { Button, buttonClass } from '../ui/Button'
 import { GatewayLine } from '../ui/GatewayLine'
 import { Icon } from '../ui/Icon'
-import { useHeld } from '../ui/useHeld'
+import { useHeldRows } from '../ui/useHeldRows'
 import { Answer, Empty, Partial } from '../ui/Views'
+import { AddStandup } from './AddStandup'
 import { Counts } from './Counts'
 import { Create } from './Create'
 import { JobTable } from './JobTable'
@@ -20,23 +21,22 @@ import { fits, type Job, sorted } from './job'
 import { Panel } from './Panel'
 import { jobsQuery } from './queries'
 import { type Go, type JobSearch, schedulesRoute } from './route'
-import { Standup } from './Standup'
 import { Toolbar } from './Toolbar'
 
 const words = scheduleTexts
 const noForm: JobSearch = { form: undefined }
 
-/** Asks for the runtime's jobs. */
+/** Prefetches the jobs. */
 export async function ask(cache: QueryClient): Promise<void> {
   if (isConnected(cache)) await known(cache, jobsQuery)
 }
 
-/** Did it run, will it run: the runtime's timed jobs, and one of them beside the others. */
+/** The scheduled jobs, with one of them beside the list. */
 export function SchedulesPage() {
   const search = schedulesRoute.useSearch()
   const navigate = useNavigate({ from: '/schedules' })
   const may = leads(useMe().data)
-  // Without a gateway there is nobody to ask; until it is known whether there is one nobody is asked in vain.
+  // Jobs are requested only once it is known that a gateway is configured.
   const gateway = useQuery(queries.gateway)
   const unset = gateway.data?.state === 'not_configured'
   const asked = useQuery({ ...jobsQuery, enabled: !gateway.isPending && !unset })
@@ -51,7 +51,7 @@ export function SchedulesPage() {
   const close = useCallback(() => {
     const name = opened?.name
     open(undefined)
-    // Back to the row that was open.
+    // Returns the focus to the row of the closed job.
     setTimeout(() => document.querySelector<HTMLElement>(`[data-task="${CSS.escape(name ?? '')}"]`)?.focus())
   }, [open, opened?.name])
   return (
@@ -88,7 +88,7 @@ export function SchedulesPage() {
       {!unset && (
         <>
           <Create onClose={() => go(noForm)} onDone={id => go({ ...noForm, job: id })} open={search.form === 'new'} />
-          <Standup
+          <AddStandup
             onClose={() => go(noForm)}
             onDone={id => go({ ...noForm, job: id })}
             open={search.form === 'standup'}
@@ -99,7 +99,7 @@ export function SchedulesPage() {
   )
 }
 
-/** The jobs are the runtime's: without one there are none, and nothing has failed. */
+/** Jobs belong to the runtime, so without a gateway there are none. This is not an error. */
 function NoGateway() {
   return (
     <Empty
@@ -131,7 +131,7 @@ const idOf = (j: Job) => j.id
 function Shown({ jobs, cut, may, search, go, onOpen }: ShownProps) {
   const { q, agent, show } = search
   const fitting = useMemo(() => sorted(jobs.filter(j => fits(j, { q, agent, show }))), [jobs, q, agent, show])
-  const held = useHeld(fitting, idOf, `${q} ${agent} ${show}`, false)
+  const held = useHeldRows(fitting, idOf, `${q} ${agent} ${show}`, false)
   const old = jobs.find(j => !j.live)
   const rows = held.rows ?? fitting
   return (
@@ -140,7 +140,7 @@ function Shown({ jobs, cut, may, search, go, onOpen }: ShownProps) {
       <Toolbar go={go} jobs={jobs} may={may} search={search} />
       {old && (
         <Partial>
-          {words.lastSeen} <Age at={old.as_of} />
+          {words.lastSeen} <Age at={old.as_of} /> {texts.ui.ago}
         </Partial>
       )}
       {cut && <Partial>{words.tooMany}</Partial>}

@@ -21,7 +21,7 @@ import { Runs } from './Runs'
 import type { Go, tabs } from './route'
 import { Slots } from './Slots'
 import { AgentName } from './Small'
-import { StandupPart } from './StandupPart'
+import { StandupJob } from './StandupJob'
 import { Switch } from './Switch'
 
 const words = scheduleTexts
@@ -34,7 +34,7 @@ interface Props {
   onClose: () => void
 }
 
-/** One job beside the others; on a phone above them. */
+/** A job beside the list, or over it on a phone. */
 export function Panel({ id, tab, form, go, onClose }: Props) {
   const asked = useQuery(jobQuery(id))
   const { menu } = useJobActions(go)
@@ -79,7 +79,7 @@ export function Panel({ id, tab, form, go, onClose }: Props) {
           )}
         </div>
       </aside>
-      {/* Beside it and not within: their Escape is not the panel's. */}
+      {/* Outside the panel, so that Escape in a dialog doesn't close the panel. */}
       {asked.data && !gone && (
         <>
           <Edit job={asked.data} onClose={() => go({ form: undefined })} open={form === 'edit'} />
@@ -111,7 +111,7 @@ function Parts({ job, tab, go }: { job: Job; tab: Props['tab']; go: Go }) {
       </div>
       {!job.live && (
         <Partial>
-          {words.lastSeen} <Age at={job.as_of} />
+          {words.lastSeen} <Age at={job.as_of} /> {texts.ui.ago}
         </Partial>
       )}
       <Verbs go={go} job={job} />
@@ -121,7 +121,7 @@ function Parts({ job, tab, go }: { job: Job; tab: Props['tab']; go: Go }) {
           {words.notEdited(words.kinds[job.schedule.kind] ?? job.schedule.kind)}
         </p>
       )}
-      {isStandupJob(job.name) && <StandupPart name={job.name} />}
+      {isStandupJob(job.name) && <StandupJob name={job.name} />}
       <Definition job={job} />
       <Tabs
         label={job.name}
@@ -137,7 +137,7 @@ function Parts({ job, tab, go }: { job: Job; tab: Props['tab']; go: Go }) {
   )
 }
 
-/** What can be done with it. */
+/** The actions of a job. */
 function Verbs({ job, go }: { job: Job; go: Go }) {
   const { turn, run, may } = useJobActions(go)
   const [busy, setBusy] = useState(false)
@@ -167,7 +167,7 @@ function Verbs({ job, go }: { job: Job; go: Go }) {
   )
 }
 
-/** How it goes, and whether anybody would notice if it did not. */
+/** The last run, the cost, and whether missed runs are detected. */
 function Health({ job }: { job: Job }) {
   return (
     <div className="flex flex-col gap-1">

@@ -19,7 +19,7 @@ interface Props {
   onGone: () => void
 }
 
-/** Asks before a job is deleted: it cannot be brought back. */
+/** Confirms the deletion of a job. */
 export function Remove({ job, open, onClose, onGone }: Props) {
   const cache = useQueryClient()
   const remove = useMutation({

@@ -2,7 +2,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { span } from '../app/format'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Age } from '../ui/Age'
-import { More } from '../ui/More'
+import { LoadMore } from '../ui/LoadMore'
 import { Chip, State } from '../ui/State'
 import { sessionHref, TextLink } from '../ui/TextLink'
 import { Answer } from '../ui/Views'
@@ -11,11 +11,11 @@ import { runsQuery } from './queries'
 
 const words = scheduleTexts
 
-/** The runs of a job that ended, the newest first. */
+/** The finished runs of a job, newest first. */
 export function Runs({ job }: { job: Job }) {
   const asked = useInfiniteQuery(runsQuery(job.id))
   return (
-    <Answer of={asked} rows={4} what={words.tabs.runs}>
+    <Answer of={asked} rows={4} what={words.tabsWhat.runs}>
       {data => {
         const runs = data.pages.flatMap(p => p.rows)
         if (runs.length === 0) return <p className="text-soft">{words.noRuns}</p>
@@ -28,7 +28,7 @@ export function Runs({ job }: { job: Job }) {
                 </li>
               ))}
             </ol>
-            <More of={asked} />
+            <LoadMore of={asked} />
           </>
         )
       }}

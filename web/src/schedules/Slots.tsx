@@ -2,24 +2,24 @@ import { useQuery } from '@tanstack/react-query'
 import * as clock from '../app/clock'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Answer, Partial } from '../ui/Views'
-import { DotRow, SlotMark } from './Dots'
 import { type Job, zoneOf } from './job'
 import { shownSlots, slotsQuery } from './queries'
+import { DotRow, SlotMark } from './SlotDots'
 import { cell, head, heading, Wide } from './Small'
 import { lastSlots } from './slots'
 import { shortIn } from './times'
 
 const words = scheduleTexts
 
-/** More rows than these are not made: nobody reads them. */
+/** Maximum number of rows. */
 const most = 200
 
-/** What became of the last slots of a job, the newest first. */
+/** The latest slots of a job, newest first. */
 export function Slots({ job }: { job: Job }) {
   const asked = useQuery(slotsQuery(job))
   const zone = zoneOf(job.schedule)
   return (
-    <Answer of={asked} rows={4} what={words.tabs.slots}>
+    <Answer of={asked} rows={4} what={words.tabsWhat.slots}>
       {all => {
         const past = lastSlots(all, all.length, clock.now())
         const rows = past.slice(-most).reverse()

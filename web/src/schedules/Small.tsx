@@ -6,7 +6,7 @@ export const head = 'text-left text-soft text-xs'
 export const heading = 'py-1 pr-4 font-normal whitespace-nowrap'
 export const cell = 'py-1 pr-4 align-top whitespace-nowrap'
 
-/** A small table that is swiped where it is too wide. */
+/** A small table that scrolls horizontally if it is too wide. */
 export function Wide({ label, children }: { label: string; children: ReactNode }) {
   return (
     <Scroller label={label}>
@@ -15,5 +15,5 @@ export function Wide({ label, children }: { label: string; children: ReactNode }
   )
 }
 
-/** What an agent is called, or its id where nobody says. */
+/** The name of an agent, or its ID if unknown. */
 export const AgentName = ({ id }: { id: string }) => <bdi>{useAgentNames().get(id) || id}</bdi>

@@ -1,6 +1,6 @@
 import type { ComponentProps } from 'react'
 
-/** Something that is on or off, and changes at once. */
+/** An on/off switch that takes effect at once. */
 export function Switch({
   on,
   label,

@@ -2,7 +2,7 @@ import { useAgentNames } from '../sessions/Bits'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import { Button } from '../ui/Button'
 import { inputClass, Select } from '../ui/Field'
-import { useTyped } from '../ui/useTyped'
+import { useDebouncedInput } from '../ui/useDebouncedInput'
 import { isStandupJob, type Job } from './job'
 import { type Go, type JobSearch, shows } from './route'
 
@@ -16,7 +16,7 @@ interface Props {
   go: Go
 }
 
-/** Which jobs, and new ones. */
+/** Filters, and buttons for new jobs. */
 export function Toolbar({ jobs, search, may, go }: Props) {
   const agents = [...new Set(jobs.map(j => j.agentId))].filter(Boolean).sort()
   const called = useAgentNames()
@@ -65,7 +65,7 @@ export function Toolbar({ jobs, search, may, go }: Props) {
 }
 
 function NameFilter({ value, onChange }: { value: string; onChange: (q: string | undefined) => void }) {
-  const [typed, type] = useTyped(value, onChange)
+  const [typed, type] = useDebouncedInput(value, onChange)
   return (
     <input
       aria-label={w.text}

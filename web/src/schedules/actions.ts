@@ -11,7 +11,7 @@ import type { Go } from './route'
 
 const words = scheduleTexts
 
-/** What can be done with a job from its row and its panel. */
+/** Returns the actions of a job, for its row and its panel. */
 export function useJobActions(go: Go) {
   const cache = useQueryClient()
   const may = leads(useMe().data)

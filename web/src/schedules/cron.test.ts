@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { cronWords } from './cron'
 
-// Words that say another time than the expression make somebody miss a meeting.
+// A wrong description would make people miss a run.
 describe('a cron expression in words', () => {
   it.each([
     ['0 9 * * 1-5', 'on weekdays at 09:00'],
@@ -26,18 +26,18 @@ describe('a cron expression in words', () => {
   ])('%s is "%s"', (expr, want) => expect(cronWords(expr)).toBe(want))
 
   it.each([
-    '', // nothing
+    '', // empty
     '0 9 * *', // a field is missing
-    '0 9 * * 1-5 2026', // one too many
-    '*/7 * * * *', // begins anew with each hour
-    '0 */5 * * *', // begins anew with each day
-    '0 9 13 * 5', // either of both days
-    '0 9 * 12 *', // one month alone
+    '0 9 * * 1-5 2026', // one field too many
+    '*/7 * * * *', // restarts each hour
+    '0 */5 * * *', // restarts each day
+    '0 9 13 * 5', // either of the two days
+    '0 9 * 12 *', // only one month
     '0 1,3,5,6,9 * * *', // too many to list
     '0 9-9/2 * * *',
     '0 20-25/2 * * *',
     '0 5-19/0 * * *',
-    '61 9 * * *', // no such minute
+    '61 9 * * *', // invalid minute
     '0 24 * * *',
     '0 9 * * 8',
     '0 9 0 * *',

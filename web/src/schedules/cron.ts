@@ -6,7 +6,7 @@ const two = (n: number): string => String(n).padStart(2, '0')
 const isNumber = (text: string): boolean => /^\d{1,2}$/.test(text)
 const names = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 
-/** Numbers of a field without steps, such as 1-5 or 8,12; null for anything else. */
+/** Parses a field without steps, such as 1-5 or 8,12; null for anything else. */
 function numbers(field: string, read: (text: string) => number | null): number[] | null {
   const all: number[] = []
   for (const part of field.split(',')) {
@@ -32,7 +32,7 @@ function weekday(text: string): number | null {
 const listed = (parts: readonly string[]): string =>
   parts.length < 2 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} ${words.and} ${parts.at(-1)}`
 
-/** Which days, in words; null where it would take too many of them to be right. */
+/** Returns the days in words, or null if that would be too long or inexact. */
 function days(dom: string, month: string, dow: string): string | null {
   if (month !== '*') return null
   if (dom === '*' && dow === '*') return words.daily
@@ -40,7 +40,7 @@ function days(dom: string, month: string, dow: string): string | null {
     const all = numbers(dom, plain(1, 31))
     return all && all.length <= 4 ? words.monthly(listed(all.map(String))) : null
   }
-  // Where both are restricted either suffices, which is best read from the expression itself.
+  // If both are restricted, either one suffices, which the raw expression shows best.
   if (dom !== '*') return null
   const all = numbers(dow, weekday)
   if (!all) return null
@@ -51,10 +51,7 @@ function days(dom: string, month: string, dow: string): string | null {
   return words.on(listed(set.map(d => scheduleTexts.weekdays[d] ?? '')))
 }
 
-/**
- * A cron expression in everyday words: "on weekdays at 09:00". Null where words
- * would be longer or less exact than the expression: then it is shown alone.
- */
+/** Describes a cron expression in words: "on weekdays at 09:00". Null if words would be longer or less exact. */
 export function cronWords(expr: string): string | null {
   const fields = expr.trim().split(/\s+/)
   const [minute = '', hour = '', dom = '', month = '', dow = ''] = fields
@@ -66,7 +63,7 @@ export function cronWords(expr: string): string | null {
   const minutes = Number(step.exec(minute)?.[1])
   if (hour === '*') {
     if (minute === '*') return words.everyMinute + ofDays
-    // Steps that do not fit into an hour begin anew with each: "every 7 minutes" would be wrong.
+    // Steps that don't divide the hour restart each hour, so "every 7 minutes" would be wrong.
     if (minutes > 0 && 60 % minutes === 0) return words.everyMinutes(minutes) + ofDays
     return plain(0, 59)(minute) === null ? null : words.everyHour(two(Number(minute))) + ofDays
   }

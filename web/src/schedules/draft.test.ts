@@ -12,7 +12,7 @@ const was: Draft = {
   delivery: 'none',
 }
 
-// What is sent and was not shown, or shown and not sent, is a change that nobody agreed to.
+// The review must show exactly the changes that are sent.
 describe('the difference of a job', () => {
   it('has the fields that become others, and nothing else', () => {
     const wanted = { ...was, expr: '0 10 * * 1-5', name: 'weekly report' }
@@ -64,7 +64,7 @@ describe('a new job', () => {
   })
 })
 
-// Sending one's own over theirs must not take back what they changed elsewhere.
+// Saving after a conflict must keep the other user's changes.
 describe('a change over a newer job', () => {
   it('keeps theirs where one changed nothing, and has its own where both did', () => {
     const theirs = { ...was, description: 'theirs', expr: '0 8 * * *' }

@@ -2,7 +2,7 @@ import type { Schemas } from '../api/client'
 import { schedules as scheduleTexts } from '../texts/schedules'
 import type { Definition } from './job'
 
-/** What somebody writes into the form of a job. */
+/** The form data of a job. */
 export interface Draft {
   name: string
   description: string
@@ -25,7 +25,7 @@ const fieldWords = {
   delivery: f.delivery,
 } as const satisfies Record<keyof Draft, string>
 
-/** A job as a form shows it. How its answer is sent is left alone where the form has no word for it. */
+/** Converts a job to form data. A delivery mode that the form doesn't offer is left unchanged. */
 export const draftOf = (j: Definition): Draft => ({
   name: j.name,
   description: j.description,
@@ -36,7 +36,7 @@ export const draftOf = (j: Definition): Draft => ({
   delivery: j.delivery.mode === 'announce' ? 'announce' : 'none',
 })
 
-/** One field that is to become another. */
+/** A changed field. */
 export interface Difference {
   field: keyof Draft
   label: string
@@ -53,7 +53,7 @@ const tidy = (d: Draft): Draft => ({
   message: d.message.trim(),
 })
 
-/** What a draft changes of what there is, field by field. Space around words is no change. */
+/** Returns the changed fields. Surrounding white space doesn't count. */
 export function diff(was: Draft, wanted: Draft): Difference[] {
   const [a, b] = [tidy(was), tidy(wanted)]
   return (Object.keys(fieldWords) as (keyof Draft)[])
@@ -61,14 +61,14 @@ export function diff(was: Draft, wanted: Draft): Difference[] {
     .map(field => ({ field, label: fieldWords[field], from: a[field], to: b[field] }))
 }
 
-/** What somebody wants of a job that became another meanwhile: their own changes, put over what it is now. */
+/** Applies the user's changes on top of a job that changed meanwhile. */
 export function rebase(read: Draft, theirs: Draft, yours: Draft): Draft {
   const mine = new Set(diff(read, yours).map(d => d.field))
   const own = Object.fromEntries(Object.entries(yours).filter(([field]) => mine.has(field as keyof Draft)))
   return { ...theirs, ...own }
 }
 
-/** The body of a change with what differs alone, so that nothing else of the job is touched. */
+/** Returns a request body with only the changed fields. */
 export function changeOf(was: Draft, wanted: Draft, revision: string): Schemas['ScheduleChange'] {
   const to = tidy(wanted)
   const fields = new Set(diff(was, wanted).map(d => d.field))
@@ -83,10 +83,10 @@ export function changeOf(was: Draft, wanted: Draft, revision: string): Schemas['
   }
 }
 
-/** Whether a new job has a text that would be lost; what is only chosen is chosen again in a moment. */
+/** Returns whether the form has text that would be lost. Selections don't count. */
 export const isBegun = (d: Draft): boolean => [d.name, d.message, d.description].some(text => text.trim() !== '')
 
-/** The body that makes a job of a draft. */
+/** Returns the request body for a new job. */
 export function newOf(d: Draft, enabled: boolean): Schemas['ScheduleDraft'] {
   const to = tidy(d)
   return {
@@ -105,17 +105,17 @@ export interface Line {
   text: string
 }
 
-/** Above this the table of a line-by-line comparison is not worth its time: all goes, all comes. */
+/** Above this table size, the diff replaces the whole text instead. */
 const mostCells = 400_000
 
-/** Two texts line by line: what goes, what comes, and what stays between them. */
+/** Returns the line diff of two texts. */
 export function diffLines(from: string, to: string): Line[] {
   const a = from.split('\n')
   const b = to.split('\n')
   if (a.length * b.length > mostCells) {
     return [...a.map(text => ({ mark: '−', text }) as const), ...b.map(text => ({ mark: '+', text }) as const)]
   }
-  // The longest common run of lines, from the end, so that it can be walked from the beginning.
+  // Longest common subsequence, computed from the end so that it can be walked from the start.
   const length = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1))
   const at = (i: number, j: number) => length[i]?.[j] ?? 0
   for (let i = a.length - 1; i >= 0; i--) {

@@ -15,7 +15,7 @@ const job = (of: object = {}): Job =>
   }) as unknown as Job
 const slot = (due_at: string, state: Slot['state']): Slot => ({ due_at, state }) as Slot
 
-// A row of dots that leaves out the miss is worse than none.
+// A missed slot must not be left out.
 describe('slots', () => {
   const now = Date.parse('2026-11-20T10:00:00Z')
   it('are the last ones whose time has come, in their order', () => {
@@ -39,7 +39,7 @@ describe('slots', () => {
     expect(spanOf(every(60_000), 14)).toBe(hour)
     expect(spanOf(every(hour), 14)).toBe(15 * hour)
     expect(spanOf(every(7 * 24 * hour), 14)).toBe(31 * 24 * hour)
-    // A weekend between: the widest gap counts, or Monday's job would show three dots.
+    // With a weekend in between, the widest gap counts; otherwise Monday's job would show three dots.
     expect(
       spanOf([{ at: '2026-11-20T09:00:00Z' }, { at: '2026-11-23T09:00:00Z' }, { at: '2026-11-24T09:00:00Z' }], 14),
     ).toBe(31 * 24 * hour)
@@ -66,7 +66,7 @@ describe('jobs', () => {
     expect(fits(job(), { agent: 'coo' })).toBe(false)
     expect(fits(job(), { show: 'disabled' })).toBe(false)
     expect(fits(job({ state: { consecutiveErrors: 2 } }), { show: 'failing' })).toBe(true)
-    // One that is off fails no more, whatever it did before.
+    // A disabled job isn't failing, whatever it did before.
     expect(fits(job({ enabled: false, state: { consecutiveErrors: 2 } }), { show: 'failing' })).toBe(false)
   })
   it('stand in the order in which they run; those that do not come last', () => {

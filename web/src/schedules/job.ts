@@ -5,12 +5,12 @@ import { cronWords } from './cron'
 
 export type Job = Schemas['ScheduleJob']
 export type Run = Schemas['ScheduleRun']
-/** A job as the runtime has it, without what this service adds. */
+/** A job in the runtime, without the fields that Wardroom adds. */
 export type Definition = Schemas['GatewayJob']
 
 const words = scheduleTexts
 
-/** The part of the address that says which jobs. */
+/** The search parameters that select jobs. */
 export interface Wanted {
   q?: string | undefined
   agent?: string | undefined
@@ -26,36 +26,36 @@ export function fits(j: Job, w: Wanted): boolean {
   return w.show ? j.enabled === (w.show === 'enabled') : true
 }
 
-/** The jobs in the order in which they run next; those that do not run come last, by their names. */
+/** Sorts jobs by next run. Jobs without one come last, by name. */
 export function sorted(jobs: readonly Job[]): Job[] {
   const next = (j: Job) => j.next_runs[0]?.at ?? '9'
   return [...jobs].sort((a, b) => next(a).localeCompare(next(b)) || a.name.localeCompare(b.name))
 }
 
-/** When a job runs, in words where there are good ones. */
+/** Returns a job's schedule in words where possible. */
 export function timesOf(s: Definition['schedule']): string {
   if (s.kind === 'every') return s.everyMs ? words.cron.every(span(s.everyMs)) : (words.kinds.every ?? s.kind)
   if (s.kind === 'at') return s.at ? words.cron.once(moment(s.at)) : (words.kinds.at ?? s.kind)
   return s.expr ? (cronWords(s.expr) ?? s.expr) : s.kind
 }
 
-/** The same as what a cell or a line begins with. */
+/** Like `timesOf`, with a capital letter. */
 export function timesText(s: Definition['schedule']): string {
   const text = timesOf(s)
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** In which zone a job's times are shown: its own, or UTC where it has none. */
+/** The time zone in which a job's times are shown: its own, or UTC. */
 export const zoneOf = (s: Definition['schedule']): string => s.tz || 'UTC'
 
-/** Whether it is the job that starts a team's standups, as the service names those. */
+/** Returns whether the name is that of a standup job. */
 export const isStandupJob = (name: string): boolean => name === 'daily-standup' || name.startsWith('daily-standup-')
 
-/** The team whose standups a job of that name starts. */
+/** Returns the team of a standup job, by its name. */
 export const teamOf = (name: string): string =>
   name === 'daily-standup' ? 'executive' : name.slice('daily-standup-'.length)
 
-/** The word for a decimal amount: the mean of what the runs with a price cost. */
+/** Returns the average cost of the priced runs. */
 export function costPerRun(
   share: Pick<Schemas['UsageShare'], 'cost_usd' | 'runs' | 'unpriced_runs'> | undefined,
 ): string {

@@ -11,7 +11,7 @@ const names = (cache: QueryClient) => cache.getQueryData(jobsQuery.queryKey)?.ro
 beforeEach(() => vi.useFakeTimers())
 afterEach(() => vi.useRealTimers())
 
-// A job that is gone and still listed is waited for in vain.
+// A deleted job must leave the list.
 describe('what the stream tells of jobs', () => {
   it('takes one that is gone out of the list', () => {
     const cache = new QueryClient()

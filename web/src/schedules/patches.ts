@@ -4,7 +4,7 @@ import { Problem } from '../api/problem'
 import { eventOf, gathered, type Patch, rereadSoon } from '../app/live/patches'
 import { dropJob, jobsQuery, putJob } from './queries'
 
-/** From so many at once, reading the list is less than reading each. */
+/** From this many changed jobs on, refetching the list is cheaper. */
 const many = 20
 
 let cacheOf: QueryClient | null = null
@@ -25,14 +25,14 @@ const readAnew = gathered(ids => {
 
 const ids = (v: unknown): string[] => (Array.isArray(v) ? v.filter(id => typeof id === 'string') : [])
 
-/** What became of a job's times is reckoned from its runs, so that it may be another after each change. */
+/** Refetches the slots of a job, which each change may affect. */
 function rereadLedger(cache: QueryClient, id: string): void {
   rereadSoon(cache, ['schedules', 'slots', id])
   rereadSoon(cache, ['schedules', 'runs', id])
   rereadSoon(cache, ['schedules', 'day'])
 }
 
-/** The frames say which jobs are others than before: they are read, and put where they are shown. */
+/** Events name the changed jobs, which are then refetched. */
 export const schedulePatches: readonly Patch[] = [
   {
     on: ['jobs.changed'],
@@ -54,7 +54,7 @@ export const schedulePatches: readonly Patch[] = [
     },
   },
   {
-    // A slot that was missed changes no job, but reaches the inbox.
+    // A missed slot changes no job, but raises an inbox item.
     on: ['inbox.'],
     apply: (happened, cache) => {
       const data: unknown = eventOf(happened)?.data
@@ -75,7 +75,7 @@ export const schedulePatches: readonly Patch[] = [
   },
   { on: ['usage.grown', 'hello'], apply: (_, cache) => rereadSoon(cache, ['schedules', 'costs']) },
   {
-    // Jobs that changed while the line was broken are not told again.
+    // Changes during a disconnect are not sent again.
     on: ['hello'],
     apply: (_, cache) => {
       rereadSoon(cache, ['schedules', 'slots'])

@@ -6,7 +6,7 @@ import type { Job, Run } from './job'
 import type { Slot } from './slots'
 import { longestSpan, spanOf } from './span'
 
-/** How many slots a row shows. */
+/** Number of slots in a row. */
 export const shownSlots = 14
 
 export const jobsQuery = queryOptions({
@@ -23,14 +23,13 @@ export const jobQuery = (id: string) =>
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
-/** How many slots the ledger answers at once. */
+/** Page size of the slots. */
 const slotsAtOnce = 500
 
 /**
- * The last slots of a job. How far back fourteen of them reach is guessed; where
- * the guess was too short, as on the first morning after a quiet night, a wider
- * one is tried. The ledger begins with the earliest, so that a full answer may
- * lack the newest: then the narrower one stands.
+ * Reads the latest slots of a job. The time span is a guess; if it has too few slots, such as after a quiet night, a
+ * wider span is tried. Pages start with the oldest slot, so a full page may lack the newest; then the narrower answer
+ * is kept.
  */
 async function readSlots(job: Pick<Job, 'id' | 'next_runs' | 'watched_from'>, signal: AbortSignal): Promise<Slot[]> {
   const now = clock.now()
@@ -54,10 +53,10 @@ export const slotsQuery = (job: Pick<Job, 'id' | 'next_runs' | 'watched_from'>) 
     queryFn: ({ signal }) => readSlots(job, signal),
   })
 
-/** More pages than these are not read for a count: then it is "at least". */
+/** Maximum number of pages to count. Beyond that the count is "at least". */
 const mostPages = 6
 
-/** All slots of the last 24 hours, and whether there are more than were read. */
+/** All slots of the last 24 hours, and whether there are more. */
 export const dayQuery = queryOptions({
   queryKey: ['schedules', 'day'],
   queryFn: async ({ signal }): Promise<{ slots: Slot[]; more: boolean }> => {
@@ -88,13 +87,13 @@ export const runsQuery = (id: string) =>
     getNextPageParam: last => last.next,
   })
 
-/** What each job cost in the last 30 days. */
+/** The cost of each job in the last 30 days. */
 export const costsQuery = queryOptions({
   queryKey: ['schedules', 'costs'],
   queryFn: ({ signal }) => take(api.GET('/api/v1/usage', { params: { query: { group: 'job' } }, signal })),
 })
 
-/** How the service sees the job that starts a team's standups. */
+/** The job that starts a team's standups. */
 export const standupQuery = (team: string) =>
   queryOptions({
     queryKey: ['schedules', 'standup', team],
@@ -104,7 +103,7 @@ export const standupQuery = (team: string) =>
 const same = (a: Job, b: Job) => a.id === b.id
 const newer = (next: Job, was: Job) => next.as_of >= was.as_of
 
-/** Puts a job that was read into all that is cached; into the list also when it is new there. */
+/** Puts a job into all cached answers, adding it to the list if it is new. */
 export function putJob(cache: QueryClient, job: Job): void {
   patchRow(cache, jobsQuery.queryKey, job, same, newer)
   cache.setQueryData(jobsQuery.queryKey, was =>
@@ -113,7 +112,7 @@ export function putJob(cache: QueryClient, job: Job): void {
   cache.setQueryData(jobQuery(job.id).queryKey, was => (was && !newer(job, was) ? was : job))
 }
 
-/** Takes a job that is gone out of all that is cached. */
+/** Removes a deleted job from the cache. */
 export function dropJob(cache: QueryClient, id: string): void {
   cache.setQueryData(jobsQuery.queryKey, was =>
     was?.rows.some(j => j.id === id) ? { ...was, rows: was.rows.filter(j => j.id !== id) } : was,

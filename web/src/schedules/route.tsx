@@ -1,12 +1,12 @@
 import { createRoute } from '@tanstack/react-router'
-import { lazyPage } from '../app/later'
-import { params, searchParam, textParam, wordParam } from '../app/params'
-import { frameRoute } from '../app/roots'
+import { lazyPage } from '../app/lazy'
+import { frameRoute } from '../app/rootRoutes'
+import { params, searchParam, textParam, wordParam } from '../app/searchParams'
 
 export const tabs = ['next', 'slots', 'runs'] as const
 export const shows = ['enabled', 'disabled', 'failing'] as const
 
-/** What the address of the schedules says: which jobs, which one is open, and what is being made of it. */
+/** Reads the search parameters of the schedules page. */
 function search(s: Record<string, unknown>) {
   return params({
     q: searchParam(s.q),

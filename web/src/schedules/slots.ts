@@ -5,11 +5,11 @@ export type Slot = Schemas['ScheduleSlot']
 
 const words = scheduleTexts
 
-/** The last slots whose time has come, the earliest first. */
+/** Returns the latest slots that are due, earliest first. */
 export const lastSlots = (slots: readonly Slot[], count: number, now: number): Slot[] =>
   slots.filter(s => Date.parse(s.due_at) <= now).slice(-count)
 
-/** How many of each state, the worst first, as people read it: "1 missed, 13 on time". */
+/** Returns the counts by state, worst first: "1 missed, 13 on time". */
 export function slotWords(slots: readonly Pick<Slot, 'state'>[]): string {
   const order = ['missed', 'failed', 'late', 'skipped', 'unknown', 'running', 'pending', 'on_time'] as const
   return order

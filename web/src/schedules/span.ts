@@ -1,12 +1,9 @@
 const day = 86_400_000
 
-/** What the ledger answers at once, in ms. */
+/** The longest span of one request, in ms. */
 export const longestSpan = 31 * day
 
-/**
- * How far back the last `count` slots of a job reach, in ms, guessed from the
- * widest gap between the runs to come.
- */
+/** Estimates how far back the last `count` slots reach, in ms, from the widest gap between upcoming runs. */
 export function spanOf(next: readonly { at: string }[], count: number): number {
   const times = next.map(n => Date.parse(n.at))
   const gaps = times.slice(1).map((t, i) => t - (times[i] ?? t))

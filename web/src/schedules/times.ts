@@ -2,7 +2,7 @@ import { myZone } from '../app/format'
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** A moment in a zone in as few words as name it: Mon 23 Nov, 09:00. Without a zone it is that of whoever looks. */
+/** Formats a moment briefly: Mon 23 Nov, 09:00. Defaults to the local time zone. */
 export function shortIn(at: string, zone?: string): string {
   const where = zone ?? myZone()
   let format = formats.get(where)
@@ -16,7 +16,7 @@ export function shortIn(at: string, zone?: string): string {
       timeZone: where,
     })
   } catch {
-    // A zone that the runtime knows and this browser does not.
+    // The runtime knows this time zone, but the browser doesn't.
     return `${at.slice(0, 16).replace('T', ' ')} UTC`
   }
   formats.set(where, format)

@@ -20,7 +20,7 @@ const looks: Record<Standing, { tone: Tone; icon: IconName }> = {
   rests: { tone: 'idle', icon: 'sleep' },
 }
 
-/** What a session does now, or how its last run ended. */
+/** What a session is doing, or how its last run ended. */
 export function StandingMark({ of }: { of: Pick<Session, 'active' | 'status'> & Partial<Session> }) {
   const is = standing(of)
   const look = looks[is]
@@ -41,14 +41,14 @@ function Stalled({ since }: { since: string }) {
   )
 }
 
-/** How an archived session stands: in the words of the live ones, unless the runtime has it no more. */
+/** The status of an archived session; "deleted" or "reset" if the runtime no longer has it. */
 export function EndMark({ of: a }: { of: Archived }) {
   const gone = a.ended === 'deleted' || a.ended === 'reset'
   if (standing(a) !== 'rests' || !gone) return <StandingMark of={a} />
   return <State tone="idle">{words.archive.ended[a.ended ?? ''] ?? a.ended}</State>
 }
 
-/** The name, and the beginning of what was said last where there is room for it. */
+/** The session's name, and the start of its last message if there is room. */
 export function NameAndLast({ of: s }: { of: Session | Archived }) {
   return (
     <span className="flex min-w-0 items-baseline gap-2">
@@ -66,7 +66,7 @@ export function NameAndLast({ of: s }: { of: Session | Archived }) {
 
 export const kindName = (kind: string | null): string => (kind ? (words.kind[kind] ?? kind) : words.kindUnknown)
 
-/** The name of an agent, by its id; the id where nobody knows it. */
+/** Returns the names of the agents by ID. */
 export function useAgentNames(): ReadonlyMap<string, string> {
   const agents = useQuery(queries.agents).data
   return new Map(agents?.map(a => [a.agent_id, a.name]))
@@ -80,17 +80,17 @@ export function TokensOf({ of, none }: { of: Schemas['SessionTokens'] | null; no
   return <span title={words.tokensOf(of)}>{tokens(of.input + of.output + of.cache_read + of.cache_write)}</span>
 }
 
-/** What a session cost, in words where there is no amount. */
+/** Returns the cost of a session, or a word if there is no amount. */
 export function costOf(s: Session | Archived): string {
   if (s.cost_usd === null) {
     if (s.cost_complete === false) return words.unpriced
-    // Live, the runtime is still at it; the archive's ledger is done.
+    // A live session is still running; the cost of an archived one is final.
     return 'archived_at' in s ? unknown : words.counting
   }
   return s.cost_complete === false ? words.partlyPriced(money(s.cost_usd)) : money(s.cost_usd)
 }
 
-/** The task that a session is for, when its key says so. */
+/** A link to the session's task, if its key names one. */
 export function TaskLink({ of }: { of: string }) {
   const { task } = partsOf(of)
   if (!task) return null

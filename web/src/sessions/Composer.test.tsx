@@ -23,13 +23,13 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-// A line that blinks must not send what is typed to the keys of the page, nor take it away.
+// A short disconnect must not discard the text, or send keystrokes to the page's shortcuts.
 describe('a message to a session', () => {
   it('keeps its focus and its text while the gateway is away, and is not sent', async () => {
     const cache = new QueryClient({ defaultOptions: { queries: { retry: false } } })
     const of = (away: boolean) => (
       <QueryClientProvider client={cache}>
-        <Composer away={away} session={{ key: 'agent:cto:main', active: false } as Session} />
+        <Composer agent="CTO" away={away} session={{ key: 'agent:cto:main', active: false } as Session} />
       </QueryClientProvider>
     )
     const { rerender } = render(of(false))

@@ -6,15 +6,16 @@ import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { TextArea } from '../ui/Field'
 import { say } from '../ui/Toast'
-import { canonical } from './heard'
+import { canonical } from './liveSessions'
 import type { Session } from './session'
 
 const words = sessionsWords
 const w = words.send
 
-/** Says something to the agent. What was sent and not answered is sent again with the same key, and heard once. */
-export function Composer({ session, away }: { session: Session; away: boolean }) {
+/** Sends messages to a session. A retry uses the same idempotency key, so that the agent gets the message once. */
+export function Composer({ session, agent, away }: { session: Session; agent: string | undefined; away: boolean }) {
   const me = useMe().data
+  const name = agent ?? w.agent
   const [text, setText] = useState('')
   const [busy, setBusy] = useState(false)
   const [failed, setFailed] = useState<Problem | null>(null)
@@ -52,12 +53,12 @@ export function Composer({ session, away }: { session: Session; away: boolean })
         void send()
       }}
     >
-      {/* Never disabled: it would lose the focus, and what is typed on would be keys of the page. */}
+      {/* Never disabled: it would lose the focus, and further typing would trigger shortcuts. */}
       <TextArea
         className="grow"
-        help={away ? w.away : session.active ? w.working : w.help}
+        help={away ? w.away : session.active ? w.working(name) : w.help}
         hideLabel
-        label={w.label}
+        label={w.label(name)}
         maxLength={20_000}
         onChange={e => setText(e.target.value)}
         onKeyDown={e => {
@@ -65,7 +66,7 @@ export function Composer({ session, away }: { session: Session; away: boolean })
           e.preventDefault()
           void send()
         }}
-        placeholder={w.label}
+        placeholder={w.label(name)}
         rows={2}
         value={text}
         {...(wrong ? { error: wrong } : {})}

@@ -17,7 +17,7 @@ import { cleared, isFiltered } from './Toolbar'
 const words = sessionsWords
 const f = words.fields
 
-/** The archive: what was said stays there when the runtime has forgotten it. */
+/** The archived sessions, which stay when the runtime deletes theirs. */
 export function History({ search, go }: { search: SessionsSearch; go: Go }) {
   const { q, agent, kind, status, from, to } = search
   const asked = useInfiniteQuery(historyQuery({ q, agent, kind, status, from, to }))
@@ -32,9 +32,9 @@ export function History({ search, go }: { search: SessionsSearch; go: Go }) {
   }, [hasNextPage, isFetching, error, fetchNextPage])
   if (!data) {
     return error ? (
-      <Failed again={() => void asked.refetch()} error={error} what={`${texts.ui.couldNotRead} ${words.what}.`} />
+      <Failed again={() => void asked.refetch()} error={error} what={`${texts.ui.couldNotLoad} ${words.what}.`} />
     ) : (
-      <Skeleton label={`${texts.ui.reading} ${words.what}`} />
+      <Skeleton label={`${texts.ui.loading} ${words.what}`} />
     )
   }
   if (items.length === 0) return <Nothing filtered={isFiltered(search)} go={go} />

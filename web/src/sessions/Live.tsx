@@ -6,21 +6,21 @@ import { texts } from '../texts'
 import { sessions as sessionsWords } from '../texts/sessions'
 import { Age } from '../ui/Age'
 import { Button, buttonClass } from '../ui/Button'
-import { Changed } from '../ui/Changed'
+import { Flash } from '../ui/Flash'
 import { Gauge } from '../ui/Gauge'
 import type { TableColumn } from '../ui/Table'
-import { useHeld } from '../ui/useHeld'
+import { useHeldRows } from '../ui/useHeldRows'
 import { Empty, Failed, Partial, Skeleton, Stale } from '../ui/Views'
-import { Away, AwayLine, isAway } from './Away'
 import { costOf, kindName, modelName, NameAndLast, StandingMark, TaskLink, TokensOf, useAgentNames } from './Bits'
-import { canonical } from './heard'
-import { Known } from './Known'
+import { LastKnown } from './LastKnown'
+import { canonical } from './liveSessions'
 import { jobNamesQuery, liveQuery } from './queries'
 import { Rows } from './Rows'
 import type { Go, SessionsSearch } from './route'
 import { useStop } from './Stop'
 import { arranged, fits, type Item, nameOf, type Session, standing } from './session'
 import { cleared, isFiltered } from './Toolbar'
+import { isAway, Unavailable, UnavailableLine } from './Unavailable'
 
 const words = sessionsWords
 const f = words.fields
@@ -32,7 +32,7 @@ interface Props {
   go: Go
 }
 
-/** The runtime's sessions as they are now, changed in place as the stream tells. */
+/** The runtime's sessions, updated in place by events. */
 export function Live({ search, go }: Props) {
   const asked = useQuery(liveQuery)
   const { q, agent, kind, state } = search
@@ -40,14 +40,14 @@ export function Live({ search, go }: Props) {
     () => asked.data?.rows.filter(s => fits(s, { q, agent, kind, state })),
     [asked.data, q, agent, kind, state],
   )
-  const held = useHeld(fitting, keyOf, JSON.stringify([q, agent, kind, state]), false)
+  const held = useHeldRows(fitting, keyOf, JSON.stringify([q, agent, kind, state]), false)
   const away = asked.error !== null && isAway(asked.error)
   if (held.rows === undefined) {
     if (away)
       return (
         <div className="min-h-0 grow overflow-auto">
-          <Away error={asked.error} />
-          <Known />
+          <Unavailable error={asked.error} />
+          <LastKnown />
         </div>
       )
     if (asked.error)
@@ -55,15 +55,15 @@ export function Live({ search, go }: Props) {
         <Failed
           again={() => void asked.refetch()}
           error={asked.error}
-          what={`${texts.ui.couldNotRead} ${words.what}.`}
+          what={`${texts.ui.couldNotLoad} ${words.what}.`}
         />
       )
-    return <Skeleton label={`${texts.ui.reading} ${words.what}`} />
+    return <Skeleton label={`${texts.ui.loading} ${words.what}`} />
   }
   const more = asked.data?.more ?? null
   return (
     <>
-      {away && <AwayLine />}
+      {away && <UnavailableLine />}
       {asked.error ? <Stale error={asked.error} since={asked.dataUpdatedAt} /> : null}
       {more !== 0 && <Partial>{more === null ? words.manyMore : words.more(more)}</Partial>}
       {held.waiting > 0 && (
@@ -153,17 +153,17 @@ function List({ rows, search, go, away }: Props & { rows: Session[]; away: boole
   )
 }
 
-/** The second line of a row where there is only room for one column. */
+/** The second line of a row on narrow screens. */
 function Below({ of: s, stop, agents }: { of: Session; stop: React.ReactNode; agents: ReadonlyMap<string, string> }) {
   return (
     <span className="flex min-w-0 items-center gap-2 text-soft text-xs">
-      <Changed of={standing(s)}>
+      <Flash of={standing(s)}>
         <StandingMark of={s} />
-      </Changed>
+      </Flash>
       <bdi className="truncate">{agents.get(s.agent_id) ?? s.agent_id}</bdi>
-      <Changed className="shrink-0" of={costOf(s)}>
+      <Flash className="shrink-0" of={costOf(s)}>
         {costOf(s)}
-      </Changed>
+      </Flash>
       {s.updated_at && <Age at={s.updated_at} className="shrink-0" />}
       <span className="ml-auto shrink-0">{stop}</span>
     </span>
@@ -186,9 +186,9 @@ function useColumns(
       label: f.state,
       width: '8.5rem',
       cell: s => (
-        <Changed of={standing(s)}>
+        <Flash of={standing(s)}>
           <StandingMark of={s} />
-        </Changed>
+        </Flash>
       ),
     },
     {
@@ -220,9 +220,9 @@ function useColumns(
       label: f.tokens,
       width: '5.5rem',
       cell: s => (
-        <Changed of={s.tokens && Object.values(s.tokens).join()}>
+        <Flash of={s.tokens && Object.values(s.tokens).join()}>
           <TokensOf none={words.counting} of={s.tokens} />
-        </Changed>
+        </Flash>
       ),
     },
     {
@@ -230,9 +230,9 @@ function useColumns(
       label: f.cost,
       width: '8rem',
       cell: s => (
-        <Changed of={costOf(s)}>
+        <Flash of={costOf(s)}>
           <span className="truncate">{costOf(s)}</span>
-        </Changed>
+        </Flash>
       ),
     },
     { id: 'last', label: f.last, width: '6rem', cell: s => (s.updated_at ? <Age at={s.updated_at} /> : unknown) },

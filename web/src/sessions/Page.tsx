@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
-import { known } from '../app/ask'
+import { known } from '../app/prefetch'
 import { isConnected } from '../app/queries'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
@@ -14,13 +14,13 @@ import { Toolbar } from './Toolbar'
 
 const words = sessionsWords
 
-/** Asks for the runtime's sessions. */
+/** Prefetches the live sessions. */
 export async function ask(cache: QueryClient, { show }: SessionsSearch): Promise<void> {
   if (show === 'history' || !isConnected(cache)) return
   await Promise.all([known(cache, liveQuery), known(cache, jobNamesQuery)])
 }
 
-/** What is running, and what was: the runtime's sessions as they are now, or the archive. */
+/** The sessions page: live sessions or the archive. */
 export function SessionsPage() {
   const search = sessionsRoute.useSearch()
   const navigate = useNavigate({ from: '/sessions' })

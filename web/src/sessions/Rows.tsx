@@ -15,10 +15,10 @@ const keys = texts.tasks.keys
 const words = sessionsWords
 const small = '(max-width: 47.99rem)'
 
-/** The columns of numbers: they stand at the right, digit under digit. */
+/** Numeric columns, aligned right. */
 const numbers: ReadonlySet<string> = new Set(['tokens', 'cost', 'messages'])
 
-/** Whether there is only room for one column. */
+/** Returns whether there is room for only one column. */
 const useNarrow = (): boolean =>
   useSyncExternalStore(
     tell => {
@@ -32,20 +32,20 @@ const useNarrow = (): boolean =>
 interface Props<T> {
   label: string
   items: readonly Item<T>[]
-  /** The first one is what a row is called, and leads to it. */
+  /** The first column names the row and links to it. */
   columns: readonly TableColumn<T>[]
-  /** The key or id that the session's page has in its address. */
+  /** Returns the key or ID in the address of the session's page. */
   to: (row: T) => string
   nameOf: (row: T) => string
-  /** What stands below the name where there is one column. */
+  /** Content below the name on narrow screens. */
   below: (row: T) => ReactNode
   groupName: (item: Exclude<Item<T>, { type: 'row' }>) => string
   onJob?: (job: string, open: boolean) => void
-  /** The end is in sight. */
+  /** Called when the end of the list is near. */
   onEnd?: () => void
 }
 
-/** Sessions as dense rows, of which only those in sight are made; two lines each on a phone. */
+/** A virtualized table of sessions, with two lines per row on a phone. */
 export function Rows<T>(p: Props<T>) {
   const { items, columns, onEnd } = p
   const narrow = useNarrow()
@@ -99,7 +99,7 @@ export function Rows<T>(p: Props<T>) {
         aria-rowcount={items.length + 1}
         className="min-h-0 grow overflow-auto -outline-offset-2"
         role="table"
-        // One who has no pointer scrolls it with the arrow keys.
+        // Focusable, so that the arrow keys can scroll it.
         {...(swiped ? { tabIndex: 0 } : {})}
       >
         <div role="rowgroup" style={least}>
@@ -187,7 +187,7 @@ function Cells<T>({
   ))
 }
 
-/** What stands above rows: an agent or a kind, or a job whose runs can be shown one by one. */
+/** A group heading: an agent, a kind, or a job whose runs can be expanded. */
 function Heading<T>({
   item,
   of: p,

@@ -10,19 +10,19 @@ import { Age } from '../ui/Age'
 import { buttonClass } from '../ui/Button'
 import { Icon } from '../ui/Icon'
 import { Answer, Empty, Failed, Partial, Skeleton, Stale } from '../ui/Views'
-import { Away, AwayLine, isAway } from './Away'
-import { StandingMark } from './Bits'
+import { StandingMark, useAgentNames } from './Bits'
 import { Composer } from './Composer'
-import { ArchivedFacts, LiveFacts } from './Facts'
-import { canonical } from './heard'
+import { canonical } from './liveSessions'
 import { archivedQuery, oneQuery, saidQuery, versionsQuery } from './queries'
 import { sessionRoute } from './route'
+import { ArchivedFacts, LiveFacts } from './SessionHeader'
 import { isArchiveId, nameOf } from './session'
 import { TranscriptView } from './TranscriptView'
+import { isAway, Unavailable, UnavailableLine } from './Unavailable'
 
 const words = sessionsWords
 
-/** One session: what was said in it, live while the runtime has it, or as the archive keeps it. */
+/** The page of one session: the live transcript, or the archived one. */
 export function SessionPage() {
   const { key } = sessionRoute.useParams()
   return isArchiveId(key) ? (
@@ -32,7 +32,7 @@ export function SessionPage() {
   )
 }
 
-/** What a transcript's address says besides: which row is open, and whether the strip is a table. */
+/** The search parameters: the open step, and whether the overview is a table. */
 function useOpenStep() {
   const { step, strip } = sessionRoute.useSearch()
   const navigate = useNavigate({ from: '/sessions/$key' })
@@ -48,16 +48,17 @@ function useOpenStep() {
 function LiveSession({ of: key }: { of: string }) {
   const one = useQuery(oneQuery(key))
   const said = useQuery({ ...saidQuery(key), enabled: one.data !== undefined })
+  const agents = useAgentNames()
   const at = useOpenStep()
   useTitle(one.data ? nameOf(one.data) : key, texts.app.places.sessions)
   useEffect(() => followSession(key), [key])
   const away = one.error !== null && isAway(one.error)
   if (one.data === undefined) {
-    if (one.error === null) return <Skeleton label={`${texts.ui.reading} ${key}`} />
+    if (one.error === null) return <Skeleton label={`${texts.ui.loading} ${key}`} />
     if (away)
       return (
         <div className="h-full overflow-auto">
-          <Away error={one.error} />
+          <Unavailable error={one.error} />
           <Versions of={key} />
         </div>
       )
@@ -69,7 +70,7 @@ function LiveSession({ of: key }: { of: string }) {
   return (
     <div className="flex h-full min-h-0 flex-col">
       <LiveFacts away={away || gone} session={session} />
-      {away && <AwayLine />}
+      {away && <UnavailableLine />}
       {gone && <Partial>{words.archive.gone}</Partial>}
       {one.error && !gone ? <Stale error={one.error} since={one.dataUpdatedAt} /> : null}
       <Answer of={said} what={words.transcript.what}>
@@ -84,7 +85,11 @@ function LiveSession({ of: key }: { of: string }) {
           />
         )}
       </Answer>
-      <Composer away={away || gone} session={session} />
+      <Composer
+        agent={agents.get(session.agent_id) ?? (session.agent_id || undefined)}
+        away={away || gone}
+        session={session}
+      />
     </div>
   )
 }
@@ -95,7 +100,7 @@ function ArchivedSession({ id }: { id: string }) {
   const at = useOpenStep()
   useTitle(one.data ? nameOf(one.data) : undefined, texts.app.places.sessions)
   if (one.data === undefined) {
-    if (one.error === null) return <Skeleton label={`${texts.ui.reading} ${words.what}`} />
+    if (one.error === null) return <Skeleton label={`${texts.ui.loading} ${words.what}`} />
     return <Failed again={() => void one.refetch()} error={one.error} />
   }
   const session = one.data
@@ -128,7 +133,7 @@ function ArchivedSession({ id }: { id: string }) {
   )
 }
 
-/** The runtime does not know it, or not any more: then the archive may. */
+/** The runtime doesn't have the session; the archive may. */
 function Gone({ of: key }: { of: string }) {
   return (
     <div className="h-full overflow-auto">
@@ -155,7 +160,7 @@ function Versions({ of: key }: { of: string }) {
   const asked = useQuery(versionsQuery(key))
   return (
     <section className="mx-auto max-w-xl px-3 pb-6">
-      <Answer of={asked} rows={2} what={words.archive.versions}>
+      <Answer of={asked} rows={2} what={words.archive.versionsWhat}>
         {versions =>
           versions.length === 0 ? (
             <p className="text-center text-soft">{words.archive.noVersions}</p>

@@ -5,31 +5,31 @@ import { Button } from '../ui/Button'
 import { Clock } from '../ui/Clock'
 import { Icon, type IconName } from '../ui/Icon'
 import { Markdown } from '../ui/Markdown'
-import { Calls, Cut } from './Calls'
 import { type Spent, type Step, toldInWords, usdOf } from './steps'
+import { Cut, ToolCalls } from './ToolCalls'
 
 const words = sessionsWords
 const w = words.step
-/** More of a text than this is shown when somebody asks for it. */
+/** Longer texts are collapsed. */
 const longText = 5000
 
 interface Props {
   step: Step
-  /** The agent's name, or nothing. */
+  /** The agent's name, or empty. */
   speaker: string
-  /** What is open: ids of steps, and of calls within them. */
+  /** IDs of expanded steps, and of calls within them. */
   isOpen: ReadonlySet<string>
   onToggle: (id: string) => void
 }
 
-/** One row of a transcript. Those that stay in sight are not drawn again while one scrolls. */
+/** One step of a transcript. Memoized, so that scrolling doesn't render visible steps again. */
 export const StepView = memo(function StepView({ step, speaker, isOpen, onToggle }: Props) {
   const open = isOpen.has(step.id)
   switch (step.kind) {
     case 'tools':
       return (
         <Folded icon="settings" onToggle={onToggle} open={open} step={step} title={<ToolsLine step={step} />}>
-          <Calls isOpen={isOpen} onToggle={onToggle} step={step} />
+          <ToolCalls isOpen={isOpen} onToggle={onToggle} step={step} />
         </Folded>
       )
     case 'thinking':
@@ -101,7 +101,7 @@ function Line({ step, children }: { step: Step; children: ReactNode }) {
   )
 }
 
-/** One line, behind which there is more. */
+/** A collapsible line. */
 function Folded({
   step,
   open,
@@ -157,7 +157,7 @@ function timeOf(at: string): string {
   return d.toDateString() === new Date().toDateString() ? hour.format(d) : `${day(at)} ${hour.format(d)}`
 }
 
-/** What the step used, and when it was. */
+/** The usage and time of a step. */
 function Meta({ step }: { step: Step }) {
   return (
     <span className="ml-auto flex shrink-0 items-center gap-3 pl-2 text-soft text-xs">

@@ -7,7 +7,7 @@ import { sessions as sessionsWords } from '../texts/sessions'
 import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { say, sayFailed } from '../ui/Toast'
-import { canonical, oneKey } from './heard'
+import { canonical, oneKey } from './liveSessions'
 import { nameOf, type Session } from './session'
 
 const words = sessionsWords
@@ -15,8 +15,8 @@ const words = sessionsWords
 type Ending = Pick<Session, 'key' | 'label' | 'agent_id'>
 
 /**
- * Ends all that goes on in a session, after a question: what ends does not go on by itself. Never one run alone: that
- * may have ended, and the next one begun, before somebody has answered.
+ * Stops everything in a session after a confirmation. Not a single run, which may have ended before the user confirms,
+ * with the next one already active.
  */
 export function useStop(): [ask: (s: Ending) => void, question: ReactNode] {
   const [of, setOf] = useState<Ending | null>(null)

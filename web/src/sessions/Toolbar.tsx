@@ -5,13 +5,13 @@ import { sessions as sessionsWords } from '../texts/sessions'
 import { Button, IconButton } from '../ui/Button'
 import { DayField } from '../ui/DayField'
 import { type Choice, inputClass, Select } from '../ui/Field'
-import { useTyped } from '../ui/useTyped'
+import { useDebouncedInput } from '../ui/useDebouncedInput'
 import type { Go, SessionsSearch } from './route'
 
 const words = sessionsWords
 const w = words.filters
 
-/** Takes every filter out of the address. */
+/** Clears all filters. */
 export const cleared: SessionsSearch = {
   q: undefined,
   agent: undefined,
@@ -31,7 +31,7 @@ interface Props {
   go: Go
 }
 
-/** Now or the archive, and which ones. All of it stands in the address. */
+/** Live or history, and filters. All of them are in the URL. */
 export function Toolbar({ search, view, go }: Props) {
   const [more, setMore] = useState(false)
   const cache = useQueryClient()
@@ -82,7 +82,7 @@ export function Toolbar({ search, view, go }: Props) {
   )
 }
 
-/** What somebody types goes into the address when they rest. */
+/** A text filter that updates the URL when typing pauses. */
 function TextFilter({
   value,
   label,
@@ -92,7 +92,7 @@ function TextFilter({
   label: string
   onChange: (q: string | undefined) => void
 }) {
-  const [typed, type] = useTyped(value, onChange)
+  const [typed, type] = useDebouncedInput(value, onChange)
   return (
     <input
       aria-label={label}
@@ -113,7 +113,7 @@ function Filters({ search, view, go }: Props) {
   const set = (name: keyof SessionsSearch) => (e: { target: { value: string } }) =>
     go({ [name]: e.target.value || undefined })
   const any = (label: string): Choice => ({ value: '', label })
-  // What the address names must be in the list, even when nobody knows it here.
+  // Adds the current value, so that an unknown one from the URL is listed.
   const withOwn = (choices: Choice[], own: string | undefined): Choice[] =>
     own && !choices.some(c => c.value === own) ? [...choices, { value: own, label: own }] : choices
   const common = { hideLabel: true, className: 'w-full min-[28rem]:w-36' }

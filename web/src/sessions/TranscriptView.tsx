@@ -10,25 +10,25 @@ import { say, sayFailed } from '../ui/Toast'
 import { Empty } from '../ui/Views'
 import { useAgentNames } from './Bits'
 import { copyText } from './copy'
+import { Overview } from './Overview'
 import { readOlder } from './queries'
 import { StepView } from './StepView'
-import { Strip } from './Strip'
 import { asText, type Step, stepsOf } from './steps'
 import type { Transcript } from './transcript'
 
 const words = sessionsWords.transcript
 const keys = texts.tasks.keys
-/** So near the end counts as being there. */
+/** This close to the end counts as at the end, in px. */
 const nearEnd = 60
-/** So many rows before the first one what is older is read. */
+/** Older messages load when the view is within this many rows of the first one. */
 const nearBegin = 15
 
 interface Props {
   transcript: Transcript
-  /** The runtime's key, or the id in the archive. */
+  /** The session key, or the archive ID. */
   name: string
   title: string
-  /** Whose session it is; empty for nobody's. */
+  /** The agent's ID, or empty. */
   agent: string
   live: boolean
   at: {
@@ -39,7 +39,7 @@ interface Props {
   }
 }
 
-/** What is older, page by page. */
+/** Loads older messages page by page. */
 function useOlder(name: string) {
   const cache = useQueryClient()
   const [state, set] = useState<{ reading: boolean; error: unknown }>({ reading: false, error: null })
@@ -55,16 +55,16 @@ function useOlder(name: string) {
   return { ...state, read }
 }
 
-/** The step that something open is, or is in. */
+/** Returns the step of an expanded item: the step itself, or the one that contains the call. */
 const stepOf = (id: string): string => id.split('/')[0] ?? id
 
-/** A first guess of a row's height; it is measured when it is drawn. */
+/** Estimates the height of a step before it is measured. */
 function guess(step: Step | undefined): number {
   if (!step || step.kind === 'tools' || step.kind === 'thinking' || step.kind === 'note') return 32
   return 44 + 20 * Math.min(60, Math.ceil(step.text.length / 110))
 }
 
-/** The rows of a transcript, of which only those in sight are made; new ones come below, older ones above. */
+/** A virtualized transcript. New steps are added at the end, older ones at the start. */
 export function TranscriptView({ transcript, name, title, agent, live, at }: Props) {
   const steps = useMemo(() => stepsOf(transcript.rows), [transcript.rows])
   const scroller = useRef<HTMLDivElement>(null)
@@ -80,7 +80,7 @@ export function TranscriptView({ transcript, name, title, agent, live, at }: Pro
     overscan: 6,
     paddingStart: 44,
     paddingEnd: 12,
-    // What one reads stays where it is when older rows come above it, and the end stays the end.
+    // Keeps the reading position when older steps load, and stays at the end when new ones arrive.
     anchorTo: 'end',
     followOnAppend: live,
     scrollEndThreshold: nearEnd,
@@ -107,7 +107,7 @@ export function TranscriptView({ transcript, name, title, agent, live, at }: Pro
     [open, at.onStep],
   )
   useStepKeys(list, steps, toggle)
-  // The strip and the rows that stay are not drawn again with each step of the wheel.
+  // Stable callbacks, so that scrolling doesn't render the overview and visible steps again.
   const toStep = useCallback((i: number) => list.scrollToIndex(i, { align: 'start' }), [list])
   const partial = transcript.older !== null
   const copy = useMemo(() => <CopyButton partial={partial} steps={steps} title={title} />, [partial, steps, title])
@@ -122,14 +122,14 @@ export function TranscriptView({ transcript, name, title, agent, live, at }: Pro
   }
   return (
     <>
-      <Strip more={copy} onGo={toStep} onTable={at.onTable} partial={partial} steps={steps} table={at.table} />
+      <Overview more={copy} onGo={toStep} onTable={at.onTable} partial={partial} steps={steps} table={at.table} />
       <div className="relative flex min-h-0 grow flex-col">
         <section
           ref={scroller}
           aria-label={words.label}
           className="min-h-0 grow overflow-y-auto"
           data-scroll="own"
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable, so it must be focusable
           tabIndex={0}
         >
           <div className="relative" role="list" style={{ height: list.getTotalSize() }}>
@@ -170,7 +170,7 @@ export function TranscriptView({ transcript, name, title, agent, live, at }: Pro
 
 type List = Virtualizer<HTMLDivElement, Element>
 
-/** Begins at the end, or at the row that the address names. True when it stands there. */
+/** Scrolls to the end, or to the step named in the URL. Returns true when done. */
 function useBegin(list: List, steps: readonly Step[], named: string | undefined): boolean {
   const [settled, setSettled] = useState(false)
   const begun = useRef(false)
@@ -184,14 +184,14 @@ function useBegin(list: List, steps: readonly Step[], named: string | undefined)
   const any = steps.length > 0
   useEffect(() => {
     if (!any) return
-    // The rows are measured first; before that the first one seems to be in sight.
+    // Wait for the rows to be measured; until then the first one seems visible.
     const timer = setTimeout(() => setSettled(true), 200)
     return () => clearTimeout(timer)
   }, [any])
   return settled
 }
 
-/** How many rows have come since somebody who reads further up was at the end. */
+/** Returns the number of steps that arrived while the user reads further up. */
 function useWaiting(steps: readonly Step[], atEnd: boolean): number {
   const [seen, setSeen] = useState<string | undefined>(undefined)
   const last = steps.at(-1)?.id
@@ -203,7 +203,7 @@ function useWaiting(steps: readonly Step[], atEnd: boolean): number {
   }, [steps, seen, atEnd])
 }
 
-/** j and k go from row to row, o opens what is folded in it. */
+/** Keyboard navigation: j and k move, o expands. */
 function useStepKeys(list: List, steps: readonly Step[], toggle: (id: string) => void): void {
   const current = useRef<string | null>(null)
   const go = (by: number) => {

@@ -1,10 +1,10 @@
-/** Puts a text onto the clipboard; false when the browser does not allow it. */
+/** Copies text to the clipboard. Returns false if the browser refuses. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    // Browsers have a clipboard on secure origins only, and the service may be opened as http://10.0.0.5:3000.
+    // The clipboard API exists only on secure origins, and Wardroom may be opened as http://10.0.0.5:3000.
     return copyOld(text)
   }
 }

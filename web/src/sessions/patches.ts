@@ -1,20 +1,30 @@
 import type { Schemas } from '../api/client'
 import { type Patch, rereadSoon } from '../app/live/patches'
-import { applyTold, canonical, heard, type Live, liveKey, oneKey, saidKey, type Told, told } from './heard'
+import {
+  applyTold,
+  canonical,
+  heard,
+  type Live,
+  liveKey,
+  oneKey,
+  type SessionEvent,
+  saidKey,
+  told,
+} from './liveSessions'
 import type { Session } from './session'
 import { addHeard, type Transcript } from './transcript'
 
 const isObject = (v: unknown): v is Record<string, unknown> => typeof v === 'object' && v !== null
 const keyOf = (v: unknown): string | null => (isObject(v) && typeof v.key === 'string' ? v.key : null)
 
-/** A frame holds the whole row of a session, or a message of one that is followed: both go in place. */
+/** Frames contain the whole session row, or a message of a followed session. */
 export const sessionPatches: readonly Patch[] = [
   {
     on: ['session.changed', 'session.gone'],
     apply: ({ kind, data }, cache) => {
       const key = keyOf(data)
       if (key === null) return
-      const what: Told = kind === 'session.gone' ? { gone: key } : { row: data as Session }
+      const what: SessionEvent = kind === 'session.gone' ? { gone: key } : { row: data as Session }
       told.note(what)
       cache.setQueryData<Live>(liveKey, was => {
         const rows = was && applyTold(was.rows, what)
@@ -22,7 +32,7 @@ export const sessionPatches: readonly Patch[] = [
       })
       if ('row' in what)
         cache.setQueryData<Session>(oneKey(key), was => (was && was.as_of <= what.row.as_of ? what.row : was))
-      // Whoever looks at one that was not there, or is not there any more, is told so by the service.
+      // Refetches, so that the server reports whether the session exists.
       if ('gone' in what || cache.getQueryState(oneKey(key))?.status === 'error') rereadSoon(cache, oneKey(key))
     },
   },
@@ -40,12 +50,12 @@ export const sessionPatches: readonly Patch[] = [
     },
   },
   {
-    // At the beginning of each stream, too: nothing that happened meanwhile is told again.
+    // Also at the start of each stream, because events in between are not sent again.
     on: ['agentrt.status'],
     apply: (_, cache) => {
       for (const part of ['live', 'one', 'said', 'known']) rereadSoon(cache, ['sessions', part])
     },
   },
-  // Runs of jobs are called by their names.
+  // Job runs are named after their jobs.
   { on: ['jobs.changed', 'agentrt.status'], apply: (_, cache) => rereadSoon(cache, ['sessions', 'jobs']) },
 ]

@@ -1,11 +1,11 @@
 import { infiniteQueryOptions, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { api, nextCursor, type Page, take, takePage } from '../api/client'
 import { asProblem } from '../api/problem'
-import { applyTold, canonical, heard, type Live, liveKey, oneKey, saidKey, told } from './heard'
+import { applyTold, canonical, heard, type Live, liveKey, oneKey, saidKey, told } from './liveSessions'
 import { type Archived, isArchiveId, type Session } from './session'
 import { addHeard, joinNewest, joinOlder, type Message, type Transcript } from './transcript'
 
-/** More live sessions than this are not read; filters of the service would be needed to look through them. */
+/** Maximum number of live sessions. Filtering more would need server support. */
 const most = 3000
 const pageSize = 500
 const messagesAtOnce = 300
@@ -43,7 +43,7 @@ export const archivedQuery = (id: string) =>
     queryFn: ({ signal }) => take(api.GET('/api/v1/sessions/{id}', { params: { path: { id } }, signal })),
   })
 
-/** A page of what was said: of the runtime's session of that key, or of the archived one of that id. */
+/** Reads a page of messages, of a live session by key or an archived one by ID. */
 async function readPage(name: string, cursor: string | null, signal?: AbortSignal): Promise<Transcript> {
   const query = { limit: messagesAtOnce, ...(cursor ? { cursor } : {}) }
   const more = signal ? { signal } : {}
@@ -60,17 +60,17 @@ async function readPage(name: string, cursor: string | null, signal?: AbortSigna
   return { rows: page.rows, older: page.next }
 }
 
-/** What was said, the newest part first. Reading it anew reads one page and keeps what is older. */
+/** The transcript. A refetch loads the newest page and keeps older ones. */
 export const saidQuery = (name: string) =>
   queryOptions({
     queryKey: saidKey(name),
-    // It is joined by hand, and comparing 20,000 rows with each other costs more than drawing those in sight.
+    // Pages are joined explicitly; comparing 20,000 rows would cost more than rendering the visible ones.
     structuralSharing: false,
     queryFn: async ({ signal, client }): Promise<Transcript> => {
       const began = performance.now()
       const page = await readPage(name, null, signal)
       const joined = joinNewest(client.getQueryData<Transcript>(saidKey(name)), page)
-      // A page may be a moment older than the question for it: several who ask share one.
+      // Concurrent requests share a response, which may be slightly older than this one.
       return heard
         .since(began - sharedFor)
         .filter(h => h.key === canonical(name))
@@ -78,7 +78,7 @@ export const saidQuery = (name: string) =>
     },
   })
 
-/** Reads what is older by a page, and says how many messages that were. */
+/** Loads the page before the oldest message. Returns the number of messages. */
 export async function readOlder(cache: QueryClient, name: string): Promise<void> {
   const key = saidKey(name)
   const cursor = cache.getQueryData<Transcript>(key)?.older
@@ -88,7 +88,7 @@ export async function readOlder(cache: QueryClient, name: string): Promise<void>
     cache.setQueryData<Transcript>(key, was => (was?.older === cursor ? joinOlder(was, page) : was))
   } catch (err) {
     const { status } = asProblem(err)
-    // The conversation was begun anew since: what is shown of it belongs to another.
+    // The session was reset since: the cached transcript belongs to the old one.
     if (status === 400 || status === 422) await cache.resetQueries({ queryKey: key })
     else throw err
   }
@@ -103,7 +103,7 @@ export interface ArchiveFilters {
   to?: string | undefined
 }
 
-/** The day that somebody means where they are, and the moment at which it begins or the next one does. */
+/** Returns the start of a day in the local time zone, or of a later day. */
 const dayStart = (day: string, later = 0): string => {
   const [y = 0, m = 1, d = 1] = day.split('-').map(Number)
   return new Date(y, m - 1, d + later).toISOString()
@@ -130,14 +130,14 @@ export const historyQuery = (f: ArchiveFilters) =>
     getNextPageParam: last => last.next,
   })
 
-/** What the runtime had when it was last heard, for when it is away. */
+/** The sessions at the last contact, for when the gateway is offline. */
 export const knownQuery = queryOptions({
   queryKey: ['sessions', 'known'],
   queryFn: ({ signal }) =>
     takePage<Archived>(api.GET('/api/v1/sessions', { params: { query: { last_known: true, limit: 500 } }, signal })),
 })
 
-/** The archived sessions that once had a key: the archive finds them by the words of it. */
+/** The archived sessions of a key, found by full-text search. */
 export const versionsQuery = (key: string) =>
   queryOptions({
     queryKey: ['sessions', 'versions', canonical(key)],
@@ -148,7 +148,7 @@ export const versionsQuery = (key: string) =>
     },
   })
 
-/** The names of timed jobs, by their ids. */
+/** The names of the jobs by ID. */
 export const jobNamesQuery = queryOptions({
   queryKey: ['sessions', 'jobs'],
   queryFn: async ({ signal }) => {

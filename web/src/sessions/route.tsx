@@ -1,9 +1,9 @@
 import { createRoute } from '@tanstack/react-router'
-import { lazyPage } from '../app/later'
-import { dayParam, params, searchParam, textParam, wordParam } from '../app/params'
-import { frameRoute } from '../app/roots'
+import { lazyPage } from '../app/lazy'
+import { frameRoute } from '../app/rootRoutes'
+import { dayParam, params, searchParam, textParam, wordParam } from '../app/searchParams'
 
-/** What the address of the sessions says: now or the archive, which ones, and under what. */
+/** Reads the search parameters of the sessions page. */
 function search(s: Record<string, unknown>) {
   return params({
     show: wordParam(s.show, ['live', 'history']),
@@ -33,7 +33,7 @@ export const sessionsRoute = createRoute({
   component: page,
 })
 
-/** One session: of the runtime by its key, or of the archive by its id. */
+/** The page of a session: live by key, archived by ID. */
 export const sessionRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/sessions/$key',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { applyTold, Lately } from './heard'
+import { applyTold, RecentEvents } from './liveSessions'
 import { arranged, fits, isArchiveId, nameOf, partsOf, type Session } from './session'
 
 const make = (of: Partial<Session>): Session =>
@@ -18,7 +18,7 @@ const run = (n: number, of: Partial<Session> = {}) =>
   make({ key: `agent:coo:cron:job1:run:${n}`, agent_id: 'coo', kind: 'cron', ...of })
 
 describe('the list', () => {
-  // The order of the frames is not promised, and a list may be older than a frame that came before it.
+  // Frames may arrive out of order, and a list may be older than a frame before it.
   it('takes a row that is newer, and leaves one that is older', () => {
     const rows = [make({})]
     expect(applyTold(rows, { row: make({ as_of: '2026-11-20T07:00:00.000Z', active: true }) })).toBe(rows)
@@ -31,7 +31,7 @@ describe('the list', () => {
     expect(applyTold(two, { gone: 'AGENT:cto:main' })).toHaveLength(1)
   })
   it('remembers what came while it was read', () => {
-    const lately = new Lately<number>()
+    const lately = new RecentEvents<number>()
     lately.note(1)
     const now = performance.now()
     lately.note(2)
@@ -104,7 +104,7 @@ describe('a session', () => {
     expect(nameOf(make({ key: 'agent:cto:standup:notes' }))).toBe('standup:notes')
     expect(nameOf(make({ key: 'agent:cto:main' }))).toBe('Main session')
     expect(nameOf(make({ key: 'agent:cto:subagent:5f2' }))).toBe('Sub-agent')
-    expect(nameOf(make({ key: 'agent:cto:cron:b1:run:2' }))).toBe('Run of a job')
+    expect(nameOf(make({ key: 'agent:cto:cron:b1:run:2' }))).toBe('Job run')
     expect(nameOf(make({ key: 'global', agent_id: '' }))).toBe('global')
   })
   it('says by its key what it is for', () => {

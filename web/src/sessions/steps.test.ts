@@ -41,7 +41,7 @@ const message = (blocks: Block[], of: Partial<Message> = {}): Message => ({
 })
 const kinds = (steps: Step[]) => steps.map(s => s.kind)
 
-// Who reads a day of an agent's work reads these lines; they must say what it did, and what that cost.
+// These lines must say what the agent did and what it cost.
 describe('a transcript', () => {
   it('has calls of tools in one row until something is said', () => {
     const steps = stepsOf([
@@ -52,7 +52,7 @@ describe('a transcript', () => {
     ])
     expect(kinds(steps)).toEqual(['said', 'thinking', 'tools', 'text'])
     expect(steps[2]?.calls.map(c => c.name)).toEqual(['exec', 'exec', 'read'])
-    // The thought began the first call of the model; the row of the tools holds the second.
+    // Reasoning belongs to the first model call, the tools to the second.
     expect(steps[1]?.spent).toMatchObject({ calls: 1, input: 10 })
     expect(steps[2]?.spent).toMatchObject({ calls: 1, cost: 10_000_000n })
   })
@@ -117,7 +117,7 @@ describe('the strip', () => {
 describe('copying', () => {
   it('has who, what and the results, as plain text', () => {
     const copied = asText('Main', stepsOf([message([text('hello'), tool('exec', { result: '42' })])]))
-    expect(copied).toContain('Said\nhello')
+    expect(copied).toContain('From the agent\nhello')
     expect(copied).toContain('- exec {"a":1}\n42')
   })
   it('writes amounts as the service does', () => {

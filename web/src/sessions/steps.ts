@@ -8,7 +8,7 @@ const words = sessionsWords
 type Call = Schemas['TranscriptToolCall']
 export type StepKind = 'said' | 'text' | 'thinking' | 'tools' | 'error' | 'note'
 
-/** What the model calls behind a step used. Null is what nobody counted or priced. */
+/** The usage of the model calls behind a step. Null values are unknown. */
 export interface Spent {
   calls: number
   models: string[]
@@ -19,9 +19,9 @@ export interface Spent {
   unpriced: boolean
 }
 
-/** A row of a transcript: what one reads at once. */
+/** A row of a transcript. */
 export interface Step {
-  /** The same for the same step, however much is read before and after it. */
+  /** Stable, however many messages are loaded before or after. */
   id: string
   kind: StepKind
   at: string | null
@@ -33,7 +33,7 @@ export interface Step {
   spent: Spent | null
 }
 
-/** More calls than this are not behind one line: a row that is opened must stay small. */
+/** Maximum number of calls per row, so that an expanded row stays small. */
 const mostCalls = 40
 
 function addSpent(was: Spent | null, m: Message): Spent | null {
@@ -52,7 +52,7 @@ function addSpent(was: Spent | null, m: Message): Spent | null {
   }
 }
 
-/** What was made of messages before: with each that comes, only what it brings is made. */
+/** Cached steps by message, so that each new message costs only its own conversion. */
 const known = new WeakMap<Message, Step[]>()
 
 function stepsOfOne(m: Message, name: string): Step[] {
@@ -63,7 +63,7 @@ function stepsOfOne(m: Message, name: string): Step[] {
   return steps
 }
 
-/** The blocks of a message as steps, without regard to its neighbours. */
+/** Converts a message to steps, without merging. */
 function ownSteps(m: Message, name: string): Step[] {
   const steps: Step[] = []
   const add = (kind: StepKind, text: string, cut = 0, calls: Call[] = []) =>
@@ -97,8 +97,8 @@ function ownSteps(m: Message, name: string): Step[] {
 }
 
 /**
- * A transcript as rows. Calls of tools with nothing said between them are one
- * row, also over several messages; what a message used stands with its first.
+ * Converts messages to steps. Consecutive tool calls are merged into one step, across messages. A message's usage
+ * belongs to its first step.
  */
 export function stepsOf(messages: readonly Message[]): Step[] {
   const steps: Step[] = []
@@ -131,7 +131,7 @@ function joinSpent(a: Spent | null, b: Spent): Spent {
   }
 }
 
-/** Nano-dollars as the API writes an amount. */
+/** Converts nano-dollars to a decimal string. */
 export const usdOf = (n: bigint): string => {
   const size = n < 0n ? -n : n
   return `${n < 0n ? '-' : ''}${size / 1_000_000_000n}.${String(size % 1_000_000_000n).padStart(9, '0')}`
@@ -139,7 +139,7 @@ export const usdOf = (n: bigint): string => {
 
 type Doing = 'commands' | 'reads' | 'writes' | 'edits' | 'searches' | 'pages' | 'says'
 
-/** What tools of these names do, as the runtimes that we know call them. */
+/** Tool names by activity, for the known runtimes. */
 const doings: readonly [Doing, RegExp][] = [
   ['commands', /^(exec|bash|shell|sh|process|run|run_?command|execute|terminal|local_shell)$/],
   ['reads', /^(read|read_?file|cat|view|open_?file|image)$/],
@@ -150,10 +150,10 @@ const doings: readonly [Doing, RegExp][] = [
   ['says', /^(message|sessions?_?(send|spawn)|send_?message)$/],
 ]
 
-/** Other names than this many are not listed one by one. */
+/** Maximum number of other tools listed by name. */
 const mostNames = 2
 
-/** What some calls did, in a line: "ran 3 commands, read 6 files". */
+/** Summarizes tool calls: "ran 3 commands, read 6 files". */
 export function toldInWords(calls: readonly Call[]): string {
   const known = new Map<Doing, number>()
   const other = new Map<string, number>()
@@ -173,20 +173,20 @@ export function toldInWords(calls: readonly Call[]): string {
 }
 
 export interface Segment {
-  /** Where it begins among the steps, and how many it stands for. */
+  /** Index of the first step, and the number of steps. */
   from: number
   count: number
   kind: StepKind
 }
 
-/** The kind that is shown for several: what went wrong before what was done, before what was said. */
+/** Which kind represents a segment of several steps; the last one wins. */
 const loudness: readonly StepKind[] = ['note', 'thinking', 'text', 'tools', 'said', 'error']
 
-/** As what a step is shown at a glance: calls of which one failed went wrong. */
+/** Returns the kind of a step in the overview. A failed call counts as an error. */
 export const kindOf = (s: Step): StepKind =>
   s.kind === 'tools' && s.calls.some(c => c.is_error || c.status === 'failed') ? 'error' : s.kind
 
-/** The course of a session in at most so many segments, none of which hides that something went wrong. */
+/** Groups the steps into at most `most` segments. Errors always stay visible. */
 export function segmentsOf(steps: readonly Step[], most: number): Segment[] {
   const each = Math.max(1, Math.ceil(steps.length / most))
   const segments: Segment[] = []
@@ -198,7 +198,7 @@ export function segmentsOf(steps: readonly Step[], most: number): Segment[] {
   return segments
 }
 
-/** A transcript as plain text, for wherever somebody pastes it. */
+/** Returns the transcript as plain text. */
 export function asText(title: string, steps: readonly Step[]): string {
   const lines = steps.map(s => {
     const head = `[${s.at ?? '?'}] ${words.strip.kinds[s.kind]}`

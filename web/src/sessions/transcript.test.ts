@@ -40,7 +40,7 @@ const result = (seq: number, id: string) =>
 const of = (...rows: Message[]): Transcript => ({ rows, older: 'more' })
 const seqs = (t: Transcript) => t.rows.map(m => m.seq)
 
-// A message that is shown twice, or not at all, makes a transcript worthless.
+// Messages must be neither duplicated nor lost.
 describe('what is heard live', () => {
   it('comes to the end, once', () => {
     const twice = addHeard(addHeard(of(say(1)), say(2)), say(2))

@@ -2,14 +2,14 @@ import type { Schemas } from '../api/client'
 
 export type Message = Schemas['TranscriptMessage']
 
-/** What was read of a conversation: its newest part, without gaps. */
+/** The loaded part of a transcript: the newest messages, without gaps. */
 export interface Transcript {
   rows: Message[]
-  /** Where what is older begins; null when there is nothing older. */
+  /** The cursor of older messages; null at the start of the session. */
   older: string | null
 }
 
-/** How far from an edge the same message is looked for, in rows. */
+/** How far from an edge to look for the same message, in rows. */
 const near = 600
 
 const same = (a: Message, b: Message): boolean =>
@@ -24,13 +24,10 @@ function findFromEnd(rows: readonly Message[], of: Message): number {
   return -1
 }
 
-/** The result that a message of the role tool brings, or null. */
+/** Returns the tool result in a message with the role tool, or null. */
 const resultOf = (m: Message) => (m.role === 'tool' ? (m.blocks.find(b => b.tool?.id)?.tool ?? null) : null)
 
-/**
- * Puts a result that came as a message of its own to the call that it belongs
- * to, as the pages have it. Null when that call is not here.
- */
+/** Adds a tool result to its call. Returns null if the call isn't loaded. */
 function withResult(rows: readonly Message[], m: Message): Message[] | null {
   const result = resultOf(m)
   if (!result) return null
@@ -56,22 +53,21 @@ function withResult(rows: readonly Message[], m: Message): Message[] | null {
   return null
 }
 
-/** Adds a message that was heard live. One that is there already, from a page or heard twice, adds nothing. */
+/** Adds a message from the stream. Duplicates are ignored. */
 export function addHeard(was: Transcript, m: Message): Transcript {
   const { rows } = was
   if (findFromEnd(rows, m) >= 0) return was
   const settled = withResult(rows, m)
   if (settled) return { ...was, rows: settled }
-  // Almost always at the end; one that came late goes where its number says.
+  // Usually at the end; a late message is sorted in by its number.
   let at = rows.length
   while (m.seq !== null && at > 0 && (rows[at - 1]?.seq ?? -1) > m.seq) at--
   return { ...was, rows: [...rows.slice(0, at), m, ...rows.slice(at)] }
 }
 
 /**
- * The newest page, read anew, with what was read before it. Where the two do not
- * touch, something between them is missing or the conversation is another one:
- * then only the page counts, and what is older is read again when it is wanted.
+ * Joins a refetched newest page with the older messages. If they don't overlap, messages are missing or the session was
+ * reset: then only the page is kept.
  */
 export function joinNewest(was: Transcript | undefined, fresh: Transcript): Transcript {
   if (!was || fresh.older === null) return fresh
@@ -82,7 +78,7 @@ export function joinNewest(was: Transcript | undefined, fresh: Transcript): Tran
       const from = fresh.rows.indexOf(row)
       const lost = fresh.rows.slice(0, from)
       before = was.rows.slice(0, at)
-      // What stands before the first that we know can only be results of calls that we have.
+      // Earlier messages on the page can only be results of known calls.
       for (const m of lost) before = before && withResult(before, m)
       return before ? { rows: [...before, ...fresh.rows.slice(from)], older: was.older } : fresh
     }
@@ -90,12 +86,12 @@ export function joinNewest(was: Transcript | undefined, fresh: Transcript): Tran
   return fresh
 }
 
-/** A page of what is older, before what was read. */
+/** Joins a page of older messages with the loaded ones. */
 export function joinOlder(was: Transcript, page: Transcript): Transcript {
   let before = page.rows
   let from = 0
   for (const m of was.rows) {
-    // At the beginning of a page stand the results of calls that were on the page before.
+    // A page may start with results of calls on the page before it.
     const settled = m.role === 'tool' ? withResult(before, m) : null
     if (!settled && findFromEnd(page.rows, m) < 0) break
     if (settled) before = settled

@@ -2,20 +2,19 @@ import { useQueries, useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
 import { queries } from '../app/queries'
 import { oneQuery as taskQuery } from '../tasks/queries'
-import { canonical } from './heard'
+import { canonical } from './liveSessions'
 import { jobNamesQuery, liveQuery } from './queries'
 import { nameOf, partsOf } from './session'
 
 export interface Called {
   name: string
-  /** When it last said something, where others have the same name. */
+  /** The time of its last activity, set where several sessions share a name. */
   at: string | null
 }
 
 /**
- * What people call sessions of which only the keys are known: by the label that
- * the runtime has, the title of the task, or the name of the job. What cannot be
- * asked now is left out; the key itself is always there to be shown beside it.
+ * Returns the names of sessions by key: the runtime's label, the task's title, or the job's name. Falls back to the
+ * key.
  */
 export function useSessionNames(keys: readonly string[]): (key: string) => Called {
   const seen = useQuery(queries.gateway).data?.state === 'connected'
@@ -30,7 +29,7 @@ export function useSessionNames(keys: readonly string[]): (key: string) => Calle
       const row = rows.get(canonical(key))
       const name = nameOf({ key, label: row?.label ?? null, agent_id: agentOf(key) })
       if (task) return { name: [task, titles.get(task)].filter(Boolean).join(' '), at: null }
-      // The runs of a job have one name: when each was tells them apart.
+      // Runs of a job share a name, so their time tells them apart.
       if (job) return { name: jobs?.get(job) ?? name, at: row?.updated_at ?? null }
       return { name, at: null }
     },
@@ -41,5 +40,5 @@ export function useSessionNames(keys: readonly string[]): (key: string) => Calle
 const titlesOf = (list: readonly { data: { key: string; title: string } | undefined }[]) =>
   new Map(list.flatMap(t => (t.data ? [[t.data.key, t.data.title] as const] : [])))
 
-/** The agent whose session it is, as its key says. */
+/** Returns the agent ID in a session key. */
 const agentOf = (key: string): string => /^agent:([^:]+):/i.exec(key)?.[1] ?? ''

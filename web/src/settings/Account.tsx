@@ -19,7 +19,7 @@ export function AccountPart() {
   const me = useMe()
   return (
     <Part id="account">
-      <Answer of={me} what={words.you}>
+      <Answer of={me} what={words.what}>
         {user => (
           <>
             <Group title={words.you}>
@@ -54,7 +54,7 @@ function NameForm({ user }: { user: User }) {
       setName(null)
       say(settings.saved)
     },
-    // Somebody was faster: what they made of it is read, and saving again is on top of it.
+    // Someone else changed the account: reload it, so that saving again applies on top.
     onError: err => asProblem(err).status === 412 && cache.invalidateQueries({ queryKey: queries.me.queryKey }),
   })
   return (
@@ -96,7 +96,7 @@ function PasswordForm({ email }: { email: string }) {
       change.reset()
       say(words.changed)
     },
-    // What was typed is not kept where answers are.
+    // Don't keep the password in the mutation cache.
     gcTime: 0,
   })
   return (
@@ -109,7 +109,7 @@ function PasswordForm({ email }: { email: string }) {
         change.mutate({ current_password: String(data.get('current')), new_password: String(data.get('next')) })
       }}
     >
-      {/* Tells a password manager whose password this is. */}
+      {/* Tells password managers which account this is. */}
       <input autoComplete="username" hidden name="username" readOnly type="text" value={email} />
       <PasswordField
         autoComplete="current-password"

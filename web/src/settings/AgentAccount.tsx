@@ -20,10 +20,10 @@ export interface NewAgent {
   email: string
 }
 
-/** An address that names an agent's account; the domain belongs to nobody, so no mail leaves. */
+/** The email of an agent account. The domain doesn't exist, so no mail is sent. */
 export const emailOf = (agentId: string): string => `${agentId}@agents.internal`
 
-/** Makes the account of an agent, with a password that nobody ever sees: agents use keys. */
+/** Creates an agent account with a random password that is never shown: agents use API keys. */
 export function useCreateAgent() {
   const cache = useQueryClient()
   return useMutation({
@@ -42,10 +42,10 @@ export function useCreateAgent() {
   })
 }
 
-/** In the address, an account for an agent that is in no list; no agent can have it as its id. */
+/** The URL value for an agent that is in no list. It is not a valid agent ID. */
 export const other = '+'
 
-/** The dialog for one agent, or one that is asked for. Undefined is closed. */
+/** The dialog for a new agent account; closed if `agent` is undefined. */
 export function AgentAccount({ agent, onClose }: { agent: string | undefined; onClose: () => void }) {
   return (
     <Dialog onClose={onClose} open={agent !== undefined} title={words.createTitle}>

@@ -14,7 +14,7 @@ import { type AgentRow, agentRows } from './rules'
 
 const words = settings.agents
 
-/** Accounts of the agents and their keys. Whose keys are open, and for whom an account is made, is in the address. */
+/** Agent accounts and their keys. The open agent is in the URL. */
 export function AgentsPart() {
   const search = agentKeysRoute.useSearch()
   const navigate = useNavigate({ from: '/settings/agents' })

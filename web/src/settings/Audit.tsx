@@ -12,21 +12,21 @@ import { Button } from '../ui/Button'
 import { DayField } from '../ui/DayField'
 import { Select } from '../ui/Field'
 import { Icon } from '../ui/Icon'
-import { More } from '../ui/More'
+import { LoadMore } from '../ui/LoadMore'
 import { sayFailed } from '../ui/Toast'
-import { useHeld } from '../ui/useHeld'
+import { useHeldRows } from '../ui/useHeldRows'
 import { Empty, Failed, Skeleton, Stale } from '../ui/Views'
 import { ForLeads, Part } from './Bits'
+import { saveAs } from './download'
 import { type AuditFilters, auditParams, auditQuery } from './queries'
 import { auditRoute } from './route'
 import { facts } from './rules'
-import { saveAs } from './save'
 
 const words = settings.audit
 type Search = ReturnType<typeof auditRoute.useSearch>
 type Event = Schemas['Event']
 
-/** Who did what to accounts, keys and settings. The filters are in the address, and so is what is open. */
+/** The audit log. Filters and open entries are in the URL. */
 export function AuditPart() {
   const search = auditRoute.useSearch()
   const navigate = useNavigate({ from: '/settings/audit' })
@@ -51,7 +51,7 @@ function Filters({ search, go }: { search: Search; go: (change: Search) => void 
     ...Object.entries(words.actors).map(([value, label]) => ({ value, label })),
     ...[...people.values()].map(p => ({ value: p.id, label: p.name })),
   ]
-  // An address may name somebody by email, or a kind that is in no list.
+  // The URL may contain an email, or a kind that is not listed.
   const known = (list: { value: string; label: string }[], value: string | undefined) =>
     !value || list.some(c => c.value === value) ? list : [...list, { value, label: value }]
   const kinds = Object.entries(words.kinds).map(([value, label]) => ({ value, label }))
@@ -101,13 +101,13 @@ function List({
     for (const page of asked.data?.pages ?? []) for (const e of page.rows) seen.set(e.id, e)
     return asked.data && [...seen.values()]
   }, [asked.data])
-  // What somebody asked for by reading on is shown; what happens meanwhile waits.
-  const held = useHeld(rows, idOf, `${JSON.stringify(filters)} ${asked.data?.pages.length ?? 0}`, false)
+  // Loading more shows new rows; other new rows are held back.
+  const held = useHeldRows(rows, idOf, `${JSON.stringify(filters)} ${asked.data?.pages.length ?? 0}`, false)
   if (held.rows === undefined) {
     return asked.error ? (
-      <Failed again={() => void asked.refetch()} error={asked.error} what={`${texts.ui.couldNotRead} ${words.what}.`} />
+      <Failed again={() => void asked.refetch()} error={asked.error} what={`${texts.ui.couldNotLoad} ${words.what}.`} />
     ) : (
-      <Skeleton label={`${texts.ui.reading} ${words.what}`} />
+      <Skeleton label={`${texts.ui.loading} ${words.what}`} />
     )
   }
   const filtered = Object.values(filters).some(Boolean)
@@ -141,18 +141,18 @@ function List({
           ))}
         </ol>
       )}
-      <More className="justify-center" of={asked} />
+      <LoadMore className="justify-center" of={asked} />
     </>
   )
 }
 
-/** How often something happened that is told once a minute. */
+/** Returns the number of occurrences of an event that is recorded once a minute. */
 const timesOf = (data: unknown): number | null =>
   typeof data === 'object' && data !== null && 'count' in data && typeof data.count === 'number' && data.count > 1
     ? data.count
     : null
 
-/** Whether nobody knows that the runtime has done what it was asked for. */
+/** Returns whether the runtime didn't confirm the action. */
 const unsure = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && 'confirmed' in data && data.confirmed === false
 
@@ -257,7 +257,7 @@ function Details({ event: e, id }: { event: Event; id: string }) {
   )
 }
 
-/** Everything that fits, as a table: fetched with the token, which no link could carry. */
+/** Downloads all matching entries. Fetched with the token, which a link can't send. */
 function Csv({ filters }: { filters: AuditFilters }) {
   const get = useMutation({
     mutationFn: async () => {

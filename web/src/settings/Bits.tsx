@@ -12,7 +12,7 @@ import { Answer, NotAllowed } from '../ui/Views'
 import { copyText } from './copy'
 import { PasswordField } from './PasswordField'
 
-/** One part of Settings: its name, what it is for, and what can be begun here. */
+/** A page of Settings with its title, description, and actions. */
 export function Part({
   id,
   actions,
@@ -20,7 +20,7 @@ export function Part({
   children,
 }: {
   id: keyof typeof words.parts
-  /** What can be begun here; nobody but the owner and admins sees it, unless it is for all. */
+  /** Shown only to the owner and admins, unless `forAll`. */
   actions?: ReactNode
   forAll?: boolean
   children: ReactNode
@@ -42,7 +42,7 @@ export function Part({
   )
 }
 
-/** Something within a part, with a heading of its own. */
+/** A titled section. */
 export function Group({
   title,
   id,
@@ -65,17 +65,17 @@ export function Group({
   )
 }
 
-/** Shows what only the owner and admins may see, and tells the others so without asking the service. */
+/** Shows its children to the owner and admins, and a notice to others. */
 export function ForLeads({ children }: { children: ReactNode }) {
   const me = useMe()
   return (
-    <Answer of={me} rows={4} what={words.parts.account.name}>
+    <Answer of={me} rows={4} what={words.partsWhat.account}>
       {user => (leads(user) ? children : <NotAllowed detail={words.leads} />)}
     </Answer>
   )
 }
 
-/** Names and what they stand for. What is not known is left out by whoever calls. */
+/** A list of names and values. */
 export function Facts({ of }: { of: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <dl className="grid grid-cols-1 gap-x-4 gap-y-1 sm:grid-cols-[10rem_1fr]">
@@ -89,7 +89,7 @@ export function Facts({ of }: { of: readonly (readonly [name: string, value: Rea
   )
 }
 
-/** A line to copy: a command, a setting, a secret. It is text, and never run by us. */
+/** A line of text with a copy button: a command, a setting, or a secret. */
 export function Command({ text, label = words.gateway.command }: { text: string; label?: string }) {
   const code = useRef<HTMLElement>(null)
   const copy = async () => {
@@ -109,7 +109,7 @@ export function Command({ text, label = words.gateway.command }: { text: string;
   )
 }
 
-/** What was refused and belongs to no field. */
+/** An error that doesn't belong to a field. */
 export function Refusal({ error }: { error: unknown }) {
   const problem = error ? asProblem(error) : null
   if (!problem || problem.fields.length > 0 || refusedPassword(error)) return null
@@ -120,11 +120,11 @@ export function Refusal({ error }: { error: unknown }) {
   )
 }
 
-/** What was refused of one field. */
+/** Returns the validation error of a field. */
 export const refused = (error: unknown, field: string): string | undefined =>
   error ? asProblem(error).of(field) : undefined
 
-/** Where somebody types their own password before a change that a token alone does not allow. */
+/** The field for the user's own password, which some changes require. */
 export function OwnPassword({ error }: { error: unknown }) {
   return (
     <PasswordField
@@ -139,19 +139,19 @@ export function OwnPassword({ error }: { error: unknown }) {
 
 const passwordCodes = ['password_required', 'wrong_password']
 
-/** What was refused of the current password; it belongs beside the field for it. */
+/** Returns the error about the current password, to show at its field. */
 export function refusedPassword(error: unknown): string | undefined {
   const problem = error ? asProblem(error) : null
   return problem && passwordCodes.includes(problem.code) ? problem.message : undefined
 }
 
-/** What was typed into OwnPassword, if the form has one. */
+/** Returns the value of the OwnPassword field, if the form has one. */
 export const ownPassword = (form: FormData): { current_password?: string } => {
   const typed = form.get('own-password')
   return typeof typed === 'string' ? { current_password: typed } : {}
 }
 
-/** A last question before something that cannot be taken back, or hurts. */
+/** A confirmation dialog. */
 export function Confirm({
   open,
   title,
@@ -197,7 +197,7 @@ export function Confirm({
   )
 }
 
-/** A sentence with a sign, above what it is about. */
+/** A notice with an icon. */
 export function Note({ tone, children }: { tone: 'attention' | 'danger' | 'info'; children: ReactNode }) {
   const look = {
     attention: 'bg-attention-tint text-attention',

@@ -23,10 +23,7 @@ const looks: Record<Check['state'], { tone: Tone; icon: IconName }> = {
 
 const took = (ms: number): string => (ms < 1000 ? `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms` : span(ms))
 
-/**
- * What has to work, from the bottom, as a list to look down: examined when it is
- * first opened, and again when somebody asks.
- */
+/** The checklist of the gateway connection. Runs once when opened, then on request. */
 export function Doctor({ state }: { state: Schemas['GatewayStatus'] }) {
   const cache = useQueryClient()
   const asked = useQuery(doctorQuery)
@@ -48,7 +45,7 @@ export function Doctor({ state }: { state: Schemas['GatewayStatus'] }) {
         {busy ? words.examining : old ? words.changed : exam?.healthy ? words.healthy : (exam?.failure?.cause ?? '')}
       </p>
       {asked.error && !exam ? <Failed again={() => void asked.refetch()} error={asked.error} /> : null}
-      {/* Not while it is examined again: a second failure is to be heard like the first. */}
+      {/* Hidden during a new run, so that a second failure is announced again. */}
       {asked.error && exam && !busy ? <Stale error={asked.error} since={asked.dataUpdatedAt} /> : null}
       <ol aria-label={words.doctor} className="divide-y divide-line">
         {checklist(exam).map(check => (
@@ -106,7 +103,7 @@ function Row({ check }: { check: Check }) {
   )
 }
 
-/** What is wrong, what to do, and what of that can be copied. */
+/** The cause and fix of a failed check, with the commands to copy. */
 function Fault({ cause, fix }: { cause: string; fix: string }) {
   return (
     <div className="flex flex-col gap-1.5 text-ink">

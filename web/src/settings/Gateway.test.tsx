@@ -46,23 +46,23 @@ function show(connections: One[]) {
   )
 }
 
-// Who gives the service operator.admin has to see that no agent is started with it.
+// Anyone who grants operator.admin must see that agents don't get it.
 it('both connections are shown, each with its scopes and what is wrong with it', () => {
   show([
     one('start_runs', { scopes_granted: ['operator.read', 'operator.write'] }),
     one('manage', { state: 'unpaired', connected_at: null, scopes_asked: ['operator.admin'], error: 'It waits.' }),
   ])
-  const runs = screen.getByText('Starts runs').closest('li')
-  expect(runs?.textContent).toContain('connected')
+  const runs = screen.getByText('Start runs').closest('li')
+  expect(runs?.textContent).toContain('Connected')
   expect(runs?.textContent).toContain('Scopes: operator.read, operator.write')
-  const manage = screen.getByText('Watches, stops and schedules').closest('li')
-  expect(manage?.textContent).toContain('wants a paired device')
-  expect(manage?.textContent).toContain('Asks for: operator.admin')
+  const manage = screen.getByText('Watch, stop, and schedule').closest('li')
+  expect(manage?.textContent).toContain('Pairing required')
+  expect(manage?.textContent).toContain('Requested scopes: operator.admin')
   expect(manage?.textContent).toContain('It waits.')
 })
 
 it('one connection is told by its facts alone', () => {
   show([one('everything', {})])
-  expect(screen.queryByText('Two connections')).toBeNull()
+  expect(screen.queryByText('Connections')).toBeNull()
   expect(screen.getByText('operator.read, operator.admin')).toBeTruthy()
 })

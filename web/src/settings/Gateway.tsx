@@ -15,10 +15,10 @@ import { Pairing } from './Pairing'
 const words = settings.gateway
 type Status = Schemas['GatewayStatus']
 
-/** The settings that connect the runtime, as lines of a file .env. */
+/** The lines of a .env file that configure the gateway. */
 export const gatewaySettings = 'AGENTRT_GATEWAY_URL=ws://127.0.0.1:18789\nAGENTRT_GATEWAY_TOKEN='
 
-/** The way to the agents' runtime: how it is, what stands in it, and what this service is over there. */
+/** The Gateway page of Settings: status, doctor, and pairing. */
 export function GatewayPart() {
   const status = useQuery(queries.gateway)
   const me = useMe().data
@@ -34,9 +34,7 @@ export function GatewayPart() {
                 <Pairing />
               </>
             )}
-            {me && !leads(me) && (
-              <NotAllowed detail={`${words.doctor}, ${settings.pairing.title}: ${settings.leads}`} />
-            )}
+            {me && !leads(me) && <NotAllowed detail={words.readOnly} />}
           </>
         )}
       </Answer>
@@ -53,7 +51,7 @@ const tones: Record<string, Tone> = {
   unpaired: 'attention',
 }
 
-/** The state in words with its age, and what is wrong. */
+/** The gateway's status with its age and error. */
 export function Connection({ of: is }: { of: Status }) {
   const zone = useZone()
   const facts: [string, React.ReactNode][] = [
@@ -130,7 +128,7 @@ export function Connection({ of: is }: { of: Status }) {
   )
 }
 
-/** Both connections, each with what it is for and the scopes that it has. One alone is told by the facts. */
+/** The two connections with their purposes and scopes. A single one needs no list. */
 function Connections({ of }: { of: Status['connections'] }) {
   if (of.length < 2) return null
   return (
@@ -160,7 +158,7 @@ function Connections({ of }: { of: Status['connections'] }) {
   )
 }
 
-/** While it is connected it is heard all the time, and no frame says so each second. */
+/** While connected, the last message is always recent. */
 function Seen({ at, live }: { at: string; live: boolean }) {
   if (live) return <span>{words.seenNow}</span>
   return (
@@ -170,13 +168,13 @@ function Seen({ at, live }: { at: string; live: boolean }) {
   )
 }
 
-/** When it is tried again; once that is past, nobody tells of each further try. */
+/** When the next retry is. Later retries are not reported. */
 function Retry({ at }: { at: string }) {
   const ahead = useTicking(now => Date.parse(at) > now)
   return ahead ? <Age at={at} /> : words.retrying
 }
 
-/** What to set so that a gateway is asked at all. */
+/** The settings that configure a gateway. */
 export function Variables() {
   return (
     <div className="flex flex-col gap-2">

@@ -25,10 +25,10 @@ interface Finding {
 
 const tones: Record<Finding['state'], Tone> = { ok: 'active', amiss: 'danger', unknown: 'idle' }
 
-/** How much the clocks may differ before ages look wrong, in ms. */
+/** Clock difference that is tolerated, in ms. */
 const clockSlack = 5000
 
-/** Whether all of it is well, and in words what is not. */
+/** The Health page of Settings. */
 export function HealthPart() {
   const cache = useQueryClient()
   const findings = useFindings()
@@ -39,7 +39,7 @@ export function HealthPart() {
     for (const of of [healthQuery, readyQuery]) void cache.refetchQueries({ queryKey: of.queryKey })
   }, [cache])
   useEffect(() => {
-    // A line that breaks or comes back is news of the service itself.
+    // A lost or restored connection may mean that the server changed.
     if (before.current !== line) ask()
     before.current = line
   }, [line, ask])
@@ -121,7 +121,7 @@ function Version() {
   )
 }
 
-/** Each thing that can be asked, with what came back. What was not answered yet is unknown. */
+/** Returns the result of each check. Unanswered checks are unknown. */
 function useFindings(): Finding[] {
   const health = useQuery(healthQuery)
   const ready = useQuery(readyQuery)
@@ -133,7 +133,7 @@ function useFindings(): Finding[] {
   })
   const off = health.data ? Date.parse(health.data.timestamp) - health.data.readAt : null
   const notReady = ready.error ? asProblem(ready.error) : null
-  // Nobody who does not answer says what is wrong with the database.
+  // A server that doesn't respond says nothing about its database.
   const asked = notReady !== null && notReady.status !== 0
   const stopping = asked && shownIn(notReady.facts.not_ready, 'stopping')
   return [

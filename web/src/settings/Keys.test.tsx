@@ -20,7 +20,7 @@ const row = {
 let cache: QueryClient
 
 beforeEach(() => {
-  // A dialog asks whether things can be animated; here they cannot.
+  // jsdom has no animations; the dialog asks for them.
   Element.prototype.getAnimations ??= () => []
   session.signIn('somebody')
   cache = new QueryClient({ defaultOptions: { queries: { retry: false } } })
@@ -34,7 +34,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-/** Everything that the page keeps beside what it shows. */
+/** Everything the page stores besides its DOM. */
 const kept = () =>
   JSON.stringify([
     cache
@@ -50,7 +50,7 @@ const kept = () =>
     location.href,
   ])
 
-// A key that stays in the page, its storage or its address is a key for whoever comes next.
+// A secret must not stay in the page, its storage, or its address.
 describe('a new key', () => {
   it('is shown once, and kept nowhere', async () => {
     const account = { id: 'u1', name: 'COO', active: true } as User
@@ -60,16 +60,16 @@ describe('a new key', () => {
       </QueryClientProvider>,
     )
     await screen.findByText('wrk_…once')
-    fireEvent.click(screen.getByRole('button', { name: 'Create a key' }))
-    fireEvent.change(await screen.findByLabelText('What is it for?'), { target: { value: 'the gateway' } })
-    fireEvent.submit(screen.getByLabelText('What is it for?').closest('form') as HTMLFormElement)
+    fireEvent.click(screen.getByRole('button', { name: 'Create key' }))
+    fireEvent.change(await screen.findByLabelText('Name'), { target: { value: 'the gateway' } })
+    fireEvent.submit(screen.getByLabelText('Name').closest('form') as HTMLFormElement)
     await screen.findByText(secret)
     expect(kept()).not.toContain(secret)
 
-    fireEvent.click(screen.getByRole('button', { name: 'I have put it in its place' }))
+    fireEvent.click(screen.getByRole('button', { name: 'I saved the key' }))
     await waitFor(() => expect(document.body.innerHTML).not.toContain(secret))
-    fireEvent.click(screen.getByRole('button', { name: 'Create a key' }))
-    await screen.findByLabelText('What is it for?')
+    fireEvent.click(screen.getByRole('button', { name: 'Create key' }))
+    await screen.findByLabelText('Name')
     expect(document.body.innerHTML).not.toContain(secret)
     expect(kept()).not.toContain(secret)
   })

@@ -20,7 +20,7 @@ import { Secret } from './Secret'
 
 const words = settings.agents
 
-/** The keys of one agent, also those that do not work any more. */
+/** The keys of an agent, including expired and revoked ones. */
 export function Keys({ account }: { account: User }) {
   const asked = useQuery(keysQuery(account.id))
   const [making, setMaking] = useState(false)
@@ -87,10 +87,7 @@ function Row({ of: k, onRevoke }: { of: Key; onRevoke: () => void }) {
   )
 }
 
-/**
- * Makes a key and hands its secret to whoever asked, past the cache: what is
- * kept of the answer is what a list of keys would tell.
- */
+/** Creates a key and passes its secret to `onSecret`. The cache keeps only what the key list shows. */
 export function useMakeKey(onSecret: (secret: string) => void) {
   const cache = useQueryClient()
   return useMutation({
@@ -103,7 +100,7 @@ export function useMakeKey(onSecret: (secret: string) => void) {
   })
 }
 
-/** Asks what a key is for, and shows it once. */
+/** The form for a new key, which then shows the key once. */
 export function NewKey({ account, onClose }: { account: User; onClose: () => void }) {
   const [secret, setSecret] = useState<string | null>(null)
   const make = useMakeKey(setSecret)

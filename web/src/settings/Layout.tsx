@@ -17,7 +17,7 @@ const parts: readonly { id: PartId; to: `/settings/${PartId}`; icon: IconName; a
   { id: 'health', to: '/settings/health', icon: 'sessions', all: true },
 ]
 
-/** The parts of Settings beside the one that is open; a phone has one after the other. */
+/** The layout of Settings, with a menu beside the open page. On a phone they are separate. */
 export function SettingsLayout() {
   const path = useLocation({ select: l => l.pathname.replace(/\/$/, '') })
   return (
@@ -54,7 +54,7 @@ export function SettingsLayout() {
   )
 }
 
-/** What there is to set, and who may. */
+/** The list of the pages in Settings. */
 export function SettingsIndex() {
   useTitle(words.title)
   const me = useMe().data

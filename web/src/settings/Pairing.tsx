@@ -25,7 +25,7 @@ const tones: Record<Paired['state'], Tone> = {
   unreadable: 'danger',
 }
 
-/** What this service is over there: which device, whether it is approved, and what it may not do. */
+/** The pairing of Wardroom with the gateway: device, approval, and missing scopes. */
 export function Pairing() {
   const asked = useQuery(pairingQuery)
   const [forgotten, setForgotten] = useState<Forgotten | null>(null)
@@ -65,7 +65,7 @@ export function Pairing() {
   )
 }
 
-/** The command that approves a device, and what to compare before. */
+/** The command that approves a device, and the ID to compare. */
 function Approve({
   of,
   device,
@@ -158,7 +158,7 @@ function Gone({ of }: { of: Forgotten }) {
   )
 }
 
-/** Scopes that something needs and that we do not have. */
+/** The scopes that are needed but not granted. */
 function Missing({ of }: { of: Paired['scopes_missing'] }) {
   if (of.length === 0) return null
   return (
@@ -189,7 +189,7 @@ function Missing({ of }: { of: Paired['scopes_missing'] }) {
   )
 }
 
-/** What can be done with the device in its present state. One in the settings is changed there. */
+/** The actions for the current device. A device from the environment can't be changed here. */
 function Verbs({ of: is, onForgotten }: { of: Paired; onForgotten: (of: Forgotten | null) => void }) {
   const cache = useQueryClient()
   const [asking, setAsking] = useState<'rotate' | 'forget' | null>(null)

@@ -3,7 +3,7 @@ import { login as loginWords } from '../texts/login'
 import { IconButton } from '../ui/Button'
 import { Field } from '../ui/Field'
 
-/** A password that can be looked at while it is typed. */
+/** A password field with a show/hide button. */
 export function PasswordField({
   label,
   name,

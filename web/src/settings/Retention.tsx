@@ -16,7 +16,7 @@ type Policy = Schemas['RetentionStatus']
 
 const nameOf = (p: Policy): string => words.names[p.name] ?? p.name.replaceAll('_', ' ')
 
-/** What goes when it is old, what would go now, and the runs. */
+/** The retention policies, with what is due and the last runs. */
 export function RetentionPart() {
   return (
     <Part id="retention">
@@ -117,7 +117,7 @@ function Last({ of }: { of: NonNullable<Policy['last_run']> }) {
   )
 }
 
-/** The last question, with what would go. */
+/** Confirms a purge and lists what it deletes. */
 function Run({ open, of, onClose }: { open: boolean; of: readonly Policy[]; onClose: () => void }) {
   const cache = useQueryClient()
   const run = useMutation({

@@ -2,10 +2,7 @@ import type { ReactNode } from 'react'
 import { Button } from '../ui/Button'
 import { Command, Note } from './Bits'
 
-/**
- * A secret that is shown this once. Whoever shows it keeps it in the state of a
- * component alone, and drops it in onDone: no cache, storage or address has it.
- */
+/** Shows a secret once. Keep it only in component state and drop it in `onDone`, never in a cache, storage, or URL. */
 export function Secret({
   title,
   warning,
@@ -15,7 +12,7 @@ export function Secret({
 }: {
   title: string
   warning: string
-  /** What to copy, each with its name. */
+  /** The texts to copy, with their names. */
   lines: readonly (readonly [name: string, text: string])[]
   done: ReactNode
   onDone: () => void

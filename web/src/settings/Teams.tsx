@@ -20,7 +20,7 @@ import { teamChange } from './rules'
 const words = settings.teams
 type Team = Schemas['StandupTeam']
 
-/** Who holds standups with whom. Everybody may read it; the owner and admins change it. */
+/** The standup teams. Everyone can read them; the owner and admins can change them. */
 export function TeamsPart() {
   const search = teamsRoute.useSearch()
   const navigate = useNavigate({ from: '/settings/teams' })
@@ -35,7 +35,7 @@ export function TeamsPart() {
   )
   return (
     <Part actions={add} id="teams">
-      {me && !may && <p className="mb-3 text-attention text-xs">{settings.leads}</p>}
+      {me && !may && <p className="mb-3 text-attention text-xs">{words.readOnly}</p>}
       <Answer of={asked} what={words.what}>
         {teams => (
           <>
@@ -131,7 +131,7 @@ function useSave(team: Team | null, onClose: () => void) {
 }
 
 function Form({ team, onClose }: { team: Team | null; onClose: () => void }) {
-  // What somebody else changes meanwhile is not what is changed here.
+  // The form keeps the version it was opened with.
   const [was] = useState(team)
   const save = useSave(team, onClose)
   const agents = useQuery(queries.agents).data

@@ -34,7 +34,7 @@ function CreateForm({ onClose }: { onClose: () => void }) {
   const cache = useQueryClient()
   const [role, setRole] = useState<Role>('user')
   const [password, setPassword] = useState('')
-  // What was made is shown from here, and from nowhere else.
+  // The new account's password lives only in this state.
   const [made, setMade] = useState<Made | null>(null)
   const [key, setKey] = useState(newKey)
   const create = useMutation({
@@ -142,7 +142,7 @@ function CreateForm({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** A password that somebody types or has made up. */
+/** A field for a new password, typed or generated. */
 function NewPassword({
   label,
   help = settings.account.rule,
@@ -179,11 +179,11 @@ function NewPassword({
   )
 }
 
-/** One account: what may be changed of it by whoever looks. */
+/** Edits an account, limited to what the user may change. */
 export function EditUser({ user, me, onClose }: { user: User | undefined; me: User; onClose: () => void }) {
   return (
     <Dialog onClose={onClose} open title={user ? words.editNamed(user.name) : words.gone}>
-      {user ? <EditForm key={user.id} me={me} onClose={onClose} user={user} /> : <p>{words.gone}</p>}
+      {user ? <EditForm key={user.id} me={me} onClose={onClose} user={user} /> : <p>{words.goneText}</p>}
     </Dialog>
   )
 }
@@ -202,7 +202,7 @@ function changed(was: User, data: FormData, role: Role, password: string): Schem
 
 function EditForm({ user, me, onClose }: { user: User; me: User; onClose: () => void }) {
   const cache = useQueryClient()
-  // What somebody else changes meanwhile is not what is changed here.
+  // The form keeps the version it was opened with.
   const [was] = useState(user)
   const may = mayChange(me, user)
   const [role, setRole] = useState<Role>(user.role)

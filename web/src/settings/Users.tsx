@@ -11,7 +11,7 @@ import { Button } from '../ui/Button'
 import { Field, Select } from '../ui/Field'
 import { Badge } from '../ui/State'
 import { say, sayFailed } from '../ui/Toast'
-import { useTyped } from '../ui/useTyped'
+import { useDebouncedInput } from '../ui/useDebouncedInput'
 import { Answer, Empty, Partial } from '../ui/Views'
 import { Confirm, ForLeads, OwnPassword, ownPassword, Part } from './Bits'
 import { usersRoute } from './route'
@@ -21,7 +21,7 @@ import { CreateUser, EditUser } from './UserDialogs'
 const words = settings.users
 type Search = ReturnType<typeof usersRoute.useSearch>
 
-/** Who may sign in. The filters, and whose account is open, are in the address. */
+/** The accounts. Filters and the open account are in the URL. */
 export function UsersPart() {
   const search = usersRoute.useSearch()
   const navigate = useNavigate({ from: '/settings/users' })
@@ -48,7 +48,7 @@ export function UsersPart() {
 type Go = (change: Search, replace?: boolean) => void
 
 function Filters({ search, go }: { search: Search; go: Go }) {
-  const [typed, type] = useTyped(search.q ?? '', q => go({ q }, true))
+  const [typed, type] = useDebouncedInput(search.q ?? '', q => go({ q }, true))
   const roles = [
     { value: '', label: words.allRoles },
     ...['owner', 'admin', 'user', 'agent'].map(r => ({ value: r, label: settings.roles[r] ?? r })),
@@ -190,7 +190,7 @@ function Row({
   )
 }
 
-/** Activates or deactivates an account; what is shown follows when the service has done it. */
+/** Activates or deactivates an account. */
 function useSetActive() {
   const cache = useQueryClient()
   return useMutation({
@@ -207,11 +207,11 @@ function useSetActive() {
       say(next.active ? words.activated(next.name) : words.deactivated(next.name))
     },
     onError: () => void cache.invalidateQueries({ queryKey: queries.users.queryKey }),
-    gcTime: 0, // a password must not stay where answers are kept
+    gcTime: 0, // don't keep the password in the mutation cache
   })
 }
 
-/** Asks before an account is deactivated, and before an admin's is activated again. */
+/** Confirms deactivating an account, or reactivating an admin. */
 function Turn({ user, onClose }: { user: User | null; onClose: () => void }) {
   const setActive = useSetActive()
   const active = user?.active === false

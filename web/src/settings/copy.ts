@@ -1,7 +1,6 @@
 /**
- * Puts a text onto the clipboard and says whether that worked. Browsers offer
- * the clipboard on secure origins alone, and the service may be opened as
- * http://10.0.0.5:3000: there what is shown is selected and copied as by hand.
+ * Copies text to the clipboard and returns whether it worked. The clipboard API exists only on secure origins, and
+ * Wardroom may be opened as http://10.0.0.5:3000; there the shown text is selected and copied with execCommand.
  */
 export async function copyText(text: string, shown: HTMLElement | null): Promise<boolean> {
   try {

@@ -1,6 +1,6 @@
 import { type Patch, rereadSoon } from '../app/live/patches'
 
-/** Everything here is small and changes seldom: it is read anew when something of it was told. */
+/** Settings are small and change rarely, so events just refetch them. */
 export const settingsPatches: readonly Patch[] = [
   {
     on: ['agentrt.status'],
@@ -23,7 +23,7 @@ export const settingsPatches: readonly Patch[] = [
     },
   },
   {
-    // All kinds of the audit; each reaches only those who may read it.
+    // All kinds of audit events. Each reaches only users who may read it.
     on: ['login.', 'password.', 'user.', 'key.', 'pairing.', 'retention.', 'prices.', 'service.', 'schedule.'],
     apply: (_, cache) => rereadSoon(cache, ['settings', 'audit']),
   },

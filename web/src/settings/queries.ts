@@ -6,7 +6,7 @@ export const pairingQuery = queryOptions({
   queryFn: ({ signal }) => take(api.GET('/api/v1/agentrt/pairing', { signal })),
 })
 
-/** What the doctor found last. It is asked again by somebody who wants to know, and not by itself once it has answered. */
+/** The doctor's last result. Runs again only on request. */
 export const doctorQuery = queryOptions({
   queryKey: ['doctor'],
   queryFn: ({ signal }) => take(api.GET('/api/v1/agentrt/doctor', { signal })),
@@ -26,7 +26,7 @@ export const keysQuery = (user: string) =>
 export const teamsQuery = queryOptions({
   queryKey: ['settings', 'teams'],
   queryFn: async ({ signal }): Promise<Schemas['StandupTeam'][]> => {
-    // Those in the archive are a list of their own; here one finds them again.
+    // Archived teams are a separate list in the API; Settings shows both.
     const read = (archived: 'true' | 'false') =>
       take(api.GET('/api/v1/teams', { params: { query: { limit: 500, archived } }, signal }))
     return (await Promise.all([read('false'), read('true')])).flat()
@@ -38,7 +38,7 @@ export const retentionQuery = queryOptions({
   queryFn: ({ signal }) => take(api.GET('/api/v1/retention', { signal })),
 })
 
-/** What the address says of the audit. */
+/** The search parameters of the audit page. */
 export interface AuditFilters {
   kind?: string | undefined
   actor?: string | undefined
@@ -59,7 +59,7 @@ type SubjectKind =
   | 'schedule'
   | 'session'
 
-/** The beginning of a day where one looks, as a moment; undefined when it is no day. */
+/** Returns the start of a local day as a timestamp, or undefined. */
 function midnight(day: string | undefined, later: number): string | undefined {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(day ?? '') ? new Date(`${day}T00:00:00`) : null
   if (!at || Number.isNaN(at.getTime())) return undefined
@@ -67,7 +67,7 @@ function midnight(day: string | undefined, later: number): string | undefined {
   return at.toISOString()
 }
 
-/** The filters as the API takes them. Both days belong to what is asked for. */
+/** Converts the filters to API parameters. Both days are inclusive. */
 export function auditParams(f: AuditFilters) {
   const since = midnight(f.since, 0)
   const until = midnight(f.until, 1)
@@ -91,7 +91,7 @@ export const auditQuery = (f: AuditFilters) =>
     getNextPageParam: last => last.next,
   })
 
-/** The three probes, each asked by itself: one that fails says nothing of the others. */
+/** The three health endpoints, queried independently. */
 export const healthQuery = queryOptions({
   queryKey: ['settings', 'health'],
   queryFn: async ({ signal }) => {
@@ -106,7 +106,7 @@ export const readyQuery = queryOptions({
   retry: false,
 })
 
-/** The timed jobs of the runtime; what the first run looks for among them. */
+/** The runtime's jobs, to find the standup job in First steps. */
 export const jobsQuery = queryOptions({
   queryKey: ['settings', 'jobs'],
   queryFn: ({ signal }) => takePage(api.GET('/api/v1/agentrt/jobs', { params: { query: { limit: 500 } }, signal })),

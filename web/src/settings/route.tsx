@@ -1,7 +1,7 @@
 import { createRoute } from '@tanstack/react-router'
-import { lazyPage } from '../app/later'
-import { dayParam, params, searchParam, textParam, wordParam } from '../app/params'
-import { frameRoute } from '../app/roots'
+import { lazyPage } from '../app/lazy'
+import { frameRoute } from '../app/rootRoutes'
+import { dayParam, params, searchParam, textParam, wordParam } from '../app/searchParams'
 
 const root = createRoute({
   getParentRoute: () => frameRoute,

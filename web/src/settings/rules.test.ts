@@ -31,7 +31,6 @@ const exam = (of: Partial<Exam>): Exam => ({
   ...of,
 })
 
-// Whoever mends the wrong layer loses the first hour that the doctor is there to save.
 describe('the checklist', () => {
   it('stands in the order of the layers, whatever the answer’s', () => {
     const found = checklist(
@@ -53,7 +52,7 @@ describe('the checklist', () => {
   })
 })
 
-// A command that is cut short, or has a full stop at its end, does something else.
+// A truncated command, or one with a trailing period, would do something else.
 describe('what can be copied', () => {
   it.each([
     [
@@ -88,7 +87,7 @@ describe('a key', () => {
 const user = (of: Partial<User>): User =>
   ({ id: 'u', name: 'Ada', email: 'ada@example.com', role: 'user', active: true, agent_id: null, ...of }) as User
 
-// What is offered and then refused makes people distrust what is offered.
+// Nothing must be offered that the server refuses.
 describe('what one may change of an account', () => {
   it.each([
     ['owner', 'owner', true, { any: true, role: false, active: false }],
@@ -140,7 +139,7 @@ describe('the users', () => {
   })
 })
 
-// An agent that is left out gets no key, and nobody sees why it is silent.
+// Every agent must be listed, so that it can get an account and a key.
 describe('the agents', () => {
   it('are those of the runtime and those with an account, the active account first', () => {
     const agent = { agent_id: 'cto', name: 'CTO', in_runtime: true } as Parameters<typeof agentRows>[0][number]
@@ -185,12 +184,12 @@ describe('the facts of an event', () => {
 describe('a password that is made up', () => {
   it('is long, without letters that look alike, and does not favour some', () => {
     expect(makePassword()).toMatch(/^[a-zA-Z2-9]{24}$/)
-    // 57 letters: the bytes from 228 on would come round to the first ones again.
+    // There are 57 letters, so bytes from 228 on would favor the first ones.
     expect(makePassword(() => Uint8Array.from([255, 228, 0, 56]))).toBe('a9'.repeat(12))
   })
 })
 
-// A day that is asked for and half left out hides what somebody looks for.
+// Both days of the filter must be included in full.
 describe('the days of the audit', () => {
   it('both belong to it', () => {
     const asked = auditParams({ since: '2026-11-20', until: '2026-11-20' })

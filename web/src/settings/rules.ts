@@ -6,7 +6,7 @@ export type Role = User['role']
 export type Exam = Schemas['GatewayExamination']
 export type Layer = Exam['layers'][number]['layer']
 
-/** What has to work until the gateway can be used, each on top of the one before. */
+/** The layers of the gateway connection, each depending on the one before. */
 export const layers: readonly Layer[] = [
   'dns',
   'tcp',
@@ -27,11 +27,11 @@ export interface Check {
   state: 'ok' | 'failed' | 'not_reached' | 'skipped' | 'waiting'
   saw: string
   tookMs: number | null
-  /** The cause and the fix, on the first layer that fails and on no other. */
+  /** Cause and fix; only on the first failed layer. */
   failure: { cause: string; fix: string } | null
 }
 
-/** The doctor's findings as a checklist from the bottom; before there are any, every layer waits. */
+/** Converts the doctor's result to a checklist. Without a result every check is waiting. */
 export function checklist(exam: Exam | undefined): Check[] {
   return layers.map(layer => {
     const step = exam?.layers.find(l => l.layer === layer)
@@ -48,13 +48,13 @@ export function checklist(exam: Exam | undefined): Check[] {
 const command = /openclaw devices \w+(?: --?[\w-]+| [0-9a-fA-F-]{8,})*/g
 const setting = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+=[^\s,;]+(?:,[^\s,;]+)*/g
 
-/** What of a sentence can be copied and run or set: commands of the gateway, and settings with their values. */
+/** Returns the parts of a text that can be copied: gateway commands, and settings with values. */
 export function copyable(text: string): string[] {
   const found = [...text.matchAll(command), ...text.matchAll(setting)]
   return [...new Set(found.sort((a, b) => a.index - b.index).map(m => m[0].replace(/[.:]+$/, '')))]
 }
 
-/** Whether a key does anything at this moment, and if not, why. */
+/** Returns whether a key works, is expired, or is revoked. */
 export function keyState(key: Pick<Key, 'revoked_at' | 'expires_at'>, now: number): 'works' | 'expired' | 'revoked' {
   if (key.revoked_at !== null) return 'revoked'
   return key.expires_at !== null && Date.parse(key.expires_at) <= now ? 'expired' : 'works'
@@ -66,7 +66,7 @@ export interface UserFilters {
   show?: string | undefined
 }
 
-/** Whether an account fits the filters of the address. */
+/** Returns whether an account matches the filters. */
 export function userFits(user: User, f: UserFilters): boolean {
   const text = f.q?.trim().toLowerCase()
   return (
@@ -78,11 +78,11 @@ export function userFits(user: User, f: UserFilters): boolean {
 
 const rank: Record<Role, number> = { owner: 0, admin: 1, user: 2, agent: 3 }
 
-/** The owner first, then by role and name; who is deactivated comes last. */
+/** Sorts active accounts first, then the owner, then by role and name. */
 export const byRank = (a: User, b: User): number =>
   Number(b.active) - Number(a.active) || rank[a.role] - rank[b.role] || a.name.localeCompare(b.name)
 
-/** What one may change of an account, so that nothing is offered that the service would refuse. */
+/** Returns what the user may change of an account, so that nothing is offered that the server would refuse. */
 export function mayChange(me: User, user: User): { any: boolean; role: boolean; active: boolean } {
   const leads = me.role === 'owner' || me.role === 'admin'
   const any = leads && (user.role !== 'owner' || me.role === 'owner')
@@ -92,7 +92,7 @@ export function mayChange(me: User, user: User): { any: boolean; role: boolean; 
 
 const leads = (role: Role): boolean => role === 'owner' || role === 'admin'
 
-/** Whether the service asks for the caller's own password before it makes this change of an account, or this account. */
+/** Returns whether the server requires the user's password for a change of an account, or for a new one. */
 export function needsPassword(was: User | null, change: Partial<Schemas['AccountChange']>): boolean {
   const role = change.role ?? was?.role ?? 'user'
   if (!leads(role) && !(was && leads(was.role))) return false
@@ -112,7 +112,9 @@ export interface AgentRow {
   account: User | null
 }
 
-/** Who the runtime knows, and who has an account, as one list: a deactivated account is shown where there is no active one. */
+/**
+ * Merges the runtime's agents and the agent accounts. A deactivated account is listed only if there is no active one.
+ */
 export function agentRows(agents: readonly Schemas['Agent'][], users: readonly User[]): AgentRow[] {
   const rows = new Map<string, AgentRow>()
   for (const a of agents)
@@ -133,13 +135,13 @@ export interface Fact {
 
 const isObject = (v: unknown): v is Record<string, unknown> => typeof v === 'object' && v !== null && !Array.isArray(v)
 
-/** A value of the log as text; empty for none. */
+/** Formats a value of an event; empty for none. */
 export function shown(v: unknown): string {
   if (v === null || v === undefined) return ''
   return typeof v === 'string' ? v : JSON.stringify(v)
 }
 
-/** The facts of an event, each with what was before where that is told, however deep it stands. */
+/** Flattens the data of an event into facts, with the values before and after. */
 export function facts(data: unknown, prefix = ''): Fact[] {
   if (!isObject(data)) return []
   return Object.entries(data).flatMap(([name, v]): Fact[] => {
@@ -153,12 +155,12 @@ export function facts(data: unknown, prefix = ''): Fact[] {
 
 const letters = 'abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 
-/** A password of 24 characters that nobody has to read aloud: about 139 bits. */
+/** Generates a password of 24 characters (about 139 bits). */
 export function makePassword(
   random: (size: number) => Uint8Array = n => crypto.getRandomValues(new Uint8Array(n)),
 ): string {
   let out = ''
-  // Bytes that would make some letters likelier than others are left out.
+  // Skips bytes that would make some characters more likely.
   const fair = 256 - (256 % letters.length)
   while (out.length < 24) {
     for (const b of random(32)) if (b < fair && out.length < 24) out += letters[b % letters.length]
@@ -166,13 +168,13 @@ export function makePassword(
   return out
 }
 
-/** When a key of so many days ends; null is never. */
+/** Returns when a key expires; null for never. */
 export const expiresAt = (days: number, now: number): string | null =>
   days > 0 ? new Date(now + days * 86_400_000).toISOString() : null
 
 /**
- * What of a team is other than before. What follows the settings stays so while nobody writes something else, and what
- * has been emptied follows them from now on.
+ * Returns the changed fields of a team. A field that follows the settings keeps doing so until it is edited, and an
+ * emptied field follows them again.
  */
 export function teamChange(
   was: Schemas['StandupTeam'],

@@ -5,15 +5,15 @@ import { settings } from '../texts/settings'
 
 const internal = join(import.meta.dirname, '../../../internal')
 
-/** The service's own sources, without its tests and what plays the runtime in the demo. */
+/** The Go sources without tests and the demo gateway. */
 const sources = readdirSync(internal, { recursive: true, encoding: 'utf8' })
   .filter(f => f.endsWith('.go') && !f.endsWith('_test.go') && !f.includes('demo'))
   .map(f => ({ dir: f.replace(/\/[^/]*$/, ''), text: readFileSync(join(internal, f), 'utf8') }))
 
-/** Parts of the service that write to the audit. */
+/** The packages that write audit events. */
 const writers = new Set(sources.filter(s => s.text.includes('event.Audit')).map(s => s.dir))
 
-/** What is activity as well, or alone: of these the audit has only what is named elsewhere. */
+/** Kinds that belong to the activity log, except for the audited ones. */
 const activity =
   /^(task\.(?!deleted)|comment\.(?!deleted)|standup\.(?!deleted)|team\.|session\.(?!message_sent|stopped))/
 
@@ -28,7 +28,7 @@ function written(): string[] {
   return [...kinds].sort()
 }
 
-// "login.throttled" says nothing to the person who has to find out what happened.
+// Every kind needs a readable text.
 describe('what the service writes', () => {
   it('to the audit has a word for every kind', () => {
     const kinds = written()

@@ -11,7 +11,7 @@ import { type Amounts, costOf, tokensOf } from './sums'
 
 const words = spend
 
-/** An amount, rounded to be read; to the last digit behind it, for pointers and programs. */
+/** A rounded amount. The exact one is in the tooltip and the value attribute. */
 export function Money({ usd, className = '' }: { usd: string | null; className?: string }) {
   if (usd === null) return <span className={`text-attention ${className}`}>{words.unpriced}</span>
   return (
@@ -21,7 +21,7 @@ export function Money({ usd, className = '' }: { usd: string | null; className?:
   )
 }
 
-/** What some runs cost, and of how many nobody knows it. */
+/** The cost of runs, and the number of unpriced ones. */
 export function Cost({ of }: { of: Amounts }) {
   const cost = costOf(of)
   return (
@@ -34,7 +34,7 @@ export function Cost({ of }: { of: Amounts }) {
   )
 }
 
-/** The same as one text, for what takes no elements. */
+/** Like `Cost`, as a string. */
 export function costText(of: Amounts): string {
   const cost = costOf(of)
   if (cost === null) return words.unpriced
@@ -49,7 +49,7 @@ export const Count = ({ of }: { of: number }) => (
 
 export const tokenText = (of: Amounts): string => tokens(tokensOf(of.tokens))
 
-/** What a group is called: an agent by its name, a source by its word, all else by its key. */
+/** Returns a function that names a group: agents by name, sources by label, others by key. */
 export function useNames(group: string): (id: PartId) => string {
   const agents = useQuery({ ...queries.agents, enabled: group === 'agent' }).data
   const names = useMemo(() => new Map(agents?.map(a => [a.agent_id, a.name])), [agents])
@@ -65,7 +65,7 @@ export function useNames(group: string): (id: PartId) => string {
   )
 }
 
-/** The name of a group; a task leads to where it is. */
+/** The name of a group; tasks are links. */
 export function GroupName({ id, group, name }: { id: PartId; group: string; name: string }) {
   const key = keyOf(id)
   if (group === 'task' && key !== null) {
@@ -82,18 +82,18 @@ export function GroupName({ id, group, name }: { id: PartId; group: string; name
   )
 }
 
-/** Hands a text over as a file. The request had the token; the address of the file has nothing. */
+/** Downloads text as a CSV file. */
 export function saveFile(name: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }))
   const link = document.createElement('a')
   link.href = url
   link.download = name
   link.click()
-  // Some browsers begin to read it only after this.
+  // Some browsers start reading only after this.
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }
 
-/** A button that makes a file. */
+/** A download button. */
 export function CsvButton({ label, name, text }: { label: string; name: string; text: () => Promise<string> }) {
   const [busy, setBusy] = useState(false)
   const save = async () => {
@@ -113,7 +113,7 @@ export function CsvButton({ label, name, text }: { label: string; name: string; 
   )
 }
 
-/** A heading with what can be done about what is under it. */
+/** A section with a title and actions. */
 export function Section({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
   return (
     <section aria-label={title} className="flex min-w-0 flex-col gap-2">

@@ -9,19 +9,19 @@ import { Cost, Count, CsvButton, GroupName, Money, Section, useNames } from './B
 import { tableOf } from './download'
 import type { Ask } from './period'
 import { newPriceId } from './prices'
-import type { Course } from './queries'
+import type { TimeSeries } from './queries'
 import { keyOf, type PartId, partId } from './split'
 import { amountsOf, classes, costOf, type Report, type Share, tokensOf } from './sums'
 
 const words = spend
 
-/** The groups of a report with all that is known of each; the same lines as the file. */
-export function Groups({ report, ask, course }: { report: Report; ask: Ask; course: Course }) {
+/** The groups of a report, with the same rows as the CSV file. */
+export function Groups({ report, ask, timeSeries }: { report: Report; ask: Ask; timeSeries: TimeSeries }) {
   const cache = useQueryClient()
   const name = useNames(report.group)
   const mayPrice = leads(useMe().data)
   const title = words.by[report.group as 'agent'] ?? report.group
-  const columns = useColumns(report, name, course)
+  const columns = useColumns(report, name, timeSeries)
   return (
     <Section
       actions={
@@ -47,7 +47,7 @@ export function Groups({ report, ask, course }: { report: Report; ask: Ask; cour
   )
 }
 
-function useColumns(report: Report, name: (id: PartId) => string, course: Course): NumberColumn<Share>[] {
+function useColumns(report: Report, name: (id: PartId) => string, timeSeries: TimeSeries): NumberColumn<Share>[] {
   const all = amountsOf(report.total)
   return [
     {
@@ -58,14 +58,14 @@ function useColumns(report: Report, name: (id: PartId) => string, course: Course
     },
     { id: 'cost', label: words.cost, cell: g => <Cost of={amountsOf(g)} />, foot: <Cost of={all} /> },
     { id: 'share', label: words.share, cell: g => shareOf(g, report) },
-    ...(course.bins.length > 1
+    ...(timeSeries.bins.length > 1
       ? [
           {
-            id: 'course',
-            label: words.course,
+            id: 'trend',
+            label: words.trend,
             left: true,
             cell: (g: Share) => (
-              <Sparkline label={words.courseOf(name(partId(g)))} values={trendOf(course, partId(g))} />
+              <Sparkline label={words.trendOf(name(partId(g)))} values={trendOf(timeSeries, partId(g))} />
             ),
           },
         ]
@@ -83,7 +83,7 @@ function useColumns(report: Report, name: (id: PartId) => string, course: Course
       cell: g => <span className={g.unpriced_runs > 0 ? 'text-attention' : ''}>{grouped(g.unpriced_runs)}</span>,
       foot: grouped(all.unpriced),
     },
-    { id: 'corrections', label: words.corrections, cell: g => grouped(g.corrections), foot: grouped(all.corrections) },
+    { id: 'corrections', label: words.adjustments, cell: g => grouped(g.corrections), foot: grouped(all.corrections) },
     ...classes.map(c => ({
       id: c,
       label: words.tokens[c],
@@ -93,7 +93,7 @@ function useColumns(report: Report, name: (id: PartId) => string, course: Course
   ]
 }
 
-/** What part of the cost a group is; none can be told of what has no price. */
+/** Returns the group's share of the cost; empty without a price. */
 function shareOf(g: Share, report: Report): string {
   const all = amountsOf(report.total).cost
   if (g.cost_usd === null || all <= 0n) return '–'
@@ -101,14 +101,14 @@ function shareOf(g: Share, report: Report): string {
   return `${(mille / 10).toFixed(1)} %`
 }
 
-/** A group over the bars, in dollars, or in tokens where nothing of it has a price. */
-function trendOf(course: Course, id: PartId): number[] {
-  const own = course.parts.map(parts => parts.get(id))
+/** Returns the group's trend in dollars, or in tokens if it has no prices. */
+function trendOf(timeSeries: TimeSeries, id: PartId): number[] {
+  const own = timeSeries.parts.map(parts => parts.get(id))
   const priced = own.some(a => a && costOf(a) !== null && a.cost !== 0n)
   return own.map(a => (a ? (priced ? Number(a.cost) / 1e9 : tokensOf(a.tokens)) : 0))
 }
 
-/** Where the price is missing, there is the way to set it. */
+/** Links to the form for a missing price. */
 const pricing = (from: string): NumberColumn<Share> => ({
   id: 'price',
   label: words.prices.fields.actions,

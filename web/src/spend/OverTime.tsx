@@ -8,7 +8,7 @@ import { CsvButton, costText, Section, tokenText, useNames } from './Bits'
 import { writeCsv } from './csv'
 import { knownOf } from './ledger'
 import type { Ask } from './period'
-import { type Course, splitAll } from './queries'
+import { splitAll, type TimeSeries } from './queries'
 import type { Go } from './route'
 import { type Measure, measured, namesOf, type PartId, partId, type SplitBin, seriesOf } from './split'
 import { type Amounts, amountsOf, isNothing, nothing, plus, type Report, usd } from './sums'
@@ -18,18 +18,18 @@ const words = spend
 
 interface Props {
   report: Report
-  course: Course
+  timeSeries: TimeSeries
   ask: Ask
   measure: Measure
   view: 'chart' | 'table'
   go: Go
 }
 
-/** The course of a period, as bars or as the numbers that they are drawn from. */
-export function OverTime({ report, course, ask, measure, view, go }: Props) {
+/** The period as a bar chart, or as a table of the same numbers. */
+export function OverTime({ report, timeSeries, ask, measure, view, go }: Props) {
   const name = useNames(report.group)
   const series = useMemo(() => seriesOf(report.groups, measure), [report.groups, measure])
-  const split = useMemo(() => splitAll(course, series), [course, series])
+  const split = useMemo(() => splitAll(timeSeries, series), [timeSeries, series])
   const by = words.by[report.group as 'agent'] ?? report.group
   const csv = () => Promise.resolve(writeCsv(lines(split, series, measure)))
   return (
@@ -54,7 +54,7 @@ export function OverTime({ report, course, ask, measure, view, go }: Props) {
       {view === 'chart' && (
         <Chart by={by} measure={measure} name={name} report={report} series={series} split={split} />
       )}
-      {/* Behind the bars it is there for those who hear the page. */}
+      {/* Behind the chart, the table is there for screen readers. */}
       <div className={view === 'chart' ? 'sr-only' : 'contents'}>
         <TimeTable
           focusable={view === 'table'}
@@ -73,7 +73,7 @@ export function OverTime({ report, course, ask, measure, view, go }: Props) {
 
 const colours = ['a', 'b', 'c', 'd', 'e', 'f'] as const satisfies Look[]
 
-/** What belongs to no group is as quiet as all the others together: it is nothing that one looks for. */
+/** "No group" and "all others" have neutral looks. */
 export const lookOf = (id: PartId, i: number): Look => (id === 'rest' || id === 'none' ? id : (colours[i] ?? 'rest'))
 
 interface ChartProps {
@@ -125,7 +125,7 @@ function Chart({ report, split, series, name, measure, by }: ChartProps) {
   )
 }
 
-/** What each of the series is over the whole period, as the report's own groups say. */
+/** Returns the total of each series, from the report's groups. */
 function groupTotals(report: Report, series: readonly PartId[]): Amounts[] {
   const sums = series.map(() => nothing)
   for (const g of report.groups) {
@@ -137,7 +137,7 @@ function groupTotals(report: Report, series: readonly PartId[]): Amounts[] {
   return sums
 }
 
-/** The table as it is shown, with all digits: a line for each bar, and what of it is of which group. */
+/** Returns the CSV rows of the chart with exact values: one row per bar and series. */
 function lines(split: readonly SplitBin[], series: readonly PartId[], measure: Measure): string[][] {
   const value = (a: Amounts) => (measure === 'cost' ? usd(a.cost) : String(measured(a, measure)))
   const unit = measure === 'cost' ? 'cost_usd' : 'tokens'

@@ -1,26 +1,26 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
-import { known } from '../app/ask'
 import * as clock from '../app/clock'
 import { configQuery, useConfig } from '../app/config'
 import { addDays, dayIn } from '../app/days'
 import { moment } from '../app/format'
 import { useDrawn } from '../app/idle'
 import { useKeys } from '../app/keys'
+import { known } from '../app/prefetch'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { spend } from '../texts/spend'
 import { Button, buttonClass } from '../ui/Button'
 import { Tabs } from '../ui/Tabs'
 import { Answer, Empty, Partial } from '../ui/Views'
-import { Going } from './Going'
+import { ActiveRunsLine } from './ActiveRunsLine'
 import { Groups } from './Groups'
 import { keptUntil, knownOf } from './ledger'
 import { OverTime } from './OverTime'
 import { PricesTab } from './Prices'
 import { type Ask, askOf, daysOf } from './period'
-import { useCourse } from './queries'
+import { useTimeSeries } from './queries'
 import { reportQuery } from './report'
 import { type Go, type SpendSearch, spendRoute, type tabs } from './route'
 import { amountsOf, isNothing, type Report } from './sums'
@@ -30,7 +30,7 @@ import { Total } from './Total'
 
 const words = spend
 
-/** Asks for the report. */
+/** Prefetches the report. */
 export async function ask(cache: QueryClient, search: SpendSearch): Promise<void> {
   if (search.part === 'prices') return
   const zone = search.zone ?? (await known(cache, configQuery))?.timezone
@@ -39,7 +39,7 @@ export async function ask(cache: QueryClient, search: SpendSearch): Promise<void
   await known(cache, reportQuery(period, search.by ?? 'agent'))
 }
 
-/** Where the money went: a period of the ledger, and the prices that costs are estimated with. */
+/** The Spend page: a period of the ledger, and the prices for estimates. */
 export function SpendPage() {
   const search = spendRoute.useSearch()
   const navigate = useNavigate({ from: '/spend' })
@@ -66,7 +66,7 @@ export function SpendPage() {
 
 function Spend({ search, go }: { search: SpendSearch; go: Go }) {
   const config = useConfig()
-  // Without a zone in the address the days are the service's.
+  // The default time zone is the server's.
   if (search.zone) return <InZone go={go} search={search} service={config.data?.timezone} zone={search.zone} />
   return (
     <Answer of={config} what={words.what}>
@@ -95,7 +95,7 @@ function InZone({ search, go, zone, service }: InZoneProps) {
       run: () => go({ show: search.show === 'table' ? undefined : 'table' }, true),
     },
   ])
-  const going = days.last >= today && <Going />
+  const activeRuns = days.last >= today && <ActiveRunsLine />
   const wider = () => go({ period: 'days', from: addDays(today, -89), to: today })
   return (
     <div className="flex min-w-0 flex-col gap-5">
@@ -104,7 +104,7 @@ function InZone({ search, go, zone, service }: InZoneProps) {
         {report =>
           isNothing(amountsOf(report.total)) ? (
             <>
-              {going}
+              {activeRuns}
               <Empty
                 action={
                   days.first > addDays(days.last, -89) ? (
@@ -129,7 +129,7 @@ function InZone({ search, go, zone, service }: InZoneProps) {
                 <Partial>{words.begins(moment(report.ledger_begins_at, zone))}</Partial>
               )}
               <Kept report={report} zone={zone} />
-              <Total days={days} going={going} report={report} />
+              <Total days={days} activeRuns={activeRuns} report={report} />
               {report.groups.some(g => g.rest) && <Partial>{words.rest}</Partial>}
               <Parts ask={period} go={go} report={report} search={search} />
               <Sessions ask={period} />
@@ -146,29 +146,29 @@ function Kept({ report, zone }: { report: Report; zone: string }) {
   return since === null ? null : <Partial>{words.least(moment(since, zone))}</Partial>
 }
 
-/** Whether there is a bar of which the ledger knows nothing. */
+/** Returns whether tracking started after the first bar. */
 const beginsLate = (report: Report, now: number): boolean =>
   report.series.some(s => knownOf({ ...report, from: s.start, to: s.end }, now) === 'nothing')
 
-/** The period over time and by its groups; both need what each bar is made of. */
+/** The period over time and by group. */
 function Parts({ report, ask, search, go }: { report: Report; ask: Ask; search: SpendSearch; go: Go }) {
-  const course = useCourse(report)
+  const timeSeries = useTimeSeries(report)
   return (
     <>
       <OverTime
         ask={ask}
-        course={course}
+        timeSeries={timeSeries}
         go={go}
         measure={search.measure ?? 'cost'}
         report={report}
         view={search.show ?? 'chart'}
       />
-      <Groups ask={ask} course={course} report={report} />
+      <Groups ask={ask} timeSeries={timeSeries} report={report} />
     </>
   )
 }
 
-/** They are an answer of their own: what is wrong with it leaves the rest of the page as it is. */
+/** A separate query, so that its failure doesn't affect the rest of the page. */
 const Sessions = ({ ask }: { ask: Ask }) => (
   <Answer of={useQuery({ ...reportQuery(ask, 'session'), enabled: useDrawn() })} rows={3} what={words.what}>
     {report => <TopSessions ask={ask} report={report} />}

@@ -20,11 +20,11 @@ interface Props {
   onClose: () => void
 }
 
-/** One price of the table. What was written stays, whatever happens to the table meanwhile. */
+/** The form for a price. It keeps its input when the table changes. */
 export function PriceForm({ edited, prices, onClose }: Props) {
   const cache = useQueryClient()
   const { was } = edited
-  // The table may move on; what one has not seen of it must not be lost.
+  // The version of the table that the user has seen, so that saving doesn't overwrite unseen changes.
   const [version, setVersion] = useState(prices.version)
   const [draft, setDraft] = useState(edited.draft)
   const [tried, setTried] = useState(false)
@@ -131,7 +131,7 @@ export function PriceForm({ edited, prices, onClose }: Props) {
   )
 }
 
-/** Why it was not saved. When somebody was faster: what they made of this price. */
+/** Why saving failed; after a conflict, the current price. */
 function Refused({
   problem,
   was,

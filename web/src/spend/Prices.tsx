@@ -23,7 +23,7 @@ import { classes } from './sums'
 
 const words = spend.prices
 
-/** The dated prices. Everybody reads them; the owner and admins change them. */
+/** The price table. Everyone can read it; the owner and admins can change it. */
 export function PricesTab({ search, go }: { search: SpendSearch; go: Go }) {
   const me = useMe()
   const asked = useQuery(pricesQuery)
@@ -59,7 +59,7 @@ export function PricesTab({ search, go }: { search: SpendSearch; go: Go }) {
               wide
             >
               {me.data === undefined ? (
-                <Skeleton label={texts.ui.reading} rows={3} />
+                <Skeleton label={texts.ui.loading} rows={3} />
               ) : !may ? (
                 <p>{words.readOnly(me.data.role)}</p>
               ) : (
@@ -75,7 +75,7 @@ export function PricesTab({ search, go }: { search: SpendSearch; go: Go }) {
   )
 }
 
-/** What is edited is taken from the table once: what others do meanwhile must not write into a form. */
+/** Reads the price once, so that others' changes don't overwrite the form. */
 function Editor({ id, prices, today, close }: { id: string; prices: Prices; today: string; close: () => void }) {
   const [edited] = useState(() => editing(id, prices.prices, today))
   return edited ? <PriceForm edited={edited} onClose={close} prices={prices} /> : <p>{words.gone}</p>

@@ -18,7 +18,7 @@ interface Props {
   name: (id: PartId) => string
   measure: Measure
   go: Go
-  /** Whether it is seen: what is only heard has nothing to press. */
+  /** False for screen readers only, when nothing should be focusable. */
   focusable: boolean
 }
 
@@ -27,14 +27,14 @@ interface Row {
   name: string
 }
 
-/** The numbers that the bars are drawn from. Its last line is the total. */
+/** The numbers of the chart, with a total row. */
 export function TimeTable({ label, report, split, series, name, measure, go, focusable }: Props) {
   const rows = useMemo(() => {
     const bins = split.map(s => s.bin)
     return split.map((of, i): Row => ({ of, name: namesOf(bins, i).long }))
   }, [split])
   const value = (a: Amounts) => (measure === 'cost' ? <Cost of={a} /> : <Count of={tokensOf(a.tokens)} />)
-  // A group that had no run has nothing to say; a zero would look like a price.
+  // Groups without runs show a dash, because zero would look like a price.
   const cell = (a: Amounts) => (isNothing(a) ? <span className="text-soft">–</span> : value(a))
   const isUnknown = ({ of: { bin } }: Row) =>
     knownOf({ ...report, from: bin.start, to: bin.end }, Date.now()) === 'nothing'

@@ -19,9 +19,9 @@ interface Props {
   days: { first: string; last: string }
 }
 
-/** Of when, in whose days, and by what. All of it stands in the address. */
+/** Period, time zone, and grouping. All of them are in the URL. */
 export function Toolbar({ search, go, zone, service, today, days }: Props) {
-  // There are over four hundred, which nobody sees before the list is opened.
+  // The full list has over 400 time zones, needed only once it opens.
   const all = useDrawn()
   const zones = useMemo(() => zoneChoices(zone, service, all), [zone, service, all])
   const period = search.period ?? 'week'
@@ -33,7 +33,7 @@ export function Toolbar({ search, go, zone, service, today, days }: Props) {
         onChange={p =>
           go({
             period: p === 'week' ? undefined : p,
-            // From–to begins with the days that were looked at.
+            // A custom range starts with the current days.
             from: p === 'days' ? days.first : undefined,
             to: p === 'days' ? days.last : undefined,
           })
@@ -87,7 +87,7 @@ export function Toolbar({ search, go, zone, service, today, days }: Props) {
   )
 }
 
-/** The service's zone, one's own, UTC, that of the address, and then all that this browser knows. */
+/** Returns the time zones: the server's, the local one, UTC, the one in the URL, then all others. */
 function zoneChoices(zone: string, service: string | undefined, all: boolean): Choice[] {
   const mine = myZone()
   const name = (z: string) => (z === service ? words.zoneService(z) : z === mine ? words.zoneMine(z) : z)

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { grouped } from '../app/format'
 import { shortIn } from '../schedules/times'
-import { canonical } from '../sessions/heard'
+import { canonical } from '../sessions/liveSessions'
 import { type Called, useSessionNames } from '../sessions/useSessionNames'
 import { spend } from '../texts/spend'
 import { type NumberColumn, NumberTable } from '../ui/NumberTable'
@@ -16,7 +16,7 @@ import { amountsOf, classes, type Report, type Share } from './sums'
 const words = spend
 const most = 10
 
-/** The sessions that cost most. The file has all of them. */
+/** The most expensive sessions. The CSV file has all of them. */
 export function TopSessions({ report, ask }: { report: Report; ask: Ask }) {
   const cache = useQueryClient()
   const rows = useMemo(() => report.groups.filter(g => !g.rest).slice(0, most), [report])
@@ -53,7 +53,7 @@ export function TopSessions({ report, ask }: { report: Report; ask: Ask }) {
   )
 }
 
-/** What a session is called, as the way to it; of a job's run also when it was. */
+/** A link to a session; job runs also show their time. */
 function Name({ of: key, name }: { of: string | null; name: (key: string) => Called }) {
   if (key === null) return <span className="text-soft">{words.none.session}</span>
   const called = name(key)

@@ -12,16 +12,16 @@ import { classes, known, type Report, tokensOf } from './sums'
 const words = spend
 const k = words.known
 
-/** The whole of a period, how it is known, and its tokens. What has no price is said beside it and never counted as nothing. */
+/** The total of a period by source of the price, and its tokens. Unpriced runs are listed, never counted as zero. */
 export function Total({
   report,
   days,
-  going,
+  activeRuns,
 }: {
   report: Report
   days: { first: string; last: string }
-  /** What is not in the period yet. */
-  going: ReactNode
+  /** Usage that the period doesn't include yet. */
+  activeRuns: ReactNode
 }) {
   const of = report.total
   const parts = known(of)
@@ -42,7 +42,7 @@ export function Total({
         <p className="text-soft">
           {grouped(of.runs)} {words.runs.toLowerCase()}
         </p>
-        {going}
+        {activeRuns}
       </div>
       <dl className="grid grid-cols-2 content-start gap-x-6 gap-y-2">
         <Fact help={k.runtimeHelp} name={k.runtime}>
@@ -71,7 +71,7 @@ export function Total({
             </Link>
           )}
         </Fact>
-        <Fact help={k.correctionsHelp} name={k.corrections}>
+        <Fact help={k.adjustmentsHelp} name={k.adjustments}>
           {grouped(of.corrections)}
         </Fact>
       </dl>

@@ -1,6 +1,6 @@
 import { nanos } from '../app/format'
 
-/** The rows of a table as text (RFC 4180). */
+/** Parses CSV (RFC 4180). */
 export function readCsv(text: string): string[][] {
   const rows: string[][] = []
   let row: string[] = []
@@ -28,7 +28,7 @@ export function readCsv(text: string): string[][] {
   return rows
 }
 
-/** What the lines of usage.csv add up to. */
+/** Returns the sums of a usage.csv file. */
 export function csvTotal(text: string): { runs: number; cost: bigint } {
   const [head = [], ...rows] = readCsv(text)
   const runs = head.indexOf('runs')
@@ -39,14 +39,14 @@ export function csvTotal(text: string): { runs: number; cost: bigint } {
   }
 }
 
-/** Keeps a cell from being taken for a formula, as the service does. An amount below zero is none. */
+/** Escapes formulas like the server does. Negative amounts are not formulas. */
 function safe(cell: string): string {
   if (/^-[\d.]+$/.test(cell)) return cell
   const parts = cell.replace(/([;\t\r\n]"*)([=+\-@＝＋－＠])/g, "$1'$2")
   return /^[=+\-@\t\r\n＝＋－＠]/.test(parts) ? `'${parts}` : parts
 }
 
-/** A table as text, with the same rules as the service's own. */
+/** Formats rows as CSV, by the server's rules. */
 export const writeCsv = (rows: readonly (readonly string[])[]): string =>
   rows
     .map(row =>

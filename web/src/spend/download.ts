@@ -7,18 +7,18 @@ import { readTable } from './queries'
 import { type Group, reportQuery } from './report'
 import { amountsOf, type Report } from './sums'
 
-/** How often a file is made anew because runs ended meanwhile. */
+/** How often to fetch the file again because runs ended meanwhile. */
 const tries = 3
 
-/** Whether a file says what a report says: the same runs and the same cost, to the last digit. */
+/** Returns whether a file and a report have the same runs and cost. */
 export function agrees(file: string, report: Report): boolean {
   const sum = csvTotal(file)
   return sum.runs === report.total.runs && sum.cost === amountsOf(report.total).cost
 }
 
 /**
- * The service's table of what is shown. When runs have ended since the page was
- * read, the page is read anew, so that both say the same in the end.
+ * Downloads the server's CSV of a report. If runs ended since the page loaded, the page is refetched, so that both
+ * agree.
  */
 export async function tableOf(cache: QueryClient, ask: Ask, group: Group): Promise<string> {
   const query = reportQuery(ask, group)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { keptUntil, knownOf } from './ledger'
 
-// A day before the ledger began is not one that cost nothing.
+// Days before tracking started have unknown cost, not zero.
 describe('what the ledger knows of a period', () => {
   const noon = Date.parse('2026-11-21T12:00:00Z')
   const day = { from: '2026-11-14T00:00:00.000Z', to: '2026-11-15T00:00:00.000Z' }
@@ -32,7 +32,7 @@ describe('what the ledger knows of a period', () => {
     ).toBe('part'))
 })
 
-// A month of which the runtime had kept a week looks cheap.
+// A month of which the runtime kept only a week would look cheap.
 it.each([
   ['2026-11-01', '2026-11-20', true],
   ['2026-11-14T12:00:00Z', '2026-11-14T18:00:00Z', true],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { askOf, daysOf, mondayOf } from './period'
 
-// A day that is counted twice, or left out, makes a month cost what it did not.
+// A day counted twice or not at all would change a month's cost.
 describe('days', () => {
   it('begin their week on a Monday', () => {
     expect(mondayOf('2026-11-16')).toBe('2026-11-16')

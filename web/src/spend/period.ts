@@ -3,14 +3,14 @@ import { addDays } from '../app/days'
 export const periods = ['today', 'week', 'month', 'days'] as const
 export type PeriodId = (typeof periods)[number]
 
-/** What is asked of the ledger: days of a zone, from the first until the one that is not in it any more. */
+/** A period: days in a time zone, `to` exclusive. */
 export interface Ask {
   from: string
   to: string
   zone: string
 }
 
-/** The first and the last day of a period; both are in it. */
+/** Returns the first and last day of a period, both inclusive. */
 export function daysOf(
   search: { period?: PeriodId | undefined; from?: string | undefined; to?: string | undefined },
   today: string,
@@ -35,7 +35,7 @@ export const askOf = (days: { first: string; last: string }, zone: string): Ask 
   zone,
 })
 
-/** The Monday of the week of a day. */
+/** Returns the Monday of a day's week. */
 export function mondayOf(day: string): string {
   const weekday = (new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7
   return addDays(day, -weekday)

@@ -14,7 +14,7 @@ const price = (model: string, from: string, input = '3'): Price => ({
 })
 const table = [price('one', '2026-01-01'), price('one', '2026-06-01', '4'), price('two', '2026-01-01')]
 
-// The whole table is sent with each change: a price that falls out on the way is lost for everybody.
+// Each change sends the whole table, so no row may be lost.
 describe('a change of the prices', () => {
   it('puts one in, and leaves the others and their order', () => {
     const [first, second, third] = table as [Price, Price, Price]
@@ -23,7 +23,7 @@ describe('a change of the prices', () => {
     expect(withPrice(table, second, null)).toEqual([first, third])
     const added = price('three', '2026-01-01')
     expect(withPrice(table, null, added)).toEqual([...table, added])
-    // Another took it out meanwhile: what was written is not lost.
+    // Someone else removed it; the user's price is kept.
     expect(withPrice([first, third], second, dearer)).toEqual([first, third, dearer])
   })
 })

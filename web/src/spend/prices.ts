@@ -2,7 +2,7 @@ import { nanos } from '../app/format'
 import type { Price } from './queries'
 import { classes } from './sums'
 
-/** Names a price: of one model from one day there is one. */
+/** Returns the ID of a price: its model and first day. */
 export const priceId = (p: Price): string => `${p.provider}/${p.model}@${p.from}`
 
 export const sameDigits = (a: Price, b: Price): boolean =>
@@ -10,7 +10,7 @@ export const sameDigits = (a: Price, b: Price): boolean =>
 
 const fresh = 'new'
 
-/** Names a price that is not there yet, perhaps of a model that needs one from a day on. */
+/** Returns the ID of a new price, optionally with a model and first day. */
 export const newPriceId = (model?: string, from?: string): string => [fresh, model, from].filter(Boolean).join(':')
 
 const none: Price = {
@@ -25,16 +25,16 @@ const none: Price = {
 }
 
 export interface Editing {
-  /** What is in the table; null for a new price. */
+  /** The existing price; null for a new one. */
   was: Price | null
   draft: Price
 }
 
-/** What an address says is being edited; undefined for a price that is not in the table. */
+/** Returns the price that an ID in the URL names; undefined if it doesn't exist. */
 export function editing(id: string, prices: readonly Price[], today: string): Editing | undefined {
   if (id === fresh || id.startsWith(`${fresh}:`)) {
     const [, model = '', from = today] = /^new:(.*?)(?::(\d{4}-\d{2}-\d{2}))?$/.exec(id) ?? []
-    // A model is written as provider/model, and its own name may have a slash as well.
+    // A model is written as provider/model, and its name may contain slashes too.
     const cut = model.indexOf('/')
     return {
       was: null,
@@ -45,20 +45,20 @@ export function editing(id: string, prices: readonly Price[], today: string): Ed
   return was && { was, draft: was }
 }
 
-/** The whole table with one price in it, out of it, or another. What others changed meanwhile stays. */
+/** Returns the table with a price added, replaced, or removed. Other rows stay. */
 export const withPrice = (prices: readonly Price[], was: Price | null, next: Price | null): Price[] => {
   const at = was ? prices.findIndex(p => priceId(p) === priceId(was)) : -1
   const kept = prices.filter((_, i) => i !== at)
   return next ? [...kept.slice(0, at < 0 ? kept.length : at), next, ...kept.slice(at < 0 ? kept.length : at)] : kept
 }
 
-/** By model, and of one model the latest first. */
+/** Sorts by model, latest first. */
 export const inOrder = (prices: readonly Price[]): Price[] =>
   [...prices].sort(
     (a, b) => a.model.localeCompare(b.model) || a.provider.localeCompare(b.provider) || b.from.localeCompare(a.from),
   )
 
-/** Whether a price counts on a day, and from which day on another one does. */
+/** Returns whether a price applies on a day, and until when. */
 export function stateOf(p: Price, all: readonly Price[], today: string): { now: boolean; until: string | null } {
   const next = all
     .filter(o => o.provider === p.provider && o.model === p.model && o.from > p.from)
@@ -67,7 +67,7 @@ export function stateOf(p: Price, all: readonly Price[], today: string): { now: 
   return { now: p.from <= today && (next === undefined || next > today), until: next ?? null }
 }
 
-/** Whether a text is an amount that the service takes. */
+/** Returns whether the server accepts a text as an amount. */
 export const isAmount = (text: string): boolean => {
   const n = nanos(text)
   return n !== null && n >= 0n && n <= 1_000_000_000_000_000n

@@ -4,17 +4,17 @@ import { api, type Schemas, take } from '../api/client'
 import { useTicking } from '../app/clock'
 import type { Ask } from './period'
 import type { Group } from './report'
-import { type Bin, courseOf, type PartId, type Parts, type SplitBin, splitBin } from './split'
+import { type Bin, type PartId, type Parts, type SplitBin, splitBin, timeSeriesOf } from './split'
 import type { Report } from './sums'
 
-/** The same as usage.csv, as text. */
+/** Fetches usage.csv as text. */
 export const readTable = (ask: Ask, group: Group): Promise<string> =>
   take(api.GET('/api/v1/usage.csv', { params: { query: { ...ask, group } }, parseAs: 'text' }))
 
 export type Prices = Schemas['UsagePrices']
 export type Price = Schemas['UsagePrice']
 
-/** No event tells of new prices, so they are read whenever somebody comes to look at them. */
+/** Price changes have no event, so the table is refetched on each visit. */
 export const pricesQuery = queryOptions({
   queryKey: ['prices'],
   queryFn: ({ signal }) => take(api.GET('/api/v1/prices', { signal })),
@@ -27,7 +27,7 @@ export const modelsQuery = queryOptions({
   retry: false,
 })
 
-export interface Course {
+export interface TimeSeries {
   bins: Bin[]
   /** The groups of each bar. */
   parts: Parts[]
@@ -35,13 +35,13 @@ export interface Course {
 
 const quarter = 900_000
 
-/** A report over time, with each bar's groups. */
-export function useCourse(report: Report): Course {
-  // No hour of any zone begins between these.
+/** Returns the bars of a report with their groups. */
+export function useTimeSeries(report: Report): TimeSeries {
+  // No time zone starts an hour between quarters.
   const now = useTicking(at => Math.floor(at / quarter) * quarter)
-  return useMemo(() => courseOf(report, now), [report, now])
+  return useMemo(() => timeSeriesOf(report, now), [report, now])
 }
 
-/** Every bar split by some of the groups. */
-export const splitAll = (course: Course, series: readonly PartId[]): SplitBin[] =>
-  course.bins.map((bin, i) => splitBin(bin, series, course.parts[i] ?? new Map()))
+/** Splits every bar by the given groups. */
+export const splitAll = (timeSeries: TimeSeries, series: readonly PartId[]): SplitBin[] =>
+  timeSeries.bins.map((bin, i) => splitBin(bin, series, timeSeries.parts[i] ?? new Map()))

@@ -6,9 +6,8 @@ import type { Report } from './sums'
 export type Group = Report['group']
 
 /**
- * What a period used, and what each bar of it is made of. Sessions have no bars. Its key begins with usage, which the frame has read anew
- * whenever the ledger grows. With another group what was there stays until the
- * new one is: the report says itself by what it is.
+ * A usage report by time and group. Sessions have no time series. Its key starts with `usage`, which is refetched when
+ * the ledger grows. While a new grouping loads, the previous report stays.
  */
 export const reportQuery = (ask: Ask, group: Group) =>
   queryOptions({

@@ -1,7 +1,7 @@
 import { createRoute } from '@tanstack/react-router'
-import { lazyPage } from '../app/later'
-import { dayParam, params, textParam, wordParam, zoneParam } from '../app/params'
-import { frameRoute } from '../app/roots'
+import { lazyPage } from '../app/lazy'
+import { frameRoute } from '../app/rootRoutes'
+import { dayParam, params, textParam, wordParam, zoneParam } from '../app/searchParams'
 import { periods } from './period'
 
 export const groups = ['agent', 'model', 'source', 'task'] as const
@@ -9,7 +9,7 @@ export type By = (typeof groups)[number]
 export const measures = ['cost', 'tokens'] as const
 export const tabs = ['spend', 'prices'] as const
 
-/** What the address of the spend says: of when, in whose days, by what, and which price is open. */
+/** Reads the search parameters of the spend page. */
 function search(s: Record<string, unknown>) {
   return params({
     part: wordParam(s.part, tabs),
@@ -26,7 +26,7 @@ function search(s: Record<string, unknown>) {
 
 export type SpendSearch = ReturnType<typeof search>
 
-/** Goes to the same place with other values for some of it; undefined takes one out of the address. */
+/** Changes search parameters; undefined removes one. */
 export type Go = (change: SpendSearch, replace?: boolean) => void
 
 const page = lazyPage(() => import('./Page'), 'SpendPage')

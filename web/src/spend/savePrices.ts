@@ -3,9 +3,8 @@ import { api, ifMatch, take } from '../api/client'
 import { type Price, type Prices, pricesQuery } from './queries'
 
 /**
- * Sends the table that is shown with a change in it. It is based on the version
- * that is shown, or on the one that was when somebody began to write: when another
- * was faster the service refuses it, so that nobody's price is lost unseen.
+ * Saves the price table with a change. The request names the version that the user has seen, so that the server refuses
+ * it if someone else changed the table.
  */
 export async function savePrices(
   cache: QueryClient,
@@ -20,7 +19,7 @@ export async function savePrices(
     }),
   )
   cache.setQueryData(pricesQuery.queryKey, made)
-  // What was unpriced is priced now, in a moment; the stream tells of that.
+  // Unpriced runs get their price shortly; the stream reports it.
   void cache.invalidateQueries({ queryKey: ['models'] })
   return made
 }

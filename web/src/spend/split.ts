@@ -1,27 +1,27 @@
 import { mondayOf } from './period'
 import { type Amounts, amountsOf, isNothing, nothing, plus, type Report, tokensOf } from './sums'
 
-/** More bars than these cannot be told apart on a phone. */
+/** More bars than this can't be told apart on a phone. */
 const mostBars = 48
 
 export type Unit = 'hour' | 'day' | 'week' | 'month'
 
-/** One bar: an hour, a day, a week from Monday on, or a month of the report, as far as it is in the period. */
+/** One bar: an hour, a day, a week from Monday, or a month, within the period. */
 export interface Bin {
   start: string
   end: string
-  /** The label of its first slot, and of its last. */
+  /** The first and last slot in the bar. */
   first: string
   last: string
   unit: Unit
   sums: Amounts
-  /** It is not over yet: more may come into it. */
+  /** Whether the bar is still growing. */
   running: boolean
 }
 
 /**
- * Cuts the series of a report into so few bars that each can be seen. They add up
- * to the series, and end at now: what has not come yet is not known, and not zero.
+ * Combines the time series into bars that are wide enough to see. They add up to the series and end now, because the
+ * future is unknown, not zero.
  */
 export function binsOf(report: Pick<Report, 'series' | 'unit'>, now: number): Bin[] {
   const { unit: given } = report
@@ -58,7 +58,7 @@ export function binsOf(report: Pick<Report, 'series' | 'unit'>, now: number): Bi
   return bins
 }
 
-/** The days of a bar, to look at it alone; null for an hour. */
+/** Returns the days of a bar; null for an hour. */
 export const daysOfBin = (bin: Bin): { from: string; to: string } | null =>
   bin.unit === 'hour' ? null : { from: bin.first, to: bin.last }
 
@@ -76,11 +76,11 @@ const longFormat = new Intl.DateTimeFormat('en-GB', {
 const monthFormat = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' })
 const at = (day: string) => new Date(`${day}T00:00:00Z`)
 
-/** A day of whatever zone, to read: 20 Nov. */
+/** Formats a day: 20 Nov. */
 export const shortDay = (day: string): string => dayFormat.format(at(day))
 export const longDay = (day: string): string => longFormat.format(at(day))
 
-/** What stands under a bar, and what it is called in full. An hour that comes twice says which of the two it is. */
+/** Returns the short and long label of a bar. The repeated hour at the end of daylight saving time is marked. */
 export function namesOf(bins: readonly Bin[], i: number): { short: string; long: string } {
   const bin = bins[i]
   if (!bin) return { short: '', long: '' }
@@ -96,7 +96,7 @@ export function namesOf(bins: readonly Bin[], i: number): { short: string; long:
   return { short: hour, long: `${longDay(day)}, ${hour}${twice ? ` (${zoneOf(bin.first)})` : ''}` }
 }
 
-/** Names a group within a report: its key, what has none, or all that are not told apart. */
+/** The ID of a group in a report: its key, `none`, or the combined `rest`. */
 export type PartId = `=${string}` | 'none' | 'rest'
 
 export const partId = (s: { key: string | null; rest: boolean }): PartId =>
@@ -108,12 +108,12 @@ export type Measure = 'cost' | 'tokens'
 
 export const measured = (a: Amounts, by: Measure): bigint => (by === 'cost' ? a.cost : BigInt(tokensOf(a.tokens)))
 
-/** So many groups have a colour of their own. */
+/** Number of groups with a color of their own. */
 export const mostSeries = 6
 
 /**
- * The groups that the bars are made of: those with most, in the order of their
- * names, so that a colour stays with its group when the sums grow. All others are one.
+ * Returns the series of the chart: the largest groups by name, so that colors stay with their groups as sums grow, and
+ * the rest combined.
  */
 export function seriesOf(groups: Report['groups'], by: Measure): PartId[] {
   const ranked = groups
@@ -128,21 +128,21 @@ export function seriesOf(groups: Report['groups'], by: Measure): PartId[] {
 
 export type Parts = ReadonlyMap<PartId, Amounts>
 
-/** The bars of a report, with the groups of each. */
-export function courseOf(report: Report, now: number): { bins: Bin[]; parts: Parts[] } {
+/** Returns the bars of a report with the groups of each. */
+export function timeSeriesOf(report: Report, now: number): { bins: Bin[]; parts: Parts[] } {
   const bins = binsOf(report, now)
   const groups = new Map(report.bars.map(bar => [bar.start, bar.groups]))
   const parts = bins.map(bin => new Map((groups.get(bin.start) ?? []).map(g => [partId(g), amountsOf(g)])))
   return { bins, parts }
 }
 
-/** One bar, split. Its parts add up to the bar, to the last digit. */
+/** A bar split by series. The parts add up to the bar exactly. */
 export interface SplitBin {
   bin: Bin
   parts: Amounts[]
 }
 
-/** Splits a bar by some groups; all others are one, if that is among them. */
+/** Splits a bar by series; `rest` takes all other groups. */
 export function splitBin(bin: Bin, series: readonly PartId[], parts: Parts): SplitBin {
   const values = series.map(() => nothing)
   for (const [id, amounts] of parts) {

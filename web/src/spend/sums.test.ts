@@ -3,10 +3,10 @@ import { csvTotal, readCsv, writeCsv } from './csv'
 import { agrees } from './download'
 import { lookOf } from './OverTime'
 import { mondayOf } from './period'
-import { binsOf, courseOf, measured, namesOf, seriesOf, splitBin } from './split'
+import { binsOf, measured, namesOf, seriesOf, splitBin, timeSeriesOf } from './split'
 import { type Amounts, amountsOf, costOf, known, nothing, plus, type Report, type Sums, total, usd } from './sums'
 
-/** The same numbers each time, so that what fails fails again. */
+/** A seeded generator, so that failures are reproducible. */
 function chance(seed: number): () => number {
   let s = seed
   return () => {
@@ -26,7 +26,7 @@ function row(random: () => number, slots: number): Row {
   const kind = random()
   const price = kind < 0.6 ? 'runtime' : kind < 0.8 ? 'estimated' : 'none'
   const correction = random() < 0.1
-  // Some amounts are larger than a float can hold to the last digit, some are below zero.
+  // Some amounts exceed the precision of a float, some are negative.
   const cost = price === 'none' ? 0n : BigInt(whole(2 ** 40)) * BigInt(1 + whole(2 ** 20)) * (correction ? -1n : 1n)
   return {
     slot: whole(slots),
@@ -60,7 +60,7 @@ const sums = (a: Amounts): Sums => ({
 
 const day = (i: number) => new Date(Date.UTC(2026, 0, 1 + i)).toISOString()
 
-/** What the service makes of some rows: the whole, its course, and its parts. */
+/** Builds the report that the server would return for these rows. */
 function reportOf(rows: readonly Row[], slots: number): Report {
   const keys = [...new Set(rows.map(r => r.key))]
   const where = (f: (r: Row) => boolean) => total(rows.filter(f).map(r => r.of))
@@ -84,7 +84,7 @@ function reportOf(rows: readonly Row[], slots: number): Report {
   }
 }
 
-/** The bars that the service cuts: the days, or their weeks or months. */
+/** The bars of the server: days, weeks, or months. */
 function barsOf(rows: readonly Row[], slots: number): Report['bars'] {
   const unit = slots <= 48 ? 'day' : slots <= 329 ? 'week' : 'month'
   const name = (i: number) =>
@@ -106,10 +106,10 @@ const fileOf = (report: Report): string =>
     ...report.groups.map(g => [g.key ?? '', String(g.runs), String(g.unpriced_runs), g.cost_usd ?? '']),
   ])
 
-/** When every slot of these tests is over. */
+/** A time after every slot in these tests. */
 const over = Number.POSITIVE_INFINITY
 
-// One number in the header and another one in the table: then neither is believed.
+// All views must show the same numbers.
 describe('header, series, bars, groups and file', () => {
   it.each([
     [1, 7],
@@ -127,7 +127,7 @@ describe('header, series, bars, groups and file', () => {
     expect(total(report.series.map(amountsOf))).toEqual(whole)
     expect(total(report.groups.map(amountsOf))).toEqual(whole)
 
-    const { bins, parts } = courseOf(report, over)
+    const { bins, parts } = timeSeriesOf(report, over)
     expect(bins.length).toBeLessThanOrEqual(48)
     expect(bins.map(b => [b.start, b.end, b.unit])).toEqual(report.bars.map(b => [b.start, b.end, b.unit]))
     expect(total(bins.map(b => b.sums))).toEqual(whole)
@@ -191,7 +191,7 @@ describe('the groups that are told apart', () => {
   })
 })
 
-// An hour that has not come yet is not one in which nothing was spent.
+// A future hour is unknown, not zero.
 describe('what has not come yet', () => {
   const hour = (h: number, runs: number) => ({
     ...sums({ ...nothing, runs }),
@@ -216,7 +216,7 @@ describe('what has not come yet', () => {
   })
 })
 
-// What nobody chose must not shout louder than what somebody did.
+// "No group" must not stand out more than real groups.
 describe('what belongs to no group', () => {
   it('is grey, and told apart from all the others together', () => {
     expect(lookOf('none', 1)).toBe('none')
@@ -225,7 +225,7 @@ describe('what belongs to no group', () => {
   })
 })
 
-// Two bars of the same name are taken for one.
+// Labels must be unique.
 describe('names of bars', () => {
   const hours = [
     '2026-10-25T01:00:00+02:00',

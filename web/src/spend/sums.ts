@@ -8,16 +8,16 @@ export type Tokens = Schemas['UsageTokens']
 
 export const classes = ['input', 'output', 'cache_read', 'cache_write', 'other'] as const satisfies (keyof Tokens)[]
 
-/** Sums as they are added up: whole nano-dollars, so that nothing is lost on the way. */
+/** Usage sums. Costs are integers in nano-dollars, so that adding is exact. */
 export interface Amounts {
   runs: number
   unpriced: number
   corrections: number
   tokens: Tokens
-  /** In nano-dollars, of what has a price. */
+  /** The cost of the priced runs, in nano-dollars. */
   cost: bigint
   estimated: bigint
-  /** Whether anything in it has a price. Without one, cost is not zero but unknown. */
+  /** Whether any run has a price. Otherwise the cost is unknown, not zero. */
   priced: boolean
 }
 
@@ -68,17 +68,17 @@ export const isNothing = (a: Amounts): boolean =>
   a.estimated === 0n &&
   classes.every(c => a.tokens[c] === 0)
 
-/** Nano-dollars as the API writes dollars: "0.028314", to the last digit. */
+/** Converts nano-dollars to an exact decimal string: "0.028314". */
 export function usd(nano: bigint): string {
   const size = nano < 0n ? -nano : nano
   const rest = (size % 1_000_000_000n).toString().padStart(9, '0').replace(/0+$/, '')
   return `${nano < 0n ? '-' : ''}${size / 1_000_000_000n}${rest && `.${rest}`}`
 }
 
-/** The cost as the API would write it; null when nothing of it has a price. */
+/** Returns the cost as a decimal string; null if nothing has a price. */
 export const costOf = (a: Amounts): string | null => (a.priced || a.unpriced === 0 ? usd(a.cost) : null)
 
-/** How the total is known: what the runtime said, what was estimated, and how many runs have no price at all. */
+/** Splits the total by source: reported by the runtime, estimated, and unpriced runs. */
 export function known(s: Sums): { runtime: string | null; estimated: string; unpriced: number; runs: number } {
   const a = amountsOf(s)
   const cost = costOf(a)

@@ -33,10 +33,7 @@ const reportLook: Record<Report['status'], { tone: Tone; icon: IconName }> = {
   missing: { tone: 'attention', icon: 'user' },
 }
 
-/**
- * How asking somebody ended, or goes on while the standup does. What nobody wants to
- * overlook has a ground of its own.
- */
+/** The status of a participant's answer. Problems have a colored background. */
 export function ReportMark({ of, over = false }: { of: Report['status']; over?: boolean }) {
   if (over && of === 'asked') {
     return (
@@ -65,13 +62,13 @@ const days = {
   long: new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'full' }),
 }
 
-/** A day of the calendar as people say it; it is the same day in every zone. */
+/** Formats a calendar day, which is the same in every time zone. */
 export function dayText(date: string, length: keyof typeof days = 'short'): string {
   const at = Date.parse(`${date}T00:00:00Z`)
   return Number.isNaN(at) ? date : days[length].format(at)
 }
 
-/** What an agent wrote, whole when it is short, and when somebody wants it. */
+/** A long text, collapsed until expanded. */
 export function Long({ text, className = '' }: { text: string; className?: string }) {
   const [whole, setWhole] = useState(false)
   const cut = whole ? null : clipped(text)
@@ -88,7 +85,7 @@ export function Long({ text, className = '' }: { text: string; className?: strin
   )
 }
 
-/** A part of the page with its heading. */
+/** A titled section. */
 export function Part({ title, count, children }: { title: string; count?: number; children: ReactNode }) {
   return (
     <section className="flex flex-col gap-2" data-steady>

@@ -3,7 +3,7 @@ import { standups } from '../texts/standups'
 import { Icon, type IconName } from '../ui/Icon'
 import { Badge, type Tone } from '../ui/State'
 import { dayText, Long, Part, TaskLink } from './Bits'
-import { MakeTask } from './MakeTask'
+import { CreateTask } from './CreateTask'
 import { type Blocker, type Fate, fateOf, type Standup } from './standup'
 import type { NameOf } from './useAgentName'
 
@@ -17,14 +17,14 @@ const fateLook: Record<Fate, { tone: Tone; icon: IconName }> = {
   ended: { tone: 'done', icon: 'check' },
 }
 
-/** That none is known means something only when the meeting went to its end. */
+/** An empty list means "no blockers" only if the standup was completed. */
 const none: Record<Standup['status'], string> = {
   running: words.blockersCome,
   completed: words.noBlockers,
   error: words.blockersUnknown,
 }
 
-/** What is in the agents' way, for how long, and what became of it. */
+/** The blockers, with their age and outcome. */
 export function Blockers({ standup, nameOf }: { standup: Standup; nameOf: NameOf }) {
   const { blockers } = standup
   return (
@@ -37,7 +37,7 @@ export function Blockers({ standup, nameOf }: { standup: Standup; nameOf: NameOf
             <li key={b.id ?? `decided ${b.text}`} className="flex flex-col gap-1 px-3 py-2" data-steady>
               <Row blocker={b} nameOf={nameOf} />
               {!b.task && b.status === 'open' && (
-                <MakeTask
+                <CreateTask
                   detail={b.text}
                   name={b.id ?? `blocker-${i}`}
                   owner={b.agent_id}

@@ -5,16 +5,16 @@ import { addDays } from '../app/days'
 import { money, span } from '../app/format'
 import { standups } from '../texts/standups'
 import { Answer } from '../ui/Views'
+import { TaskState } from './ActionItems'
 import { dayText } from './Bits'
 import { type Difference, differences } from './diff'
-import { TaskState } from './Items'
 import { dayAddress, latestQuery, oneQuery } from './queries'
 import type { Standup } from './standup'
 import type { NameOf } from './useAgentName'
 
 const words = standups.differences
 
-/** What is other than in the standup before: blockers, who spoke, what it cost, and what was to be done. */
+/** The changes since the previous standup: blockers, participants, cost, and action items. */
 export function Differences({ standup, nameOf }: { standup: Standup; nameOf: NameOf }) {
   const found = useQuery(latestQuery(standup.team, addDays(standup.date, -1)))
   const id = found.data?.id

@@ -11,7 +11,7 @@ const words = standups.evidence
 
 type Runs = NonNullable<Report['evidence']>['runs']
 
-/** What is known of its runs: how many, how many of them failed, and what they cost. */
+/** Returns the number of runs, failed runs, and their cost. */
 export function runsOf(r: Runs): string[] {
   if (r === null) return [words.runsUnknown]
   const own = r.source === 'standups'
@@ -35,7 +35,7 @@ interface Props {
   onFold: () => void
 }
 
-/** What is known of an agent's work beside what it says: first what does not agree. */
+/** An agent's recorded activity, with contradictions to its report first. */
 export function Evidence({ report: r, name, unfolded, onFold }: Props) {
   const e = r.evidence
   if (!e) return r.status === 'pending' ? null : <p className="text-soft text-xs">{words.none}</p>

@@ -2,27 +2,27 @@ import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useCallback } from 'react'
 import type { Schemas } from '../api/client'
-import { known } from '../app/ask'
 import * as clock from '../app/clock'
 import { configQuery, useZone } from '../app/config'
 import { dayIn } from '../app/days'
+import { known } from '../app/prefetch'
 import { useTitle } from '../app/title'
 import { texts } from '../texts'
 import { standups } from '../texts/standups'
 import { Select } from '../ui/Field'
 import { Answer, Failed, Skeleton } from '../ui/Views'
 import { dayText } from './Bits'
-import { Days, shown } from './Days'
-import { NoneOfDay, NoneOfToday, NoneYet } from './Nothing'
+import { DayStrip, shown } from './DayStrip'
+import { NoneOfDay, NoneOfToday, NoneYet } from './EmptyStates'
 import { dayAddress, executive, latestQuery, listQuery, oneQuery, teamsQuery } from './queries'
 import { type Go, type StandupSearch, standupRoute, standupsRoute } from './route'
-import { Sheet } from './Sheet'
+import { StandupView } from './StandupView'
 import type { Brief } from './standup'
 import './print.css'
 
 const words = standups
 
-/** Asks for a team's latest standup, or that of a day. */
+/** Prefetches a team's latest standup, or that of a day. */
 export async function ask(cache: QueryClient, { day, team = executive }: StandupSearch): Promise<void> {
   const found = day === undefined ? await latestOf(cache, team) : (await known(cache, listQuery(team, day, day)))?.[0]
   if (found) await known(cache, oneQuery(found.id))
@@ -30,7 +30,7 @@ export async function ask(cache: QueryClient, { day, team = executive }: Standup
 
 async function latestOf(cache: QueryClient, team: string): Promise<Brief | null | undefined> {
   const upTo = (zone: string) => known(cache, latestQuery(team, dayIn(clock.now(), zone)))
-  // While the teams come it is asked for as of the service's day, which as a rule is the team's.
+  // Until the teams are loaded, assumes the server's time zone, which most teams use.
   const usual = cache.getQueryData<Schemas['AppPublicConfig']>(configQuery.queryKey)?.timezone
   const [teams, early] = await Promise.all([known(cache, teamsQuery), usual ? upTo(usual) : undefined])
   const zone = teamOf(teams, team)?.timezone ?? usual ?? (await known(cache, configQuery))?.timezone
@@ -38,7 +38,7 @@ async function latestOf(cache: QueryClient, team: string): Promise<Brief | null 
   return usual && dayIn(clock.now(), zone) === dayIn(clock.now(), usual) ? early : upTo(zone)
 }
 
-/** A team's latest standup, or that of a day. */
+/** The standups page: a team's latest standup, or that of a day. */
 export function StandupsPage() {
   const search = standupsRoute.useSearch()
   const navigate = useNavigate({ from: '/standups' })
@@ -63,10 +63,10 @@ export function StandupsPage() {
           <Failed
             again={() => void finding.refetch()}
             error={finding.error}
-            what={`${texts.ui.couldNotRead} ${words.whatAll}.`}
+            what={`${texts.ui.couldNotLoad} ${words.whatAll}.`}
           />
         ) : (
-          <Skeleton label={`${texts.ui.reading} ${words.whatAll}`} />
+          <Skeleton label={`${texts.ui.loading} ${words.whatAll}`} />
         )
       ) : found === null ? (
         day === undefined ? (
@@ -78,7 +78,7 @@ export function StandupsPage() {
         <>
           {day === undefined && found.date < of.today && <NoneOfToday team={team} today={of.today} />}
           <Answer of={one} what={words.what}>
-            {s => <Sheet key={s.id} go={go} search={search} standup={s} />}
+            {s => <StandupView key={s.id} go={go} search={search} standup={s} />}
           </Answer>
         </>
       )}
@@ -86,7 +86,7 @@ export function StandupsPage() {
   )
 }
 
-/** One standup by its id. */
+/** The page of a standup by ID. */
 export function StandupPage() {
   const { id } = standupRoute.useParams()
   const search = standupRoute.useSearch()
@@ -102,7 +102,7 @@ export function StandupPage() {
   return (
     <Place go={go} of={of} opened={one.data?.date} search={search} team={team}>
       <Answer of={one} what={words.what}>
-        {s => <Sheet key={s.id} go={go} search={search} standup={s} />}
+        {s => <StandupView key={s.id} go={go} search={search} standup={s} />}
       </Answer>
     </Place>
   )
@@ -113,9 +113,9 @@ type Team = Schemas['StandupTeam']
 interface OfTeam {
   teams: readonly Team[]
   team: Team | undefined
-  /** The day that it is where the team counts its days. */
+  /** Today in the team's time zone. */
   today: string
-  /** Whether that is known, and not only a guess by the zone of the service. */
+  /** False while it is a guess by the server's time zone. */
   isKnown: boolean
 }
 
@@ -140,10 +140,10 @@ interface PlaceProps {
   children: ReactNode
 }
 
-/** What is around a standup: whose it is, and the other days. */
+/** The layout around a standup: team and days. */
 function Place({ team, of, search, opened, go, children }: PlaceProps) {
   const navigate = useNavigate()
-  // A day further back than the calendar reaches has it end with that day.
+  // An older day moves the calendar back to it.
   const until = search.until ?? calendarEnd(opened, of.today)
   const names = of.teams.map(t => ({ value: t.key, label: t.name }))
   const choices = names.some(n => n.value === team) ? names : [...names, { value: team, label: team }]
@@ -161,7 +161,7 @@ function Place({ team, of, search, opened, go, children }: PlaceProps) {
           />
         </div>
       )}
-      <Days
+      <DayStrip
         kept={search.until}
         onUntil={next => go({ until: next }, true)}
         opened={opened}

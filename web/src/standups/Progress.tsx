@@ -10,7 +10,7 @@ import type { NameOf } from './useAgentName'
 
 const words = standups.progress
 
-/** What a meeting that goes on is doing: who is being asked, for how long, and who comes after. */
+/** The progress of a running standup: who is answering, for how long, and who is next. */
 export function ProgressOf({ standup, nameOf }: { standup: Standup; nameOf: NameOf }) {
   const gateway = useQuery(queries.gateway).data
   const p = progressOf(standup)
@@ -19,7 +19,7 @@ export function ProgressOf({ standup, nameOf }: { standup: Standup; nameOf: Name
   return (
     <section aria-label={words.label} className="flex flex-col gap-2 rounded-md border border-line bg-panel px-3 py-2">
       <p className="font-medium">
-        {/* Read out when something else goes on, and not with each second. */}
+        {/* Announced when the phase changes, not every second. */}
         <span role="status">
           <bdi>{progressSentence(p, nameOf)}</bdi>
         </span>

@@ -20,10 +20,10 @@ interface Props {
   onFile: () => void
 }
 
-/** What one participant said, or why nothing was said, and whether the board agrees. */
+/** A participant's report, or why there is none, and whether it matches the board. */
 export function ReportOf({ standup, report: r, name, unfolded, onFold, onFile }: Props) {
   const me = useMe().data
-  // The service takes reports until the meeting is over: an agent's own, and anybody's from those who lead.
+  // The server accepts reports until the standup ends: from the agent itself, the owner, and admins.
   const files = standup.status === 'running' && (leads(me) || me?.agent_id === r.agent_id)
   return (
     <section
@@ -87,10 +87,10 @@ function Said({ report: r }: { report: Report }) {
   )
 }
 
-/** Why there is no report. What the runtime said of a run that failed stands in the transcript. */
+/** Why there is no report. The error of a failed run is in the transcript. */
 function Unsaid({ standup, report: r }: { standup: Standup; report: Report }) {
   const t = words.reportText
-  // Its mark says so already.
+  // The status badge already says so.
   if (r.status === 'pending' || (r.status === 'asked' && standup.status !== 'running')) return null
   if (r.status === 'asked') {
     return (

@@ -12,7 +12,7 @@ import { scheduleQuery } from './queries'
 
 const words = standups.schedule
 
-/** Whether something starts the standups by itself, and when it does so next. */
+/** The job that starts the standups, and its next run. */
 export function Schedule({ team }: { team: string }) {
   const gateway = useQuery(queries.gateway).data
   const asks = gateway !== undefined && gateway.state !== 'not_configured'
@@ -23,7 +23,7 @@ export function Schedule({ team }: { team: string }) {
       {gateway?.state === 'not_configured' ? (
         <p className="text-soft">{words.noGateway}</p>
       ) : (
-        <Answer of={asked} rows={2} what={words.title}>
+        <Answer of={asked} rows={2} what={words.what}>
           {s => (s ? <Job of={s} /> : <None />)}
         </Answer>
       )}

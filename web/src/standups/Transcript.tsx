@@ -15,7 +15,7 @@ interface Props {
   scroller: RefObject<HTMLDivElement | null>
 }
 
-/** Everything that was said, in its order. It grows at its end, where nobody is pushed aside. */
+/** The transcript, in order. New lines are added at the end. */
 export function Transcript({ standup, nameOf, scroller }: Props) {
   const said = useMemo(() => conversation(standup), [standup])
   const { end, below } = useBelow(scroller, said.length)
@@ -50,7 +50,7 @@ export function Transcript({ standup, nameOf, scroller }: Props) {
   )
 }
 
-/** How many lines have come below what can be seen since its end was last seen. */
+/** Returns the number of new lines below the visible part. */
 function useBelow(scroller: RefObject<HTMLDivElement | null>, count: number) {
   const end = useRef<HTMLDivElement>(null)
   const latest = useRef(count)
@@ -135,7 +135,7 @@ function Body({ line: l }: { line: Line }) {
   )
 }
 
-/** What is asked is much the same every day: its first line, and the rest for who wants it. */
+/** A question, collapsed to its first line, because questions hardly differ from day to day. */
 function Question({ text }: { text: string }) {
   const [whole, setWhole] = useState(false)
   const lines = text.trim().split('\n')

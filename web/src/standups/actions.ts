@@ -8,10 +8,7 @@ import type { Standup } from './standup'
 
 const words = standups
 
-/**
- * The button that was pressed goes when the standup stands otherwise. Whoever had
- * the focus on it goes on from the standup's head, and not from the top of the page.
- */
+/** Moves the focus to the header, because the pressed button disappears with the new status. */
 function goOnFromHead(): void {
   setTimeout(() => {
     if (document.activeElement !== document.body) return
@@ -20,10 +17,10 @@ function goOnFromHead(): void {
 }
 
 interface Holding {
-  /** The standup to run; that of today of the team when left out. */
+  /** The standup to run; by default today's. */
   id?: string
   team: string
-  /** One that is completed, from the start. */
+  /** Set to repeat a completed standup. */
   again?: boolean
 }
 
@@ -36,13 +33,13 @@ async function hold({ id, team, again }: Holding): Promise<Standup> {
       api.POST('/api/v1/standups/{id}/run', { params: { path }, ...(again ? { body: { again: true } } : {}) }),
     )
   } catch (err) {
-    // Somebody was faster: what was wanted goes on.
+    // Someone else was faster, with the same result.
     if (!(err instanceof Problem) || !['already_running', 'already_completed'].includes(err.code)) throw err
     return take(api.GET('/api/v1/standups/{id}', { params: { path } }))
   }
 }
 
-/** Has a standup held: today's is opened first, one that failed asks for what is missing. */
+/** Runs a standup. Today's is opened first; a failed one asks only for missing answers. */
 export function useHold(then?: (s: Standup) => void) {
   const cache = useQueryClient()
   return useMutation({
@@ -57,7 +54,7 @@ export function useHold(then?: (s: Standup) => void) {
   })
 }
 
-/** Opens today's standup without asking anybody, so that reports can be handed in before. */
+/** Opens today's standup without asking anyone, so that reports can be submitted first. */
 export function useOpen(then?: (s: Standup) => void) {
   const cache = useQueryClient()
   return useMutation({
@@ -103,7 +100,7 @@ export function useRemove(then: () => void) {
 
 export async function copyTranscript(id: string): Promise<void> {
   try {
-    // There is none on an address such as http://10.0.0.5:3000, whatever its type says.
+    // Undefined on insecure origins such as http://10.0.0.5:3000, contrary to its type.
     const clipboard = navigator.clipboard as Clipboard | undefined
     if (!clipboard) throw new Problem({ code: 'no_clipboard', title: words.noClipboard })
     await clipboard.writeText(await transcriptOf(id))

@@ -19,7 +19,7 @@ const make = (of: Partial<Standup>): Standup =>
 const kinds = (now: Partial<Standup>, before: Partial<Standup>) =>
   differences(make(now), make(before)).map(d => `${d.kind}${'blocker' in d ? ` ${d.blocker.text}` : ''}`)
 
-// Whoever reads this decides by it what to look at: what is the same must not look new.
+// Unchanged items must not look new.
 describe('differences with the standup before', () => {
   it('are what is new, what is gone and what stays, by the blocker and not by its words', () => {
     const before = { blockers: [blocker('a', 'card'), blocker('b', 'access')] }

@@ -1,7 +1,7 @@
 import { nanos } from '../app/format'
 import type { Blocker, Standup } from './standup'
 
-/** One thing in which a standup differs from the one before it. */
+/** A difference between a standup and the previous one. */
 export type Difference =
   | { kind: 'blocker_new' | 'blocker_gone' | 'blocker_stays'; blocker: Blocker }
   | { kind: 'heard' | 'silent' | 'joined' | 'left'; agent: string; name: string }
@@ -13,7 +13,7 @@ const sameBlocker = (a: Blocker, b: Blocker): boolean =>
 
 const isIn = (b: Blocker, list: readonly Blocker[]): boolean => list.some(other => sameBlocker(b, other))
 
-/** What somebody named; a decision about something that nobody named is no blocker of that day. */
+/** Returns the reported blockers. Decisions without a report don't count. */
 const named = (s: Standup): Blocker[] => s.blockers.filter(b => b.id !== null || b.named_by.length > 0)
 
 const tookMs = (s: Standup): number | null =>
@@ -21,18 +21,18 @@ const tookMs = (s: Standup): number | null =>
     ? Date.parse(s.completed_at) - Date.parse(s.started_at)
     : null
 
-/** Whole nano-dollars as the API writes dollars. */
+/** Converts nano-dollars to a decimal string. */
 function dollars(n: bigint): string {
   const digits = n.toString().padStart(10, '0')
   return `${digits.slice(0, -9)}.${digits.slice(-9)}`
 }
 
-/** A meeting that is longer by less than this is as long as before, in ms. */
+/** Smaller differences in duration are ignored, in ms. */
 const noticed = 5000
 
 /**
- * What is other than the standup before. While it goes on only what is certain
- * already: who has not been heard yet is not silent.
+ * Returns the differences to the previous standup. While it runs, only those that are final: participants not yet asked
+ * are not silent.
  */
 export function differences(now: Standup, before: Standup): Difference[] {
   const out: Difference[] = []

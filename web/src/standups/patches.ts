@@ -23,7 +23,7 @@ const readAnew = gathered(ids => {
 const isShown = (cache: QueryClient): boolean =>
   cache.getQueryCache().find({ queryKey: ['standups'], exact: false }) !== undefined
 
-/** An event names the standup that moved on: it is read, and put where it is shown. */
+/** Events name the changed standup, which is then refetched. */
 export const standupPatches: readonly Patch[] = [
   {
     on: ['standup.'],
@@ -34,14 +34,14 @@ export const standupPatches: readonly Patch[] = [
       if (event.kind === 'standup.deleted') return dropStandup(cache, event.subject.id)
       readAnew(event.subject.id)
       if (event.kind === 'standup.opened') rereadSoon(cache, ['standups', 'next'])
-      // How a blocker stands now is also in the records of the days before.
+      // The status of a blocker also appears in earlier standups.
       if (event.kind === 'standup.blocker_ended') rereadSoon(cache, ['standups', 'one'])
     },
   },
   { on: ['team.'], apply: (_, cache) => rereadSoon(cache, ['standups', 'teams']) },
   { on: ['schedule.'], apply: (_, cache) => rereadSoon(cache, ['standups', 'schedule']) },
   {
-    // What a meeting notes of a gateway that was away has no event of its own.
+    // Pauses due to an offline gateway have no event of their own.
     on: ['agentrt.status'],
     apply: (_, cache) => {
       rereadSoon(cache, ['standups', 'schedule'])

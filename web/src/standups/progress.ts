@@ -3,7 +3,7 @@ import type { Progress } from './standup'
 
 const words = standups.progress
 
-/** What goes on, in a sentence that stays the same until something else goes on: it is read out each time. */
+/** Returns a sentence about the current phase. It changes only with the phase, because it is announced each time. */
 export function progressSentence(p: Progress, nameOf: (agent: string) => string): string {
   switch (p.now) {
     case 'opened':

@@ -8,7 +8,7 @@ const make = (id: string, date: string, version: number, team = 'executive'): St
 const versions = (cache: QueryClient, key: unknown[]) =>
   cache.getQueryData<Brief[]>(key)?.map(s => `${s.id} ${s.version}`)
 
-// A meeting grows by what is read after each event; an answer that comes late must not take it back.
+// A late response must not undo a newer state.
 describe('a standup that was read', () => {
   const all = ['standups', 'list', 'executive', '2026-11-01', '2026-11-30']
   const old = ['standups', 'list', 'executive', '2026-10-01', '2026-10-31']

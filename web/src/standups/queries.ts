@@ -4,10 +4,10 @@ import { patchRow } from '../app/live/patches'
 import type { StandupSearch } from './route'
 import type { Brief, Standup } from './standup'
 
-/** The team that is meant where none is named. */
+/** The default team. */
 export const executive = 'executive'
 
-/** The address of a day of a team; of its latest standup when no day is given. */
+/** The search parameters for a team's day, or its latest standup. */
 export const dayAddress = (team: string, day?: string): StandupSearch => ({
   team: team === executive ? undefined : team,
   day,
@@ -24,7 +24,7 @@ export const oneQuery = (id: string) =>
     queryFn: ({ signal }) => take(api.GET('/api/v1/standups/{id}', { params: { path: { id } }, signal })),
   })
 
-/** The standups of a team from one day to another, both with them. */
+/** The standups of a team between two days, inclusive. */
 export const listQuery = (team: string, from: string, to: string) =>
   queryOptions({
     queryKey: ['standups', 'list', team, from, to],
@@ -32,7 +32,7 @@ export const listQuery = (team: string, from: string, to: string) =>
       take(api.GET('/api/v1/standups', { params: { query: { team, from, to, limit: 500 } }, signal })),
   })
 
-/** The latest standup of a team up to a day; null when it has none. */
+/** The latest standup of a team up to a day, or null. */
 export const latestQuery = (team: string, to: string) =>
   queryOptions({
     queryKey: ['standups', 'latest', team, to],
@@ -42,7 +42,7 @@ export const latestQuery = (team: string, to: string) =>
     },
   })
 
-/** The first standup of a team from a day on; null when there is none. */
+/** The first standup of a team from a day on, or null. */
 export const nextQuery = (team: string, from: string) =>
   queryOptions({
     queryKey: ['standups', 'next', team, from],
@@ -53,12 +53,12 @@ export const nextQuery = (team: string, from: string) =>
     },
   })
 
-/** How the runtime calls the job that starts a team's standups. */
+/** Returns the name of a team's standup job. */
 const jobOf = (team: string): string => (team === executive ? 'daily-standup' : `daily-standup-${team}`)
 
 /**
- * When the runtime starts a team's standups; null when nothing does. The jobs are
- * looked through first: not to have one is no failure that the browser should log.
+ * The schedule of a team's standups, or null. Checks the job list first, so that a missing job doesn't show as a failed
+ * request in the console.
  */
 export const scheduleQuery = (team: string) =>
   queryOptions({
@@ -77,7 +77,7 @@ export const transcriptOf = (id: string): Promise<string> =>
 const same = (a: Brief, b: Brief) => a.id === b.id
 const newer = (next: { version: number }, was: { version: number }) => next.version >= was.version
 
-/** Puts a standup that was read into all that is cached; also where it is new. */
+/** Puts a standup into all cached answers. */
 export function putStandup(cache: QueryClient, s: Standup): void {
   cache.setQueryData<Standup>(['standups', 'one', s.id], was => (was && !newer(s, was) ? was : s))
   patchRow<Brief>(cache, ['standups', 'list', s.team], s, same, newer)
@@ -96,7 +96,7 @@ export function putStandup(cache: QueryClient, s: Standup): void {
   }
 }
 
-/** Takes a standup that is gone out of all that is cached. */
+/** Removes a deleted standup from the cache. */
 export function dropStandup(cache: QueryClient, id: string): void {
   cache.removeQueries({ queryKey: ['standups', 'one', id] })
   cache.setQueriesData<Brief[]>({ queryKey: ['standups', 'list'] }, rows => rows?.filter(r => r.id !== id))

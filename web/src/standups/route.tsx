@@ -1,22 +1,22 @@
 import { createRoute } from '@tanstack/react-router'
-import { lazyPage } from '../app/later'
-import { dayParam, params, textParam, wordParam } from '../app/params'
-import { frameRoute } from '../app/roots'
+import { lazyPage } from '../app/lazy'
+import { frameRoute } from '../app/rootRoutes'
+import { dayParam, params, textParam, wordParam } from '../app/searchParams'
 
 export const parts = ['reports', 'transcript'] as const
 
-/** What the address of the standups says: whose, of which day, and what of it is open. */
+/** Reads the search parameters of the standups page. */
 function search(s: Record<string, unknown>) {
   return params({
     team: textParam(s.team),
-    /** 2026-11-20; the latest one when left out. */
+    /** A day such as 2026-11-20; the latest standup if omitted. */
     day: dayParam(s.day),
     part: wordParam(s.part, parts),
     /** The last day of the calendar. */
     until: dayParam(s.until),
-    /** Whose evidence is unfolded, separated by commas. */
+    /** The participants whose activity is expanded, separated by commas. */
     open: textParam(s.open),
-    /** Whose report is being handed in. */
+    /** The participant whose report is being submitted. */
     file: textParam(s.file),
   })
 }
@@ -34,7 +34,7 @@ export const standupsRoute = createRoute({
   component: page,
 })
 
-/** One standup by its id, as the inbox and the activity name it. */
+/** The page of a standup by ID, as linked from the inbox and the activity. */
 export const standupRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/standups/$id',

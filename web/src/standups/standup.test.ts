@@ -42,7 +42,7 @@ const make = (of: Partial<Standup>): Standup =>
     ...of,
   }) as Standup
 
-// Somebody who watches must not be told of the wrong agent, nor of a clock that began in an earlier attempt.
+// Progress must name the right agent and ignore times of earlier attempts.
 describe('the progress', () => {
   const sentence = (s: Standup) => {
     const p = progressOf(s)
@@ -52,15 +52,15 @@ describe('the progress', () => {
     const asked = report('cpo', 'asked', { asked_at: '2026-11-20T08:00:30.000Z' })
     const s = make({ reports: [report('cto', 'timed_out'), asked, report('cmo', 'pending')] })
     expect(progressOf(s)).toEqual({ now: 'asking', who: 'cpo', since: '2026-11-20T08:00:30.000Z', done: 1, of: 3 })
-    expect(sentence(s)).toBe('CPO is being asked, 2 of 3.')
+    expect(sentence(s)).toBe('Waiting for CPO, 2 of 3.')
   })
   it('says what happens before, between and after the questions', () => {
-    expect(sentence(make({ phase: 'opened' }))).toBe('Opened. Nobody has been asked yet.')
-    expect(sentence(make({ phase: 'gathering' }))).toBe('Gathers what the board says of each.')
+    expect(sentence(make({ phase: 'opened' }))).toBe('Opened. No participant has been asked yet.')
+    expect(sentence(make({ phase: 'gathering' }))).toBe('Collecting each participant’s activity from the board.')
     const one = [report('cto', 'answered'), report('cpo', 'pending')]
-    expect(sentence(make({ reports: one }))).toBe('1 of 2 are through. The next one is asked in a moment.')
-    expect(sentence(make({ reports: [report('cto', 'answered')] }))).toContain('The review begins')
-    expect(sentence(make({ phase: 'reviewing' }))).toBe('COO reads the reports.')
+    expect(sentence(make({ reports: one }))).toBe('1 of 2 done. The next participant is asked in a moment.')
+    expect(sentence(make({ reports: [report('cto', 'answered')] }))).toContain('The review starts')
+    expect(sentence(make({ phase: 'reviewing' }))).toBe('COO is reviewing the reports.')
     expect(sentence(make({ status: 'completed', phase: 'closed' }))).toBeNull()
     expect(sentence(make({ status: 'error' }))).toBeNull()
   })
@@ -72,7 +72,7 @@ describe('the progress', () => {
   })
 })
 
-// A button that is not there when it is needed, or that asks everybody anew by mistake, costs a morning or money.
+// A missing button, or one that asks everyone again by mistake, costs time and money.
 describe('how a standup stands', () => {
   it.each([
     ['running', 'opened', null, 'opened', 'run'],
@@ -132,7 +132,7 @@ describe('the headline', () => {
   )
 })
 
-// A retry that looks like one meeting, or a contradiction at the wrong answer, tells a wrong story.
+// Attempts must be told apart, and contradictions shown at the right answer.
 describe('the conversation', () => {
   it('begins an attempt after an error and after a close, and marks who is asked again', () => {
     const transcript = [
@@ -172,7 +172,7 @@ describe('what became of a blocker', () => {
   ] as const)('%j: %s', (of, want) => expect(fateOf(of as Blocker)).toBe(want))
 })
 
-// A cost that is not the agent's, or a zero for what nobody knows, is worse than none.
+// Unknown costs must not show as zero.
 describe('the runs of the evidence', () => {
   const runs = { count: 12, failed: 1, tokens: null, cost_usd: '0.5', source: 'ledger' as const }
   it('are all of the agent, with what failed and what has no price', () => {

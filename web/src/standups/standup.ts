@@ -7,7 +7,7 @@ export type Report = Schemas['StandupReport']
 export type Line = Schemas['StandupLine']
 export type Blocker = Schemas['StandupBlocker']
 
-/** How a standup stands, told apart as far as people care: who cancelled one does not look for a fault. */
+/** The status of a standup as shown. A canceled standup is not a failed one. */
 export type Stand = 'opened' | 'running' | 'completed' | 'error' | 'cancelled' | 'not_run'
 
 export function standOf(s: Pick<Brief, 'status' | 'phase' | 'error'>): Stand {
@@ -16,26 +16,26 @@ export function standOf(s: Pick<Brief, 'status' | 'phase' | 'error'>): Stand {
   return s.error?.code === 'cancelled' || s.error?.code === 'not_run' ? s.error.code : 'error'
 }
 
-/** What a meeting that goes on is doing, of whom it waits for an answer, and since when. */
+/** The phase of a running standup, who is answering, and since when. */
 export interface Progress {
   now: 'opened' | 'gathering' | 'asking' | 'between' | 'reviewing'
   who: string | null
   since: string | null
-  /** How many participants are through, however it ended with them. */
+  /** Number of participants that are done, with or without an answer. */
   done: number
   of: number
 }
 
 const isThrough = (r: Pick<Report, 'status'>): boolean => r.status !== 'pending' && r.status !== 'asked'
 
-/** Null when nothing goes on. */
+/** Returns the progress of a standup; null if it isn't running. */
 export function progressOf(s: Standup): Progress | null {
   if (s.status !== 'running') return null
   const count = { done: s.reports.filter(isThrough).length, of: s.reports.length }
   if (s.phase === 'opened') return { now: 'opened', who: null, since: s.created_at, ...count }
   if (s.phase === 'gathering') return { now: 'gathering', who: null, since: s.started_at, ...count }
   if (s.phase === 'reviewing' || s.phase === 'closed') {
-    // What a former attempt asked does not say since when this one waits.
+    // Ignores the question of an earlier attempt.
     const asked = s.transcript.findLast(
       l => l.kind === 'question' && l.to === s.facilitator && l.at >= (s.started_at ?? ''),
     )
@@ -46,7 +46,7 @@ export function progressOf(s: Standup): Progress | null {
   return { now: 'between', who: null, since: null, ...count }
 }
 
-/** What can be done about a standup to have it held; null when it is going on or over. */
+/** Returns how a standup can be run; null if it is running or completed. */
 export function verbOf(s: Pick<Brief, 'status' | 'phase'>): 'run' | 'retry' | null {
   if (s.status === 'error') return 'retry'
   return s.status === 'running' && s.phase === 'opened' ? 'run' : null
@@ -54,22 +54,22 @@ export function verbOf(s: Pick<Brief, 'status' | 'phase'>): 'run' | 'retry' | nu
 
 const longestHead = 220
 
-/** The first sentence of a summary, to be read before anything else, and what comes after it. */
+/** Splits a summary into its first sentence and the rest. */
 export function headline(summary: string): { head: string; rest: string } {
   const text = summary.trim()
   const first = /^[^\n]*?[.!?](?=\s|$)|^[^\n]+/.exec(text)?.[0] ?? ''
   const isPlain = first.length <= longestHead && !/^[#>*\-\d`]|[*_`[\]<]/.test(first)
-  // One that is marked up or goes on and on is left to the Markdown below.
+  // A first sentence that is too long or has markup is not split off.
   return isPlain ? { head: first, rest: text.slice(first.length).trim() } : { head: '', rest: text }
 }
 
-/** A day of the calendar, with what was held on it. */
+/** A day with its standup, if any. */
 export interface Day {
   date: string
   standup: Brief | null
 }
 
-/** So many days up to and with `until`, the oldest first; those without a standup are there too. */
+/** Returns `count` days up to `until`, oldest first, including days without a standup. */
 export function calendar(until: string, count: number, standups: readonly Brief[]): Day[] {
   const of = new Map(standups.map(s => [s.date, s]))
   return Array.from({ length: count }, (_, i) => {
@@ -78,23 +78,20 @@ export function calendar(until: string, count: number, standups: readonly Brief[
   })
 }
 
-/** A line of the transcript with what a reader has to know about it. */
+/** A line of the transcript. */
 export interface Said {
   line: Line
-  /** Which attempt it belongs to, from 1. */
+  /** The number of the attempt, from 1. */
   attempt: number
-  /** Whether a new attempt begins with it. */
+  /** Whether the line starts a new attempt. */
   begins: boolean
-  /** A question that its agent was asked before. */
+  /** Whether the agent was asked this question before. */
   again: boolean
-  /** The report that came of it, at the last answer of each. */
+  /** The resulting report, on the last answer of each participant. */
   report: Report | null
 }
 
-/**
- * The transcript as a conversation. An attempt is over with an error or with the
- * note behind the summary; whatever is said afterwards belongs to the next.
- */
+/** Converts the transcript to lines. An attempt ends with an error, or with the note after the summary. */
 export function conversation(s: Pick<Standup, 'transcript' | 'reports'>): Said[] {
   const asked = new Set<string>()
   const reports = new Map(s.reports.map(r => [r.agent_id, r]))
@@ -114,16 +111,16 @@ export function conversation(s: Pick<Standup, 'transcript' | 'reports'>): Said[]
 
 const longest = 4000
 
-/** The beginning of a long text, cut where a line ends; null when it is short enough to be shown whole. */
+/** Returns the start of a long text, cut at a line break; null if it is short enough. */
 export function clipped(text: string): string | null {
   if (text.length <= longest) return null
   const end = text.lastIndexOf('\n', longest)
   const cut = text.slice(0, end > longest / 2 ? end : longest)
-  // Half of a character beyond the first plane would be shown as a mistake.
+  // Don't cut a surrogate pair in half.
   return /[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut
 }
 
-/** What became of a blocker, the strongest word that holds. */
+/** The outcome of a blocker, strongest first. */
 export type Fate = 'ended' | 'escalated' | 'decided' | 'open'
 
 export function fateOf(b: Blocker): Fate {
@@ -132,7 +129,7 @@ export function fateOf(b: Blocker): Fate {
   return b.resolution ? 'decided' : 'open'
 }
 
-/** Whether the gateway is in a state in which no meeting can begin. One that is only slow is waited for. */
+/** Returns whether the gateway's state prevents a standup. A slow gateway doesn't. */
 export function stopsMeetings(
   gateway: Pick<Schemas['GatewayStatus'], 'state' | 'scopes_missing'> | undefined,
 ): boolean {

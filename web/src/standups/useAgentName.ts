@@ -5,7 +5,7 @@ import type { Standup } from './standup'
 
 export type NameOf = (agent: string) => string
 
-/** What an agent is called: as the record has it, else as the roster does, else by its id. */
+/** Returns a function that names agents: by the standup's record, else the agent list, else the ID. */
 export function useAgentName(s: Pick<Standup, 'reports'> | undefined): NameOf {
   const agents = useQuery(queries.agents).data
   return useCallback(

@@ -38,7 +38,7 @@ export const StatusMark = ({ of }: { of: Status }) => (
 export const nameOf = (id: string | null, people: ReadonlyMap<string, Person>): string =>
   id === null ? words.unassigned : (people.get(id)?.name ?? words.somebody)
 
-/** When it is due; red when that is over and it is not done. */
+/** The due date; red if the task is overdue. */
 export function Due({ task }: { task: TaskCard }) {
   const late = useTicking(now => task.due_at !== null && task.status !== 'done' && Date.parse(task.due_at) < now)
   if (task.due_at === null) return null

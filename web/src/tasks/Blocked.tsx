@@ -11,7 +11,7 @@ import type { Task } from './task'
 
 const words = texts.tasks
 
-/** What is in the way, who says so and since when, with the way to say that it is gone. */
+/** Why a task is blocked and since when, with a button to unblock it; or a form to mark it as blocked. */
 export function Blocked({ task }: { task: Task }) {
   const change = useChange()
   const [reason, write] = useDraft('blocked', task.id)
@@ -34,7 +34,8 @@ export function Blocked({ task }: { task: Task }) {
         <p className="flex items-center gap-1.5 font-medium text-danger">
           <Icon name="blocked" />
           <span>
-            {words.blockedBy(task.blocked.by)} · <Age at={task.blocked.since} />
+            {words.blockedFor} <Age at={task.blocked.since} />
+            {task.blocked.by && <bdi> · {words.blockedBy(task.blocked.by)}</bdi>}
           </span>
         </p>
         <p className="wrap-anywhere">

@@ -19,7 +19,7 @@ interface Props {
   onOpen: (key: string) => void
 }
 
-/** The columns, side by side; on a phone one beside the other to swipe. */
+/** The columns side by side; on a phone they are swiped. */
 export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) {
   const shown = useMemo(() => statuses.filter(s => !only || only.split(',').includes(s)), [only])
   const columns = useMemo(() => {
@@ -84,10 +84,10 @@ export function Board({ tasks, people, statuses: only, opened, onOpen }: Props) 
     const task = here()
     if (!task) return
     step(task, by, latest.current.get(task.status) ?? [])
-    // In its other column it is another card, which has to take the focus of the one that goes.
+    // In the new column it is a new card, which must take over the focus.
     focus(task)
   }
-  /** Whether a card may take the focus that it is offered: each offer once, and again only when nothing has it. */
+  /** Returns whether a card may take the offered focus: once per offer, and again only if nothing has it. */
   const take = useCallback((offer: number) => {
     const on = document.activeElement
     const may = offer > taken.current || on === null || on === document.body

@@ -11,7 +11,7 @@ import { putTask } from './queries'
 import { priorities, statuses, type Task, type TaskCard } from './task'
 
 const words = texts.tasks
-/** As many as the service takes at once. */
+/** The server's limit per request. */
 const most = 200
 
 async function changeAll(
@@ -26,7 +26,7 @@ async function changeAll(
   return results
 }
 
-/** Changes all that are selected alike, tells which were refused, and takes it back when asked. */
+/** Changes all selected tasks, reports failures, and offers to undo. */
 export function Bulk({
   tasks,
   people,

@@ -20,7 +20,7 @@ interface Props {
   task: TaskCard
   people: ReadonlyMap<string, Person>
   opened: boolean
-  /** Above 0 when it is to take the focus, and another number each time. */
+  /** Takes the focus when this number changes and is above 0. */
   focus: number
   onFocus: () => void
   onTake: (offer: number) => boolean
@@ -29,7 +29,7 @@ interface Props {
   onMenu: OpenMenu
 }
 
-/** Where a dragged card would come to stand, beside this one. */
+/** Where a dragged card would be inserted, relative to this one. */
 function useDrag(task: TaskCard) {
   const ref = useRef<HTMLElement>(null)
   const [edge, setEdge] = useState<Edge | null>(null)
@@ -128,6 +128,6 @@ export const Card = memo(
       </article>
     )
   },
-  // The functions are others each time and do the same.
+  // The callbacks differ on each render but do the same.
   (a, b) => a.task === b.task && a.people === b.people && a.opened === b.opened && a.focus === b.focus,
 )

@@ -8,14 +8,14 @@ import type { MenuGroup } from '../ui/Menu'
 import type { OpenMenu } from '../ui/SharedMenu'
 import { StatusMark } from './Bits'
 import { Card } from './Card'
-import { Count } from './Count'
+import { ColumnLimit } from './ColumnLimit'
 import type { Status, TaskCard } from './task'
 
 const words = texts.tasks
 
 export interface Current {
   id: string
-  /** Above 0 after a move by keyboard, and larger with each: then the card takes the focus. */
+  /** Takes the focus when this number grows, after a move by keyboard. */
   focus: number
 }
 
@@ -26,14 +26,14 @@ interface Props {
   opened: string | undefined
   current: Current
   onCurrent: (current: Current) => void
-  /** Asked by a card that is offered the focus. */
+  /** Called by a card that is offered the focus. */
   onTake: (offer: number) => boolean
   onOpen: (key: string) => void
   menu: (task: TaskCard, column: readonly TaskCard[]) => readonly MenuGroup[]
   onMenu: OpenMenu
 }
 
-/** One column: its name, how many there are, and those of its cards that can be seen. */
+/** A virtualized column with its name and number of tasks. */
 export function Column({ status, tasks, people, opened, current, onCurrent, onTake, onOpen, menu, onMenu }: Props) {
   const scroller = useRef<HTMLDivElement>(null)
   const latest = useRef(tasks)
@@ -63,7 +63,7 @@ export function Column({ status, tasks, people, opened, current, onCurrent, onTa
   }, [status])
   const at = current.focus > 0 ? tasks.findIndex(t => t.id === current.id) : -1
   const here = at >= 0
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it scrolls when somebody moves by keyboard or into the column, and not when rows change
+  // biome-ignore lint/correctness/useExhaustiveDependencies: scrolls after keyboard moves, not when rows change
   useEffect(() => {
     if (here) rows.scrollToIndex(at, { align: 'auto' })
   }, [current, here])
@@ -74,7 +74,7 @@ export function Column({ status, tasks, people, opened, current, onCurrent, onTa
     >
       <h2 className="flex h-9 shrink-0 items-center gap-2 px-3 font-medium">
         <StatusMark of={status} />
-        <Count n={tasks.length} status={status} />
+        <ColumnLimit n={tasks.length} status={status} />
       </h2>
       <div
         ref={scroller}

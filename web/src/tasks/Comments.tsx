@@ -14,16 +14,16 @@ import type { Task } from './task'
 
 const words = texts.tasks
 
-/** How many comments are shown, the newest, until one asks for more. */
+/** Number of comments to show at once, newest first. */
 const atOnce = 30
 
-/** What was said about a task, and a place to say something. */
+/** The comments of a task, and a form to add one. */
 export function Comments({ task }: { task: Task }) {
   const asked = useQuery(commentsQuery(task.id))
   const [shown, setShown] = useState(atOnce)
   return (
     <div className="flex flex-col gap-3">
-      <Answer of={asked} rows={3} what={words.comments}>
+      <Answer of={asked} rows={3} what={words.commentsWhat}>
         {comments =>
           comments.length === 0 ? (
             <p className="text-soft">{words.noComments}</p>
@@ -72,7 +72,7 @@ function Write({ task }: { task: Task }) {
         }),
       ),
     onSuccess: (made, sent) => {
-      // What was written meanwhile has not been sent.
+      // Keeps text that was typed after sending.
       if (draftOf('comment', task.id) === sent) setBody('')
       setKey(newKey())
       cache.setQueryData<Schemas['TaskComment'][]>(commentsQuery(task.id).queryKey, was =>

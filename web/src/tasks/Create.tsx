@@ -8,7 +8,7 @@ import { Button } from '../ui/Button'
 import { Dialog } from '../ui/Dialog'
 import { Field, Select, TextArea } from '../ui/Field'
 import { say } from '../ui/Toast'
-import { noteOwn } from '../ui/useHeld'
+import { noteOwn } from '../ui/useHeldRows'
 import { draftOf, dropDraft, keepDraft } from './drafts'
 import { putTask } from './queries'
 import type { TaskSearch } from './route'
@@ -20,14 +20,14 @@ interface Props {
   open: boolean
   onClose: () => void
   onCreated: (key: string) => void
-  /** What the filters say, so that the new task is among what one looks at. */
+  /** Values from the current filters, so that the new task matches them. */
   defaults: TaskSearch
 }
 
-/** A task with its title alone, or with a little more. */
+/** The dialog for a new task. */
 export function Create({ open, onClose, onCreated, defaults }: Props) {
   const [asking, setAsking] = useState(false)
-  if (asking && !open) setAsking(false) // it was made, or somebody went back
+  if (asking && !open) setAsking(false) // created, or closed by navigation
   const close = () => {
     if (isBegun()) setAsking(true)
     else throwAway()
@@ -63,12 +63,12 @@ export function Create({ open, onClose, onCreated, defaults }: Props) {
   )
 }
 
-// Going back closes it without a word: then what was written is there when it is opened again.
+// Browser back closes the dialog without asking, so the draft is kept for the next time.
 const draft = ['new task', ''] as const
 type Written = Partial<Record<'title' | 'description' | 'status' | 'assignee' | 'priority' | 'type', string>>
 const written = (): Written => JSON.parse(draftOf(...draft) || '{}') as Written
 
-/** Whether there is a text that would be lost; what is only chosen is chosen again in a moment. */
+/** Returns whether the form has text that would be lost. Selections don't count. */
 function isBegun(): boolean {
   const { title, description } = written()
   return Boolean(title?.trim() || description?.trim())
@@ -84,7 +84,7 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
   const me = useMe().data
   const people = usePeople()
   const form = useRef<HTMLFormElement>(null)
-  // The same try has the same key, also when it is sent again after the line broke.
+  // A retry of the same request sends the same idempotency key.
   const [key, setKey] = useState(newKey)
   const create = useMutation({
     mutationFn: ({ body }: { body: Schemas['TaskNew']; more: boolean }) =>
@@ -102,7 +102,7 @@ function Form({ onClose, onCreated, defaults }: Omit<Props, 'open'>) {
         title.focus()
       }
     },
-    // What was refused was not made; another body needs another key.
+    // A refused request created nothing, and a changed body needs a new key.
     onError: err => asProblem(err).status > 0 && setKey(newKey()),
   })
   const problem = create.error ? asProblem(create.error) : null

@@ -14,20 +14,19 @@ const words = texts.tasks
 
 interface Draft {
   text: string
-  /** Of the task, when one began. */
+  /** The version of the task when editing started. */
   version: number
 }
 
-/** What somebody has begun to write before, on the version that it was then. */
+/** Returns an unsaved draft and the version it is based on. */
 function begun(task: Task, field: 'title' | 'description'): Draft | null {
   const kept = draftOf(field, task.id)
   return kept ? (JSON.parse(kept) as Draft) : null
 }
 
 /**
- * Edits one text of a task. What was changed elsewhere while one writes does not
- * touch what one has written: it is told when saving, and saving again wins. What
- * was begun is there again when the task is opened anew.
+ * Edits a text of a task. Changes by others don't touch the draft: saving reports them, and saving again overwrites
+ * them. A draft is kept until the task is opened again.
  */
 function useEdit(task: Task, field: 'title' | 'description') {
   const cache = useQueryClient()
@@ -40,7 +39,7 @@ function useEdit(task: Task, field: 'title' | 'description') {
     mutationFn: (d: Draft) => sendChange(task.id, { [field]: d.text }, d.version),
     onSuccess: (next, sent) => {
       putTask(cache, next)
-      // What was written meanwhile goes on from what was saved.
+      // Text typed during saving continues from the saved version.
       setState(now => {
         const rest = now && now.text !== sent.text ? { text: now.text, version: next.version } : null
         keepDraft(field, task.id, rest ? JSON.stringify(rest) : '')
@@ -69,7 +68,7 @@ function useEdit(task: Task, field: 'title' | 'description') {
   }
 }
 
-/** Escape ends what was not begun; what was written it leaves, and the panel lets go of the field. */
+/** Escape cancels an untouched field. With changes it only leaves the field. */
 const keys = (e: React.KeyboardEvent, edit: ReturnType<typeof useEdit>, enter: boolean) => {
   if (e.key === 'Escape' && !edit.written) edit.stop()
   else if (e.key === 'Enter' && (enter || e.ctrlKey || e.metaKey) && !e.nativeEvent.isComposing) edit.save()

@@ -5,14 +5,14 @@ import type { Task } from './task'
 
 const f = texts.tasks.fields
 
-/** The day of a moment where one is, as a date field wants it. */
+/** Returns the local day of a moment, for a date field. */
 export function localDay(at: string): string {
   const d = new Date(at)
   const digits = (n: number, many: number) => String(n).padStart(many, '0')
   return `${digits(d.getFullYear(), 4)}-${digits(d.getMonth() + 1, 2)}-${digits(d.getDate(), 2)}`
 }
 
-/** The evening of a day as the API wants it; undefined when nobody can mean that day. */
+/** Returns the end of a day as a timestamp; undefined for an implausible day. */
 export function eveningOf(day: string): string | null | undefined {
   if (day === '') return null
   const at = new Date(`${day}T18:00`)
@@ -24,7 +24,7 @@ const sendOnEnter = (e: React.KeyboardEvent<HTMLInputElement>) => {
   if (e.key === 'Enter') e.currentTarget.blur()
 }
 
-/** When it is due. A date that is typed is one at every digit of its year, so it counts when the field is left. */
+/** The due date. Saved on blur, because typing a year passes through valid dates. */
 export function DueField({ task, onPick }: { task: Task; onPick: (at: string | null) => void }) {
   const [typed, setTyped] = useState<string | null>(null)
   const known = task.due_at ? localDay(task.due_at) : ''
@@ -35,7 +35,7 @@ export function DueField({ task, onPick }: { task: Task; onPick: (at: string | n
       min="2000-01-01"
       onBlur={e => {
         const at = eveningOf(e.target.value)
-        // Half a date reads as none, and is not a wish to have none.
+        // A partial date reads as empty, but does not clear the value.
         if (typed !== null && typed !== known && at !== undefined && !e.target.validity.badInput) onPick(at)
         setTyped(null)
       }}
@@ -47,12 +47,12 @@ export function DueField({ task, onPick }: { task: Task; onPick: (at: string | n
   )
 }
 
-/** Its tags. What somebody else makes of them does not touch what one is writing. */
+/** The tags. Changes by others don't touch the input. */
 export function TagsField({ task, onPick }: { task: Task; onPick: (tags: string[]) => void }) {
   const [typed, setTyped] = useState<string | null>(null)
   return (
     <Field
-      // Behind a project it has a line of its own.
+      // After a project field it has its own row.
       className="nth-[7]:col-span-2"
       label={f.tags}
       onBlur={() => {

@@ -4,24 +4,24 @@ import type { Schemas } from '../api/client'
 import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
-import { More } from '../ui/More'
+import { LoadMore } from '../ui/LoadMore'
 import { Answer } from '../ui/Views'
-import { deedOf, folded, type Line, linesOf, type Names, parentsIn } from './happened'
+import { deedOf, folded, type Line, linesOf, type Names, parentsIn } from './historyText'
 import { historyQuery, oneQuery, projectsQuery } from './queries'
 import type { Task } from './task'
 
 const words = texts.tasks
 
-/** Who did what to a task, the newest first. */
+/** The history of a task, newest first. */
 export function History({ task, people }: { task: Task; people: ReadonlyMap<string, Person> }) {
   const asked = useInfiniteQuery(historyQuery(task.id))
   const events = useMemo(() => asked.data?.pages.flatMap(p => p.rows) ?? [], [asked.data])
   return (
-    <Answer of={asked} rows={4} what={words.history}>
+    <Answer of={asked} rows={4} what={words.historyWhat}>
       {() => (
         <>
           <Events events={events} people={people} />
-          <More of={asked} />
+          <LoadMore of={asked} />
         </>
       )}
     </Answer>
@@ -45,7 +45,7 @@ function Events({ events, people }: { events: readonly Schemas['Event'][]; peopl
           <div className="wrap-anywhere min-w-0">
             <bdi className="font-medium">{event.actor.name}</bdi> {deedOf(event, times)}
             {linesOf(event, names).map((line, i) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: what happened stays as it is
+              // biome-ignore lint/suspicious/noArrayIndexKey: events don't change
               <LineOf key={i} line={line} />
             ))}
           </div>

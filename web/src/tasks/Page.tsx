@@ -1,14 +1,14 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useMemo } from 'react'
-import { knownList } from '../app/ask'
 import { useKeys } from '../app/keys'
+import { knownList } from '../app/prefetch'
 import { askPeople, useMe, usePeople } from '../app/queries'
 import { useTitle } from '../app/title'
 import { setView, useView } from '../app/view'
 import { texts } from '../texts'
 import { Button } from '../ui/Button'
-import { useHeld } from '../ui/useHeld'
+import { useHeldRows } from '../ui/useHeldRows'
 import { Empty, Failed, Partial, Skeleton, Stale } from '../ui/Views'
 import { Board } from './Board'
 import { Create } from './Create'
@@ -22,11 +22,11 @@ import { filtersOf, fits, isFiltered, type TaskCard } from './task'
 const words = texts.tasks
 const noNew: SearchChange = { new: undefined }
 
-/** Asks for the first of the tasks. */
+/** Prefetches the first page of tasks. */
 export const ask = (cache: QueryClient, search: TaskSearch): Promise<unknown> =>
   Promise.all([askPeople(cache), knownList(cache, listQuery(filtersOf(search)))])
 
-/** Where the work is: the same tasks as a board or as a table, and one of them beside it. */
+/** The tasks as a board or table, with one of them beside the list. */
 export function TasksPage() {
   const search = tasksRoute.useSearch()
   const navigate = useNavigate({ from: '/tasks' })
@@ -49,7 +49,7 @@ export function TasksPage() {
   const close = useCallback(() => {
     const key = search.task
     open(undefined)
-    // Back to the card or row that was open.
+    // Returns the focus to the card or row of the closed task.
     setTimeout(() => document.querySelector<HTMLElement>(`[data-task="${CSS.escape(key ?? '')}"]`)?.focus())
   }, [open, search.task])
   return (
@@ -94,12 +94,12 @@ function List({ search, view, go, onOpen }: ListProps) {
     () => asked.tasks?.filter(t => fits(t, filters, me, people)),
     [asked.tasks, filters, me, people],
   )
-  const held = useHeld(fitting, idOf, JSON.stringify(filters), asked.reading)
+  const held = useHeldRows(fitting, idOf, JSON.stringify(filters), asked.reading)
   if (fitting === undefined || held.rows === undefined) {
     return asked.error ? (
-      <Failed again={() => void asked.refetch()} error={asked.error} what={`${texts.ui.couldNotRead} ${words.what}.`} />
+      <Failed again={() => void asked.refetch()} error={asked.error} what={`${texts.ui.couldNotLoad} ${words.what}.`} />
     ) : (
-      <Skeleton label={`${texts.ui.reading} ${words.what}`} />
+      <Skeleton label={`${texts.ui.loading} ${words.what}`} />
     )
   }
   return (
@@ -133,7 +133,7 @@ function List({ search, view, go, onOpen }: ListProps) {
 
 const idOf = (t: TaskCard) => t.id
 
-/** Takes every filter out of the address. */
+/** Clears all filters. */
 export const cleared: SearchChange = {
   q: undefined,
   status: undefined,

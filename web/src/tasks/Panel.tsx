@@ -15,10 +15,10 @@ import { useActions } from './actions'
 import { Blocked } from './Blocked'
 import { Comments } from './Comments'
 import { useChange } from './change'
+import { DispatchPanel } from './DispatchPanel'
 import { costOf, tokensOf } from './dispatch'
 import { Description, Title } from './Edit'
 import { DueField, TagsField } from './FactFields'
-import { Handing } from './Handing'
 import { History } from './History'
 import { oneQuery, projectsQuery } from './queries'
 import { Relations } from './Relations'
@@ -31,7 +31,7 @@ const words = texts.tasks
 const f = words.fields
 
 interface Props {
-  /** Its key or id, as the address says. */
+  /** The key or ID in the URL. */
   task: string
   tab: (typeof tabs)[number]
   onTab: (tab: (typeof tabs)[number]) => void
@@ -39,13 +39,13 @@ interface Props {
   onOpen: (key: string) => void
 }
 
-/** Whether somebody writes there: then Escape only leaves the field, and the next one closes. */
+/** Returns whether the user is typing there. Then Escape leaves the field, and the next one closes the panel. */
 const isWritten = (target: EventTarget): boolean =>
   (target instanceof HTMLTextAreaElement ||
     (target instanceof HTMLInputElement && /^(text|search)$/.test(target.type))) &&
   target.value !== ''
 
-/** One task beside the others; on a phone above them. */
+/** A task beside the list, or over it on a phone. */
 export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
   const asked = useQuery(oneQuery(key))
   const people = usePeople()
@@ -85,7 +85,7 @@ export function Panel({ task: key, tab, onTab, onClose, onOpen }: Props) {
               <Facts people={people} task={task} />
               <div className="flex flex-wrap items-start gap-2 empty:hidden">
                 <Blocked task={task} />
-                <Handing people={people} task={task} />
+                <DispatchPanel people={people} task={task} />
               </div>
               <Description task={task} />
               <Tabs
@@ -191,7 +191,7 @@ function Facts({ task, people }: { task: Task; people: ReadonlyMap<string, Perso
   )
 }
 
-/** Which project it belongs to; nothing where there are none. */
+/** The project of the task; nothing if there are no projects. */
 function ProjectField({ task, onPick }: { task: Task; onPick: (id: string | null) => void }) {
   const projects = useQuery(projectsQuery).data ?? []
   if (projects.length === 0 && task.project_id === null) return null
@@ -210,7 +210,7 @@ function ProjectField({ task, onPick }: { task: Task; onPick: (id: string | null
   )
 }
 
-/** What its runs have cost and used, as far as it is known. */
+/** The cost and tokens of the task's runs. */
 function Cost({ task }: { task: Task }) {
   const cost = costOf(task)
   const used = tokensOf(task.tokens)

@@ -11,15 +11,15 @@ const words = texts.tasks
 
 interface Props {
   label: string
-  /** Keys of those that cannot be picked. */
+  /** Keys of tasks that can't be picked. */
   not: readonly string[]
   busy: boolean
-  /** Why the last pick was refused. */
+  /** Why the last pick failed. */
   error: unknown
   onPick: (task: TaskCard) => void
 }
 
-/** A field that finds tasks by their key or title; arrows choose one, and Enter or a click picks it. */
+/** A field that finds tasks by key or title. Arrow keys select, Enter or a click picks. */
 export function PickTask({ label, not, busy, error, onPick }: Props) {
   const id = useId()
   const [typed, setTyped] = useState('')
@@ -28,7 +28,7 @@ export function PickTask({ label, not, busy, error, onPick }: Props) {
   const asked = useQuery({ ...foundQuery(text), enabled: text !== '', placeholderData: keepPreviousData })
   const found =
     text === '' || typed.trim() === '' ? [] : (asked.data ?? []).filter(t => !not.includes(t.key)).slice(0, 8)
-  const old = text !== typed.trim() || asked.isPlaceholderData // found for what stood there before
+  const old = text !== typed.trim() || asked.isPlaceholderData // results of the previous text
   const current = Math.min(at, found.length - 1)
   const seen = found[current]?.key
   useEffect(() => {
@@ -79,7 +79,7 @@ export function PickTask({ label, not, busy, error, onPick }: Props) {
           tabIndex={-1}
         >
           {found.map((t, i) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the field's
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys
             <div
               key={t.id}
               aria-selected={i === current}
@@ -101,7 +101,7 @@ export function PickTask({ label, not, busy, error, onPick }: Props) {
   )
 }
 
-/** A text a moment after it was typed, so that not every letter is asked for. */
+/** Returns the text shortly after typing stops, to limit requests. */
 function useLate(text: string): string {
   const [late, setLate] = useState(text)
   useEffect(() => {

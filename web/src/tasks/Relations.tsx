@@ -14,7 +14,7 @@ import type { Task, TaskCard } from './task'
 const words = texts.tasks
 type Ties = Pick<Schemas['TaskChange'], 'depends_on' | 'parent_id'>
 
-/** Ties a task to others or takes a tie away; what is refused, such as a circle, is said where it was tried. */
+/** Adds and removes dependencies and the parent. Errors, such as a cycle, show at the field. */
 function useTies(task: Task) {
   const cache = useQueryClient()
   return useMutation({
@@ -32,7 +32,7 @@ function useTies(task: Task) {
   })
 }
 
-/** What a task waits for, what it is part of, and its parts. */
+/** The dependencies, parent task, and subtasks of a task. */
 export function Relations({ task, onOpen }: { task: Task; onOpen: (key: string) => void }) {
   const above = useQueries({
     queries: [...(task.depends_on ?? []), ...(task.parent_id ? [task.parent_id] : [])].map(id => oneQuery(id)),
@@ -42,7 +42,8 @@ export function Relations({ task, onOpen }: { task: Task; onOpen: (key: string) 
   const part = useTies(task)
   const failed = above.find(a => a.error && !a.data)
   if (failed) return <Failed again={() => void failed.refetch()} error={failed.error} />
-  if (above.some(a => a.isPending) || parts.isPending) return <Skeleton label={words.relations} rows={2} />
+  if (above.some(a => a.isPending) || parts.isPending)
+    return <Skeleton label={`${texts.ui.loading} ${words.relations.toLowerCase()}`} rows={2} />
   const known = above.flatMap(a => (a.data ? [a.data] : []))
   const before = known.filter(t => task.depends_on?.some(d => d === t.id || d === t.key))
   const parent = known.find(t => [t.id, t.key].includes(task.parent_id ?? ''))

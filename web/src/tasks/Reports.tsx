@@ -5,8 +5,8 @@ import type { Person } from '../app/queries'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
 import type { IconName } from '../ui/Icon'
+import { LoadMore } from '../ui/LoadMore'
 import { Markdown } from '../ui/Markdown'
-import { More } from '../ui/More'
 import { State, type Tone } from '../ui/State'
 import { Answer } from '../ui/Views'
 import { agentName } from './dispatch'
@@ -24,16 +24,16 @@ const looks: Record<ReportKind, { tone: Tone; icon: IconName }> = {
   answer: { tone: 'idle', icon: 'agents' },
 }
 
-/** What those who work on a task have reported, and what agents said at the end of their runs, the newest first. */
+/** The reports on a task, and the agents' final answers, newest first. */
 export function Reports({ task, people }: { task: Task; people: ReadonlyMap<string, Person> }) {
   const asked = useInfiniteQuery(reportsQuery(task.id))
   const events = useMemo(() => asked.data?.pages.flatMap(p => p.rows) ?? [], [asked.data])
   return (
-    <Answer of={asked} rows={3} what={words.reports}>
+    <Answer of={asked} rows={3} what={words.reportsWhat}>
       {() => (
         <>
           <List events={events} people={people} />
-          <More of={asked} />
+          <LoadMore of={asked} />
         </>
       )}
     </Answer>

@@ -12,7 +12,7 @@ import { addressOf, textOf, without, withView } from './saved'
 const words = texts.tasks.saved
 const longest = 60
 
-/** Views with names of one's own: pick one, save what is seen, forget one. */
+/** The menu of saved views. */
 export function SavedViews({ search, view, go }: { search: TaskSearch; view: 'board' | 'table'; go: Go }) {
   const { saved } = useView()
   const [asking, setAsking] = useState(false)

@@ -1,22 +1,22 @@
 import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query'
 import { type Person, queries } from '../app/queries'
 import { costOf, EndMark, StandingMark } from '../sessions/Bits'
-import { canonical } from '../sessions/heard'
+import { canonical } from '../sessions/liveSessions'
 import { liveQuery, versionsQuery } from '../sessions/queries'
 import { type Archived, nameOf, type Session } from '../sessions/session'
 import { texts } from '../texts'
 import { Age } from '../ui/Age'
-import { More } from '../ui/More'
+import { LoadMore } from '../ui/LoadMore'
 import { sessionHref, TextLink } from '../ui/TextLink'
 import { Partial, Skeleton } from '../ui/Views'
 import { agentName } from './dispatch'
 import { historyQuery } from './queries'
-import { keysOf, liveOf } from './sessionsOf'
 import type { Task } from './task'
+import { keysOf, liveOf } from './taskSessions'
 
 const words = texts.tasks
 
-/** The sessions in which somebody works on a task, or did: of the runtime, and of the archive. */
+/** The live and archived sessions of a task. */
 export function Sessions({ task, people }: { task: Task; people: ReadonlyMap<string, Person> }) {
   const gateway = useQuery(queries.gateway).data
   const connected = gateway?.state === 'connected'
@@ -29,10 +29,11 @@ export function Sessions({ task, people }: { task: Task; people: ReadonlyMap<str
   const versions = useQueries({ queries: keys.map(key => versionsQuery(key)) })
   const archived = versions
     .flatMap(v => v.data ?? [])
-    // What the runtime still has, it tells better.
+    // Live sessions have more current data than their archived copies.
     .filter(a => !running.some(s => canonical(s.key) === canonical(a.key) && a.present))
   const reading = (connected && live.isPending) || history.isPending || versions.some(v => v.isPending)
-  if (reading && running.length + archived.length === 0) return <Skeleton label={words.sessions} rows={2} />
+  if (reading && running.length + archived.length === 0)
+    return <Skeleton label={`${texts.ui.loading} ${words.sessions.toLowerCase()}`} rows={2} />
   const failed = versions.some(v => v.error) || Boolean(live.error)
   return (
     <div className="flex flex-col gap-2">
@@ -50,7 +51,7 @@ export function Sessions({ task, people }: { task: Task; people: ReadonlyMap<str
           ))}
         </ul>
       )}
-      <More of={history} />
+      <LoadMore of={history} />
     </div>
   )
 }

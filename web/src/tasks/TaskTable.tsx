@@ -24,7 +24,7 @@ interface Props {
   onOpen: (key: string) => void
 }
 
-/** The tasks as rows, to look through many, and to change many alike. */
+/** The tasks as a table, with bulk changes. */
 export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props) {
   const rows = useMemo(() => sorted(tasks, sort), [tasks, sort])
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
@@ -59,7 +59,7 @@ export function TaskTable({ tasks, people, sort, opened, onSort, onOpen }: Props
               {t.title}
             </bdi>
             {t.blocked && <span className="sr-only">{f.blocked}</span>}
-            {/* Where there is little room, the title is worth more. */}
+            {/* On narrow screens the title gets the room. */}
             <span className="hidden shrink-0 gap-1.5 @min-[20rem]:flex">
               {t.tags?.slice(0, 2).map(tag => (
                 <Chip key={tag}>{tag}</Chip>

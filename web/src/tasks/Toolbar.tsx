@@ -4,7 +4,7 @@ import { useMe, usePeople } from '../app/queries'
 import { texts } from '../texts'
 import { Button, IconButton } from '../ui/Button'
 import { type Choice, inputClass, Select } from '../ui/Field'
-import { useTyped } from '../ui/useTyped'
+import { useDebouncedInput } from '../ui/useDebouncedInput'
 import { cleared } from './Page'
 import { projectsQuery } from './queries'
 import type { Go, TaskSearch } from './route'
@@ -23,7 +23,7 @@ interface Props {
   onView: (view: 'board' | 'table') => void
 }
 
-/** Which tasks, how, and a new one. All of it stands in the address. */
+/** Filters, layout, and the New task button. All of them are in the URL. */
 export function Toolbar({ search, view, go, onView }: Props) {
   const [more, setMore] = useState(false)
   const filtered = isFiltered(filtersOf(search))
@@ -72,7 +72,7 @@ export function Toolbar({ search, view, go, onView }: Props) {
 }
 
 function TextFilter({ value, onChange }: { value: string; onChange: (q: string | undefined) => void }) {
-  const [typed, type] = useTyped(value, onChange)
+  const [typed, type] = useDebouncedInput(value, onChange)
   return (
     <input
       aria-label={words.filters.text}

@@ -12,14 +12,14 @@ import { between, type Status, statuses, type TaskCard } from './task'
 
 const words = texts.tasks
 
-/** What can be done with a task from its card, its row and by keys. `column` is its neighbours, in their order. */
+/** Returns the actions of a task for its card, row, and shortcuts. `column` has the neighboring tasks in order. */
 export function useActions() {
   const change = useChange()
   const cache = useQueryClient()
   return useMemo(() => {
     /**
-     * Puts a task into a column, before `next`; at its end when that is null, where it is when it is undefined. The
-     * way back leads to where it was in `home`.
+     * Moves a task to a column: before `next`, at the end if null, or in place if undefined. Undo moves it back to its
+     * place in `home`.
      */
     const move = (
       task: TaskCard,

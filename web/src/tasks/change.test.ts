@@ -7,7 +7,7 @@ import type { Task } from './task'
 const task = (version: number, dependsOn: string[]) =>
   ({ id: 't', key: 'TASK-1', version, depends_on: dependsOn, parent_id: null }) as unknown as Task
 
-/** What the service has, and what it was asked to make of it. */
+/** The task on the fake server, and the requests it received. */
 let kept: Task
 const written: unknown[] = []
 
@@ -28,7 +28,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.unstubAllGlobals())
 
-// Who takes away what a task is part of and what it waits for, faster than the service answers, is refused nothing.
+// Quick changes of the parent and the dependencies must not conflict with each other.
 it('what a task waits for may change after something else of it did', async () => {
   kept = task(5, ['TASK-2', 'TASK-3'])
   await sendDependencies(task(4, ['TASK-2', 'TASK-3']), { depends_on: ['TASK-3'] })

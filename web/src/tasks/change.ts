@@ -4,16 +4,16 @@ import { api, ifMatch, type Schemas, take } from '../api/client'
 import { asProblem, Problem } from '../api/problem'
 import { texts } from '../texts'
 import { say, sayFailed } from '../ui/Toast'
-import { begin, inTurn } from './awaited'
+import { begin, inTurn } from './pendingChanges'
 import { putTask } from './queries'
 import type { Task, TaskCard } from './task'
 
 type Body = Schemas['TaskChange']
 
-/** How long a change may take, in ms: those behind it wait, and must not for ever. */
+/** Timeout of a change, in ms, so that later changes don't wait forever. */
 const patience = 60_000
 
-/** Sends a change, after those of the same task that were sent before; with a version it is refused when somebody was faster. */
+/** Sends a change after earlier changes of the same task. With a version, the server refuses it if the task changed. */
 export const sendChange = (id: string, body: Body, version?: number): Promise<Task> =>
   inTurn(id, () =>
     take(
@@ -26,8 +26,7 @@ export const sendChange = (id: string, body: Body, version?: number): Promise<Ta
   )
 
 /**
- * Sends what a task depends on. The list replaces all of them: it must be the one that was seen. Whatever else of the
- * task has changed meanwhile, by hand of the same person or of others, is no reason to refuse it.
+ * Replaces the dependencies of a task. Only a changed dependency list is a conflict; other changes of the task are not.
  */
 export async function sendDependencies(seen: Task, body: Body): Promise<Task> {
   try {
@@ -42,7 +41,7 @@ export async function sendDependencies(seen: Task, body: Body): Promise<Task> {
 
 const read = (id: string): Promise<Task> => take(api.GET('/api/v1/tasks/{id}', { params: { path: { id } } }))
 
-/** What a body takes back, for undoing it. */
+/** Returns the change that undoes a change. */
 export function inverse(was: TaskCard, body: Body): Body {
   const back: Record<string, unknown> = {}
   for (const name of Object.keys(body) as (keyof Body)[]) {
@@ -53,12 +52,12 @@ export function inverse(was: TaskCard, body: Body): Body {
   return back as Body
 }
 
-/** Reads a task anew and shows it everywhere. */
+/** Refetches a task and updates it everywhere. */
 export async function readAgain(cache: QueryClient, task: TaskCard): Promise<void> {
   try {
     putTask(cache, await read(task.id))
   } catch {
-    // Then it is what it was before.
+    // The task keeps its last state.
     putTask(cache, task)
   }
 }
@@ -66,17 +65,17 @@ export async function readAgain(cache: QueryClient, task: TaskCard): Promise<voi
 export interface Step {
   task: TaskCard
   body: Body
-  /** What the task looks like until the service has answered. */
+  /** The expected task until the server answers. */
   looks?: Partial<Task>
-  /** What is said when it is done, with a way back; nothing when it is left out. */
+  /** The success message, with an Undo button; none if omitted. */
   done?: string
-  /** Called when it is done. */
+  /** Called on success. */
   onDone?: () => void
-  /** The place to go back to, which the task itself does not know. */
+  /** The position to go back to, which the task doesn't contain. */
   placeBefore?: Schemas['TaskPlace']
 }
 
-/** Changes a task at once on the screen, then at the service; what it refuses is put back and said. */
+/** Returns a function that changes a task optimistically, and reverts it if the server refuses. */
 export function useChange(): (step: Step) => void {
   const cache = useQueryClient()
   const { mutate } = useMutation({
@@ -96,7 +95,7 @@ export function useChange(): (step: Step) => void {
         const there = s.placeBefore
           ? sendChange(s.task.id, { ...back, position: s.placeBefore })
           : sendChange(s.task.id, back)
-        // Its neighbour may have moved on: it is taken back all the same.
+        // The neighbor may have moved: undo without the position.
         const anywhere = (err: unknown) => {
           if (!s.placeBefore || Object.keys(back).length === 0 || !(err instanceof Problem) || err.status < 400)
             throw err

@@ -5,10 +5,10 @@ import type { Session } from '../sessions/session'
 import { texts } from '../texts'
 import { costOf, isGoing, tokensOf, whyNot } from './dispatch'
 import { reportOf } from './report'
-import { keysOf, liveOf } from './sessionsOf'
 import type { Task } from './task'
+import { keysOf, liveOf } from './taskSessions'
 
-const words = texts.tasks.handing
+const words = texts.tasks.dispatch
 const make = (of: Partial<Task>): Task =>
   ({
     key: 'TASK-1',
@@ -21,7 +21,7 @@ const make = (of: Partial<Task>): Task =>
     ...of,
   }) as Task
 
-// What is not known must never look like nothing.
+// Unknown costs must not show as zero.
 describe('the cost of a task', () => {
   it.each([
     [null, null, null],
@@ -38,7 +38,7 @@ describe('the cost of a task', () => {
   })
 })
 
-// A button that will be refused says before why.
+// A disabled button must say why.
 describe('handing a task over', () => {
   const me = { role: 'owner' } as Schemas['AccountUser']
   const holder: Person = { id: 'u1', name: 'CTO', agent: 'cto', active: true }

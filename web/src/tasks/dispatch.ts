@@ -4,16 +4,16 @@ import { leads, type Person } from '../app/queries'
 import { texts } from '../texts'
 import type { Task } from './task'
 
-const words = texts.tasks.handing
+const words = texts.tasks.dispatch
 
-/** What the runs of a task have cost, as far as it is known; null when nothing is. */
+/** Returns the known cost of a task's runs, or null. */
 export function costOf(task: Pick<Task, 'cost_usd' | 'cost_complete'>): string | null {
   if (task.cost_complete === null) return null
   if (task.cost_usd === null) return task.cost_complete ? null : words.unpriced
   return task.cost_complete ? money(task.cost_usd) : words.atLeast(money(task.cost_usd))
 }
 
-/** All tokens of a task's runs, and of which classes they are. */
+/** Returns the total tokens of a task's runs, and the parts. */
 export function tokensOf(t: Task['tokens']): { sum: string; parts: string } | null {
   if (t === null) return null
   const all = [t.input, t.output, t.cache_read, t.cache_write, t.other]
@@ -23,7 +23,7 @@ export function tokensOf(t: Task['tokens']): { sum: string; parts: string } | nu
   }
 }
 
-/** Whether an agent has the task, or is to get it. */
+/** Returns whether the task is with an agent, or queued for one. */
 export const isGoing = (d: Task['dispatch']): boolean => d?.state === 'queued' || d?.state === 'started'
 
 interface Asking {
@@ -32,7 +32,7 @@ interface Asking {
   holder: Person | undefined
 }
 
-/** Why a task cannot be handed to its agent, in words; null when it can. The service decides. */
+/** Returns why a task can't be sent to its agent, or null. The server enforces it. */
 export function whyNot(task: Task, { me, gateway, holder }: Asking): string | null {
   if (!me || !leads(me)) return words.onlyLeads
   if (gateway?.state === 'not_configured') return words.noGateway
@@ -45,7 +45,7 @@ export function whyNot(task: Task, { me, gateway, holder }: Asking): string | nu
   return null
 }
 
-/** What an agent is called, by its id; the id where nobody knows it. */
+/** Returns the name of an agent, or its ID. */
 export function agentName(agent: string, people: ReadonlyMap<string, Person>): string {
   for (const p of people.values()) if (p.agent === agent) return p.name
   return agent || unknown

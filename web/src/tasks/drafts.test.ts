@@ -9,7 +9,7 @@ const leaving = new EventTarget()
 vi.stubGlobal('addEventListener', leaving.addEventListener.bind(leaving))
 vi.stubGlobal('removeEventListener', leaving.removeEventListener.bind(leaving))
 
-/** Whether the browser asks before the tab goes. */
+/** Returns whether the browser would ask before closing the tab. */
 const asks = () => !leaving.dispatchEvent(new Event('beforeunload', { cancelable: true }))
 
 beforeEach(() => {
@@ -17,7 +17,7 @@ beforeEach(() => {
   keepDraft('comment', '1', 'half a sentence')
 })
 
-// What somebody has written is theirs: it is there again for them, and for nobody else.
+// A draft belongs to its author only.
 describe('a draft', () => {
   it('is kept until it is dropped', () => {
     expect(draftOf('comment', '1')).toBe('half a sentence')
@@ -51,7 +51,7 @@ describe('a draft', () => {
   })
 })
 
-// While a date is typed it is one with every digit of its year.
+// While the year is typed, every digit makes a valid date.
 describe('a day', () => {
   it('is sent when somebody can mean it', () => {
     expect(eveningOf('0002-05-12')).toBeUndefined()

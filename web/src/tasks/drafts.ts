@@ -1,11 +1,10 @@
 import { useState } from 'react'
 import { session } from '../app/session'
 
-// What somebody has begun to write and not sent, for as long as the tab is open:
-// a closed panel, another task or another place must not take it away.
+// Unsent texts, kept in memory while the tab is open.
 const drafts = new Map<string, string>()
 
-/** Whose a token is, to tell one person from the next and for nothing else; null when it cannot be read. */
+/** Returns the user of a token, to tell users apart; null if it can't be decoded. */
 export function ownerOf(token: string | null): string | null {
   try {
     const claims = (token ?? '').split('.')[1] ?? ''
@@ -16,7 +15,7 @@ export function ownerOf(token: string | null): string | null {
   }
 }
 
-// Nobody else on this machine is to read it. Whose token ended while they wrote finds it again.
+// Drafts are cleared for the next user, but kept when the same user signs in again.
 let owner = ownerOf(session.token())
 session.onLeave(() => {
   if (session.ended() === 'signed_out') drafts.clear()
@@ -30,10 +29,10 @@ session.subscribe(() => {
 
 const nameOf = (what: string, id: string) => `${what} ${id}`
 
-/** What was begun for a thing; empty when nothing was. */
+/** Returns the draft of an item, or an empty string. */
 export const draftOf = (what: string, id: string): string => drafts.get(nameOf(what, id)) ?? ''
 
-/** Keeps what is being written for a thing. Nothing is kept of what is empty. */
+/** Stores a draft; an empty text removes it. */
 export function keepDraft(what: string, id: string, text: string): void {
   if (text) drafts.set(nameOf(what, id), text)
   else drafts.delete(nameOf(what, id))
@@ -41,14 +40,14 @@ export function keepDraft(what: string, id: string, text: string): void {
   else removeEventListener('beforeunload', ask)
 }
 
-/** Has the browser ask before the tab goes: what is not sent is kept nowhere else. */
+/** Asks before the tab closes while there are drafts. */
 const ask = (e: Event): void => {
   if (drafts.size > 0) e.preventDefault()
 }
 
 export const dropDraft = (what: string, id: string): void => keepDraft(what, id, '')
 
-/** A text of a field that is kept until it is sent: it is there again when the field is. */
+/** The state of a text field that is kept as a draft until it is sent. */
 export function useDraft(what: string, id: string): [string, (text: string) => void] {
   const [text, setText] = useState(() => draftOf(what, id))
   return [

@@ -4,7 +4,7 @@ import { Problem } from '../api/problem'
 import { eventOf, gathered, type Patch, rereadSoon } from '../app/live/patches'
 import { dropTask, putTask } from './queries'
 
-/** From so many at once, reading the lists is less than reading each. */
+/** From this many changed tasks on, refetching the lists is cheaper. */
 const many = 20
 
 let cacheOf: QueryClient | null = null
@@ -26,7 +26,7 @@ const readAnew = gathered(ids => {
   }
 })
 
-/** An event says which task, not all that it is now: it is read, and put where it is shown. */
+/** Events name the changed task, which is then refetched. */
 export const taskPatches: readonly Patch[] = [
   {
     on: ['task.', 'comment.'],

@@ -1,7 +1,7 @@
 import { QueryClient } from '@tanstack/react-query'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { begin } from './awaited'
-import { dropTask, goingQuery, oneQuery, putTask } from './queries'
+import { begin } from './pendingChanges'
+import { dropTask, inProgressQuery, oneQuery, putTask } from './queries'
 import type { Task, TaskCard } from './task'
 
 const card = (of: Partial<TaskCard> = {}): TaskCard =>
@@ -23,7 +23,7 @@ describe('a task that was read', () => {
     expect(one()).toMatchObject({ version: 4, description: 'For the office' })
   })
 
-  // Else the open task would lose its description, or save the old one over a newer version.
+  // Otherwise the open task would lose its description, or overwrite a newer version.
   it('as a card leaves what a card does not have', () => {
     putTask(cache, card({ status: 'review' }))
     expect(one()).toMatchObject({ version: 3, status: 'review', description: 'For the printer' })
@@ -39,7 +39,7 @@ describe('a task that was read', () => {
   })
 
   it('is among what is in progress as long as it is that', () => {
-    const key = goingQuery('all').queryKey
+    const key = inProgressQuery('all').queryKey
     cache.setQueryData(key, { rows: [card({ id: 't2', key: 'TASK-2', status: 'in_progress' })], next: null })
     const going = () => cache.getQueryData(key)?.rows.map(t => t.key)
     putTask(cache, card({ version: 4, status: 'in_progress' }))

@@ -11,17 +11,17 @@ import { eventsAtOnce, eventsQuery } from '../app/events'
 import { Latest } from '../app/live/latest'
 import { patchRow } from '../app/live/patches'
 import { session } from '../app/session'
-import { withAwaited } from './awaited'
+import { withAwaited } from './pendingChanges'
 import { type Filters, priorities, statuses, type Task, type TaskCard, types } from './task'
 
-/** More than this is not read at once: nobody looks through it, and filters find it. */
+/** Maximum number of tasks to load; filters find the rest. */
 export const most = 6000
 const pageSize = 500
 
 const pick = <T extends string>(list: string | undefined, words: readonly T[]): T[] | undefined =>
   list ? words.filter(w => list.split(',').includes(w)) : undefined
 
-/** The tasks that fit, page by page, in the order of the board. */
+/** The matching tasks, page by page, in board order. */
 export const listQuery = (f: Filters) =>
   infiniteQueryOptions({
     queryKey: ['tasks', 'list', f],
@@ -49,7 +49,7 @@ export const listQuery = (f: Filters) =>
     getNextPageParam: last => last.next,
   })
 
-/** All tasks that fit, read in pages until there are no more. */
+/** Returns all matching tasks, loaded page by page. */
 export function useTasks(f: Filters) {
   const asked = useInfiniteQuery(listQuery(f))
   const { data, hasNextPage, isFetching, fetchNextPage, error } = asked
@@ -76,7 +76,7 @@ export const oneQuery = (key: string) =>
     queryFn: ({ signal }) => take(api.GET('/api/v1/tasks/{id}', { params: { path: { id: key } }, signal })),
   })
 
-/** What was said, all of it: the service begins with the oldest, and it is the newest that one reads. */
+/** All comments. The server lists the oldest first, and the panel shows the newest. */
 export const commentsQuery = (key: string) =>
   queryOptions({
     queryKey: ['tasks', 'comments', key],
@@ -105,7 +105,7 @@ export const historyQuery = (key: string) =>
     getNextPageParam: last => last.next,
   })
 
-/** What was reported on a task, and what its agents said at the end of their runs: the log keeps it as long as the task's history. */
+/** The reports on a task, and the agents' final answers, from the activity log. */
 export const reportsQuery = (id: string) =>
   eventsQuery(['tasks', 'reports', id], {
     subject_kind: 'task',
@@ -122,7 +122,7 @@ export const partsQuery = (key: string) =>
     },
   })
 
-/** Tasks with a text in their key or title, the newest first. */
+/** Tasks with a text in their key or title, newest first. */
 export const foundQuery = (text: string) =>
   queryOptions({
     queryKey: ['tasks', 'found', text],
@@ -138,15 +138,15 @@ export const projectsQuery = queryOptions({
   queryFn: ({ signal }) => take(api.GET('/api/v1/projects', { params: { query: { limit: 500 } }, signal })),
 })
 
-/** Whose tasks in progress: of one person, those that anybody holds, or all. */
-export type Going = { assignee: string } | { holder: 'any' } | 'all'
+/** Whose tasks in progress: one person's, claimed ones, or all. */
+export type InProgress = { assignee: string } | { holder: 'any' } | 'all'
 
-/** So many of the tasks in progress of one person are read, and so many of all. */
-const fewGoing = 5
-const manyGoing = 200
+/** Limits for one person's tasks in progress, and for all. */
+const fewInProgress = 5
+const manyInProgress = 200
 
-/** Tasks in progress, the last changed first, and whether these are all. */
-export const goingQuery = (of: Going) =>
+/** Tasks in progress, last changed first, and whether there are more. */
+export const inProgressQuery = (of: InProgress) =>
   queryOptions({
     queryKey: ['tasks', 'going', of],
     queryFn: async ({ signal }): Promise<Page<TaskCard>> => {
@@ -154,7 +154,7 @@ export const goingQuery = (of: Going) =>
         status: ['in_progress' as const],
         sort: '-updated' as const,
         fields: 'card' as const,
-        limit: typeof of === 'object' && 'assignee' in of ? fewGoing : manyGoing,
+        limit: typeof of === 'object' && 'assignee' in of ? fewInProgress : manyInProgress,
         ...(of === 'all' ? {} : of),
       }
       return takePage<TaskCard>(api.GET('/api/v1/tasks', { params: { query }, signal }))
@@ -162,7 +162,7 @@ export const goingQuery = (of: Going) =>
   })
 
 const same = (a: TaskCard, b: TaskCard) => a.id === b.id
-// Claims and counts change without a version, so the same version may be newer.
+// Claims and counts change without a new version.
 const newer = (next: TaskCard, was: TaskCard) => next.version >= was.version
 const isWhole = (task: TaskCard | Task): task is Task => 'description' in task
 
@@ -171,7 +171,7 @@ session.onLeave(() => latest.clear())
 
 type List = InfiniteData<Page<TaskCard>>
 
-/** Puts a task that was read into all that is cached; into lists also when it is new there. */
+/** Puts a task into all cached answers, adding it to lists where it is new. */
 export function putTask(cache: QueryClient, read: TaskCard | Task): void {
   const task = withAwaited(read)
   latest.put(task)
@@ -192,13 +192,13 @@ export function putTask(cache: QueryClient, read: TaskCard | Task): void {
     cache.setQueryData<Task>(['tasks', 'one', name], was => {
       if (!was || !newer(task, was)) return was
       if (isWhole(read)) return withAwaited(read)
-      // What a card leaves out is only known of the version that was read whole.
+      // Fields that cards omit are only valid for the version that was read in full.
       return task.version === was.version ? { ...was, ...task } : was
     })
   }
 }
 
-/** Takes a task that is gone out of all that is cached. */
+/** Removes a deleted task from the cache. */
 export function dropTask(cache: QueryClient, id: string): void {
   latest.drop(id)
   cache.setQueriesData<List>({ queryKey: ['tasks', 'list'] }, data =>

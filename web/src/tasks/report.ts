@@ -2,23 +2,23 @@ import type { Schemas } from '../api/client'
 
 export const reportKinds = ['ack', 'progress', 'blocker', 'done', 'answer'] as const
 
-/** The kinds of reports, and what an agent said at the end of its run. */
+/** The kinds of reports, and the agent's final answer. */
 export type ReportKind = (typeof reportKinds)[number]
 
 export interface Report {
   id: number
   at: string
   kind: ReportKind
-  /** Who reported, by the name they had then. */
+  /** The author's name at the time. */
   author: string
-  /** The agent whose answer it is; null when somebody reported. */
+  /** The agent that answered; null for a report. */
   agent: string | null
   text: string
 }
 
 const isKind = (v: unknown): v is ReportKind => reportKinds.includes(v as ReportKind)
 
-/** The report that an event tells of; null when it tells of none. */
+/** Returns the report in an event, or null. */
 export function reportOf(e: Schemas['Event']): Report | null {
   const data = (typeof e.data === 'object' && e.data !== null ? e.data : {}) as {
     report?: unknown

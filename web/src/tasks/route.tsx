@@ -1,7 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router'
-import { lazyPage } from '../app/later'
-import { params, searchParam, textParam, wordParam, wordsParam } from '../app/params'
-import { frameRoute } from '../app/roots'
+import { lazyPage } from '../app/lazy'
+import { frameRoute } from '../app/rootRoutes'
+import { params, searchParam, textParam, wordParam, wordsParam } from '../app/searchParams'
 import { priorities, statuses, types } from './task'
 
 export const sorts = [
@@ -19,7 +19,7 @@ export const sorts = [
 ] as const
 export const tabs = ['comments', 'reports', 'sessions', 'history', 'relations'] as const
 
-/** What the address of the tasks says: which ones, how, and which one is open. */
+/** Reads the search parameters of the tasks page. */
 export function search(s: Record<string, unknown>) {
   return params({
     view: wordParam(s.view, ['board', 'table']),
@@ -41,7 +41,7 @@ export function search(s: Record<string, unknown>) {
 
 export type TaskSearch = ReturnType<typeof search>
 
-/** Another value for some of it; undefined takes it out of the address. */
+/** Changes search parameters; undefined removes one. */
 export type SearchChange = TaskSearch
 
 export type Go = (change: SearchChange, replace?: boolean) => void
@@ -56,7 +56,7 @@ export const tasksRoute = createRoute({
   component: page,
 })
 
-/** The address that people write down: it opens the task beside the board. */
+/** The short address of a task. Opens it beside the board. */
 export const taskRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/tasks/$key',

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { addressOf, textOf, withView } from './saved'
 
-// A view that comes back as another one is worse than none: one trusts its name.
 describe('a saved view', () => {
   it('comes back as it was, without what was open beside it', () => {
     const search = { status: 'todo,review', assignee: 'me', sort: '-age' as const, task: 'TASK-7', new: '1' as const }

@@ -1,10 +1,10 @@
 import type { SavedView } from '../app/view'
 import { search as read, type TaskSearch } from './route'
 
-/** What of an address belongs to a view: which tasks, in which order, and how; not which one is open. */
+/** The search parameters of a view, without the open task. */
 const parts = ['q', 'status', 'priority', 'type', 'assignee', 'project', 'tag', 'blocked', 'sort'] as const
 
-/** A view as the text under which it is kept. Two that show the same are the same text. */
+/** Returns the canonical text of a view. */
 export function textOf(search: TaskSearch, view: 'board' | 'table'): string {
   const params = new URLSearchParams({ view })
   for (const part of parts) {
@@ -14,7 +14,7 @@ export function textOf(search: TaskSearch, view: 'board' | 'table'): string {
   return params.toString()
 }
 
-/** The change of the address that shows a kept view. What its text has of nonsense is left out. */
+/** Returns the search parameters of a saved view, without invalid ones. */
 export function addressOf(kept: SavedView): TaskSearch {
   const of = read(Object.fromEntries(new URLSearchParams(kept.search)))
   const all: TaskSearch = { view: of.view, saved: kept.name }
@@ -22,7 +22,7 @@ export function addressOf(kept: SavedView): TaskSearch {
   return all
 }
 
-/** The kept views with one more, or with another under the same name; by name. */
+/** Adds or replaces a view, sorted by name. */
 export const withView = (all: readonly SavedView[], next: SavedView): SavedView[] =>
   [...without(all, next.name), next].sort((a, b) => a.name.localeCompare(b.name))
 

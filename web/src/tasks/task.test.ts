@@ -21,7 +21,7 @@ const make = (of: Partial<Task>): Task =>
   }) as Task
 const people = new Map<string, Person>([['u1', { id: 'u1', name: 'CTO', agent: 'cto', active: true }]])
 
-// A task that changed must leave and join the lists as the service would have it.
+// Changed tasks must enter and leave lists by the server's rules.
 describe('a filter', () => {
   it.each([
     [{}, true],
@@ -43,7 +43,7 @@ describe('a filter', () => {
   it('never shows what is in the archive', () => expect(fits(make({ archived_at: 'x' }), {}, 'u1', people)).toBe(false))
 })
 
-// A card must stand where it was dropped until the service says where that is.
+// A dropped card must stay in place until the server assigns its position.
 describe('a place', () => {
   it.each([
     ['000000000001', '000000000002'],

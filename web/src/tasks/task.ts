@@ -3,7 +3,7 @@ import type { Person } from '../app/queries'
 import type { TaskSearch } from './route'
 
 export type Task = Schemas['Task']
-/** A task as lists have it: what its card on the board shows. */
+/** A task as in lists, without its description. */
 export type TaskCard = Schemas['TaskCard']
 export type Status = Task['status']
 
@@ -18,7 +18,7 @@ export const types = [
   'epic',
 ] as const satisfies readonly Task['type'][]
 
-/** The part of the address that says which tasks. */
+/** The search parameters that select tasks. */
 export type Filters = Pick<
   TaskSearch,
   'q' | 'status' | 'priority' | 'type' | 'assignee' | 'project' | 'tag' | 'blocked'
@@ -34,8 +34,8 @@ export function filtersOf(s: TaskSearch): Filters {
 export const isFiltered = (f: Filters): boolean => Object.values(f).some(Boolean)
 
 /**
- * Whether a task belongs to what was asked for, by the rules of the service: so
- * one that changes goes at once, without reading the list anew.
+ * Returns whether a task matches the filters, by the server's rules, so that a changed task disappears without a
+ * refetch.
  */
 export function fits(task: TaskCard, f: Filters, me: string | undefined, people: ReadonlyMap<string, Person>): boolean {
   const among = (list: string | undefined, v: string) => !list || list.split(',').includes(v)
@@ -44,7 +44,7 @@ export function fits(task: TaskCard, f: Filters, me: string | undefined, people:
   if (f.blocked && (task.blocked !== null) !== (f.blocked === 'true')) return false
   if (f.tag && !f.tag.split(',').some(t => task.tags?.includes(t))) return false
   if (f.q && !`${task.key}\n${task.title}`.toLowerCase().includes(f.q.toLowerCase())) return false
-  // A project's key is not in the task: the service has looked at that.
+  // Tasks don't contain project keys, so the server has to match those.
   if (!f.assignee) return true
   if (f.assignee === 'none') return task.assignee_id === null
   if (task.assignee_id === null) return false
@@ -66,7 +66,7 @@ const orders: Record<string, (a: TaskCard, b: TaskCard) => number> = {
   due: (a, b) => text(a.due_at ?? '9', b.due_at ?? '9'),
 }
 
-/** Tasks in an order of the table; a minus turns it round, and among equals the board decides. */
+/** Sorts tasks for the table. A leading minus reverses the order; ties keep the board order. */
 export function sorted(tasks: readonly TaskCard[], by: string): TaskCard[] {
   const turn = by.startsWith('-') ? -1 : 1
   const order = orders[by.replace(/^-/, '')] ?? orders.position
@@ -74,8 +74,8 @@ export function sorted(tasks: readonly TaskCard[], by: string): TaskCard[] {
 }
 
 /**
- * A position between two others, for as long as the service has not said which
- * it is: digits, read as a fraction, as internal/task/position.go has them.
+ * Returns a position between two others, until the server assigns one: digits read as a fraction, as in
+ * internal/task/position.go.
  */
 export function between(low: string, high: string): string {
   let open = high === ''

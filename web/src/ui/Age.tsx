@@ -4,9 +4,8 @@ import { configQuery } from '../app/config'
 import { age, moments } from '../app/format'
 
 /**
- * How long ago something was. It counts by itself. The moment in both zones is
- * behind it, and is only worked out when somebody points at it: there may be
- * hundreds of these.
+ * How long ago a moment was, updated as time passes. The tooltip with the exact time is computed only on hover, because
+ * a page may have hundreds of these.
  */
 export function Age({ at, className = '' }: { at: string; className?: string }) {
   const text = useTicking(now => age(at, now))

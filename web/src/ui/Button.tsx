@@ -8,7 +8,7 @@ const looks = {
   quiet: 'border border-transparent text-soft hover:bg-hover hover:text-ink',
 } as const
 
-/** What a button looks like, for what is one by other means, such as a link. */
+/** Button styles for other elements, such as links. */
 export function buttonClass(look: keyof typeof looks = 'plain', more = ''): string {
   return `inline-flex h-7 min-w-7 shrink-0 select-none items-center justify-center gap-1.5 rounded-md px-2.5 text-sm whitespace-nowrap disabled:opacity-50 pointer-coarse:h-9 pointer-coarse:min-w-9 ${looks[look]} ${more}`
 }
@@ -22,9 +22,8 @@ interface Props extends Omit<ComponentProps<'button'>, 'className'> {
 }
 
 /**
- * A button. While it is `busy` it keeps its focus and does nothing. The second click of
- * a double click is left out: it comes before anybody could be busy, or falls on what
- * the first has put under the pointer.
+ * A button. While `busy` it keeps its focus and ignores clicks. It also ignores the second click of a double click,
+ * which may hit something that just moved under the pointer.
  */
 export function Button({ look = 'plain', icon, busy = false, className = '', children, onClick, ...rest }: Props) {
   return (
@@ -42,7 +41,7 @@ export function Button({ look = 'plain', icon, busy = false, className = '', chi
   )
 }
 
-/** A button that is only a drawing; its label is what a screen reader says and a pointer shows. */
+/** A button with only an icon. The label is its accessible name and tooltip. */
 export function IconButton({
   label,
   icon,

@@ -2,10 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { configQuery } from '../app/config'
 import { moments } from '../app/format'
 
-/**
- * A time of day, as a page writes it in the zone of whoever looks. The moment in their zone and in the service's, with
- * the names of both, is behind it.
- */
+/** A time of day in the local time zone. The tooltip has the full time in the local and the server's time zone. */
 export function Clock({ at, children, className }: { at: string; children: string; className?: string }) {
   const cache = useQueryClient()
   return (

@@ -2,13 +2,13 @@ import { type ComponentProps, useState } from 'react'
 import { Field } from './Field'
 
 type Props = Omit<ComponentProps<typeof Field>, 'type' | 'value' | 'onChange' | 'onBlur'> & {
-  /** A day as YYYY-MM-DD; empty for none. */
+  /** A day as YYYY-MM-DD, or empty. */
   value: string
-  /** A whole day, or none when it was taken out. */
+  /** Called with a complete day, or undefined when the field was cleared. */
   onPick: (day: string | undefined) => void
 }
 
-/** A day to look at. A year that is typed is one of antiquity at its first digits: it counts from `min` on. */
+/** A date field. Days before `min` are ignored, because typing a year passes through years such as 0002. */
 export function DayField({ value, onPick, min = '2000-01-01', max = '9999-12-31', ...field }: Props) {
   const [typed, setTyped] = useState<string | null>(null)
   return (
@@ -20,7 +20,7 @@ export function DayField({ value, onPick, min = '2000-01-01', max = '9999-12-31'
       onChange={e => {
         const { value: day, validity } = e.target
         setTyped(day)
-        // Half a date reads as none, and is not a wish to have none.
+        // A partial date reads as empty, but does not clear the value.
         if (validity.valid && day !== value) onPick(day || undefined)
       }}
       type="date"

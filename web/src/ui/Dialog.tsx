@@ -3,10 +3,7 @@ import type { ReactNode } from 'react'
 import { texts } from '../texts'
 import { IconButton } from './Button'
 
-/**
- * A question that has to be answered or closed first. Its focus is kept in it and given
- * back. A click beside it does not close it: that would lose what was typed.
- */
+/** A modal dialog. A click outside doesn't close it, because that would lose input. */
 export function Dialog({
   open,
   onClose,

@@ -11,7 +11,7 @@ interface FieldProps {
   className?: string
 }
 
-/** A label, a control, and what is wrong with it; tied together for those who do not see them. */
+/** A control with its label, help, and error, linked for screen readers. */
 function Wrapped({
   id,
   label,
@@ -105,7 +105,7 @@ export interface Choice {
   label: string
 }
 
-/** The system's own list: it is right on a phone, by keyboard and for a screen reader without our help. */
+/** A native select, which works on phones, by keyboard, and with screen readers. */
 export function Select({
   label,
   help,

@@ -4,7 +4,7 @@ import { texts } from '../texts'
 import { Icon } from './Icon'
 import { TextLink } from './TextLink'
 
-/** A line above what comes from the runtime, while that cannot be asked: why, and where to mend it. */
+/** A banner with the gateway problem and a link to the settings; nothing while the gateway is connected. */
 export function GatewayLine({ children }: { children: string }) {
   const status = useQuery(queries.gateway).data
   const away = status && texts.app.live.gateway[status.state]

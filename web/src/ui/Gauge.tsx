@@ -1,4 +1,4 @@
-/** How full something is, as a bar with its number. What is unknown has no bar. */
+/** A bar with its number. Unknown values have no bar. */
 export function Gauge({ value, of, label }: { value: number | null; of: number | null; label: string }) {
   if (value === null || of === null || of <= 0) return <span className="text-soft text-xs">unknown</span>
   const part = Math.min(1, value / of)
@@ -22,7 +22,7 @@ export function Gauge({ value, of, label }: { value: number | null; of: number |
   )
 }
 
-/** The course of some numbers, without axes; the numbers themselves stand elsewhere. Gaps are gaps. */
+/** A small line chart without axes. Missing values are gaps. */
 export function Sparkline({
   values,
   label,

@@ -1,4 +1,4 @@
-// Our own set: 16 by 16, strokes of 1.5, drawn to sit beside text of 13 px.
+// The icons: 16 by 16 with strokes of 1.5, sized for 13 px text.
 const shapes = {
   now: 'M8 2v2M8 12v2M2 8h2M12 8h2M8 5.2v3l2 1.3',
   inbox: 'M2.5 9.5l2-6h7l2 6v3.5h-11zM2.5 9.5H6c.3 1.3 1 2 2 2s1.7-.7 2-2h3.5',
@@ -51,7 +51,7 @@ const shapes = {
 
 export type IconName = keyof typeof shapes
 
-/** A drawing beside a word. It is silent: what it means is always said in text too. */
+/** A decorative icon, hidden from screen readers. */
 export function Icon({ name, className = '' }: { name: IconName; className?: string }) {
   return (
     <svg

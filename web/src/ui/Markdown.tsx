@@ -1,8 +1,8 @@
 import { Fragment, memo, type ReactNode, useMemo } from 'react'
-import { masked } from './Masked'
 import { type Block, type Inline, readMarkdown } from './markdown'
+import { masked } from './Redacted'
 
-// The tree has no ids, and is drawn anew as a whole when its text changes.
+// Index keys are fine: the tree is rendered anew whenever the text changes.
 const keyed = <T,>(nodes: T[], draw: (node: T) => ReactNode): ReactNode[] =>
   // biome-ignore lint/suspicious/noArrayIndexKey: see above
   nodes.map((node, i) => <Fragment key={i}>{draw(node)}</Fragment>)
@@ -40,7 +40,7 @@ function block(node: Block): ReactNode {
     }
     case 'code':
       return (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable, so it must be focusable
         <pre tabIndex={0}>
           <code>{masked(node.text)}</code>
         </pre>
@@ -72,7 +72,7 @@ function block(node: Block): ReactNode {
   }
 }
 
-/** What agents and people wrote, as elements of ours: no markup of theirs, no image, no address that runs anything. */
+/** Renders Markdown from agents and users as React elements: no HTML, no images, no unsafe links. */
 export const Markdown = memo(function Markdown({ text, className = '' }: { text: string; className?: string }) {
   const tree = useMemo(() => readMarkdown(text), [text])
   return (

@@ -22,14 +22,14 @@ export interface MenuGroup {
 
 export interface MenuProps {
   trigger: ReactElement
-  /** What it offers, or how to find that out when it opens. */
+  /** The items, or a function that computes them when the menu opens. */
   groups: readonly MenuGroup[] | (() => readonly MenuGroup[])
   align?: 'start' | 'end'
-  /** Whether it is open from the beginning. */
+  /** Whether the menu is open when it mounts. */
   open?: boolean
 }
 
-/** A button and the list of what it offers. `groups` are parted by a line and may have a heading. */
+/** A button with a menu. A line separates `groups`, which may have headings. */
 export function Menu({ trigger, groups, align = 'end', open = false }: MenuProps) {
   return (
     <Base.Root defaultOpen={open} modal={false}>
@@ -45,7 +45,7 @@ export function Menu({ trigger, groups, align = 'end', open = false }: MenuProps
   )
 }
 
-/** What a menu lists, made when it opens. */
+/** The items of an open menu. */
 export function Groups({ of }: { of: readonly MenuGroup[] | (() => readonly MenuGroup[]) }) {
   const groups = typeof of === 'function' ? of() : of
   return groups.map((group, i) => (

@@ -5,16 +5,13 @@ import { Scroller } from './Scroller'
 export interface NumberColumn<T> {
   id: string
   label: string
-  /** What stands at the left: names. All else is numbers, at the right. */
+  /** Aligns the column left. Columns are numbers and right-aligned by default. */
   left?: boolean
   cell: (row: T) => ReactNode
   foot?: ReactNode
 }
 
-/**
- * Numbers in rows, whose first column names the row and stays in sight while one
- * scrolls aside. For some hundred rows; `Table` is for thousands.
- */
+/** A table of numbers with a sticky first column, for up to a few hundred rows. Use `Table` for thousands. */
 export function NumberTable<T>({
   label,
   columns,
@@ -26,7 +23,7 @@ export function NumberTable<T>({
   columns: readonly NumberColumn<T>[]
   rows: readonly T[]
   idOf: (row: T) => string
-  /** It is not seen, so there is nothing to scroll. */
+  /** Set while the table is hidden, so it needs no scroll region. */
   still?: boolean
 }) {
   const [first, ...others] = columns

@@ -1,7 +1,7 @@
 import { type ReactNode, useRef } from 'react'
 import { type Sides, useEdges } from './useEdges'
 
-/** A shade at each side where there is more: what is cut off must not look as if it ended there. */
+/** Shadows at the sides where content is cut off. */
 export function Edges({ of }: { of: Sides }) {
   const side = 'pointer-events-none absolute inset-y-0 z-30 w-5'
   return (
@@ -22,7 +22,7 @@ export function Edges({ of }: { of: Sides }) {
   )
 }
 
-/** Something wide that is swiped, or scrolled with the arrow keys; one sees where there is more of it. */
+/** A horizontally scrollable region that shows where there is more. */
 export function Scroller({
   label,
   className = '',
@@ -36,7 +36,7 @@ export function Scroller({
   const edges = useEdges(ref)
   return (
     <div className={`relative flex min-w-0 flex-col overflow-hidden ${className}`}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable, so it must be focusable */}
       <section ref={ref} aria-label={label} className="min-h-0 overflow-auto -outline-offset-2" tabIndex={0}>
         {children}
       </section>

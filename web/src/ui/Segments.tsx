@@ -1,6 +1,6 @@
 import { buttonClass } from './Button'
 
-/** A few choices side by side, of which one counts. */
+/** A segmented control. */
 export function Segments<T extends string>({
   label,
   choices,

@@ -5,7 +5,7 @@ import { Groups, type MenuGroup, menuClass } from './Menu'
 
 export type OpenMenu = (anchor: HTMLElement, groups: () => readonly MenuGroup[]) => void
 
-/** One menu for many rows: each has only a button, and the menu comes to whichever is pressed. */
+/** One menu for many rows. Each row has only a button, and the menu opens at the pressed one. */
 export function useSharedMenu(): [OpenMenu, ReactNode] {
   const [at, setAt] = useState<{ anchor: HTMLElement; groups: () => readonly MenuGroup[] } | null>(null)
   const [open, setOpen] = useState(false)
@@ -27,7 +27,7 @@ export function useSharedMenu(): [OpenMenu, ReactNode] {
   return [show, menu]
 }
 
-/** The button of a row that opens its menu. */
+/** The menu button of a row. */
 export function MenuButton({
   label,
   groups,

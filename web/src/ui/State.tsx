@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Icon, type IconName } from './Icon'
 
-/** The five states that anything can be in, each with its colour. */
+/** The five tones of a status, each with its color. */
 export type Tone = 'active' | 'idle' | 'attention' | 'danger' | 'done'
 
 const tones: Record<Tone, { icon: IconName; text: string; tint: string }> = {
@@ -12,7 +12,7 @@ const tones: Record<Tone, { icon: IconName; text: string; tint: string }> = {
   done: { icon: 'check', text: 'text-done', tint: 'bg-done-tint' },
 }
 
-/** A state: a drawing, a word and a colour, so that none of them is needed alone. */
+/** A status as icon, word, and color, so that none of them is needed alone. */
 export function State({
   tone,
   icon,
@@ -26,7 +26,7 @@ export function State({
 }) {
   const t = tones[tone]
   return (
-    // The baseline is that of the words: beside others they stand on one line.
+    // Aligned on the text's baseline, to sit beside other text.
     <span className={`inline-flex items-baseline gap-1 whitespace-nowrap ${t.text}`} title={title}>
       <Icon className="size-3.5 self-center" name={icon ?? t.icon} />
       {children}
@@ -34,7 +34,7 @@ export function State({
   )
 }
 
-/** The same on a ground of its own, for what must be seen among much else. */
+/** A status with a background, to stand out. */
 export function Badge({
   tone,
   icon,
@@ -58,7 +58,7 @@ export function Badge({
   )
 }
 
-/** A word that somebody attached: a tag, a type. */
+/** A label, such as a tag or a task type. */
 export function Chip({ children, title }: { children: ReactNode; title?: string }) {
   return (
     <span className="inline-flex h-5 max-w-40 items-center rounded-sm bg-hover px-1.5 text-soft text-xs" title={title}>

@@ -10,15 +10,14 @@ import { useEdges, useNarrow } from './useEdges'
 export interface TableColumn<T> {
   id: string
   label: string
-  /** A track of a CSS grid, such as 6rem or minmax(12rem,1fr). */
+  /** A CSS grid track, such as 6rem or minmax(12rem,1fr). */
   width: string
-  /** By what the list is sorted when its name is clicked; the second time with a minus. */
+  /** The sort key. A second click on the header sorts in reverse, with a leading minus. */
   sort?: string
   cell: (row: T) => ReactNode
   /**
-   * Where it is on a card, which a row becomes where there is no room for columns:
-   * `head` beside the name, `line` on a line of its own, `plain` among the others
-   * without its label, `none` nowhere. Otherwise it is among the others, with its label.
+   * Where the cell goes when rows become cards: `head` beside the name, `line` on its own line, `plain` without its
+   * label, `none` hidden. By default it is listed with its label.
    */
   card?: 'head' | 'line' | 'plain' | 'none'
 }
@@ -28,7 +27,7 @@ interface Props<T> {
   rows: readonly T[]
   columns: readonly TableColumn<T>[]
   idOf: (row: T) => string
-  /** What a screen reader calls the row. */
+  /** The accessible name of the row. */
   nameOf: (row: T) => string
   opened?: (row: T) => boolean
   onOpen: (row: T) => void
@@ -39,20 +38,19 @@ interface Props<T> {
 }
 
 const height = 30
-/** Of a card, as long as nobody has measured it. */
+/** Estimated height of a card before it is measured. */
 const cardHeight = 76
-/** Below this width, in px, rows are cards. */
+/** Below this width, in px, rows become cards. */
 const narrow = 560
 const words = texts.tasks.keys
 
-/** How wide the rows are at least: the sum of what their columns want. */
+/** Returns the minimum width of the rows: the sum of their columns. */
 export const leastWidth = (columns: readonly { width: string }[], more = 0): string =>
   `${columns.reduce((sum, c) => sum + Number(/[\d.]+/.exec(c.width)?.[0] ?? 0), more)}rem`
 
 /**
- * Dense rows, of which only those are made that can be seen; cards where there is
- * no room for them. j and k move, o opens, x selects; the row that has the focus
- * is the one they mean.
+ * A virtualized table whose rows become cards on narrow screens. The j and k keys move, o opens, and x selects the
+ * focused row.
  */
 export function Table<T>({
   label,
@@ -79,7 +77,7 @@ export function Table<T>({
     overscan: drawn || cards || current.focus > 0 ? 12 : 1,
     getItemKey: i => (rows[i] ? idOf(rows[i]) : i),
   })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what was measured counts for that shape alone
+  // biome-ignore lint/correctness/useExhaustiveDependencies: measured heights are valid only for one layout
   useLayoutEffect(() => list.measure(), [cards, list])
   const at = useMemo(() => rows.findIndex(r => idOf(r) === current.id), [rows, current.id, idOf])
   const go = (by: number) => {
@@ -112,7 +110,7 @@ export function Table<T>({
       <div
         ref={scroller}
         className="min-h-0 grow overflow-auto -outline-offset-2"
-        // One who has no pointer scrolls it with the arrow keys.
+        // Focusable, so that the arrow keys can scroll it.
         {...(swiped ? { tabIndex: 0, role: 'region', 'aria-label': texts.ui.tableOf(label) } : {})}
       >
         <div aria-label={label} aria-rowcount={rows.length + 1} role="table" style={least}>
@@ -201,7 +199,7 @@ export function Table<T>({
   )
 }
 
-/** A row where there is no room for columns: its name with its verbs, and under it all else, each with its label. */
+/** A row as a card: its name and actions, then the other cells with their labels. */
 function Card<T>({
   row,
   columns,
@@ -257,7 +255,7 @@ function Head<T>({
   onSort,
 }: {
   column: TableColumn<T>
-  /** It is only heard: on cards each thing has its label beside it. */
+  /** Only for screen readers: cards have a label beside each value. */
   hidden: boolean
   sort: string | undefined
   onSort: ((sort: string) => void) | undefined

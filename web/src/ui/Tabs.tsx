@@ -1,7 +1,7 @@
 import { Tabs as Base } from '@base-ui/react/tabs'
 import type { ReactNode } from 'react'
 
-/** Parts of one thing, of which one is shown. Which one belongs in the URL. */
+/** Tabs. The selected one belongs in the URL. */
 export function Tabs<T extends string>({
   value,
   onChange,

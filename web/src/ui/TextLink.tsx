@@ -1,10 +1,7 @@
 import { useRouter } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
-/**
- * A link within the dashboard to an address that is put together as text, such
- * as one into another place; it is followed without loading the page anew.
- */
+/** A client-side link to an address given as a string. */
 export function TextLink({
   href,
   className = 'text-accent hover:underline',
@@ -34,8 +31,8 @@ export function TextLink({
   )
 }
 
-/** The address of a session, by its key. */
+/** Returns the address of a session. */
 export const sessionHref = (key: string): string => `/sessions/${encodeURIComponent(key)}`
 
-/** The address of a standup, by its id. */
+/** Returns the address of a standup. */
 export const standupHref = (id: string): string => `/standups/${encodeURIComponent(id)}`

@@ -1,8 +1,8 @@
 import { useSyncExternalStore } from 'react'
 import { asProblem } from '../api/problem'
-import { later } from '../app/later'
+import { lazy } from '../app/lazy'
 
-/** Something that is said in passing. */
+/** A toast message. */
 export interface Said {
   title: string
   description?: string
@@ -10,7 +10,7 @@ export interface Said {
   failed?: boolean
 }
 
-// What shows them is loaded with the first one; until then they wait here.
+// Messages wait here until the toast list has loaded.
 let waiting: Said[] = []
 let show: ((said: Said) => void) | null = null
 let wanted = false
@@ -26,7 +26,7 @@ function tell(said: Said): void {
   for (const watch of watchers) watch()
 }
 
-/** Has everything that is said shown, also what waits. */
+/** Sets the function that shows toasts, and passes it the waiting ones. */
 export function take(by: (said: Said) => void): void {
   show = by
   const all = waiting
@@ -34,10 +34,10 @@ export function take(by: (said: Said) => void): void {
   for (const said of all) by(said)
 }
 
-/** Says in passing what was done, and how to undo it. */
+/** Shows a toast, with an Undo button if `undo` is given. */
 export const say = (title: string, undo?: () => void): void => tell({ title, ...(undo ? { undo } : {}) })
 
-/** Says what could not be done. It stays until it is closed: nobody should miss it. */
+/** Shows an error toast, which stays until it is closed. */
 export function sayFailed(error: unknown, what?: string): void {
   const problem = asProblem(error)
   tell({
@@ -47,8 +47,8 @@ export function sayFailed(error: unknown, what?: string): void {
   })
 }
 
-/** What is said while it cannot be loaded waits for it. */
-const ToastList = later(
+/** Toasts wait if the list can't be loaded. */
+const ToastList = lazy(
   () => import('./ToastList'),
   'ToastList',
   () => null,
@@ -59,7 +59,7 @@ const subscribe = (f: () => void) => {
   return () => watchers.delete(f)
 }
 
-/** Where what is said in passing appears. Once, around everything. */
+/** The container of the toasts. Rendered once. */
 export function Toasts() {
   const open = useSyncExternalStore(subscribe, () => wanted)
   return open && <ToastList />

@@ -28,7 +28,7 @@ function show({ title, description, undo, failed }: Said): void {
 
 function List() {
   const { toasts } = Base.useToastManager()
-  // Once this list follows the manager, which is after the effects of this render.
+  // After the effects of this render, when the list has subscribed to the manager.
   useEffect(() => {
     const timer = setTimeout(() => take(show))
     return () => clearTimeout(timer)
@@ -36,7 +36,7 @@ function List() {
   return toasts.map(toast => (
     <Base.Root
       key={toast.id}
-      // One beyond the limit cannot be reached: it is out of sight until there is room for it.
+      // Toasts beyond the limit are hidden until there is room.
       className="hairline flex items-start gap-2 rounded-md bg-raised py-2 pr-1.5 pl-3 text-ink text-sm data-limited:hidden"
       swipeDirection="right"
       toast={toast}

@@ -5,7 +5,7 @@ import { Age } from './Age'
 import { Button } from './Button'
 import { Icon, type IconName } from './Icon'
 
-/** Why there is nothing, what would fill it, and the way to do that. */
+/** An empty state: what appears here, and the next step. */
 export function Empty({
   icon,
   title,
@@ -27,7 +27,7 @@ export function Empty({
   )
 }
 
-/** What failed, in the words of the service, and how to try again. A 403 says which role may. */
+/** An error from the server with a retry button. A 403 shows who is allowed instead. */
 export function Failed({ error, again, what }: { error: unknown; again?: () => void; what?: string }) {
   const problem = asProblem(error)
   if (problem.status === 403) return <NotAllowed detail={problem.detail} />
@@ -59,7 +59,7 @@ export function NotAllowed({ detail }: { detail: string }) {
   )
 }
 
-/** A line above something that is shown although it could not be read anew: it is old, and so old. */
+/** A banner above stale data, with its age. */
 export function Stale({ since, error }: { since: number; error: unknown }) {
   return (
     <p className="flex flex-wrap items-center gap-1.5 bg-attention-tint px-3 py-1 text-attention text-xs" role="status">
@@ -69,7 +69,7 @@ export function Stale({ since, error }: { since: number; error: unknown }) {
   )
 }
 
-/** A line above something of which a part is missing. */
+/** A banner above incomplete data. */
 export function Partial({ children }: { children: ReactNode }) {
   return (
     <p className="flex items-center gap-1.5 bg-attention-tint px-3 py-1 text-attention text-xs" role="status">
@@ -79,7 +79,7 @@ export function Partial({ children }: { children: ReactNode }) {
   )
 }
 
-/** Grey bars where rows will be, if it takes longer than a moment. */
+/** Placeholder rows while data loads. */
 export function Skeleton({ rows = 8, label }: { rows?: number; label: string }) {
   return (
     <div aria-busy="true" className="flex flex-col gap-2 p-3">
@@ -87,7 +87,7 @@ export function Skeleton({ rows = 8, label }: { rows?: number; label: string }) 
         {label}
       </span>
       {Array.from({ length: rows }, (_, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
+        // biome-ignore lint/suspicious/noArrayIndexKey: the rows are all the same
         <div key={i} className={`skeleton h-6 ${i % 3 === 2 ? 'w-2/3' : 'w-full'}`} />
       ))}
     </div>
@@ -102,10 +102,7 @@ interface Asked<T> {
   refetch: () => unknown
 }
 
-/**
- * One answer in all its states: awaited, failed, or there, then with its age
- * when it could not be read anew. What was known stays on the screen.
- */
+/** Renders a query: loading, failed, or loaded. Loaded data stays visible if a refetch fails. */
 export function Answer<T>({
   of,
   what,
@@ -126,6 +123,6 @@ export function Answer<T>({
     )
   }
   if (of.error)
-    return <Failed again={() => void of.refetch()} error={of.error} what={`${texts.ui.couldNotRead} ${what}.`} />
-  return <Skeleton label={`${texts.ui.reading} ${what}`} {...(rows ? { rows } : {})} />
+    return <Failed again={() => void of.refetch()} error={of.error} what={`${texts.ui.couldNotLoad} ${what}.`} />
+  return <Skeleton label={`${texts.ui.loading} ${what}`} {...(rows ? { rows } : {})} />
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { csv } from './csv'
 
-// An agent's text that a spreadsheet runs as a formula is a way in.
+// Agents' texts must not run as spreadsheet formulas.
 describe('a table for a spreadsheet', () => {
   it.each([
     ['plain', 'plain'],
@@ -11,7 +11,7 @@ describe('a table for a spreadsheet', () => {
     ['@cmd', "'@cmd"],
     ['-1+1', "'-1+1"],
     ['two\nlines', '"two\nlines"'],
-    // What parts cells in other countries.
+    // Cell separators in other locales.
     ['a;=1+1', "a;'=1+1"],
     ['a;"=1+1;b', '"a;""\'=1+1;b"'],
     ['two\n-1; @x', '"two\n\'-1; @x"'],

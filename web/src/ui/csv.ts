@@ -1,6 +1,6 @@
-/** A cell of a table for a spreadsheet. What would be a formula there is kept from being one. */
+/** Quotes a CSV cell, and escapes values that a spreadsheet would run as formulas. */
 export function cell(v: string): string {
-  // Some spreadsheets begin a cell behind a semicolon or a new line, too, and take its quotation marks away.
+  // Some spreadsheets also start a cell after a semicolon or line break, and strip quotation marks.
   const parts = v.replace(/([;\t\r\n]"*)([=+\-@＝＋－＠])/g, "$1'$2")
   const safe = /^[=+\-@\t\r\n＝＋－＠]/.test(parts) ? `'${parts}` : parts
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
@@ -9,13 +9,13 @@ export function cell(v: string): string {
 export const csv = (rows: readonly (readonly string[])[]): string =>
   `${rows.map(r => r.map(cell).join(',')).join('\r\n')}\r\n`
 
-/** Has the browser save a table under a name. */
+/** Downloads rows as a CSV file. */
 export function saveCsv(name: string, rows: readonly (readonly string[])[]): void {
   const url = URL.createObjectURL(new Blob([csv(rows)], { type: 'text/csv' }))
   const link = document.createElement('a')
   link.href = url
   link.download = name
   link.click()
-  // The browser has begun to read it by then.
+  // The browser has read the blob by then.
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

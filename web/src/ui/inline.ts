@@ -1,5 +1,4 @@
-// What stands within a paragraph of Markdown: words, code, emphasis and links. See
-// markdown.ts for what it must not do.
+// Inline Markdown: text, code, emphasis, and links. See markdown.ts for the security rules.
 
 export type Inline =
   | { kind: 'text' | 'code'; text: string }
@@ -7,12 +6,12 @@ export type Inline =
   | { kind: 'link'; href: string; of: Inline[] }
   | { kind: 'break' }
 
-/** Deeper nesting than this is text: what is nested a thousand times is an attack. */
+/** Deeper nesting is plain text, as protection against hostile input. */
 export const deepest = 6
 
-/** The address of a link when it is one that may be followed, else null. */
+/** Returns the address of a link if it is safe to follow, else null. */
 export function safeHref(href: string): string | null {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: browsers leave them out when they read a scheme
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: browsers ignore them in a URL scheme
   const plain = href.replace(/[\u0000-\u0020\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/g, '')
   if (!/^(https?:\/\/[^/]|mailto:[^/])/i.test(plain)) return null
   try {
@@ -23,14 +22,14 @@ export function safeHref(href: string): string | null {
   }
 }
 
-/** A text without any of these characters at its end. */
+/** Returns the text without any of these characters at its end. */
 export function withoutEnd(text: string, characters: string): string {
   let end = text.length
   while (end > 0 && characters.includes(text[end - 1] ?? ' ')) end--
   return text.slice(0, end)
 }
 
-/** What was found at a place, and how many characters it takes; null is that they are nothing but characters. */
+/** An inline node and its length in characters. A null node is plain text. */
 type Found = { node: Inline | null; length: number }
 
 const lineBreak: Found = { node: { kind: 'break' }, length: 1 }
@@ -63,9 +62,9 @@ export function readInline(text: string, depth = 0): Inline[] {
   return out
 }
 
-/** Reads code, which ends with as many ticks as it begins with. */
+/** Reads inline code, which ends with as many backticks as it starts with. */
 function codeOf(text: string): (i: number) => Found {
-  // The places of the runs of ticks by their length, the last one first.
+  // The positions of backtick runs by length, last one first.
   let runs: Map<number, number[]> | null = null
   const read = () => {
     const found = new Map<number, number[]>()
@@ -93,7 +92,7 @@ function codeOf(text: string): (i: number) => Found {
 const named = /\[([^[\]]{1,500})\]\(\s{0,20}<?([^\s<>()]{1,2000})>?(?:\s{1,20}"[^"]{0,500}")?\s{0,20}\)/y
 const bare = /https?:\/\/[^\s<>"'`\]]{1,2000}/iy
 
-/** A link that is named, or an address that stands for itself. */
+/** Reads a named link or a bare URL. */
 function linkAt(text: string, i: number): Found | null {
   const c = text[i]
   if (c === '[') {
@@ -101,7 +100,7 @@ function linkAt(text: string, i: number): Found | null {
     const link = named.exec(text)
     if (!link) return null
     const href = safeHref(link[2] ?? '')
-    // What must not be followed stays what it was, so that one sees it.
+    // An unsafe link stays plain text, so that the reader sees it.
     const node: Inline = href
       ? { kind: 'link', href, of: readInline(link[1] ?? '', deepest) }
       : { kind: 'text', text: link[0] }
@@ -125,7 +124,7 @@ const marks = [
   { open: '_', kind: 'em' },
 ] as const
 
-/** Reads emphasis. Where each of its marks may end next is remembered, so that a thousand that do not end are not a thousand searches. */
+/** Reads emphasis. Remembers where each mark can end next, so that unclosed marks don't cause repeated searches. */
 function emphasisOf(text: string, depth: number): (i: number) => Found | null {
   const next = new Map<string, number>()
   const endOf = (open: string, from: number) => {

@@ -14,7 +14,7 @@ const words = (nodes: (Block | Inline)[]): string =>
     )
     .join('')
 
-// A link of an agent that runs a script, or shows another address than it opens, is a way in.
+// Agents' links must not run scripts or disguise their address.
 describe('links', () => {
   it.each([
     'javascript:alert(1)',
@@ -41,7 +41,7 @@ describe('links', () => {
   })
 })
 
-/** As long as a standup's report may be. */
+/** The maximum length of a standup report. */
 const n = 200_000
 
 describe('a text', () => {
@@ -59,8 +59,8 @@ describe('a text', () => {
   })
   it('keeps snake_case and 2 * 3 * 4 as they are', () =>
     expect(words(readMarkdown('snake_case_name and 2 * 3 * 4'))).toBe('snake_case_name and 2 * 3 * 4'))
-  // An agent could stop the page of everybody who looks at what it wrote: 10,000 ticks took 37 s once. Each of these
-  // is of the kind, and a moment; the bound is far from that, for machines that have other work.
+  // Each input once caused quadratic time or worse: 10,000 backticks took 37 s. The limit is generous, for busy
+  // machines.
   it.each(
     Object.entries({
       ticks: '`'.repeat(n),

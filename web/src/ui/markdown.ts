@@ -1,10 +1,6 @@
-// A small reader of Markdown. It makes a tree of a dozen kinds of nodes and
-// nothing else: whatever is not one of them is text, so that no markup of an
-// agent can become markup of ours. There is no HTML in it and there are no images.
-//
-// Nor may a text stop the page of whoever looks at it: each line is gone through a
-// few times and no more, whatever stands in it. So no pattern here has two parts
-// that could share out the same characters in many ways.
+// A small Markdown parser. It produces a dozen kinds of nodes; everything else, including HTML and images, is plain
+// text, so that agents can't inject markup. It runs in linear time on any input: no regular expression here can match
+// the same characters in several ways.
 
 import { deepest, type Inline, readInline, withoutEnd } from './inline'
 
@@ -66,7 +62,7 @@ export function readMarkdown(text: string, depth = 0): Block[] {
   return blocks
 }
 
-/** What opens a block of code: its marks, and the language that it names. */
+/** Reads the opening line of a fenced code block. */
 function readFence(line: string): { mark: string; language: string } | null {
   const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)
   if (!mark?.[1]) return null
@@ -75,7 +71,7 @@ function readFence(line: string): { mark: string; language: string } | null {
   return { mark: mark[1], language: /^[\w+#.-]*/.exec(info)?.[0] ?? '' }
 }
 
-/** A line with up to six # before it, and perhaps some behind. */
+/** Reads a heading of up to six #, with optional closing ones. */
 function readHeading(line: string): Block | null {
   const marks = /^ {0,3}(#{1,6})\s/.exec(line)
   if (!marks?.[1]) return null

@@ -23,7 +23,7 @@ function contrast(a = '', b = ''): number {
 
 const states = ['active', 'idle', 'attention', 'danger', 'done', 'accent']
 
-// Text that cannot be read is not there: 4.5 for every text on every ground, 3 for what outlines a control.
+// Minimum contrast: 4.5 for text on every background, 3 for outlines of controls.
 describe.each(['light', 'dark'])('the %s theme', theme => {
   const t = tokens(theme)
   const grounds = ['ground', 'panel', 'raised', 'hover']
@@ -37,7 +37,7 @@ describe.each(['light', 'dark'])('the %s theme', theme => {
       expect(contrast(t[text], t[`${state}-tint`]), `${text} on ${state}-tint`).toBeGreaterThanOrEqual(4.5)
     }
   })
-  // A part of a bar is no text; what it is made of must be seen all the same.
+  // Chart colors are not text, but must be visible.
   it.each(['a', 'b', 'c', 'd', 'e', 'f', 'rest'])('part %s of a bar can be seen on every ground', name => {
     for (const ground of grounds)
       expect(contrast(t[`chart-${name}`], t[ground]), `chart-${name} on ${ground}`).toBeGreaterThanOrEqual(3)

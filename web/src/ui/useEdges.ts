@@ -7,7 +7,7 @@ export interface Sides {
 
 const none: Sides = { left: false, right: false }
 
-/** At which sides of something that is swiped there is more than can be seen. */
+/** Returns the sides at which a scrollable element has hidden content. */
 export function useEdges(ref: RefObject<HTMLElement | null>): Sides {
   const [sides, setSides] = useState(none)
   useLayoutEffect(() => {
@@ -15,7 +15,7 @@ export function useEdges(ref: RefObject<HTMLElement | null>): Sides {
     if (!element) return
     const look = () => {
       const { scrollLeft, scrollWidth, clientWidth } = element
-      // Half pixels of a zoomed screen are nothing that somebody misses.
+      // Ignores half pixels on zoomed screens.
       const left = scrollLeft > 1
       const right = scrollLeft + clientWidth < scrollWidth - 1
       setSides(was => (was.left === left && was.right === right ? was : { left, right }))
@@ -33,7 +33,7 @@ export function useEdges(ref: RefObject<HTMLElement | null>): Sides {
   return sides
 }
 
-/** Whether an element is narrower than so many px, before it is seen and whenever that changes. */
+/** Returns whether an element is narrower than `least` px, before the first paint and on every change. */
 export function useNarrow(ref: RefObject<HTMLElement | null>, least: number): boolean {
   const [narrow, setNarrow] = useState(false)
   useLayoutEffect(() => {

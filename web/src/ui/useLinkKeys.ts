@@ -4,7 +4,7 @@ import { texts } from '../texts'
 
 const words = texts.tasks.keys
 
-/** For rows that are no table: j and k move among the links of a box, o opens the one that has the focus. */
+/** Keyboard navigation for a list of links: j and k move, o opens the focused one. */
 export function useLinkKeys(box: RefObject<HTMLElement | null>): void {
   const links = () => [...(box.current?.querySelectorAll<HTMLElement>('a[href]') ?? [])]
   const at = (all: readonly HTMLElement[]) => all.findIndex(a => a.contains(document.activeElement))

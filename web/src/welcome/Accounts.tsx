@@ -11,7 +11,7 @@ import { type Known, standing, withoutAccount } from './steps'
 
 const words = welcome.accounts
 
-/** Accounts for those agents that have none, in one go. One that fails keeps none of the others back. */
+/** Creates accounts for all agents without one. A failure doesn't stop the others. */
 export function Accounts({ known }: { known: Known }) {
   const { agents, gateway } = known
   const missing = withoutAccount(agents)

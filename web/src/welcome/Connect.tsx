@@ -1,6 +1,7 @@
 import type { Schemas } from '../api/client'
 import { Command } from '../settings/Bits'
 import { Connection, gatewaySettings } from '../settings/Gateway'
+import { texts } from '../texts'
 import { settings } from '../texts/settings'
 import { welcome } from '../texts/welcome'
 import { State } from '../ui/State'
@@ -9,9 +10,9 @@ import { Skeleton } from '../ui/Views'
 const words = welcome.connect
 export const adminScope = 'AGENTRT_GATEWAY_SCOPES=operator.read,operator.write,operator.admin'
 
-/** Which settings connect the gateway, or that they are there and what became of it. */
+/** The settings that configure the gateway, or its connection status. */
 export function Connect({ gateway }: { gateway: Schemas['GatewayStatus'] | undefined }) {
-  if (!gateway) return <Skeleton label={settings.gateway.what} rows={4} />
+  if (!gateway) return <Skeleton label={`${texts.ui.loading} ${settings.gateway.what}`} rows={4} />
   if (gateway.state === 'not_configured') {
     return (
       <div className="flex flex-col gap-2">

@@ -8,15 +8,15 @@ import { Button, buttonClass } from '../ui/Button'
 import { State, type Tone } from '../ui/State'
 import { Skeleton } from '../ui/Views'
 import { Accounts } from './Accounts'
+import { CheckConnection } from './CheckConnection'
 import { Connect } from './Connect'
-import { Examine } from './Examine'
-import { Found } from './Found'
+import { RuntimeContents } from './RuntimeContents'
 import { welcomeRoute } from './route'
 import { Standup } from './Standup'
 import { beside, doneSteps, firstOpen, type Known, type Standing, type Step, standing, steps, tasks } from './steps'
-import { useKnown } from './useKnown'
+import { useStepFacts } from './useStepFacts'
 
-/** From an empty service to a team that reports each morning, step by step. */
+/** The First steps wizard. */
 export function WelcomePage() {
   useTitle(words.title)
   return (
@@ -31,16 +31,16 @@ export function WelcomePage() {
 }
 
 function Wizard() {
-  const known = useKnown()
+  const known = useStepFacts()
   const done = doneSteps(known)
   const { step } = welcomeRoute.useSearch()
   const navigate = useNavigate({ from: '/welcome' })
   const start = known.settled ? firstOpen(done) : undefined
   useEffect(() => {
-    // Once, so that what becomes done while one reads does not take the page away.
+    // Only once, so that completing a step doesn't change the page while the user reads it.
     if (!step && start) void navigate({ search: { step: start }, replace: true })
   }, [step, start, navigate])
-  if (!step) return <Skeleton label={`${texts.ui.reading} ${words.stepNames}`} rows={4} />
+  if (!step) return <Skeleton label={`${texts.ui.loading} ${words.stepsWhat}`} rows={4} />
   return (
     <div className="flex flex-col gap-4 md:flex-row">
       <List at={step} known={known} />
@@ -55,7 +55,7 @@ const looks: Record<Standing['is'], { tone: Tone; icon: 'check' | 'clock' | 'off
   unknown: { tone: 'idle', icon: 'off' },
 }
 
-/** A step's state in a word; why it is not done stands beside it where there is room. */
+/** The status of a step. */
 function Mark({ of }: { of: Standing }) {
   return (
     <State icon={looks[of.is].icon} tone={looks[of.is].tone}>
@@ -93,8 +93,8 @@ function List({ at, known }: { at: Step; known: Known }) {
 
 const bodies: Record<Exclude<Step, 'end'>, (known: Known) => ReactNode> = {
   connect: known => <Connect gateway={known.gateway} />,
-  doctor: known => <Examine gateway={known.gateway} />,
-  found: known => <Found agents={known.agents} gateway={known.gateway} />,
+  doctor: known => <CheckConnection gateway={known.gateway} />,
+  found: known => <RuntimeContents agents={known.agents} gateway={known.gateway} />,
   accounts: known => <Accounts known={known} />,
   standup: known => <Standup known={known} />,
 }
@@ -104,7 +104,7 @@ function Pane({ step, known, done }: { step: Step; known: Known; done: ReadonlyS
   const heading = useRef<HTMLHeadingElement>(null)
   const shown = useRef(step)
   useEffect(() => {
-    // Who goes on by keyboard or with a screen reader begins at the new step.
+    // Moves the focus to the new step, for keyboard and screen reader users.
     if (shown.current !== step) heading.current?.focus()
     shown.current = step
   }, [step])
@@ -145,7 +145,7 @@ function Pane({ step, known, done }: { step: Step; known: Known; done: ReadonlyS
   )
 }
 
-/** How the step stands, and why it is not done. */
+/** The status of a step, and why it isn't done. */
 function Stands({ of }: { of: Standing }) {
   return (
     <p aria-live="polite" className="flex flex-wrap items-center gap-x-2" data-standing={of.is}>
@@ -155,7 +155,7 @@ function Stands({ of }: { of: Standing }) {
   )
 }
 
-/** Each step as it stands, what of it is left, and where one finds it later. */
+/** The summary of all steps. */
 function End({ known }: { known: Known }) {
   const all = tasks.map(s => ({ step: s, of: standing(s, known) }))
   const open = all.filter(s => s.of.is === 'open').length

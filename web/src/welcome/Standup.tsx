@@ -15,15 +15,15 @@ import { Button } from '../ui/Button'
 import { Field, Select } from '../ui/Field'
 import { State } from '../ui/State'
 import { Answer } from '../ui/Views'
-import { Away } from './Away'
 import { adminScope } from './Connect'
+import { NotConnected } from './NotConnected'
 import { cronAt, type Known, standupJob } from './steps'
 
 const words = welcome.standup
 
-/** The job that starts the standup, and the key with which it calls this service. */
+/** Creates the standup job, and the API key it uses. */
 export function Standup({ known }: { known: Known }) {
-  if (!known.gateway || known.gateway.connected_at === null) return <Away />
+  if (!known.gateway || known.gateway.connected_at === null) return <NotConnected />
   return (
     <>
       <p>{words.text}</p>
@@ -42,7 +42,7 @@ function Form({ scopes }: { scopes: readonly string[] }) {
       void cache.invalidateQueries({ queryKey: jobsQuery.queryKey })
     },
   })
-  // Said before somebody meets the refusal, and after it where it was not foreseen.
+  // Shown when the scope is missing, or when the server reported that it is.
   const lacks = !scopes.includes('operator.admin') || (set.error && asProblem(set.error).code === 'missing_scope')
   const address = refused(set.error, 'service_url')
   return (
@@ -141,7 +141,7 @@ function There() {
   )
 }
 
-/** The key with which the job calls this service; shown once, as the line that sets it. */
+/** Creates the API key for the job, shown once as a line for the environment. */
 function GatewayKey({ agent, variable }: { agent: string; variable: string }) {
   const account = useQuery(queries.users).data?.find(u => u.agent_id === agent && u.active)
   const [secret, setSecret] = useState<string | null>(null)

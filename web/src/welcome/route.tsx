@@ -1,10 +1,10 @@
 import { createRoute } from '@tanstack/react-router'
-import { lazyPage } from '../app/later'
-import { params, wordParam } from '../app/params'
-import { frameRoute } from '../app/roots'
+import { lazyPage } from '../app/lazy'
+import { frameRoute } from '../app/rootRoutes'
+import { params, wordParam } from '../app/searchParams'
 import { steps } from './steps'
 
-/** The first run, and whenever somebody wants to go through it again. Which step is open is in the address. */
+/** The First steps wizard. The open step is in the URL. */
 export const welcomeRoute = createRoute({
   getParentRoute: () => frameRoute,
   path: '/welcome',

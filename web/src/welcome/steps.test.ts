@@ -20,7 +20,7 @@ const gateway = (connected_at: string | null, of: object = {}) =>
 const noGateway = gateway(null, { state: 'not_configured' })
 const here = gateway('2026-11-20T08:00:00Z')
 
-// A step that looks done and is not leaves somebody with a team that never reports.
+// A step must not count as done before it is.
 describe('a step', () => {
   it('is not done while nothing is known', () => expect([...doneSteps(none)]).toEqual([]))
   it('is done by what is so', () => {
@@ -51,7 +51,7 @@ describe('a step', () => {
     expect(doneSteps({ ...none, agents }).has('accounts')).toBe(false)
     expect(standing('accounts', { ...none, gateway: here, agents })).toEqual({
       is: 'open',
-      why: '1 of 2 agents has none.',
+      why: '1 of 2 agents has no account',
     })
   })
   it('has neighbours, and the ends have none beyond', () => {
@@ -63,12 +63,12 @@ describe('a step', () => {
 
 const all = (known: Known) => Object.fromEntries(tasks.map(s => [s, standing(s, known).is]))
 
-// "Every agent has an account" where there is no agent is worse than nothing said.
+// "Every agent has an account" is wrong when there are no agents.
 describe('how a step stands', () => {
   it('is to do while no gateway is set, also where an agent has an account already', () => {
     const known = { ...none, gateway: noGateway, agents: [agent('coo', null, true)] }
     expect(new Set(Object.values(all(known)))).toEqual(new Set(['open']))
-    for (const s of tasks) expect(standing(s, known).why).toBe('No gateway is set up yet.')
+    for (const s of tasks) expect(standing(s, known).why).toBe('No gateway configured')
   })
   it('is unknown where only the runtime could say it and that is away', () => {
     const known = {
@@ -84,7 +84,7 @@ describe('how a step stands', () => {
       accounts: 'unknown',
       standup: 'unknown',
     })
-    expect(standing('connect', known).why).toContain('cannot be reached')
+    expect(standing('connect', known).why).toContain('unreachable')
   })
   it('is unknown, with the reason, where something could not be read', () => {
     const known = { ...none, gateway: here, failed: { agents: 'No.', jobs: 'Not you.' } }
@@ -103,7 +103,7 @@ describe('how a step stands', () => {
   })
 })
 
-// A line that nags about what is done, or while a gateway is only away, is not read when it counts.
+// The reminder must not show when everything is done or the gateway is merely offline.
 describe('the way back to the first steps', () => {
   it('is offered while something is to do, from the first of it', () => {
     expect(stepsLeft({ ...none, gateway: noGateway, agents: [] })[0]).toBe('connect')

@@ -2,11 +2,11 @@ import type { Schemas } from '../api/client'
 import { gateway as words } from '../texts/gateway'
 import { welcome } from '../texts/welcome'
 
-/** From an empty service to a team that reports, in this order. */
+/** The steps in their order. */
 export const steps = ['connect', 'doctor', 'found', 'accounts', 'standup', 'end'] as const
 export type Step = (typeof steps)[number]
 
-/** The name of the runtime's job that starts the standups of the first team. */
+/** The name of the default team's standup job. */
 export const standupJob = 'daily-standup'
 
 export interface Known {
@@ -14,15 +14,15 @@ export interface Known {
   exam: Schemas['GatewayExamination'] | undefined
   agents: readonly Schemas['Agent'][] | undefined
   jobs: readonly Pick<Schemas['ScheduleJob'], 'name'>[] | undefined
-  /** Why something could not be read, where that is so. */
+  /** Errors of the queries. */
   failed?: { gateway?: string | undefined; agents?: string | undefined; jobs?: string | undefined }
 }
 
-/** The agents of the runtime that have no account yet. */
+/** Returns the runtime's agents without an account. */
 export const withoutAccount = (agents: readonly Schemas['Agent'][] | undefined): Schemas['Agent'][] =>
   (agents ?? []).filter(a => a.in_runtime === true && a.account === null)
 
-/** How a step stands: done, still to do, or nobody can say; and why it is not done. */
+/** The status of a step: done, open, or unknown; and why it isn't done. */
 export interface Standing {
   is: 'done' | 'open' | 'unknown'
   why: string
@@ -34,7 +34,7 @@ const done: Standing = { is: 'done', why: '' }
 const open = (because: string): Standing => ({ is: 'open', why: because })
 const unknown = (because: string): Standing => ({ is: 'unknown', why: because })
 
-/** What is asked of the runtime, while that cannot be asked: without a gateway it is to do, else nobody can say. */
+/** The status of a step that needs the gateway: open if none is configured, unknown while it is offline. */
 function asked({ gateway, failed }: Known, then: () => Standing): Standing {
   if (!gateway) return unknown(failed?.gateway ?? why.reading)
   if (gateway.state === 'not_configured') return open(why.noGateway)
@@ -48,11 +48,11 @@ const standings: Record<Task, (known: Known) => Standing> = {
     return open(gateway.state === 'not_configured' ? why.noGateway : why.notThere(words.states[gateway.state] ?? ''))
   },
   doctor: ({ gateway, exam, failed }) => {
-    // What was found before the connection came or went is true no more.
+    // A result from before the connection changed is outdated.
     if (exam?.configured && !(gateway && gateway.since > exam.at))
       return exam.healthy ? done : open(exam.failure?.cause ?? why.unhealthy)
     if (!gateway) return unknown(failed?.gateway ?? why.reading)
-    // What is used without a fault needs no examination.
+    // A working connection needs no check.
     if (gateway.state === 'connected') return done
     return open(gateway.state === 'not_configured' ? why.noGateway : why.notExamined)
   },
@@ -77,21 +77,21 @@ const standings: Record<Task, (known: Known) => Standing> = {
 }
 
 /**
- * How a step stands, by what is so, not by what was clicked: a reload, another
- * browser or a step that was skipped and done elsewhere changes nothing.
+ * Returns the status of a step, from the current state rather than from clicks, so that it survives reloads and counts
+ * steps done elsewhere.
  */
 export const standing = (step: Task, known: Known): Standing => standings[step](known)
 
-/** The steps at which something is to be done. */
+/** The steps with something to do. */
 export const tasks = steps.filter((s): s is Task => s !== 'end')
 
-/** The steps that are done. */
+/** Returns the steps that are done. */
 export const doneSteps = (known: Known): ReadonlySet<Step> =>
   new Set(tasks.filter(s => standing(s, known).is === 'done'))
 
 /**
- * The steps to go back to, for somebody who has left them. While a gateway is away that was there before, there is
- * something to mend, and nothing to begin.
+ * Returns the open steps for the reminder. None while a formerly connected gateway is offline, which needs repair
+ * instead.
  */
 export function stepsLeft(known: Known): Task[] {
   const left = tasks.filter(s => standing(s, known).is === 'open')
@@ -99,13 +99,13 @@ export function stepsLeft(known: Known): Task[] {
   return gateway?.connected_at === null && gateway.last_seen_at !== null ? [] : left
 }
 
-/** Where somebody goes on who comes without saying where: the first step that is not done. */
+/** Returns the first step that isn't done. */
 export const firstOpen = (done: ReadonlySet<Step>): Step => steps.find(s => s === 'end' || !done.has(s)) ?? 'end'
 
-/** The step after or before another one. */
+/** Returns the next or previous step. */
 export const beside = (step: Step, by: 1 | -1): Step | undefined => steps[steps.indexOf(step) + by]
 
-/** The five fields of a job at a time of the day; null when it is none. */
+/** Returns the cron expression for a time of day, or null if it is invalid. */
 export function cronAt(time: string, days: string): string | null {
   const found = /^([01]\d|2[0-3]):([0-5]\d)/.exec(time)
   return found ? `${Number(found[2])} ${Number(found[1])} * * ${days}` : null

@@ -8,19 +8,19 @@ import { type Line, LiveStream, parse } from './stream'
 let line: Line = { state: 'offline', heardAt: null }
 const watchers = new Set<() => void>()
 
-/** More than this the service does not tell on one stream. */
+/** The server's limit for followed sessions per stream. */
 const mostFollowed = 10
 const followed = new Map<string, number>()
 let refollow: () => void = () => undefined
 let asking = false
 
-/** Has the stream tell every message of a session, until what this returns is called. */
+/** Subscribes to every message of a session. The returned function unsubscribes. */
 export function followSession(key: string): () => void {
   const count = (by: number) => {
     const now = (followed.get(key) ?? 0) + by
     if (now > 0) followed.set(key, now)
     else followed.delete(key)
-    // From one session to the next is one change, not two.
+    // Batches changes, so that switching sessions reconnects once.
     if (asking) return
     asking = true
     setTimeout(() => {
@@ -37,16 +37,16 @@ const subscribe = (f: () => void) => {
   return () => watchers.delete(f)
 }
 
-/** How the line to the service is. Renders again when its state changes, not with each frame. */
+/** Returns the state of the stream. Renders again when the state changes, not with every frame. */
 export const useLineState = (): Line['state'] => useSyncExternalStore(subscribe, () => line.state)
 
-/** When something was last heard, in ms; for what ticks by itself. */
+/** When the last data arrived, in ms. */
 export const heardAt = (): number | null => line.heardAt
 
-/** Opens the one stream of this tab while somebody is signed in, and patches what is cached by it. */
+/** Opens the event stream of this tab while the user is signed in, and applies its events to the query cache. */
 export function startLive(cache: QueryClient, patches: readonly Patch[]): void {
   let greeted = false
-  // The next greeting is of a line that was opened anew for other sessions, and was not away.
+  // Set when the stream reconnects to follow other sessions, so that the next hello is not taken for a recovery.
   let moved = false
   const onFrame = (frame: Frame) => {
     if (frame.event === 'position') return
@@ -54,7 +54,7 @@ export function startLive(cache: QueryClient, patches: readonly Patch[]): void {
     if (frame.event === 'hello') moved = false
     if (frame.event === 'hello' && !greeted) {
       greeted = true
-      // What was read before the stream began may lack what came between the two.
+      // Data that was fetched before the stream opened may lack events from in between.
       const now = Date.now()
       void cache.invalidateQueries({ predicate: q => q.state.dataUpdatedAt > 0 && q.state.dataUpdatedAt <= now })
       rereadFailed(cache)

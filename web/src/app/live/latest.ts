@@ -1,15 +1,15 @@
-/** How many rows are remembered: more than change while one part of a list is read. */
+/** Maximum number of remembered rows, more than change while a page of a list loads. */
 const most = 2_000
 
 /**
- * The rows that were put into the cache last, by their ids. A part of a list that
- * was asked for before and comes after would undo them.
+ * Remembers the latest version of each row, so that a list page that was requested earlier but arrives later doesn't
+ * undo changes.
  */
 export class Latest<T extends { id: string }> {
   private readonly rows = new Map<string, T | null>()
   private readonly newer: (next: T, was: T) => boolean
 
-  /** `newer` tells whether a row has become another since; not when it is merely read again. */
+  /** `newer` returns whether the first row is a newer version than the second. */
   constructor(newer: (next: T, was: T) => boolean) {
     this.newer = newer
   }
@@ -19,7 +19,7 @@ export class Latest<T extends { id: string }> {
     this.note(row.id, was && this.newer(was, row) ? was : row)
   }
 
-  /** A row is gone. */
+  /** Marks a row as deleted. */
   drop(id: string): void {
     this.note(id, null)
   }
@@ -28,7 +28,7 @@ export class Latest<T extends { id: string }> {
     this.rows.clear()
   }
 
-  /** What a row of a list has become meanwhile: itself as a rule, null when it is gone. */
+  /** Returns the latest version of a row, or null if it was deleted. */
   of(row: T): T | null {
     const known = this.rows.get(row.id)
     if (known === null) return null

@@ -5,7 +5,7 @@ import { dispatch, mapRows, patchRow, rereadFailed, rereadSoon } from './patches
 const same = (a: { id: string }, b: { id: string }) => a.id === b.id
 const newer = (a: { version: number }, b: { version: number }) => a.version > b.version
 
-// A late answer that overwrites a newer row makes the screen say what is not so.
+// A late response must not overwrite a newer row.
 describe('patches', () => {
   it('change a row in every list that has it, if it is newer there', () => {
     const cache = new QueryClient()

@@ -1,22 +1,22 @@
 import type { QueryClient, QueryKey } from '@tanstack/react-query'
 import type { Schemas } from '../../api/client'
 
-/** One thing that happened, as the stream told it. */
+/** A frame of the event stream. */
 export interface Happened {
-  /** The name of the frame: `task.changed`, `session.gone`, `reset`. */
+  /** The frame's name: `task.changed`, `session.gone`, `reset`. */
   kind: string
-  /** What the frame holds; an event of the log when it had an id. */
+  /** The frame's data; an event of the activity log if the frame had an ID. */
   data: unknown
 }
 
-/** What one place does with some of the frames. */
+/** Applies some of the frames to the query cache. */
 export interface Patch {
-  /** Names of frames; `task.` at the end with a dot means all that begin so. */
+  /** Frame names. A trailing dot matches a prefix: `task.` matches all task events. */
   on: readonly string[]
   apply: (happened: Happened, cache: QueryClient) => void
 }
 
-/** Hands each frame to whoever asked for it. */
+/** Calls the patches that match a frame. */
 export function dispatch(patches: readonly Patch[], happened: Happened, cache: QueryClient): void {
   for (const patch of patches) {
     if (patch.on.some(name => name === happened.kind || (name.endsWith('.') && happened.kind.startsWith(name)))) {
@@ -25,7 +25,7 @@ export function dispatch(patches: readonly Patch[], happened: Happened, cache: Q
   }
 }
 
-/** The event of the log that a frame holds, or null when it holds something else. */
+/** Returns the activity event in a frame, or null. */
 export function eventOf(happened: Happened): Schemas['Event'] | null {
   const v = happened.data
   return typeof v === 'object' && v !== null && 'subject' in v && 'kind' in v ? (v as Schemas['Event']) : null
@@ -33,7 +33,7 @@ export function eventOf(happened: Happened): Schemas['Event'] | null {
 
 type Rows<T> = T[] | { rows: T[] } | { pages: { rows: T[] }[] } | undefined
 
-/** Rows of a cached answer, each through f; the same object when none of them became another. */
+/** Maps the rows of a cached answer. Returns the same object when no row changed. */
 export function mapRows<T, D extends Rows<T>>(data: D, f: (row: T) => T): D {
   let changed = false
   const through = (rows: T[]): T[] => {
@@ -51,8 +51,8 @@ export function mapRows<T, D extends Rows<T>>(data: D, f: (row: T) => T): D {
 }
 
 /**
- * Puts a row that was read anew into every cached list under `key`, where it is
- * newer than what the list has. What was read late must not undo what came since.
+ * Replaces a row in every cached list under `key` where the given row is newer, so that a slow response can't undo a
+ * later change.
  */
 export function patchRow<T>(
   cache: QueryClient,
@@ -66,11 +66,11 @@ export function patchRow<T>(
   )
 }
 
-/** How long changes are gathered before something is read anew because of them, in ms. */
+/** How long changes are collected before a refetch, in ms. */
 const gather = 250
 const waiting = new Map<string, ReturnType<typeof setTimeout>>()
 
-/** Reads what is under `key` anew, once for all that happens within a moment. */
+/** Invalidates `key`, once for all changes within a short time. */
 export function rereadSoon(cache: QueryClient, key: QueryKey): void {
   const name = JSON.stringify(key)
   if (waiting.has(name)) return
@@ -83,13 +83,13 @@ export function rereadSoon(cache: QueryClient, key: QueryKey): void {
   )
 }
 
-/** Reads anew what is on screen and could not be read: it may have failed only because the line was away. */
+/** Refetches failed queries on screen: they may have failed only because the connection was down. */
 export function rereadFailed(cache: QueryClient): void {
-  // What is being read already is not read twice.
+  // Queries that are already loading are not fetched twice.
   void cache.refetchQueries({ type: 'active', predicate: q => q.state.status === 'error' }, { cancelRefetch: false })
 }
 
-/** Calls f with all ids that were given within a moment, each once. */
+/** Returns a function that collects IDs for a moment and passes each once to f. */
 export function gathered(f: (ids: string[]) => void): (id: string) => void {
   let ids = new Set<string>()
   return id => {

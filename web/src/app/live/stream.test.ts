@@ -62,8 +62,8 @@ function house(answer: (n: number) => Response | 'stream' | 'down' = () => 'stre
 beforeEach(() => vi.useFakeTimers())
 afterEach(() => vi.useRealTimers())
 
-// The stream is what keeps the screen true: each way in which a line breaks must
-// lead back without a gap, and the mark must not say "live" meanwhile.
+// Whichever way the connection breaks, the stream must reconnect without losing events and must not show as live
+// meanwhile.
 describe('the live stream', () => {
   it('comes back after the last id that it saw', async () => {
     const h = house()
@@ -168,7 +168,7 @@ describe('the live stream', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  // What is said in a session comes on the same stream, and what happened while it was opened anew is not lost.
+  // Reconnecting to follow other sessions must not lose events.
   it('asks for other sessions where it was, without calling itself stale', async () => {
     const h = house()
     h.stream.start()

@@ -1,37 +1,36 @@
 import { type Frame, SseParser } from '../../api/sse'
 
-/** How the line to the service is. `heardAt` is when something last came, in ms; null before that. */
+/** State of the stream. `heardAt` is when the last data arrived, in ms; null before that. */
 export interface Line {
   state: 'live' | 'stale' | 'offline'
   heardAt: number | null
 }
 
-/** What the stream needs from outside, so that tests can be the outside. */
+/** The dependencies of the stream, injected for tests. */
 export interface Outside {
   fetch: typeof fetch
   now: () => number
   random: () => number
   token: () => string | null
-  /** Keys of the sessions of which every message is wanted. */
+  /** Keys of the sessions to follow in full. */
   sessions?: () => readonly string[]
   onFrame: (frame: Frame) => void
   onLine: (line: Line) => void
-  /** The service ended the stream, or refused it, because of who is asking. */
+  /** Called when the server rejects the stream because of the token or the account. */
   onRefused: (token: string, code: string) => void
 }
 
-/** Something comes every 15 s. After this long without it what is shown is called stale. */
+/** The server sends something every 15 s. After this long without data the stream counts as stale. */
 export const quietFor = 20_000
-/** After this long the line is dead: it is opened anew. */
+/** After this long without data the stream reconnects. */
 export const deadAfter = 30_000
 const lookEvery = 1_000
 const longestWait = 30_000
-/** A clock that jumps by this much has slept. */
+/** A timer that is late by this much means the machine was asleep. */
 const slept = 15_000
 
 /**
- * The one stream of a tab. It opens, reads, comes back with the last id that it
- * saw, and says how the line is; what the frames mean is told elsewhere.
+ * The event stream of a tab. It reconnects with the last event ID and reports its state; patches interpret the frames.
  */
 export class LiveStream {
   private readonly out: Outside
@@ -67,7 +66,7 @@ export class LiveStream {
     this.tell({ state: 'offline', heardAt: null })
   }
 
-  /** The machine is back on a network, or the tab is looked at again: do not wait any longer. */
+  /** Reconnects at once, because the network is back or the tab is visible again. */
   nudge(): void {
     if (this.look === null) return
     const heard = this.line.heardAt
@@ -76,7 +75,7 @@ export class LiveStream {
     this.reopen()
   }
 
-  /** Other sessions are wanted than before: asks for them, and goes on where it was. */
+  /** Reconnects to follow other sessions, and resumes at the last event. */
   refollow(): void {
     if (this.control !== null) this.reopen()
   }
@@ -92,7 +91,7 @@ export class LiveStream {
     const quiet = this.line.heardAt === null ? 0 : now - this.line.heardAt
     if (this.control === null) return
     if (this.line.state === 'live' && quiet > quietFor) this.tell({ ...this.line, state: 'stale' })
-    // A line that was just opened has as long as any other to say something.
+    // A new connection gets the full time to send its first data.
     if (now - Math.max(this.line.heardAt ?? 0, this.openedAt) > deadAfter) this.reopen()
   }
 
@@ -111,7 +110,7 @@ export class LiveStream {
     this.control = control
     this.openedAt = this.out.now()
     const mine = () => this.control === control
-    // A server that takes the connection and says nothing must not hold us.
+    // Gives up on a server that accepts the connection but sends nothing.
     const limit = setTimeout(() => control.abort(), deadAfter)
     let wait: number | null = null
     try {
@@ -130,7 +129,7 @@ export class LiveStream {
         wait = Number(answer.headers.get('Retry-After') ?? 0) * 1000 || null
       } else if (await this.read(answer.body, mine, token)) return
     } catch {
-      // The line broke; what we were told until then counts.
+      // The connection broke. Frames received until then count.
     } finally {
       clearTimeout(limit)
     }
@@ -139,7 +138,7 @@ export class LiveStream {
     this.later(wait)
   }
 
-  /** Reads until the end. True when one must not come back. */
+  /** Reads until the stream ends. Returns true when it must not reconnect. */
   private async read(body: ReadableStream<Uint8Array>, mine: () => boolean, token: string): Promise<boolean> {
     const parser = new SseParser()
     const reader = body.getReader()
@@ -164,7 +163,7 @@ export class LiveStream {
         }
         this.failures = 0
         this.out.onFrame(frame)
-        // After the frame was dealt with: what failed is told again.
+        // Only after the frame is handled, so that a failed one is sent again.
         if (frame.id) this.lastId = frame.id
       }
     }
@@ -179,10 +178,10 @@ export class LiveStream {
   private later(wait: number | null): void {
     if (this.look === null) return
     this.failures++
-    // The first time it is probably a restart: what is on screen is merely stale.
+    // The first failure is probably a restart, so the data is only stale.
     this.tell({ ...this.line, state: this.failures < 2 && this.line.heardAt !== null ? 'stale' : 'offline' })
     const grown = Math.min(longestWait, this.retry * 2 ** Math.max(0, this.failures - 2))
-    // Half of it by chance, so that a hundred tabs do not come back at once.
+    // Half of the delay is random, so that many tabs don't reconnect at once.
     const pause = wait ?? (this.failures === 1 ? 250 : grown / 2 + (grown / 2) * this.out.random())
     this.again = setTimeout(() => {
       this.again = null
@@ -197,7 +196,7 @@ export class LiveStream {
   }
 }
 
-/** JSON, or null when it is none. */
+/** Parses JSON, or returns null. */
 export function parse(data: string): unknown {
   try {
     return JSON.parse(data)

@@ -11,16 +11,16 @@ export interface ChartSeries {
 
 export interface Bar {
   id: string
-  /** What stands under it, and what it is called in full. */
+  /** The axis label, and the full name. */
   short: string
   long: string
-  /** One for each of the series, in their order. */
+  /** The value of each series. */
   parts: readonly bigint[]
-  /** The same to be read; empty for a part that is not there. A part may be there and have no value. */
+  /** The formatted values. Empty if the bar lacks that series. */
   texts: readonly string[]
-  /** The whole, as it is read: it may say more than a number. */
+  /** The formatted total, which may say more than a number. */
   total: string
-  /** That something about it cannot be drawn: it gets a sign above it. */
+  /** Why the bar is incomplete. Shows a mark above it. */
   flag?: string | undefined
 }
 
@@ -29,11 +29,11 @@ interface Props {
   help: string
   series: readonly ChartSeries[]
   bars: readonly Bar[]
-  /** A value, short enough for a scale. */
+  /** Formats a value for the axis. */
   format: (value: bigint) => string
-  /** What the legend says of each of the series while no bar is looked at. */
+  /** The formatted total of each series, for the legend while no bar is selected. */
   totals: readonly string[]
-  /** What the legend is about while no bar is looked at, and its whole. */
+  /** The name and total of the whole chart, for the legend while no bar is selected. */
   whole: { name: string; total: string }
   flagged: string
 }
@@ -42,10 +42,7 @@ const height = 220
 const top = 14
 const bottom = 22
 
-/**
- * Stacked bars. The arrow keys walk along them, and so does a pointer; the values
- * of the one that is looked at stand in the legend, where nothing covers anything.
- */
+/** A stacked bar chart. The pointer or arrow keys select a bar, whose values appear in the legend. */
 export function Bars({ label, help, series, bars, format, totals, whole, flagged }: Props) {
   const [box, width] = useWidth<HTMLDivElement>()
   const [at, setAt] = useState<{ focus: number | null; pointer: number | null }>({ focus: null, pointer: null })
@@ -119,7 +116,7 @@ function Drawing({ width, label, series, bars, format, current, describedBy, onF
   const slot = plot / Math.max(1, bars.length)
   const y = (v: bigint) => top + (1 - part(v, scale.low, scale.high)) * (height - top - bottom)
   const step = labelStep(bars.length, plot, 8 + 6.5 * Math.max(0, ...bars.map(b => b.short.length)))
-  // The bar that Tab leads to: the one that was looked at, else the last, which is today.
+  // The bar in the tab order: the selected one, or the last.
   const entry = current ?? bars.length - 1
   const go = (e: KeyboardEvent<SVGGElement>, i: number) => {
     const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: bars.length - 1 }[e.key]
@@ -144,7 +141,7 @@ function Drawing({ width, label, series, bars, format, current, describedBy, onF
       <Textures id={id} />
       <Scale format={format} left={left} marks={scale.marks} width={width} y={y} />
       {bars.map((bar, i) => (
-        // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: it is read like a picture; the keys only walk from one to the next
+        // biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: read as an image; the keys only move between bars
         <g
           key={bar.id}
           aria-label={nameOf(bar, series)}
@@ -190,7 +187,7 @@ interface ScaleProps {
   format: (v: bigint) => string
 }
 
-/** The lines behind the bars with what they stand for. Who hears the page hears each bar's own value. */
+/** Grid lines with their values. Hidden from screen readers, which read each bar. */
 function Scale({ marks, left, width, y, format }: ScaleProps) {
   return (
     <svg aria-hidden="true" focusable="false">
@@ -238,7 +235,7 @@ function Column({ bar, series, id, x, slot, y }: ColumnProps) {
             key={series[i]?.id}
             className="stroke-ground"
             fill={`url(#${id}-${look})`}
-            // What is there can be seen, however little it is.
+            // At least 1 px, so that every value is visible.
             height={Math.max(1, size)}
             strokeWidth={size > 3 ? 0.75 : 0}
             width={wide}
@@ -256,7 +253,7 @@ function Column({ bar, series, id, x, slot, y }: ColumnProps) {
   )
 }
 
-/** A bar as it is read out: its name, the whole, and what it is made of. */
+/** Returns the accessible name of a bar: its name, total, and parts. */
 function nameOf(bar: Bar, series: readonly ChartSeries[]): string {
   const parts = series.flatMap((s, i) => {
     const text = bar.texts[i]

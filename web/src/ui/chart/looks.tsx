@@ -1,6 +1,6 @@
 import { useId } from 'react'
 
-/** Each part of a bar has a colour and a pattern, so that neither is needed alone. */
+/** Each series has a color and a pattern, so that color alone is never needed. */
 export const looks = ['a', 'b', 'c', 'd', 'e', 'f', 'none', 'rest'] as const
 export type Look = (typeof looks)[number]
 
@@ -15,7 +15,7 @@ const fills: Record<Look, string> = {
   rest: 'fill-chart-rest',
 }
 
-/** What is drawn over the colour, in a square of 8; the first has none. */
+/** The pattern over the color, in an 8 by 8 square. The first has none. */
 const lines: Record<Look, string> = {
   a: '',
   b: 'M-1 9L9 -1M-1 1L1 -1M7 9L9 7',
@@ -44,7 +44,7 @@ function Texture({ look, id }: { look: Look; id: string }) {
   )
 }
 
-/** The textures of one drawing. `id` keeps those of two apart. */
+/** The pattern definitions of one chart. `id` makes their IDs unique. */
 export function Textures({ id }: { id: string }) {
   return (
     <defs>
@@ -55,7 +55,7 @@ export function Textures({ id }: { id: string }) {
   )
 }
 
-/** A piece of a bar, beside the name of what it stands for. */
+/** A legend swatch. */
 export function Swatch({ look }: { look: Look }) {
   const id = useId()
   return (

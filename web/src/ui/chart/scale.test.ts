@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { labelStep, part, reach, stack, ticks } from './scale'
 
-// A scale that leaves out the highest bar, or a bar that hides what it is made of, shows what is not so.
+// The scale must include the highest bar, and bars must show all parts.
 describe('ticks', () => {
   it.each([
     [0n, 0n, [0n]],

@@ -1,7 +1,6 @@
 /**
- * Round numbers from the least to the most: 1, 2 or 5 times a power of ten apart,
- * about `count` of them, zero among them. Whole units, as money is: nano-dollars or
- * tokens.
+ * Returns about `count` round tick values that cover the range and include zero, in steps of 1, 2, or 5 times a power
+ * of ten. Values are integers: nano-dollars or tokens.
  */
 export function ticks(least: bigint, most: bigint, count = 4): bigint[] {
   const low = least < 0n ? least : 0n
@@ -15,17 +14,17 @@ export function ticks(least: bigint, most: bigint, count = 4): bigint[] {
   }
 }
 
-/** The least of 1, 2, 5, 10, 20, 50, … that is not below n. */
+/** Returns the smallest of 1, 2, 5, 10, 20, 50, … that is at least n. */
 function roundUp(n: bigint): bigint {
   for (let power = 1n; ; power *= 10n) {
     for (const digit of [1n, 2n, 5n]) if (digit * power >= n) return digit * power
   }
 }
 
-/** The least multiple of step that is not below n. */
+/** Returns the smallest multiple of step that is at least n. */
 const roundTo = (n: bigint, step: bigint): bigint => ((n + step - 1n) / step) * step
 
-/** Where each part of a bar begins and ends: what is above zero grows up, what is below it grows down. */
+/** Returns the start and end of each stacked part. Positive parts stack up, negative ones down. */
 export function stack(parts: readonly bigint[]): { from: bigint; to: bigint }[] {
   let up = 0n
   let down = 0n
@@ -39,7 +38,7 @@ export function stack(parts: readonly bigint[]): { from: bigint; to: bigint }[] 
   })
 }
 
-/** The lowest and the highest point of all bars. */
+/** Returns the lowest and highest point of all bars. */
 export function reach(bars: readonly (readonly bigint[])[]): { least: bigint; most: bigint } {
   let least = 0n
   let most = 0n
@@ -52,13 +51,13 @@ export function reach(bars: readonly (readonly bigint[])[]): { least: bigint; mo
   return { least, most }
 }
 
-/** Where a value lies between two others, from 0 to 1. Whole numbers of any size keep enough digits for a screen. */
+/** Returns the position of a value in a range, from 0 to 1, with six digits. */
 export const part = (value: bigint, least: bigint, most: bigint): number =>
   most === least ? 0 : Number(((value - least) * 1_000_000n) / (most - least)) / 1_000_000
 
 const steps = [1, 2, 3, 4, 6, 7, 8, 12, 14, 16, 24]
 
-/** Every how many bars one has room for its label. */
+/** Returns how many bars share one label, given the room and the label width. */
 export function labelStep(bars: number, room: number, label: number): number {
   const fit = Math.max(1, Math.floor(room / label))
   return steps.find(s => Math.ceil(bars / s) <= fit) ?? Math.max(1, bars)

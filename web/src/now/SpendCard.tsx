@@ -1,0 +1,88 @@
+import { useQuery } from '@tanstack/react-query'
+import { useTicking } from '../app/clock'
+import { useZone } from '../app/config'
+import { addDays } from '../app/days'
+import { cost, nanos, unknown } from '../app/format'
+import { queries } from '../app/queries'
+import { ActiveRunsLine } from '../spend/ActiveRunsLine'
+import { knownOf } from '../spend/ledger'
+import { texts } from '../texts'
+import { now as nowWords } from '../texts/now'
+import { Age } from '../ui/Age'
+import { Icon } from '../ui/Icon'
+import { Answer } from '../ui/Views'
+import { Card } from './Card'
+import { todayQuery, weekQuery } from './queries'
+import { awaySince, until } from './spend'
+import { clock, hourIn } from './time'
+import { useDay } from './useDay'
+
+const words = nowWords.money
+
+/** Today's spend so far, and that of the same weekday a week ago by this hour. */
+export function SpendCard({ className }: { className: string }) {
+  const day = useDay()
+  const today = useQuery(todayQuery(day))
+  return (
+    <Card className={className} title={words.title} to={{ path: '/spend', label: texts.app.places.spend }}>
+      <Answer of={today} rows={2} what={words.what}>
+        {({ total }) => (
+          <div className="flex flex-col gap-2 p-3">
+            <p className="flex flex-wrap items-baseline gap-x-2">
+              <span className="font-semibold text-xl">{cost(total)}</span>
+              <span className="text-soft">
+                {words.known(total.runs)}
+                {(nanos(total.estimated_usd) ?? 0n) > 0n &&
+                  ` · ${cost({ ...total, cost_usd: total.estimated_usd, unpriced_runs: 0 })} ${words.estimated}`}
+              </span>
+            </p>
+            <AsOf />
+            {day && <WeekBefore day={day} />}
+            {/* Reserves the line, so that nothing below jumps when runs start or end. */}
+            <div className="min-h-5">
+              <ActiveRunsLine />
+            </div>
+          </div>
+        )}
+      </Answer>
+    </Card>
+  )
+}
+
+/** The age of the data while the gateway is offline. */
+function AsOf() {
+  const away = awaySince(useQuery(queries.gateway).data)
+  if (away === undefined) return null
+  return (
+    <p className="flex flex-wrap items-center gap-x-1 text-attention text-xs">
+      <Icon className="size-3.5" name="clock" />
+      {away === null ? (
+        words.asOfUnknown
+      ) : (
+        <span>
+          {words.asOf} <Age at={away} /> {words.asOfAgo}
+        </span>
+      )}
+    </p>
+  )
+}
+
+function WeekBefore({ day }: { day: string }) {
+  const zone = useZone()
+  const asked = useQuery(weekQuery(day))
+  const hour = useTicking(now => hourIn(now, zone))
+  if (!asked.data) return asked.error ? <p className="text-soft">{words.couldNot}</p> : null
+  const { series, total, ledger_begins_at: begins } = asked.data
+  const weekday = clock(`${addDays(day, -7)}T12:00:00Z`, 'UTC', 'long')
+  const known = knownOf(asked.data, asked.dataUpdatedAt)
+  if (known === 'nothing') return <p className="text-soft">{words.notKnown(weekday)}</p>
+  // A partial morning would look like a full one.
+  const byNow = known === 'all' || known === 'least' ? cost(until(series, hour, zone)) : unknown
+  return (
+    <p className="text-soft">
+      {words.before(weekday)}: <span className="text-ink">{byNow}</span>{' '}
+      {words.by(`${String(hour).padStart(2, '0')}:00`)}, <span className="text-ink">{cost(total)}</span>{' '}
+      {known === 'part' && begins ? words.since(clock(begins, zone)) : known === 'least' ? words.least : words.whole}
+    </p>
+  )
+}

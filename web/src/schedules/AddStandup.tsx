@@ -1,0 +1,119 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { teamsQuery } from '../agents/queries'
+import { api, type Schemas, take } from '../api/client'
+import { asProblem } from '../api/problem'
+import { texts } from '../texts'
+import { schedules as scheduleTexts } from '../texts/schedules'
+import { Button } from '../ui/Button'
+import { Dialog } from '../ui/Dialog'
+import { Field, Select } from '../ui/Field'
+import { say } from '../ui/Toast'
+import { noteOwn } from '../ui/useHeldRows'
+import { Answer } from '../ui/Views'
+import { Refused, TimesFields } from './Fields'
+import { jobsQuery, standupQuery } from './queries'
+
+const words = scheduleTexts.form
+
+interface Props {
+  onClose: () => void
+  onDone: (id: string) => void
+}
+
+/** The dialog that adds the daily standup job. */
+export function AddStandup({ open, ...rest }: Props & { open: boolean }) {
+  return (
+    <Dialog onClose={rest.onClose} open={open} title={words.standup} wide>
+      <Teams {...rest} />
+    </Dialog>
+  )
+}
+
+function Teams(props: Props) {
+  const asked = useQuery(teamsQuery)
+  return (
+    <Answer of={asked} rows={3} what={words.teamWhat}>
+      {teams => <Form {...props} teams={teams} />}
+    </Answer>
+  )
+}
+
+function Form({ teams, onClose, onDone }: Props & { teams: readonly Schemas['StandupTeam'][] }) {
+  const cache = useQueryClient()
+  const first = teams.find(t => t.key === 'executive') ?? teams[0]
+  const [team, setTeam] = useState(first?.key ?? 'executive')
+  const [expr, setExpr] = useState('0 9 * * 1-5')
+  const [zone, setZone] = useState(first?.timezone ?? '')
+  const [url, setURL] = useState('')
+  const add = useMutation({
+    mutationFn: () => {
+      const body = {
+        team,
+        expr: expr.trim(),
+        enabled: true,
+        ...(zone.trim() ? { timezone: zone.trim() } : {}),
+        ...(url.trim() ? { service_url: url.trim() } : {}),
+      }
+      return take(api.POST('/api/v1/standups/schedule', { body }))
+    },
+    onSuccess: async answer => {
+      noteOwn(answer.job.id)
+      cache.setQueryData(standupQuery(answer.team).queryKey, answer)
+      await cache.invalidateQueries({ queryKey: jobsQuery.queryKey })
+      say(words.standupAdded)
+      onDone(answer.job.id)
+    },
+  })
+  const problem = add.error ? asProblem(add.error) : null
+  return (
+    <form
+      className="flex flex-col gap-3"
+      onSubmit={e => {
+        e.preventDefault()
+        if (!add.isPending) add.mutate()
+      }}
+    >
+      <p>{words.standupIntro}</p>
+      {teams.length > 1 && (
+        <Select
+          choices={teams.map(t => ({ value: t.key, label: t.name }))}
+          error={problem?.of('team')}
+          label={words.team}
+          onChange={e => {
+            setTeam(e.target.value)
+            setZone(teams.find(t => t.key === e.target.value)?.timezone ?? zone)
+          }}
+          value={team}
+        />
+      )}
+      <TimesFields
+        errors={{ expr: problem?.of('expr'), zone: problem?.of('timezone') }}
+        expr={expr}
+        first
+        onExpr={setExpr}
+        onZone={setZone}
+        zone={zone}
+      />
+      <Field
+        error={problem?.of('service_url')}
+        help={scheduleTexts.help.url}
+        label={words.url}
+        maxLength={300}
+        onChange={e => setURL(e.target.value)}
+        placeholder="https://ops.example.com"
+        type="url"
+        value={url}
+      />
+      <Refused problem={problem} />
+      <div className="flex flex-wrap justify-end gap-2">
+        <Button look="quiet" onClick={onClose}>
+          {texts.ui.cancel}
+        </Button>
+        <Button busy={add.isPending} look="primary" type="submit">
+          {words.add}
+        </Button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,32 @@
+import { cloneElement, type MouseEvent, type ReactElement, useState } from 'react'
+import { registerLazy } from '../app/preload'
+import { texts } from '../texts'
+import type { Menu, MenuProps } from './Menu'
+import { say } from './Toast'
+
+// The menu code is as large as the rest of the layout, and isn't needed in the first second.
+let loaded: typeof Menu | null = null
+const load = async (): Promise<typeof Menu> => {
+  loaded ??= (await import('./Menu')).Menu
+  return loaded
+}
+registerLazy(load)
+/** A failed load is repeated on the next use. */
+const soon = (): void => void load().catch(() => undefined)
+
+const sayAway = (): void => say(texts.app.notLoaded.part)
+
+type Pressed = { onClick?: (e: MouseEvent) => void; onPointerEnter?: () => void; onFocus?: () => void }
+
+/** A `Menu` for the layout whose code loads on hover or focus. */
+export function LazyMenu({ trigger, ...rest }: MenuProps) {
+  const [Loaded, setLoaded] = useState<typeof Menu | null>(null)
+  if (Loaded) return <Loaded {...rest} open trigger={trigger} />
+  return cloneElement(trigger as ReactElement<Pressed & { 'aria-haspopup': 'menu'; 'aria-expanded': false }>, {
+    'aria-haspopup': 'menu',
+    'aria-expanded': false,
+    onPointerEnter: soon,
+    onFocus: soon,
+    onClick: () => void load().then(made => setLoaded(() => made), sayAway),
+  })
+}
