@@ -32,6 +32,7 @@ func mustMatch(t *testing.T, k *hasher, stored, password string, want bool) {
 // TestLongPasswords checks that the first 72 bytes of a longer password, which is all that bcrypt
 // reads, do not match it.
 func TestLongPasswords(t *testing.T) {
+	t.Parallel()
 	k := newTestHasher(t)
 	for _, tt := range []struct {
 		name, password string
@@ -69,6 +70,7 @@ func TestLongPasswords(t *testing.T) {
 // digest is from: printf 'a…ab' | openssl dgst -sha256 -hmac wardroom/password/v1 -binary |
 // base64.
 func TestLongPasswordFormat(t *testing.T) {
+	t.Parallel()
 	got, long := bcryptInput(strings.Repeat("a", 72) + "b")
 	if want := "cGWO3AAtqDerMOrfYM5GJ+V3oqzSH90rCiK0LfHfv/4="; string(got) != want || !long {
 		t.Errorf("bcryptInput = %s, %v; want %s", got, long, want)
@@ -78,6 +80,7 @@ func TestLongPasswordFormat(t *testing.T) {
 // TestImportedHashes checks that hashes of other systems work. The hash is from the test vectors
 // of crypt_blowfish; PHP uses the prefix 2y, and OpenBSD 2b.
 func TestImportedHashes(t *testing.T) {
+	t.Parallel()
 	k := newTestHasher(t)
 	for _, version := range []string{"2a", "2b", "2y"} {
 		stored := "$" + version + "$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"
@@ -89,6 +92,7 @@ func TestImportedHashes(t *testing.T) {
 
 // TestNULIsNoRepetition checks that "x" and "x NUL x", which are equal for bcrypt, do not match.
 func TestNULIsNoRepetition(t *testing.T) {
+	t.Parallel()
 	k := newTestHasher(t)
 	stored, err := k.hash(t.Context(), goodPassword)
 	if err != nil {
@@ -166,6 +170,7 @@ func TestEveryComparisonCostsTheSame(t *testing.T) {
 // TestHashingIsBounded checks that hashing uses a bounded number of cores and does nothing for
 // canceled requests.
 func TestHashingIsBounded(t *testing.T) {
+	t.Parallel()
 	k := newTestHasher(t)
 	var running, most atomic.Int32
 	entered, leave := make(chan struct{}, 100), make(chan struct{})

@@ -258,6 +258,7 @@ func TestThrottleRaces(t *testing.T) {
 
 // TestLanes checks that canceled callers leave the queue and release their place.
 func TestLanes(t *testing.T) {
+	t.Parallel()
 	var l semaphores
 	leave, err := l.enter(t.Context(), "a", 1)
 	if err != nil {

@@ -187,6 +187,7 @@ func TestService(t *testing.T) {
 // TestUnrecorded checks that a failed run that is recorded and in a session is listed once, and
 // that other failures of the session are listed.
 func TestUnrecorded(t *testing.T) {
+	t.Parallel()
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int) *clock.Time { return clock.Ptr(noon.Add(time.Duration(minutes) * time.Minute)) }
 	failed, done := "failed", "done"

@@ -9,6 +9,7 @@ import (
 
 // Known forms of secrets are redacted.
 func TestMaskFinds(t *testing.T) {
+	t.Parallel()
 	m := newRedactor()
 	rand := "a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
 	for text, secret := range map[string]string{
@@ -53,6 +54,7 @@ func TestMaskFinds(t *testing.T) {
 // Secrets in escaped JSON, configuration files, and terminal output are
 // redacted, too.
 func TestMaskFindsTheWrapped(t *testing.T) {
+	t.Parallel()
 	m := newRedactor()
 	rand := "a8Fk2Lm9Qp4Rt7Vx1Zb6Nc3Hd5Jg0Sw8"
 	for text, secret := range map[string]string{
@@ -92,6 +94,7 @@ func TestMaskFindsTheWrapped(t *testing.T) {
 
 // Hashes, identifiers, and ordinary words are kept.
 func TestMaskLeaves(t *testing.T) {
+	t.Parallel()
 	m := newRedactor()
 	for _, text := range []string{
 		"The password must have twelve characters; a token is a JWT.",
@@ -113,6 +116,7 @@ func TestMaskLeaves(t *testing.T) {
 
 // Redacted tool arguments stay valid JSON.
 func TestMaskJSON(t *testing.T) {
+	t.Parallel()
 	m := newRedactor()
 	got := m.json(`{"n":1.50,"url":"https://u:geheim@h/","env":{"DB_PASSWORD":"kitten","PATH":"/bin","api_key":"$KEY"},"list":["Bearer abcdefgh1234",true,null]}`)
 	want := `{"env":{"DB_PASSWORD":"[masked:secret]","PATH":"/bin","api_key":"$KEY"},"list":["Bearer [masked:bearer]",true,null],"n":1.50,"url":"https://u:[masked:url_password]@h/"}`

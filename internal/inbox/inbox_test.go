@@ -65,6 +65,7 @@ func TestAnyText(t *testing.T) {
 
 // Empty or oversized texts do not prevent an item from being raised.
 func TestHostileMatter(t *testing.T) {
+	t.Parallel()
 	m := NewItem{
 		Cause: "c", Kind: "escalation", Severity: "high", Title: " \x00\u202e ", Detail: strings.Repeat("ä", 2<<20),
 		Subject: event.Subject{Kind: "task", ID: strings.Repeat("i", 5000), Name: "a\nb\u202e"},

@@ -108,6 +108,7 @@ func (h *fixture) caller() func(method, path string, body []byte) *httptest.Resp
 // TestJobsAreSentAsTheyAreRead checks that a job can be sent back as it was read, with one changed
 // field.
 func TestJobsAreSentAsTheyAreRead(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t, dbtest.New(t), shapes(t)...)
 	h.at("08:30:00")
 	ask := h.caller()
@@ -135,6 +136,7 @@ func TestJobsAreSentAsTheyAreRead(t *testing.T) {
 // TestPartsOfAJob checks that single fields can be changed, and that read-only fields are
 // rejected.
 func TestPartsOfAJob(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t, dbtest.New(t), hourly(nil), hourly(func(j *gateway.Job) { j.ID, j.SessionTarget, j.Payload.Kind = "main", "main", "systemEvent" }))
 	h.at("08:30:00")
 	ask := h.caller()
@@ -180,6 +182,7 @@ func TestPartsOfAJob(t *testing.T) {
 
 // TestCopyAJob checks that a job can be created from the representation of another one.
 func TestCopyAJob(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t, dbtest.New(t), shapes(t)...)
 	h.at("08:30:00")
 	ask := h.caller()

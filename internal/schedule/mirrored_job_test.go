@@ -176,6 +176,7 @@ func TestSeeByTheRuntimesWord(t *testing.T) {
 // TestLongAbsence checks that after a long absence slots are added for a week at most, and for a
 // limited number per job.
 func TestLongAbsence(t *testing.T) {
+	t.Parallel()
 	w := mirroredJob{job: hourly(nil), present: true, since: clock.At(at("00:00:00").AddDate(0, -6, 0)), nextDue: clock.Ptr(at("00:00:00").AddDate(0, -6, 0))}
 	is, slots := w.due(at("09:30:00"), time.Minute)
 	if len(slots) != 7*24 || !is.nextDue.Equal(at("10:00:00")) || !slots[0].DueAt.Equal(at("10:00:00").AddDate(0, 0, -7)) {

@@ -51,6 +51,7 @@ func TestTimesAreTheRuntimes(t *testing.T) {
 
 // TestMissedInAGap checks the reason of a slot that is missed because clocks went forward.
 func TestMissedInAGap(t *testing.T) {
+	t.Parallel()
 	night := time.Date(2027, 3, 28, 0, 30, 0, 0, time.UTC) // 01:30 in Berlin
 	h := newFixture(t, dbtest.New(t), hourly(func(j *gateway.Job) {
 		j.Schedule.Expr, j.Schedule.Zone, j.CreatedAt = "30 2 * * *", "Europe/Berlin", clock.At(night.Add(-24*time.Hour))

@@ -77,6 +77,7 @@ func (h *fixture) audited() (kinds []string) {
 
 // TestChangesWithoutAnAnswer checks that a change without a response is reported as possibly made.
 func TestChangesWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
 	const maybe = "may have been made"
 	h := newFixture(t, dbtest.New(t), hourly(nil))
 	h.at("08:30:00")
@@ -135,6 +136,7 @@ func TestChangesOfWhoLeft(t *testing.T) {
 
 // TestChangeAsks checks that invalid changes and changes without differences are not sent.
 func TestChangeAsks(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t, dbtest.New(t), hourly(nil), hourly(func(j *gateway.Job) { j.ID, j.Schedule = "e", gateway.JobSchedule{Kind: "every", EveryMS: 1000} }))
 	h.at("08:30:00")
 	text, off := "Another", false
@@ -248,6 +250,7 @@ func TestSlotsPages(t *testing.T) {
 
 // TestSlotsFarAhead checks slots in the far future, beyond the range of time.Duration.
 func TestSlotsFarAhead(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t, dbtest.New(t), hourly(func(j *gateway.Job) {
 		j.Schedule, j.State.NextRunAt = gateway.JobSchedule{Kind: "every", EveryMS: time.Hour.Milliseconds()}, clock.Ptr(at("09:20:00"))
 	}))
@@ -264,6 +267,7 @@ func TestSlotsFarAhead(t *testing.T) {
 // TestCallsDoNotGrow checks that the number of requests to the gateway does not depend on the
 // number of clients, and that several events cause one read.
 func TestCallsDoNotGrow(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t, dbtest.New(t), hourly(nil))
 	ctx, stop := context.WithCancel(h.ctx())
 	ended := make(chan error, 1)
@@ -315,6 +319,7 @@ func TestCallsDoNotGrow(t *testing.T) {
 // TestReaderAsksAtDeadlines checks that one replica reads the runtime after a deadline, even
 // without an event.
 func TestReaderAsksAtDeadlines(t *testing.T) {
+	t.Parallel()
 	h := newFixture(t, dbtest.New(t), hourly(nil))
 	h.at("08:59:30")
 	r := reader{s: h.Service, last: at("09:04:00"), tried: at("09:04:00")}

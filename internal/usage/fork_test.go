@@ -192,6 +192,7 @@ func TestForkOfWhatIsGoing(t *testing.T) {
 // TestCopyOfNamelessRuns checks that rows without a run ID in a copy are not counted as in
 // progress.
 func TestCopyOfNamelessRuns(t *testing.T) {
+	t.Parallel()
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.nameless(c, "m1", used("m", 100, 1, 50))

@@ -164,6 +164,7 @@ func TestGoingAmongReplicas(t *testing.T) {
 // TestGoingOfAJob checks that the usage of a run that has ended without a list update is kept
 // until its totals arrive.
 func TestGoingOfAJob(t *testing.T) {
+	t.Parallel()
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:coo:cron:job")
 	at := c.UpdatedAt
@@ -188,6 +189,7 @@ func TestGoingOfAJob(t *testing.T) {
 // TestGoingThatCannotBeRead checks that an unreadable active session does not cause frequent
 // retries.
 func TestGoingThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.addTurn(c, "a", used("m", 10, 1, 5))
@@ -205,6 +207,7 @@ func TestGoingThatCannotBeRead(t *testing.T) {
 // TestGoingWithoutGateway checks that the usage of runs in progress is kept, with its age, while
 // the gateway is unreachable.
 func TestGoingWithoutGateway(t *testing.T) {
+	t.Parallel()
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.addTurn(c, "a", used("m", 10, 1, 5))

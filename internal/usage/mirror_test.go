@@ -292,6 +292,7 @@ func TestFollow(t *testing.T) {
 
 // TestFollowPages checks that a run that spans two pages is one run.
 func TestFollowPages(t *testing.T) {
+	t.Parallel()
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	for i := range 700 {
@@ -305,6 +306,7 @@ func TestFollowPages(t *testing.T) {
 
 // TestFollowBusy checks that a run in progress is not added to the ledger before it has ended.
 func TestFollowBusy(t *testing.T) {
+	t.Parallel()
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.ask(c, "a", used("m", 1, 1, 1))
@@ -461,6 +463,7 @@ func (p *scenario) note(t *testing.T, r Run) bool {
 // TestFollowAway checks that nothing is lost or counted partially while the gateway is
 // unreachable.
 func TestFollowAway(t *testing.T) {
+	t.Parallel()
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.ask(c, "a", used("m", 1, 1, 1))

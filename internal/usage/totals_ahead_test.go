@@ -12,6 +12,7 @@ import (
 // TestTotalsThatAreAheadOfTheList checks that totals newer than the list do not cause adjustments
 // for runs that are read later.
 func TestTotalsThatAreAheadOfTheList(t *testing.T) {
+	t.Parallel()
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.ask(c, "a", used("m", 1, 1, 1))
@@ -67,6 +68,7 @@ func TestTotalsOfACopyAheadOfTheList(t *testing.T) {
 // TestRunsOfWhichTheListDoesNotTell checks the run of a job, whose session keeps the start time of
 // the run in the list. It is a run, not an adjustment.
 func TestRunsOfWhichTheListDoesNotTell(t *testing.T) {
+	t.Parallel()
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:coo:cron:job")
 	rows := p.list()
@@ -91,6 +93,7 @@ func TestRunsOfWhichTheListDoesNotTell(t *testing.T) {
 
 // TestTotalsBeforeTheFirstList checks that totals before the first list do not cause adjustments.
 func TestTotalsBeforeTheFirstList(t *testing.T) {
+	t.Parallel()
 	p := newScenario(dbtest.New(t))
 	c := p.open("agent:cto:main")
 	p.ask(c, "run-1", used("m", 10, 20, 30))

@@ -98,6 +98,7 @@ func TestEstimate(t *testing.T) {
 
 // TestCheckPrices checks the validation of prices.
 func TestCheckPrices(t *testing.T) {
+	t.Parallel()
 	for name, retryAt := range map[string][]Price{
 		"a day that is none":   {price("p", "m", "2026-02-30", 1)},
 		"below zero":           {price("p", "m", "2026-02-01", -1)},

@@ -76,6 +76,7 @@ func TestTimerAfterClockChange(t *testing.T) {
 // A scheduled timer does not fire at startup, and then fires once for all replicas.
 // Missed firings run once, and a next time stored for another schedule is replaced.
 func TestTimerAtATime(t *testing.T) {
+	t.Parallel()
 	far, err := cron.Parse("0 0 29 2 *", "Europe/Berlin") // not due during this test
 	if err != nil {
 		t.Fatal(err)

@@ -40,6 +40,7 @@ func newMinutes(t *testing.T, change ...func(*web.Options)) *streams {
 // A caller whose account is closed while it follows a standup must not receive any
 // more of the text.
 func TestTextAfterLosingAccess(t *testing.T) {
+	t.Parallel()
 	var gone atomic.Bool
 	s := newMinutes(t, func(o *web.Options) {
 		before := o.Authenticate
