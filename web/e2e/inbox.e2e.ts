@@ -234,7 +234,10 @@ describe('an item', () => {
     await call(demo, 'POST', `/inbox/${item.id}/ack`)
     await page.getByLabel('How was it resolved?').fill('mine')
     await page.keyboard.press('Enter')
-    await page.getByRole('region', { name: 'Notifications' }).getByText('The item has changed since you read it.').waitFor()
+    await page
+      .getByRole('region', { name: 'Notifications' })
+      .getByText('The item has changed since you read it.')
+      .waitFor()
     await row(page, 'Two at once').getByText('Acknowledged').waitFor()
     await context.close()
   })

@@ -152,7 +152,10 @@ describe('users', () => {
     for (const part of ['users', 'agents', 'gateway', 'retention', 'audit']) {
       await page.goto(`/settings/${part}`)
       await page.getByRole('heading', { name: 'Your role doesn’t allow this' }).waitFor()
-      await page.getByText(/Only the owner and admins can (open|use)/).first().waitFor()
+      await page
+        .getByText(/Only the owner and admins can (open|use)/)
+        .first()
+        .waitFor()
       expect(await axeFaults(page), part).toEqual([])
     }
     // Parts that everyone may read.

@@ -12,8 +12,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What happened, the newest first
-         * @description What happened in the inbox is told only to those with the permission use_inbox.
+         * List activity, newest first
+         * @description Events about the inbox require the permission use_inbox.
          */
         get: operations["get-activity"];
         put?: never;
@@ -32,8 +32,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What stands between us and the agent runtime
-         * @description Examines the way to the gateway layer by layer, on connections of its own, and stops at the first that does not work, with its cause and what to do. It takes some milliseconds to about a minute: in the worst case it waits for an event. One examination goes on at a time; who asks meanwhile, or within ten seconds (thirty after a refused credential), gets the same. `wardroom doctor` does the same where the service does not run.
+         * Diagnose the connection to the runtime
+         * @description Checks the connection to the gateway step by step, on separate connections, and stops at the first failure, with its cause and what to do. It takes from a few milliseconds to about a minute. Checks do not run in parallel: requests during a check, or within 10 seconds after it (30 after a rejected credential), get the same result. If Wardroom is not running, use `wardroom doctor`.
          */
         get: operations["get-agentrt-doctor"];
         put?: never;
@@ -52,16 +52,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The runtime's timed jobs
-         * @description In the runtime's own words, by their ids. The runtime is not asked for it: the list is what it said last, and X-As-Of says when. While it is away the list is what was last seen, live is false, and X-Away says why; only before the runtime was ever seen it fails with that reason.
+         * List scheduled jobs
+         * @description Jobs have the runtime's field names and are sorted by ID. The list is the last one read from the runtime; X-As-Of says when. While the runtime is unreachable, live is false and X-Away says why. Before the first read the request fails with that reason.
          *
-         *     What the runtime adds to its jobs and this service does not know is not shown, and not touched by changes.
+         *     Fields that Wardroom does not support are not shown, and changes keep them.
          */
         get: operations["get-agentrt-jobs"];
         put?: never;
         /**
-         * Have the runtime make a timed job
-         * @description Of the kind cron. Its answers are sent to nobody, unless delivery asks for it. What cannot be is refused before anything is sent.
+         * Create a scheduled job
+         * @description Creates a cron job in the runtime. The agent's answers are not sent anywhere unless delivery is set.
          */
         post: operations["post-agentrt-jobs"];
         delete?: never;
@@ -77,24 +77,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of the runtime's timed jobs */
+        /** Get a scheduled job */
         get: operations["get-agentrt-jobs-by-id"];
         put?: never;
         post?: never;
         /**
-         * Have the runtime remove a job
-         * @description A run that is going goes on. What is known of its runs and slots stays for a while.
+         * Delete a scheduled job
+         * @description A run in progress continues. The runs and slots of the job are kept for the retention period.
          */
         delete: operations["delete-agentrt-jobs-by-id"];
         options?: never;
         head?: never;
         /**
-         * Have the runtime change a job
-         * @description Send configRevision as you read it: the change is then refused when the job is another one by now. The problem has both versions: expected_revision, and current_revision with the job as it is in current. The same happens to one that is changed meanwhile.
+         * Change a scheduled job
+         * @description Send the configRevision that you have read: the change then fails if the job has changed since. The error has expected_revision, current_revision and the current job in current. It is the same for a concurrent change.
          *
-         *     A job may be sent as GET answers it: what is as it was changes nothing. Send only a part, such as schedule.tz, and only that is changed. What cannot be changed here is refused when it differs.
+         *     You can send a whole job as returned by GET, or only the fields to change, such as schedule.tz. Read-only fields are rejected if they differ.
          *
-         *     Of jobs that are not of the kind cron only enabled is changed.
+         *     For jobs that are not cron jobs, only enabled can be changed.
          */
         patch: operations["patch-agentrt-jobs-by-id"];
         trace?: never;
@@ -109,8 +109,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have the runtime run a job now
-         * @description Also a disabled one. It does not wait for the end; each time is another run.
+         * Run a job now
+         * @description Also runs disabled jobs. The request does not wait for the end of the run, and each request starts a new run.
          */
         post: operations["post-agentrt-jobs-by-id-run"];
         delete?: never;
@@ -127,8 +127,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The runs of a job, the newest first
-         * @description Those that have ended, as the runtime told them; also of a job that it has no more.
+         * List the runs of a job
+         * @description Lists ended runs, newest first. Also works for deleted jobs.
          */
         get: operations["get-agentrt-jobs-by-id-runs"];
         put?: never;
@@ -147,10 +147,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The slots of a job, by their times
-         * @description A slot is one time at which a job is to run. Those that have come are in the ledger, with what became of them; those that are to come are reckoned, and pending. Where only the runtime can reckon, there is the next one, and what follows it at an interval.
+         * List the slots of a job
+         * @description A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute them, there is the next one and, for intervals, those after it.
          *
-         *     Nothing is said of times at which a job was disabled, was another one, or was not there.
+         *     There are no slots for times at which the job was disabled, had another definition or did not exist.
          */
         get: operations["get-agentrt-jobs-by-id-slots"];
         put?: never;
@@ -168,7 +168,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The models that the runtime can use */
+        /** List the models of the runtime */
         get: operations["get-agentrt-models"];
         put?: never;
         post?: never;
@@ -186,19 +186,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What this service is to the agent runtime, and what is missing
-         * @description Says which device this service is, whether it is approved, the command that approves it, and which scopes are missing and what they are needed for. No secret is in it.
+         * Get the pairing
+         * @description Returns Wardroom's device, whether it is approved, the command that approves it, and the missing scopes with the features that need them. Contains no secrets.
          */
         get: operations["get-agentrt-pairing"];
         put?: never;
         /**
-         * Make this service a device of the agent runtime
-         * @description Makes a key pair, stores it encrypted and shows it to the gateway; then somebody approves it on the gateway's host with the command that GET tells, and nothing else is to be done: the approval is noticed within seconds, here and in every replica. Answers 201 when the device is made, and 200 with the one that there is, so that it may be sent again.
+         * Pair Wardroom with the gateway
+         * @description Creates a device with a key pair, which is stored encrypted, and connects to the gateway with it. Approve the device on the gateway's host with the command from GET /agentrt/pairing; all replicas notice the approval within seconds. Returns 201 with the new device, or 200 with the existing one, so the request can be repeated.
          */
         post: operations["post-agentrt-pairing"];
         /**
          * Forget the device
-         * @description Deletes its key and token here and goes on with the shared token alone. The gateway still knows the device: the answer has the command that removes it there.
+         * @description Deletes the device's key and token in Wardroom, which then uses only the shared token. The gateway still lists the device: the response contains the command that removes it there.
          */
         delete: operations["delete-agentrt-pairing"];
         options?: never;
@@ -216,13 +216,13 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace the device by a new one
-         * @description Makes another key pair and asks the gateway to approve it, with the shared token. The present device stays in use until then, and the new one takes its place by itself. Answers 202 when the next device is made, and 200 with the one that waits already. GET /agentrt/pairing shows it in `next`, with the command that approves it.
+         * Replace the device
+         * @description Creates another device and requests its approval with the shared token. The current device stays in use until the gateway approves the new one, which then replaces it. Returns 202 with the new device, or 200 with one that is already waiting. GET /agentrt/pairing returns it in `next`, with the command that approves it.
          */
         post: operations["post-agentrt-pairing-rotate"];
         /**
-         * Keep the present device
-         * @description Drops the device that was to replace it and waits for approval.
+         * Cancel the replacement of the device
+         * @description Discards the device that waits for approval to replace the current one.
          */
         delete: operations["delete-agentrt-pairing-rotate"];
         options?: never;
@@ -238,8 +238,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The runtime's sessions, active ones first
-         * @description Running or ended, the last changed first within each. While the runtime is away there is no list, only the reason: nothing old is shown as if it were live.
+         * List the runtime's sessions
+         * @description Active sessions first, then by last change, newest first. While the runtime is unreachable the request fails with the reason, so that outdated data never looks live.
          */
         get: operations["get-agentrt-sessions"];
         put?: never;
@@ -257,7 +257,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One session */
+        /** Get a session */
         get: operations["get-agentrt-sessions-by-key"];
         put?: never;
         post?: never;
@@ -275,14 +275,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What was said in a session, the newest last
-         * @description The first page is the newest; the Link header leads to the older ones. The result of a tool is with its call. What is too long is cut, and says by how much. To hear of further ones as they come, follow the session with GET /events?session=.
+         * List the messages of a session
+         * @description The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, with the number of omitted characters. To receive new messages live, use GET /events?session=.
          */
         get: operations["get-agentrt-sessions-by-key-messages"];
         put?: never;
         /**
          * Send a message to a session
-         * @description Answers when the runtime has taken it; what the agent says to it is in the session's messages. A failure whose maybe_sent is true leaves open whether it was: send it again with the same Idempotency-Key.
+         * @description Responds when the runtime has accepted the message. The agent's answer appears in the session's messages. If an error has maybe_sent true, retry with the same Idempotency-Key, which sends the message at most once.
          */
         post: operations["post-agentrt-sessions-by-key-messages"];
         delete?: never;
@@ -301,8 +301,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End the runs of a session
-         * @description Ends what is going and what waits there, or the one run that is named. When nothing is going, nothing is stopped and nothing is wrong.
+         * Stop the runs of a session
+         * @description Stops all active and queued runs, or the one with run_id. If there is nothing to stop, the request succeeds with stopped false.
          */
         post: operations["post-agentrt-sessions-by-key-stop"];
         delete?: never;
@@ -319,10 +319,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The slots of all jobs, by their times
-         * @description A slot is one time at which a job is to run. Those that have come are in the ledger, with what became of them; those that are to come are reckoned, and pending. Where only the runtime can reckon, there is the next one, and what follows it at an interval.
+         * List the slots of all jobs
+         * @description A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute them, there is the next one and, for intervals, those after it.
          *
-         *     Nothing is said of times at which a job was disabled, was another one, or was not there.
+         *     There are no slots for times at which the job was disabled, had another definition or did not exist.
          */
         get: operations["get-agentrt-slots"];
         put?: never;
@@ -340,7 +340,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How the connection to the agent runtime is doing */
+        /** Get the status of the connection to the runtime */
         get: operations["get-agentrt-status"];
         put?: never;
         post?: never;
@@ -358,8 +358,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The team
-         * @description Answers while the runtime is away, too, with the agents that it had when it was last asked: in_runtime is null then, and as_of says when that was.
+         * List agents
+         * @description While the runtime is unreachable, the list has the agents of the last successful read; in_runtime is then null, and as_of has the time of the read.
          */
         get: operations["get-agents"];
         put?: never;
@@ -378,8 +378,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One member of the team, with all that is known of it
-         * @description What it does, has to do, said, spent, and what went wrong. What only the runtime knows is null while that is away; the rest stands.
+         * Get an agent with its current work
+         * @description Returns the agent's runs, tasks, standup reports, costs, failures and sessions. Data that only the runtime has is null while the runtime is unreachable.
          */
         get: operations["get-agents-by-agent-id"];
         put?: never;
@@ -398,8 +398,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What happened to accounts, keys and settings, the newest first
-         * @description Logins and failed ones, accounts, keys, deletions and the settings of each start: who, what, before and after, and from where. None of it is in /activity. What happens often is told once a minute: count says how often, and since when. The texts that somebody who failed to log in typed are not kept.
+         * List the audit log, newest first
+         * @description Logins, failed logins, accounts, keys, deletions, and the settings at each start: who, what, before and after, and from where. Audit events do not appear in /activity. Frequent events are combined once a minute, with a count and a start time. Wardroom does not store what a user typed in a failed login.
          */
         get: operations["get-audit"];
         put?: never;
@@ -418,8 +418,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The audit as a table
-         * @description All that matches, as text/csv with a line of names. A cell that a spreadsheet would take for a formula begins with an apostrophe.
+         * Export the audit log as CSV
+         * @description All matching events as text/csv with a header row. Cells that a spreadsheet would read as a formula are prefixed with an apostrophe.
          */
         get: operations["get-audit.csv"];
         put?: never;
@@ -441,7 +441,7 @@ export interface paths {
         put?: never;
         /**
          * Log in
-         * @description Answers a token for the Authorization header. Any email and any password are taken; what is not right is answered with 401. After 5 failures for an email, or 20 from an address, every further one is followed by a pause of 30 seconds that doubles up to 15 minutes; in it every login is answered with 429, and Retry-After says for how long. An hour without a failure forgets them.
+         * @description Returns a token for the Authorization header. A wrong email or password returns 401, also if its format is invalid. After 5 failures for an email, or 20 from an address, each failure starts a pause of 30 seconds, doubling up to 15 minutes. During the pause every login returns 429 with Retry-After. An hour without a failure resets the count.
          */
         post: operations["post-auth-login"];
         delete?: never;
@@ -466,7 +466,7 @@ export interface paths {
         head?: never;
         /**
          * Change your own account
-         * @description Name and picture. A name that another account has is refused: what people say stands under their names. The email and the role are changed by an admin, the password under /auth/password.
+         * @description Changes the name and the picture. A name of another account is rejected, because comments are signed with it. An admin changes the email and role; /auth/password changes the password.
          */
         patch: operations["patch-auth-me"];
         trace?: never;
@@ -482,7 +482,7 @@ export interface paths {
         put?: never;
         /**
          * Change your own password
-         * @description Needs the current password; a wrong one counts as a failed login. Answers the account. Tokens stay valid until they expire.
+         * @description Requires the current password. A wrong one counts as a failed login. Returns the account. Existing tokens stay valid until they expire.
          */
         post: operations["post-auth-password"];
         delete?: never;
@@ -501,8 +501,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make an account for yourself
-         * @description Makes an account of the role user and logs in, where the service is set to allow it; registration_enabled in /config tells. An email or a name that another account has is refused, and counts as a failed login from your address.
+         * Register
+         * @description Creates an account with the role user and logs in, if registration is enabled (see registration_enabled in /config). An email or name of another account is rejected and counts as a failed login from your address.
          */
         post: operations["post-auth-register"];
         delete?: never;
@@ -522,7 +522,7 @@ export interface paths {
         put?: never;
         /**
          * Become the owner
-         * @description Makes the owner's account and logs in, while there is no owner; setup_required in /config tells. It needs the token that the service prints to its terminal, which works once and for 30 minutes. A wrong one counts as a failed login from your address.
+         * @description Creates the owner's account and logs in, as long as there is no owner (see setup_required in /config). Requires the setup token that Wardroom prints to its terminal. The token works once, for 30 minutes. A wrong token counts as a failed login from your address.
          */
         post: operations["post-auth-setup"];
         delete?: never;
@@ -538,7 +538,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What anyone may know of the settings */
+        /** Get the public settings */
         get: operations["get-config"];
         put?: never;
         post?: never;
@@ -556,12 +556,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What happens, live
-         * @description Server-sent events, until the token ends. Each event of the log comes as a frame whose id is its number, whose event is its kind, such as task.changed, and whose data is the same JSON as in /activity. Events about accounts come only to those with the permission read_audit, and those of the inbox only to those with use_inbox.
+         * Stream events
+         * @description Server-sent events until the token expires. Each event of the log is a frame: its id is the event's number, its event is the kind, such as task.changed, and its data is the same JSON as in /activity. Events about accounts require the permission read_audit; events about the inbox require use_inbox.
          *
-         *     Ids follow the order of the commits. Send the last one that you have as Last-Event-ID, and you get everything after it, without a gap and without repeats.
+         *     IDs increase in commit order. Send the last one you received as Last-Event-ID to get everything after it, without gaps or repeats.
          *
-         *     Other frames: hello comes first and says where the stream stands; reset comes instead when what you missed cannot be told any more: read anew what you show, and go on from its id; position comes every 15 seconds with the id up to which you have everything that you asked for; end says with a code why the stream ends, such as token_invalid, role_changed or behind. Frames without an id tell a state of this moment: agentrt.status how the connection to the agent runtime is doing, session.changed a session of the runtime that is new or other than before, as in /agentrt/sessions, session.gone the key of one that is there no more, session.message what is said in a session that you asked for with session, usage.grown that /usage has become other, at most once a second, and jobs.changed the ids of timed jobs of the runtime that are other than before, or gone: read them anew. Read the list of the sessions at each agentrt.status, the first included, and then apply the frames that come.
+         *     Control frames: hello comes first and has the position of the stream. reset comes instead of hello if the events you missed are no longer available: reload what you show and continue from its id. position comes every 15 seconds with the id up to which you have received everything you selected. end has a code for why the stream ends, such as token_invalid, role_changed, or behind.
+         *
+         *     Frames without an id are live states. agentrt.status: the connection to the agent runtime. session.changed: a new or changed runtime session, as in /agentrt/sessions. session.gone: the key of a session that no longer exists. session.message: a message in a session that you selected with session. usage.grown: /usage has changed, at most once a second. jobs.changed: the IDs of scheduled jobs of the runtime that changed or are gone; reload them. Reload the list of sessions at each agentrt.status, including the first, and then apply the frames that follow.
          */
         get: operations["get-events"];
         put?: never;
@@ -580,10 +582,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What needs a human, the most urgent first
-         * @description What has one cause is one item with a count. The most severe come first, and of those the one that has waited longest. An item resolves itself when its cause ends, and opens again when that comes back.
+         * List inbox items, most urgent first
+         * @description Each cause has one item with a count. The most severe items come first, then those that have waited longest. Wardroom resolves an item when its cause ends and reopens it if the cause recurs.
          *
-         *     Without state it lists what waits for somebody: what is open or acknowledged. An item that becomes more severe while you turn pages may come twice or not at all; the others neither repeat nor go missing.
+         *     Without state, the list has the items that are open or acknowledged. An item whose severity rises while you page may appear twice or not at all; all other items appear exactly once.
          */
         get: operations["get-inbox"];
         put?: never;
@@ -601,7 +603,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One item of the inbox */
+        /** Get an inbox item */
         get: operations["get-inbox-by-id"];
         put?: never;
         post?: never;
@@ -622,7 +624,7 @@ export interface paths {
         put?: never;
         /**
          * Acknowledge an item
-         * @description It stays in the list. Raised again it only counts, unless it has become worse: then it is open again. One that was put off comes back.
+         * @description The item stays in the list. If it is raised again, only its count rises, unless its severity rises: then it reopens. Acknowledging a snoozed item returns it to the list.
          */
         post: operations["post-inbox-by-id-ack"];
         delete?: never;
@@ -641,8 +643,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say who sees to an item
-         * @description Somebody with an active account, who is no agent; null is nobody.
+         * Assign an item
+         * @description The assignee must be a human with an active account; null unassigns the item.
          */
         post: operations["post-inbox-by-id-assign"];
         delete?: never;
@@ -661,8 +663,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Open an item again
-         * @description From every other state. Its count, and who sees to it, stay.
+         * Reopen an item
+         * @description Works from any state. The count and the assignee are kept.
          */
         post: operations["post-inbox-by-id-reopen"];
         delete?: never;
@@ -682,7 +684,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve an item
-         * @description Should its cause come back, it opens again. Resolving what is resolved changes nothing.
+         * @description If its cause recurs, the item reopens. Resolving a resolved item has no effect.
          */
         post: operations["post-inbox-by-id-resolve"];
         delete?: never;
@@ -701,8 +703,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Put an item off
-         * @description It leaves the list until that time, at most 90 days from now, and then is open again. Raised meanwhile it only counts, unless it has become worse.
+         * Snooze an item
+         * @description The item leaves the list until that time, at most 90 days from now, and then reopens. If it is raised meanwhile, only its count rises, unless its severity rises: then it reopens at once.
          */
         post: operations["post-inbox-by-id-snooze"];
         delete?: never;
@@ -720,7 +722,7 @@ export interface paths {
         };
         /**
          * List people by name
-         * @description Everybody who has an account, or had one: the id by which tasks and comments name them, how they are called, and whether the account is active.
+         * @description Lists all accounts, including deactivated ones, with the ID that tasks and comments refer to, the name, and whether the account is active.
          */
         get: operations["get-people"];
         put?: never;
@@ -739,13 +741,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The prices that costs are estimated with
-         * @description They count only for runs of which the runtime does not say what they cost.
+         * Get the prices for cost estimates
+         * @description They apply only to runs whose cost the runtime does not report.
          */
         get: operations["get-prices"];
         /**
-         * Set the prices that costs are estimated with
-         * @description The whole table. It counts for what is noted from now on, and for what is in the ledger without a price; what was estimated with an earlier version stays as it is. Send the ETag of GET /prices as If-Match, so that nobody's change is lost.
+         * Set the prices for cost estimates
+         * @description Replaces the whole table. The prices apply to new usage and to usage without a price; earlier estimates do not change. Send the ETag of GET /prices as If-Match to avoid overwriting a concurrent change.
          */
         put: operations["put-prices"];
         post?: never;
@@ -780,7 +782,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One project, by id or key */
+        /** Get a project by ID or key */
         get: operations["get-projects-by-id"];
         put?: never;
         post?: never;
@@ -789,7 +791,7 @@ export interface paths {
         head?: never;
         /**
          * Change a project
-         * @description Only what the body names is changed; the key never is. With If-Match the change is refused when somebody else was faster. A project in the archive keeps its tasks and gets no others.
+         * @description Changes only the fields in the body; the key cannot be changed. With If-Match, the change is refused if the project has changed since. An archived project keeps its tasks, but no tasks can be added.
          */
         patch: operations["patch-projects-by-id"];
         trace?: never;
@@ -801,7 +803,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What goes when it is old, and what would go now */
+        /** Get the retention policies */
         get: operations["get-retention"];
         put?: never;
         post?: never;
@@ -821,8 +823,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let go now what is due, instead of in the night
-         * @description Answers 202 while it goes on. With `Prefer: wait=60` it waits up to so many seconds, 600 at most, and answers 200 when the run has ended by then. What went does not come back; GET /retention shows before what would go.
+         * Run retention now
+         * @description Starts a run and returns 202. With `Prefer: wait=60` the request waits up to that many seconds (at most 600) and returns 200 if the run has ended by then. Deleted data cannot be restored: use GET /retention to preview a run.
          */
         post: operations["post-retention-run"];
         delete?: never;
@@ -839,8 +841,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Find tasks, comments, reports and archived sessions by their words
-         * @description What has all the words, whatever their case; the last one may be the beginning of a word. First what has them in its title, or a task in its key, then what else has them, the newest first. Reports of standups and sessions take at most half of the places where tasks and comments would fill more than the other half, and the other way round. No character means anything special.
+         * Search tasks, comments, reports, and archived sessions
+         * @description Returns texts that contain all the words, ignoring case. The last word also matches as a prefix. Matches in a title or task key come first, then the others, newest first. Standup reports and sessions together get up to half of the results, tasks and comments the other half; either side can use what the other leaves. There are no special characters.
          */
         get: operations["get-search"];
         put?: never;
@@ -859,10 +861,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The archive of sessions, the last first
-         * @description Sessions that ended, rest or are gone from the runtime, with what was said in them; it outlives the runtime's memory. One that goes on is archived anew, in its place.
+         * List archived sessions, most recent first
+         * @description Sessions that have ended, are idle, or were deleted in the runtime. They remain here after the runtime deletes them. If an archived session continues, its entry is updated.
          *
-         *     With last_known=true it lists the sessions that the runtime had when it was last heard, also while it is away: as_of and age_seconds say how old that is.
+         *     With last_known=true, the list has the sessions at the last reading of the runtime, even while the gateway is unavailable. as_of and age_seconds give the age of the reading.
          */
         get: operations["get-sessions"];
         put?: never;
@@ -880,7 +882,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One session of the archive */
+        /** Get an archived session */
         get: operations["get-sessions-by-id"];
         put?: never;
         post?: never;
@@ -898,8 +900,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What was said in an archived session, the newest last
-         * @description The same as in /agentrt/sessions/{key}/messages, as it was when it was archived, with secrets masked. The first page is the newest; the Link header leads to the older ones. Of long messages a page has fewer than the limit.
+         * List the messages of an archived session
+         * @description The same format as /agentrt/sessions/{key}/messages, as of archiving, with secrets redacted. Messages are in chronological order. The first page has the newest ones; the Link header leads to older pages. A page of long messages may have fewer than the limit.
          */
         get: operations["get-sessions-by-id-messages"];
         put?: never;
@@ -918,14 +920,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List standups, the latest day first unless sort says otherwise
-         * @description Those of the team executive, unless team says otherwise.
+         * List standups, latest day first by default
+         * @description Lists the standups of the team executive by default.
          */
         get: operations["get-standups"];
         put?: never;
         /**
-         * Open the standup of a day
-         * @description Answers 201, or 200 with the standup that the team already has of the day.
+         * Open a standup
+         * @description Answers 201 with the new standup, or 200 if the team already has one on that day.
          */
         post: operations["post-standups"];
         delete?: never;
@@ -942,8 +944,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The standup of the latest day
-         * @description Of today or the last day before that has one. One that was opened for a day to come is not it until that day.
+         * Get the latest standup
+         * @description Returns the team's standup of today or of the most recent day that has one. Standups opened for a future day do not count.
          */
         get: operations["get-standups-latest"];
         put?: never;
@@ -962,16 +964,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * When the runtime starts the standups
-         * @description The runtime's job of one team, read there; while the runtime is away, as it was last seen.
+         * Get the schedule of a team's standups
+         * @description Returns the team's job, read from the runtime, or as last seen if the runtime is unavailable.
          */
         get: operations["get-standups-schedule"];
         put?: never;
         /**
-         * Have the runtime start the standups
-         * @description Makes the job `daily-standup` in the agent runtime, or changes it; what is left out stays as it is. Repeating it changes nothing more. The job of another team than executive is called `daily-standup-` and the team's key. That of a team in the archive can only be disabled.
+         * Schedule a team's standups
+         * @description Creates or changes the job `daily-standup` in the agent runtime. Omitted fields stay unchanged, and repeating the request changes nothing. The job of a team other than executive is named `daily-standup-` followed by the team's key. The job of an archived team can only be disabled.
          *
-         *     It needs the gateway's scope operator.admin in AGENTRT_GATEWAY_SCOPES. The job tells the team's facilitator to open the standup and to run it, with its own API key, which it finds in the variable `WARDROOM_API_KEY` of the runtime's environment.
+         *     Requires the gateway's scope operator.admin in AGENTRT_GATEWAY_SCOPES. The job tells the team's facilitator to open and run the standup with its own API key, which the facilitator reads from the variable `WARDROOM_API_KEY` of the runtime's environment.
          */
         post: operations["post-standups-schedule"];
         delete?: never;
@@ -987,7 +989,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One standup with all that was said */
+        /** Get a standup with its reports and transcript */
         get: operations["get-standups-by-id"];
         put?: never;
         post?: never;
@@ -1024,8 +1026,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Hand in a participant's report
-         * @description Before the meeting or while it goes on: the agent is not asked then, and when it is being asked, that run is stopped. An agent hands in its own report only, the owner and admins that of any participant. The same again changes nothing.
+         * Submit a participant's report
+         * @description Submit it before or during the standup. The agent is then not asked; if it is being asked, its run is stopped. An agent can submit only its own report; the owner and admins can submit any participant's. Repeating the same report changes nothing.
          */
         put: operations["put-standups-by-id-reports-by-agent-id"];
         post?: never;
@@ -1045,8 +1047,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run the standup, or retry it
-         * @description Answers 202 while the meeting goes on. With `Prefer: wait=60` it waits up to so many seconds, 600 at most, and answers 200 when the meeting has ended by then.
+         * Run or retry a standup
+         * @description Answers 202 while the standup runs. With `Prefer: wait=60` it waits up to that many seconds, at most 600, and answers 200 if the standup has ended by then.
          */
         post: operations["post-standups-by-id-run"];
         delete?: never;
@@ -1063,8 +1065,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow the meeting as plain text
-         * @description Reads like minutes. While the meeting goes on, it stays and adds each line as it is said: `curl -N`.
+         * Stream the transcript as plain text
+         * @description While the standup runs, the response stays open and adds each entry as it is written. Use `curl -N`.
          */
         get: operations["get-standups-by-id-transcript"];
         put?: never;
@@ -1084,7 +1086,7 @@ export interface paths {
         };
         /**
          * List tasks
-         * @description The newest first, unless sort says otherwise; what matches all filters. A task that changes its place in the order while you turn pages, as every change does when you sort by updated, may come twice or not at all; the others neither repeat nor go missing.
+         * @description Returns the tasks that match all filters, newest first by default. A task that moves in the sort order while you page may appear twice or not at all; all other tasks appear exactly once. When you sort by updated, every change moves a task.
          */
         get: operations["get-tasks"];
         put?: never;
@@ -1106,8 +1108,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Change many tasks alike
-         * @description Each task stands for itself: the answer says of each, in the order of the request, whether it was changed, or by which problem it was not. The answer is 200 even when none was.
+         * Apply one change to many tasks
+         * @description Each task is changed independently. The response lists, in the order of the request, the new version or the problem of each task. The status is 200 even if no task was changed.
          */
         post: operations["post-tasks-bulk"];
         delete?: never;
@@ -1126,8 +1128,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Claim the best task that is to do
-         * @description Of the tasks in todo that are not blocked and wait for no other: those assigned to the caller before those assigned to nobody, then by priority, due time and position. It moves to in_progress. Of any number of callers each gets another task. 204 when there is none.
+         * Claim the next task
+         * @description Picks from the tasks in todo that are neither blocked nor waiting on other tasks: first those assigned to you, then unassigned ones, by priority, due time, and position. The task moves to in_progress. Concurrent callers get different tasks. Returns 204 if there is none.
          */
         post: operations["post-tasks-claim"];
         delete?: never;
@@ -1143,22 +1145,22 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One task, by id or key */
+        /** Get a task by ID or key */
         get: operations["get-tasks-by-id"];
         put?: never;
         post?: never;
         /**
          * Delete a task
-         * @description Its history stays, and its key is not given again. What depended on it, or was a part of it, does not any more.
+         * @description The history is kept and the key is never reused. Other tasks no longer depend on it or have it as their parent.
          */
         delete: operations["delete-tasks-by-id"];
         options?: never;
         head?: never;
         /**
          * Change a task
-         * @description Only what the body names is changed. With If-Match the change is refused when somebody else was faster.
+         * @description Changes only the fields in the body. With If-Match, the change is refused if the task has changed since.
          *
-         *     A task may move between any two columns. But to in_progress, review and done it moves only when all in depends_on are done, and, while somebody holds it, only by them. It keeps its place in the order of the board, unless position says another.
+         *     A task may move between any two columns. Moving it to in_progress, review, or done requires that all tasks in depends_on are done, and, while the task is claimed, that you hold the claim. The task keeps its place on the board unless you set position.
          */
         patch: operations["patch-tasks-by-id"];
         trace?: never;
@@ -1173,8 +1175,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Put a task into the archive
-         * @description It leaves the lists, and cannot be claimed or changed until it is restored. Archiving it again changes nothing. While its agent has it, archiving stops the run: that takes the permission dispatch_tasks, or to be that agent.
+         * Archive a task
+         * @description The task leaves the lists and cannot be claimed or changed until it is restored. Archiving an archived task has no effect. If the task is dispatched, archiving stops the run, which requires the permission dispatch_tasks unless you are that agent.
          */
         post: operations["post-tasks-by-id-archive"];
         delete?: never;
@@ -1193,8 +1195,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Claim a task, or renew the claim
-         * @description While somebody holds a task, nobody else starts, finishes or reports on it. Claiming moves it to in_progress. Claim it again before the lease ends to renew it; a lease that ends frees the task and moves it back to todo. Send claim_token along to renew that very claim, and no other that you may have got since.
+         * Claim a task or renew a claim
+         * @description While a task is claimed, only the holder can start, finish, or report on it. Claiming moves it to in_progress. Claim it again to renew the lease; when the lease ends, the task is released and moves back to todo. Send claim_token to renew only that claim, and not a later one of yours.
          */
         post: operations["post-tasks-by-id-claim"];
         delete?: never;
@@ -1210,12 +1212,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What was said about a task, the oldest first */
+        /** List the comments on a task, oldest first */
         get: operations["get-tasks-by-id-comments"];
         put?: never;
         /**
          * Comment on a task
-         * @description @agent_id and @name mention somebody, except in code. A task in the archive takes no comments.
+         * @description @agent_id and @name mention a user, except in code. Archived tasks cannot be commented on.
          */
         post: operations["post-tasks-by-id-comments"];
         delete?: never;
@@ -1236,12 +1238,12 @@ export interface paths {
         post?: never;
         /**
          * Delete a comment
-         * @description One's own; the owner and admins also those of others. Its text is in no history.
+         * @description You can delete your own comments; the owner and admins can delete any. The history does not keep the text.
          */
         delete: operations["delete-tasks-by-id-comments-by-comment-id"];
         options?: never;
         head?: never;
-        /** Change one's own comment */
+        /** Edit your comment */
         patch: operations["patch-tasks-by-id-comments-by-comment-id"];
         trace?: never;
     };
@@ -1255,15 +1257,15 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Hand a task to its agent
-         * @description The agent is asked once, in a session of the task's own, as soon as the runtime and the agent are there. The task shows in `dispatch` how it goes, and its history tells of it. It is neither claimed nor moved by this: that is the agent's report to do.
+         * Dispatch a task to its agent
+         * @description Sends the task to its agent once, in a session of its own, as soon as the gateway and the agent are available. The task's `dispatch` and its history show the progress. A dispatch neither claims nor moves the task: the agent's reports do.
          *
-         *     What is assigned to another while the agent works stays with the agent until it ends, or is taken back; what has not begun is not begun then.
+         *     If the task is reassigned before the agent starts, the dispatch fails; if the agent has started, it continues until it ends or is canceled.
          */
         post: operations["post-tasks-by-id-dispatch"];
         /**
-         * Take a task back from its agent
-         * @description The run is stopped in the runtime, as soon as that is there. What the agent has done and reported stays.
+         * Cancel the dispatch of a task
+         * @description Stops the agent's run as soon as the gateway is reachable. The agent's work and reports are kept.
          */
         delete: operations["delete-tasks-by-id-dispatch"];
         options?: never;
@@ -1279,8 +1281,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What happened to a task, the newest first
-         * @description Also of a task that was deleted, by its id or its last key.
+         * List the history of a task, newest first
+         * @description Also works for deleted tasks, by ID or key.
          */
         get: operations["get-tasks-by-id-history"];
         put?: never;
@@ -1301,8 +1303,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give a claimed task back
-         * @description It moves back to todo. Who may delete tasks may also take one from its holder. Of a task that nobody holds nothing changes.
+         * Release a claimed task
+         * @description The task moves back to todo. Users with the permission to delete tasks can also release other users' claims. Releasing an unclaimed task has no effect.
          */
         post: operations["post-tasks-by-id-release"];
         delete?: never;
@@ -1321,8 +1323,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Report on a task
-         * @description One call says how it goes, moves the task, and is told in its history. Repeating the last report changes nothing.
+         * Submit a report on a task
+         * @description A report moves the task according to its kind and appears in the task's history. Repeating the last report has no effect.
          */
         post: operations["post-tasks-by-id-reports"];
         delete?: never;
@@ -1341,8 +1343,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a task out of the archive
-         * @description It comes back as it was. If it is done, the days until it is archived count anew.
+         * Restore an archived task
+         * @description The task returns unchanged. If it is done, the period until it is archived automatically starts again.
          */
         post: operations["post-tasks-by-id-restore"];
         delete?: never;
@@ -1376,7 +1378,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One team, by id or key */
+        /** Get a team by id or key */
         get: operations["get-teams-by-id"];
         put?: never;
         post?: never;
@@ -1385,7 +1387,7 @@ export interface paths {
         head?: never;
         /**
          * Change a team
-         * @description Standups that are open already keep who is asked in them. New limits count from the next start of a meeting on. A team in the archive keeps its standups and opens no others.
+         * @description Open standups keep their participants. New limits apply from the next start of a standup. An archived team keeps its standups and opens no new ones.
          */
         patch: operations["patch-teams-by-id"];
         trace?: never;
@@ -1398,10 +1400,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What the agents' runs used and cost
-         * @description Counted from the service's own ledger, which has each run of the runtime once and keeps it when the runtime forgets. A run counts when it ended.
+         * Get a usage report
+         * @description The report is computed from Wardroom's own ledger, which has each run of the runtime once and is kept after the runtime deletes its data. A run counts at the time it ended.
          *
-         *     The total is the sum of the series and the sum of the groups, to the last digit. Without a price from the runtime a cost is estimated with the prices of /prices; without either it is unknown: unpriced_runs says of how many, and cost_usd is without them. A sum of 0 before ledger_begins_at does not say that nothing was used: of then nothing is known; and what was before followed_since may have been more. The series has days, or hours where the period has at most 48 of them or the group is hour. At most 500 groups are told apart; the others are one, the last.
+         *     The series and the groups each add up exactly to the total. If the runtime reports no cost, it is estimated with the prices of /prices. Without a price the cost is unknown: unpriced_runs counts such runs, and cost_usd does not include them. Usage before ledger_begins_at is unknown, even if a sum is 0; usage before followed_since may be incomplete. The series has hours if the period has at most 48 of them or the group is hour, and days otherwise. Groups after the first 500 are combined into one.
          */
         get: operations["get-usage"];
         put?: never;
@@ -1420,8 +1422,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The same as a table
-         * @description A line for each group of GET /usage with the same parameters; the amounts of all lines add up to its total.
+         * Get a usage report as CSV
+         * @description One line for each group of GET /usage with the same parameters. The lines add up to its total.
          */
         get: operations["get-usage.csv"];
         put?: never;
@@ -1440,8 +1442,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What the runs that are going have used so far
-         * @description A run is counted by GET /usage when it has ended. Until then it is here, as it was last read: no amount is in both.
+         * Get the usage of runs in progress
+         * @description GET /usage includes a run when it has ended. Until then it is listed here, as last read. No amount is in both.
          */
         get: operations["get-usage-going"];
         put?: never;
@@ -1459,12 +1461,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the users */
+        /** List users */
         get: operations["get-users"];
         put?: never;
         /**
          * Create a user
-         * @description To make an admin, send your own password as current_password. A wrong one counts as a failed login.
+         * @description To create an admin, send your own password as current_password. A wrong one counts as a failed login.
          */
         post: operations["post-users"];
         delete?: never;
@@ -1489,9 +1491,9 @@ export interface paths {
         head?: never;
         /**
          * Change a user
-         * @description Accounts are deactivated and never deleted: what they did keeps its author. Your own password is changed under /auth/password.
+         * @description Accounts can be deactivated but not deleted, so that past work keeps its author. Change your own password with /auth/password.
          *
-         *     To make somebody an admin, or to change the email, password, role or activity of an admin or the owner, send your own password as current_password. A wrong one counts as a failed login.
+         *     To grant the role admin, or to change the email, password, role or active state of an admin or the owner, send your own password as current_password. A wrong one counts as a failed login.
          */
         patch: operations["patch-users-by-id"];
         trace?: never;
@@ -1505,13 +1507,13 @@ export interface paths {
         };
         /**
          * List the API keys of a user
-         * @description The oldest first, also those that have expired or were revoked.
+         * @description Oldest first, including expired and revoked keys.
          */
         get: operations["get-users-by-id-keys"];
         put?: never;
         /**
-         * Make an API key for an agent user
-         * @description The key is sent as a token is: Authorization: Bearer <key>. It is in this answer and never shown again; only a digest is stored. It begins with wrk_, may do what the agent may, and works until it expires or is revoked, or the account is deactivated or no agent's any more.
+         * Create an API key for an agent user
+         * @description Send the key as a bearer token: Authorization: Bearer <key>. It is shown only in this response; Wardroom stores a digest. The key starts with wrk_ and has the agent's permissions. It works until it expires or is revoked, or until the account is deactivated or is no longer an agent's.
          */
         post: operations["post-users-by-id-keys"];
         delete?: never;
@@ -1532,7 +1534,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke an API key
-         * @description It does not work from the next request on, and live streams that were opened with it end. It stays in the list.
+         * @description The key stops working with the next request, and live streams opened with it close. The key stays in the list.
          */
         delete: operations["delete-users-by-id-keys-by-key-id"];
         options?: never;
@@ -1547,7 +1549,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the service lives */
+        /** Check that Wardroom answers */
         get: operations["get-health"];
         put?: never;
         post?: never;
@@ -1565,8 +1567,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the process lives
-         * @description It asks nothing of the database or the gateway: when it does not answer, start the process anew.
+         * Check that the process is alive
+         * @description Depends on neither the database nor the gateway. Restart the process if it does not answer.
          */
         get: operations["get-livez"];
         put?: never;
@@ -1585,10 +1587,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the service can take requests
-         * @description It answers 200 while the database answers within a second and the service is not stopping; the database is asked at most once a second. It does not depend on the gateway: without one, all but the agents works.
+         * Check that Wardroom is ready for requests
+         * @description Returns 200 if the database answers within 1 s and Wardroom is not stopping. The database is queried at most once per second. The result does not depend on the gateway.
          *
-         *     Otherwise it answers 503, and `not_ready` names what is in the way: `database`, `stopping`, or `schema` when a newer Wardroom has migrated the database.
+         *     Otherwise returns 503, and `not_ready` has the reason: `database`, `stopping`, or `schema` if a newer version has migrated the database.
          */
         get: operations["get-readyz"];
         put?: never;
@@ -1604,24 +1606,24 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         AccountChange: {
-            /** @description false deactivates the account: its tokens are answered with 403 at once. */
+            /** @description false deactivates the account. Requests with its tokens then fail with 403. */
             active?: boolean;
             agent_id?: string | null;
             avatar_url?: string | null;
             /**
              * Format: password
-             * @description Your own password. Required to make somebody an admin, and to change the email, password, role or activity of an admin or the owner.
+             * @description Your own password. Required to grant the role admin, and to change the email, password, role or active state of an admin or the owner.
              */
             current_password?: string;
             email?: string;
             name?: string;
             /**
              * Format: password
-             * @description At least 12 characters; there is no maximum.
+             * @description At least 12 characters. No maximum.
              */
             password?: string;
             /**
-             * @description Nobody becomes the owner, or stops being it, through the API.
+             * @description The API cannot assign or remove the role owner.
              * @enum {string}
              */
             role?: "owner" | "admin" | "user" | "agent";
@@ -1634,32 +1636,32 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description From when on it does not work; null is never.
+             * @description When the key expires; null means never.
              * @example 2026-11-20T08:00:00.000Z
              */
             expires_at: string | null;
             /**
-             * @description How the key begins and ends, to tell it from others.
+             * @description The start and end of the key, to identify it.
              * @example wrk_…k3xq
              */
             hint: string;
             id: string;
             /**
              * Format: password
-             * @description Send it with every request: Authorization: Bearer <key>. It is never shown again.
+             * @description Send it with every request: Authorization: Bearer <key>. It is not shown again.
              */
             key: string;
             /**
              * Format: date-time
-             * @description The last request with it, to about a minute.
+             * @description When the key was last used, to about a minute.
              * @example 2026-11-20T08:00:00.000Z
              */
             last_used_at: string | null;
-            /** @description What it is for. */
+            /** @description What the key is for. */
             name: string;
             /**
              * Format: date-time
-             * @description Since when it does not work any more.
+             * @description When the key was revoked; null if it was not.
              * @example 2026-11-20T08:00:00.000Z
              */
             revoked_at: string | null;
@@ -1672,27 +1674,27 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description From when on it does not work; null is never.
+             * @description When the key expires; null means never.
              * @example 2026-11-20T08:00:00.000Z
              */
             expires_at: string | null;
             /**
-             * @description How the key begins and ends, to tell it from others.
+             * @description The start and end of the key, to identify it.
              * @example wrk_…k3xq
              */
             hint: string;
             id: string;
             /**
              * Format: date-time
-             * @description The last request with it, to about a minute.
+             * @description When the key was last used, to about a minute.
              * @example 2026-11-20T08:00:00.000Z
              */
             last_used_at: string | null;
-            /** @description What it is for. */
+            /** @description What the key is for. */
             name: string;
             /**
              * Format: date-time
-             * @description Since when it does not work any more.
+             * @description When the key was revoked; null if it was not.
              * @example 2026-11-20T08:00:00.000Z
              */
             revoked_at: string | null;
@@ -1705,18 +1707,18 @@ export interface components {
         AccountNewKey: {
             /**
              * Format: date-time
-             * @description From when on it does not work; left out or null is never.
+             * @description When the key expires; omitted or null means never.
              * @example 2026-11-20T08:00:00.000Z
              */
             expires_at?: string | null;
             /**
-             * @description What it is for, such as the machine that it is on.
+             * @description What the key is for, such as the machine that uses it.
              * @example build server
              */
             name: string;
         };
         AccountNewUser: {
-            /** @description Required for the role agent, and refused for others. */
+            /** @description Required for the role agent, rejected for all others. */
             agent_id?: string | null;
             avatar_url?: string | null;
             /**
@@ -1726,15 +1728,15 @@ export interface components {
             current_password?: string;
             /** @example coo@example.com */
             email: string;
-            /** @description Left out, it is the agent's id, or what stands before the @. */
+            /** @description Defaults to the agent's ID, or to the part of the email before the @. */
             name?: string;
             /**
              * Format: password
-             * @description At least 12 characters; there is no maximum.
+             * @description At least 12 characters. No maximum.
              */
             password: string;
             /**
-             * @description There is one owner already, so that role is refused.
+             * @description owner is rejected, because there is exactly one owner.
              * @enum {string}
              */
             role: "owner" | "admin" | "user" | "agent";
@@ -1748,12 +1750,12 @@ export interface components {
             current_password: string;
             /**
              * Format: password
-             * @description At least 12 characters; there is no maximum.
+             * @description At least 12 characters. No maximum.
              */
             new_password: string;
         };
         AccountPerson: {
-            /** @description False of an account that is deactivated: nobody gives it work any more. */
+            /** @description False if the account is deactivated. */
             active: boolean;
             id: string;
             name: string;
@@ -1761,27 +1763,27 @@ export interface components {
         AccountRegistration: {
             /** @example ada@example.com */
             email: string;
-            /** @description Left out, it is what stands before the @. */
+            /** @description Defaults to the part of the email before the @. */
             name?: string;
             /**
              * Format: password
-             * @description At least 12 characters; there is no maximum.
+             * @description At least 12 characters. No maximum.
              */
             password: string;
         };
         AccountSetup: {
             /** @example ada@example.com */
             email: string;
-            /** @description Left out, it is what stands before the @. */
+            /** @description Defaults to the part of the email before the @. */
             name?: string;
             /**
              * Format: password
-             * @description At least 12 characters; there is no maximum.
+             * @description At least 12 characters. No maximum.
              */
             password: string;
             /**
              * Format: password
-             * @description The one that the service printed to its terminal when it started.
+             * @description The setup token that Wardroom printed to its terminal.
              */
             token: string;
         };
@@ -1800,9 +1802,9 @@ export interface components {
             user: components["schemas"]["AccountUser"];
         };
         AccountUser: {
-            /** @description Whether the account may log in and call the API. */
+            /** @description Whether the account can log in and call the API. */
             active: boolean;
-            /** @description The runtime's agent that an agent user is; null for people. */
+            /** @description The ID of the agent in the runtime; null for people. */
             agent_id: string | null;
             avatar_url: string | null;
             /**
@@ -1810,7 +1812,7 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             created_at: string;
-            /** @description The login. Upper and lower case are the same. */
+            /** @description The login. Case is ignored. */
             email: string;
             id: string;
             /**
@@ -1823,35 +1825,35 @@ export interface components {
             role: "owner" | "admin" | "user" | "agent";
             /**
              * Format: date-time
-             * @description The last change of the account; a login is none.
+             * @description When the account last changed. Logins do not count.
              * @example 2026-11-20T08:00:00.000Z
              */
             updated_at: string;
             /**
              * Format: int64
-             * @description Counts the changes of the account; a login is none.
+             * @description Increases with each change of the account. Logins do not count.
              */
             version: number;
         };
         Agent: {
-            /** @description Null when the agent has no active account, and so takes no part in standups. */
+            /** @description Null if the agent has no active account and therefore cannot take part in standups. */
             account: components["schemas"]["AgentAccount"] | null;
             /** @example cto */
             agent_id: string;
             /**
              * Format: date-time
-             * @description When the runtime last had the agent in its list: now, or while it is away when it was last asked. Null for one that it did not have.
+             * @description When the agent was last read from the runtime. Null if the runtime did not have it.
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of: string | null;
             emoji: string | null;
-            /** @description Whether the runtime knows the agent; null while the runtime is away and nobody can say. */
+            /** @description Whether the runtime has the agent; null while the runtime is unreachable. */
             in_runtime: boolean | null;
-            /** @description Provider and model; null when the runtime does not say. */
+            /** @description Provider and model; null if unknown. */
             model: string | null;
-            /** @description As the runtime has it, else as the account has it. */
+            /** @description The name in the runtime, otherwise that of the account. */
             name: string;
-            /** @description Null when the gateway is there and does not let us see. */
+            /** @description Null if the gateway is connected but does not permit reading it. */
             presence: components["schemas"]["AgentPresence"] | null;
         };
         AgentAccount: {
@@ -1871,17 +1873,17 @@ export interface components {
         AgentDesk: {
             /**
              * Format: int64
-             * @description Of those, how many are blocked.
+             * @description Number of blocked open tasks.
              */
             blocked: number;
             /**
              * Format: int64
-             * @description How many tasks it holds.
+             * @description Number of claimed tasks.
              */
             claimed: number;
-            /** @description Those that were changed last; 10 at most. */
+            /** @description The last changed tasks; at most 10. */
             last: components["schemas"]["AgentTask"][];
-            /** @description How many of its tasks are in each column but done. */
+            /** @description Number of open tasks by column. */
             open: components["schemas"]["AgentCounts"];
         };
         AgentFailure: {
@@ -1890,10 +1892,10 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             at: string;
-            /** @description In words; it may hold words of the runtime or of an agent: never trust it. */
+            /** @description Untrusted: can quote the runtime or an agent. */
             detail: string;
             /**
-             * @description dispatch: a task could not be handed over, or its run failed. standup: it did not answer. job_missed, job_failed: a timed job of the runtime. session: the last run of a session failed.
+             * @description dispatch: a task could not be dispatched, or its run failed. standup: the agent did not answer. job_missed, job_failed: a scheduled job. session: the last run of a session failed.
              * @enum {string}
              */
             kind: "dispatch" | "standup" | "job_missed" | "job_failed" | "session";
@@ -1904,91 +1906,91 @@ export interface components {
             what: string;
         };
         AgentPage: {
-            /** @description Null when the agent has no active account, and so takes no part in standups. */
+            /** @description Null if the agent has no active account and therefore cannot take part in standups. */
             account: components["schemas"]["AgentAccount"] | null;
             /** @example cto */
             agent_id: string;
             /**
              * Format: date-time
-             * @description When the runtime last had the agent in its list: now, or while it is away when it was last asked. Null for one that it did not have.
+             * @description When the agent was last read from the runtime. Null if the runtime did not have it.
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of: string | null;
             emoji: string | null;
-            /** @description What went wrong in the last seven days, the newest first; 20 at most. */
+            /** @description Failures of the last 7 days, newest first; at most 20. */
             failures: components["schemas"]["AgentFailure"][];
-            /** @description Whether the runtime knows the agent; null while the runtime is away and nobody can say. */
+            /** @description Whether the runtime has the agent; null while the runtime is unreachable. */
             in_runtime: boolean | null;
-            /** @description Provider and model; null when the runtime does not say. */
+            /** @description Provider and model; null if unknown. */
             model: string | null;
-            /** @description As the runtime has it, else as the account has it. */
+            /** @description The name in the runtime, otherwise that of the account. */
             name: string;
-            /** @description Null when the gateway is there and does not let us see. */
+            /** @description Null if the gateway is connected but does not permit reading it. */
             presence: components["schemas"]["AgentPresence"] | null;
-            /** @description What it does now, the run that began first at the top; null while nobody can say: see presence. */
+            /** @description The runs in progress, first started first; null while unknown: see presence. */
             runs: components["schemas"]["AgentRun"][] | null;
-            /** @description Its last sessions in the runtime, 10 at most, those with a run first; null while nobody can say. */
+            /** @description The last sessions in the runtime, active ones first; at most 10. Null while unknown. */
             sessions: components["schemas"]["AgentSession"][] | null;
-            /** @description As the usage ledger has it. */
+            /** @description Costs according to the usage ledger. */
             spend: components["schemas"]["AgentSpend"];
-            /** @description What it said in its last standups, the newest first; 5 at most. */
+            /** @description The last standup reports, newest first; at most 5. */
             standups: components["schemas"]["AgentSaid"][];
             tasks: components["schemas"]["AgentDesk"];
         };
         AgentPresence: {
             /**
              * Format: int64
-             * @description Whole seconds since then; null like since.
+             * @description Whole seconds since then; null if since is null.
              */
             age_seconds: number | null;
             /**
              * Format: date-time
-             * @description Of when the evidence is.
+             * @description When the presence was determined.
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of: string;
-            /** @description Why, in words. */
+            /** @description The reason as text. */
             reason: string;
             /**
              * Format: date-time
-             * @description Since when that one has; null unless stalled.
+             * @description Last activity of the stalled run; null unless stalled.
              * @example 2026-11-20T08:00:00.000Z
              */
             silent_since: string | null;
             /**
              * Format: date-time
-             * @description Active: when the run began. Idle: when the last one ended, null when there was none. Offline: since when the gateway is away, null when it is there and does not know the agent.
+             * @description Active: when the run started. Idle: when the last run ended, null without one. Offline: since when the gateway is unreachable, null if it is connected but does not have the agent.
              * @example 2026-11-20T08:00:00.000Z
              */
             since: string | null;
-            /** @description Active: whether one of the runs has told nothing of itself for longer than STALLED_AFTER. */
+            /** @description Whether an active run has shown no activity for longer than STALLED_AFTER. */
             stalled: boolean;
             /** @enum {string} */
             state: "active" | "idle" | "offline";
         };
         AgentRun: {
-            /** @description Null when the runtime does not name it. */
+            /** @description Null if unknown. */
             run_id: string | null;
             session_key: string;
             /**
              * Format: date-time
-             * @description When it last told anything; null unless it is stalled.
+             * @description Last activity; null unless stalled.
              * @example 2026-11-20T08:00:00.000Z
              */
             silent_since: string | null;
             /**
              * Format: date-time
-             * @description When it began; null when nobody says.
+             * @description When the run started; null if unknown.
              * @example 2026-11-20T08:00:00.000Z
              */
             since: string | null;
-            /** @description Whether it has told nothing of itself for longer than STALLED_AFTER. */
+            /** @description Whether the run has shown no activity for longer than STALLED_AFTER. */
             stalled: boolean;
         };
         AgentSaid: {
             /**
              * Format: date-time
-             * @description When it answered, else when it was asked.
+             * @description When the agent answered, otherwise when it was asked.
              * @example 2026-11-20T08:00:00.000Z
              */
             at: string | null;
@@ -1998,25 +2000,25 @@ export interface components {
             standup_id: string;
             /** @enum {string} */
             status: "asked" | "answered" | "timed_out" | "failed";
-            /** @description The key of the team. */
+            /** @description The team's key. */
             team: string;
             today: string | null;
-            /** @description Markdown; null when it said nothing under that heading. */
+            /** @description Markdown; null if the report has no such section. */
             yesterday: string | null;
         };
         AgentSession: {
             active: boolean;
             /**
-             * @description Null while it is not known.
+             * @description Null while unknown.
              * @example 0.028314
              */
             cost_usd: string | null;
             key: string;
             kind: string | null;
             label: string | null;
-            /** @description The beginning of what was said last, on one line. */
+            /** @description The start of the last message, on one line. */
             last_message: string | null;
-            /** @description Of its present or last run, in the runtime's words. */
+            /** @description The runtime's status of the current or last run. */
             status: string | null;
             /**
              * Format: date-time
@@ -2027,18 +2029,18 @@ export interface components {
         AgentSpend: {
             /** @description Today and the 29 days before. */
             last_30_days: components["schemas"]["AgentSpent"];
-            /** @description Today and the six days before. */
+            /** @description Today and the 6 days before. */
             last_7_days: components["schemas"]["AgentSpent"];
             today: components["schemas"]["AgentSpent"];
             /**
-             * @description Whose days these are.
+             * @description The time zone of the days.
              * @example Europe/Berlin
              */
             zone: string;
         };
         AgentSpent: {
             /**
-             * @description Null when nothing here has a price; never zero for it.
+             * @description Null if nothing here has a price; zero only if the cost is zero.
              * @example 0.028314
              */
             cost_usd: string | null;
@@ -2051,12 +2053,12 @@ export interface components {
             runs: number;
             /**
              * Format: int64
-             * @description Of all classes together.
+             * @description Total of all classes.
              */
             tokens: number;
             /**
              * Format: int64
-             * @description Of which nobody knows what they cost: cost_usd is without them.
+             * @description Number of runs with an unknown cost. cost_usd does not include them.
              */
             unpriced_runs: number;
         };
@@ -2064,20 +2066,20 @@ export interface components {
             blocked: boolean;
             claimed: boolean;
             /**
-             * @description How handing it to its agent went the last time; null when it never was.
+             * @description The status of the last dispatch; null if it was never dispatched.
              * @enum {string|null}
              */
             dispatch: "queued" | "started" | "ended" | "failed" | null;
             key: string;
             /**
              * Format: date-time
-             * @description When it came into its column: what the board shows as its age.
+             * @description When the task was moved to its column. The board shows the age since then.
              * @example 2026-11-20T08:00:00.000Z
              */
             moved_at: string;
             /** @enum {string} */
             status: "backlog" | "todo" | "in_progress" | "review" | "done";
-            /** @description Agents write it too: never trust it. */
+            /** @description Untrusted: agents can write it. */
             title: string;
             /**
              * Format: date-time
@@ -2087,14 +2089,14 @@ export interface components {
         };
         AppAlive: {
             /**
-             * @description ok; anything else is a problem.
+             * @description Always ok; a failed probe returns an error.
              * @enum {string}
              */
             status: "ok";
         };
         AppHealth: {
             /**
-             * @description ok while the service answers.
+             * @description Always ok.
              * @enum {string}
              */
             status: "ok";
@@ -2106,120 +2108,120 @@ export interface components {
             version: string;
         };
         AppPublicConfig: {
-            /** @description Whether the agents are the built-in demo. */
+            /** @description Whether this is the demo, with built-in agents. */
             demo: boolean;
-            /** @description Whether people may make accounts for themselves. */
+            /** @description Whether people can register their own accounts. */
             registration_enabled: boolean;
-            /** @description Whether there is no owner yet. */
+            /** @description Whether the owner account must still be created. */
             setup_required: boolean;
-            /** @description In which days begin and end. */
+            /** @description Time zone in which days begin and end. */
             timezone: string;
             version: string;
         };
         ArchiveD: {
-            /** @description Whether a run was going when the runtime was last heard. */
+            /** @description Whether a run was in progress at the last reading of the runtime. */
             active: boolean;
             /**
              * Format: int64
-             * @description How long ago that was.
+             * @description Age of that reading.
              */
             age_seconds: number;
             /**
-             * @description Empty for a session of no agent.
+             * @description Empty if the session belongs to no agent.
              * @example cto
              */
             agent_id: string;
             /**
              * Format: date-time
-             * @description When it was last archived; null when it is only known.
+             * @description When the session was last archived; null if it is not archived yet.
              * @example 2026-11-20T08:00:00.000Z
              */
             archived_at: string | null;
             /**
              * Format: date-time
-             * @description When the runtime last said so.
+             * @description Time of the reading that these values come from.
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of: string;
             /**
              * Format: date-time
-             * @description Of its first message, or else when the first run began that was seen.
+             * @description Time of the first message, or else the start of the first known run.
              * @example 2026-11-20T08:00:00.000Z
              */
             began_at: string | null;
-            /** @description Whether everything in it has a price; null when the ledger has nothing of it. */
+            /** @description Whether all usage has a price; null if the ledger has no entry for the session. */
             cost_complete: boolean | null;
             /**
-             * @description What that cost, estimates included; null when nothing of it has a price.
+             * @description Total cost, including estimates; null if nothing has a price.
              * @example 0.028314
              */
             cost_usd: string | null;
             /**
-             * @description How much of its transcript is here: none when the runtime had forgotten it before it was read, partial when it went on and was forgotten then.
+             * @description How much of the transcript is archived. none: the runtime deleted it before it was read. partial: the session continued and was deleted before the rest was read.
              * @enum {string}
              */
             coverage: "none" | "partial" | "whole";
             /**
-             * @description Why it was archived. rests: nothing happens in it, and it may go on. finished: it had one thing to do, and that is over. deleted: the runtime has it no more. reset: it was begun anew under the same key. Null before it is archived.
+             * @description Why the session was archived. rests: idle, may continue. finished: a one-time session has ended. deleted: deleted in the runtime. reset: replaced by a new session with the same key. Null before it is archived.
              * @enum {string|null}
              */
             ended: "rests" | "finished" | "deleted" | "reset" | null;
             /**
              * Format: date-time
-             * @description When its last run ended.
+             * @description End of the last run.
              * @example 2026-11-20T08:00:00.000Z
              */
             ended_at: string | null;
             id: string;
             /**
-             * @description Names the session in the runtime. After a reset another session has it, which is another one here.
+             * @description Key of the session in the runtime. A reset starts a new session with the same key, which is a separate entry here.
              * @example agent:cto:main
              */
             key: string;
-            /** @description In the runtime's words: main, custom, subagent, cron, dashboard and others. */
+            /** @description The runtime's value: main, custom, subagent, cron, dashboard, or another. */
             kind: string | null;
             label: string | null;
             /**
              * Format: date-time
-             * @description When anything last happened in it.
+             * @description Last activity in the session.
              * @example 2026-11-20T08:00:00.000Z
              */
             last_at: string;
-            /** @description The beginning of what was said last, on one line. */
+            /** @description Beginning of the last message, on one line. */
             last_message: string | null;
             /**
              * Format: int64
-             * @description How many messages are here.
+             * @description Number of archived messages.
              */
             messages: number;
             /** @description Provider and model. */
             model: string | null;
-            /** @description Of the session that made this one. */
+            /** @description Key of the session that created this one. */
             parent_key: string | null;
-            /** @description Whether the runtime had it when it was last heard. */
+            /** @description Whether the runtime had the session at the last reading. */
             present: boolean;
             /**
              * Format: date-time
-             * @description When its last run began.
+             * @description Start of the last run.
              * @example 2026-11-20T08:00:00.000Z
              */
             started_at: string | null;
-            /** @description Of its last run, in the runtime's words: done, failed, killed, timeout and others. */
+            /** @description Status of the last run, the runtime's value: done, failed, killed, timeout, or another. */
             status: string | null;
-            /** @description All that it used, by the usage ledger; null when that has nothing of it. */
+            /** @description Total tokens from the usage ledger; null if it has no entry for the session. */
             tokens: components["schemas"]["TranscriptTokens"] | null;
         };
         Dispatch: {
             /** @example cto */
             agent_id: string;
-            /** @description The name of who handed it over. */
+            /** @description Name of the user or agent that dispatched the task. */
             by: string;
             /**
              * Format: date-time
              * @example 2026-11-20T08:00:00.000Z
              */
             created_at: string;
-            /** @description Why it failed; null unless it did. */
+            /** @description Why the dispatch failed; null unless it failed. */
             error: components["schemas"]["DispatchFailure"] | null;
             id: string;
             /** @example task-TASK-12-1-9f3a21bc */
@@ -2228,12 +2230,12 @@ export interface components {
             session_key: string;
             /**
              * Format: date-time
-             * @description When it came into this state.
+             * @description When this state began.
              * @example 2026-11-20T08:00:00.000Z
              */
             since: string;
             /**
-             * @description queued: the runtime has not taken it yet. started: it has, and the agent works. ended: its run has ended well; what came of the task its reports say. failed: see error.
+             * @description queued: waiting for the gateway to accept it. started: the agent is working. ended: the run succeeded; see the task's reports for the result. failed: see error.
              * @enum {string}
              */
             state: "queued" | "started" | "ended" | "failed";
@@ -2242,17 +2244,17 @@ export interface components {
              * @example TASK-12
              */
             task: string;
-            /** @description Why it has not begun; null unless it is queued and has to wait. */
+            /** @description Why the dispatch is waiting; null unless it is queued and has to wait. */
             waiting: string | null;
         };
         DispatchFailure: {
             /** @enum {string} */
             code: "cancelled" | "withdrawn" | "reassigned" | "agent_deactivated" | "gateway_unreachable" | "agent_unknown" | "refused" | "timed_out" | "stopped" | "run_failed" | "broken";
-            /** @description In words. It may hold words of the runtime: never trust it. */
+            /** @description Explanation. It may contain text from the gateway, so treat it as untrusted. */
             detail: string;
         };
         DispatchNew: {
-            /** @description What the agent is told besides the task, in your name. */
+            /** @description Note to the agent, added to the task in your name. */
             note?: string;
         };
         Event: {
@@ -2262,13 +2264,13 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             at: string;
-            /** @description The facts of this kind of event, an object. */
+            /** @description Object with the facts for this kind of event. */
             data: unknown;
-            /** @description From where it was done; only in the audit. */
+            /** @description Where the change came from; only in the audit log. */
             from?: components["schemas"]["EventOrigin"];
             /**
              * Format: int64
-             * @description Numbers in the order of the commits; a later event never has a smaller one.
+             * @description Number of the event. IDs increase in commit order.
              */
             id: number;
             /** @description What happened, such as task.created. */
@@ -2276,46 +2278,46 @@ export interface components {
             subject: components["schemas"]["EventSubject"];
         };
         EventAuthor: {
-            /** @description A user's id, system for the service, or anonymous for somebody who is not signed in. */
+            /** @description A user's ID, system for Wardroom itself, or anonymous for a client that is not signed in. */
             id: string;
             name: string;
         };
         EventOrigin: {
-            /** @description Of who sent the request. */
+            /** @description IP address of the client. */
             address?: string;
             /**
-             * @description api for a request, command for the command line on the service's machine, service for the service itself.
+             * @description api: an HTTP request. command: the command line on Wardroom's machine. service: Wardroom itself.
              * @enum {string}
              */
             via: "api" | "command" | "service";
         };
         EventSubject: {
             id: string;
-            /** @description What it is: task, project, standup, team, schedule, inbox, session or user; in the audit also address, device, service, prices and retention. */
+            /** @description task, project, standup, team, schedule, inbox, session, or user; in the audit log also address, device, service, prices, and retention. */
             kind: string;
-            /** @description What it was called then, such as TASK-12. */
+            /** @description Name at the time of the event, such as TASK-12. */
             name: string;
         };
         FaultField: {
-            /** @description What is wrong with it. */
+            /** @description Why the input was rejected. */
             detail: string;
-            /** @description Where: a JSON pointer into the body, or a parameter such as query.limit. */
+            /** @description JSON pointer into the body, or a parameter such as query.limit. */
             pointer: string;
         };
         GatewayCertificate: {
             /** @description SHA-256 of the certificate, as openssl prints it. Compare it on the gateway's host before you set AGENTRT_GATEWAY_TLS_PIN to it. */
             fingerprint: string;
-            /** @description Whom it names. */
+            /** @description Subject of the certificate. */
             subject: string;
             /**
              * Format: date-time
-             * @description Since when it is valid.
+             * @description Start of the certificate's validity.
              * @example 2026-11-20T08:00:00.000Z
              */
             valid_from: string;
             /**
              * Format: date-time
-             * @description Until when it is valid.
+             * @description End of the certificate's validity.
              * @example 2026-11-20T08:00:00.000Z
              */
             valid_until: string;
@@ -2323,41 +2325,41 @@ export interface components {
         GatewayConnection: {
             /**
              * Format: date-time
-             * @description When it was made; null without a connection.
+             * @description When the connection was made; null while disconnected.
              * @example 2026-11-20T08:00:00.000Z
              */
             connected_at: string | null;
-            /** @description What is wrong and what to do about it; empty when nothing is. */
+            /** @description What is wrong and how to fix it; empty when nothing is wrong. */
             error: string;
             /**
              * Format: date-time
-             * @description When the gateway was last heard over it; null before the first time.
+             * @description When the gateway last sent anything over it; null until the first connection.
              * @example 2026-11-20T08:00:00.000Z
              */
             last_seen_at: string | null;
             /**
-             * @description start_runs: starts the runs of agents, and never holds operator.admin. manage: watches, stops and schedules, with operator.admin. everything: the only connection, where operator.admin is not asked for or not granted.
+             * @description start_runs: starts runs and never has operator.admin. manage: reads, stops runs and changes schedules, with operator.admin. everything: the only connection, without operator.admin.
              * @enum {string}
              */
             purpose: "everything" | "start_runs" | "manage";
             /**
              * Format: date-time
-             * @description When the next attempt is due; null while connected.
+             * @description When Wardroom tries to connect again; null while connected.
              * @example 2026-11-20T08:00:00.000Z
              */
             retry_at: string | null;
-            /** @description The scopes that it asks for. */
+            /** @description Scopes that it requests. */
             scopes_asked: string[];
-            /** @description The scopes that the gateway last granted it. */
+            /** @description Scopes that the gateway last granted. */
             scopes_granted: string[];
             /**
              * Format: date-time
-             * @description When it came into this state.
+             * @description When this state began.
              * @example 2026-11-20T08:00:00.000Z
              */
             since: string;
             /**
-             * @description How this connection is doing.
+             * @description State of this connection.
              * @enum {string}
              */
             state: "connecting" | "connected" | "unauthorized" | "unpaired" | "untrusted" | "missing_scopes" | "slow" | "unreachable";
@@ -2365,45 +2367,45 @@ export interface components {
         GatewayExamination: {
             /**
              * Format: date-time
-             * @description When the examination began. Who asks within some seconds of another gets the same one.
+             * @description When the examination began. Requests within a few seconds share one examination.
              * @example 2026-11-20T08:00:00.000Z
              */
             at: string;
-            /** @description Whether a gateway is configured at all. Without one nothing is examined: set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN. */
+            /** @description Whether a gateway is configured. If not, nothing is examined: set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN. */
             configured: boolean;
-            /** @description The first layer that does not work; null when all do. */
+            /** @description First layer that does not work; null when all work. */
             failure: components["schemas"]["GatewayFinding"] | null;
-            /** @description Whether every layer that applies works. */
+            /** @description Whether all applicable layers work. */
             healthy: boolean;
-            /** @description Each layer, from the bottom. */
+            /** @description All layers, from the bottom. */
             layers: components["schemas"]["GatewayStep"][];
             /**
              * Format: double
-             * @description Milliseconds that all of it took.
+             * @description Total duration in milliseconds.
              */
             took_ms: number;
-            /** @description The address that was examined, without credentials; empty when none is configured. */
+            /** @description Address of the gateway, without credentials; empty when none is configured. */
             url: string;
-            /** @description What works and deserves attention. */
+            /** @description Things that work but need attention. */
             warnings: components["schemas"]["GatewayFinding"][];
         };
         GatewayFinding: {
-            /** @description What is wrong, in words. */
+            /** @description What is wrong. */
             cause: string;
-            /** @description What to do: the setting to change, or the command to run. */
+            /** @description What to do: a setting to change or a command to run. */
             fix: string;
             /**
-             * @description Where.
+             * @description Layer that has the problem.
              * @enum {string}
              */
             layer: "dns" | "tcp" | "tls" | "http" | "upgrade" | "challenge" | "auth" | "pairing" | "scopes" | "protocol" | "methods" | "events";
         };
         GatewayJob: {
-            /** @description The agent that runs it. */
+            /** @description The agent that runs the job. */
             agentId: string;
-            /** @description Whether the runtime runs it only when a script of its own says so, or at a pace that its runs choose: then nobody can tell when. */
+            /** @description Whether a script or the job's own runs decide when it runs, so that the next time is unpredictable. */
             conditional?: boolean;
-            /** @description Changes with every change of the definition, and not with its runs. */
+            /** @description Changes with the job's definition, but not with its runs. */
             configRevision: string;
             /**
              * Format: date-time
@@ -2412,212 +2414,212 @@ export interface components {
             createdAt: string;
             delivery: components["schemas"]["GatewayJobDelivery"];
             description: string;
-            /** @description A disabled job does not trigger. */
+            /** @description Whether the job runs on its schedule. */
             enabled: boolean;
-            /** @description The runtime's id of the job. */
+            /** @description The gateway's id of the job. */
             id: string;
             name: string;
             payload: components["schemas"]["GatewayJobPayload"];
             schedule: components["schemas"]["GatewayJobSchedule"];
-            /** @description In which session it runs; isolated is one of its own for every run. */
+            /** @description Session that the job runs in; isolated means a new one for each run. */
             sessionTarget: string;
             state: components["schemas"]["GatewayJobState"];
-            /** @description When the agent is woken: now, or next-heartbeat. */
+            /** @description When the agent is woken: now or next-heartbeat. */
             wakeMode: string;
         };
         GatewayJobDelivery: {
-            /** @description none, announce or webhook; empty when the runtime does not say. */
+            /** @description none, announce or webhook; empty when unknown. */
             mode: string;
         };
         GatewayJobPayload: {
-            /** @description agentTurn, or systemEvent for a text in the agent's main session; the runtime has further ones. */
+            /** @description agentTurn, or systemEvent for a text in the agent's main session; the gateway has further kinds. */
             kind: string;
-            /** @description What the agent is told. */
+            /** @description Message to the agent. */
             message: string;
         };
         GatewayJobSchedule: {
-            /** @description Of at: the one time, as ISO 8601 has it. */
+            /** @description For at: the time of the only run, in ISO 8601. */
             at?: string;
             /**
              * Format: int64
-             * @description Of every: the milliseconds between two runs.
+             * @description For every: milliseconds between two runs.
              */
             everyMs?: number;
-            /** @description Of cron: minute, hour, day of the month, month, weekday. */
+            /** @description For cron: minute, hour, day of the month, month, weekday. */
             expr?: string;
-            /** @description cron, every or at; the runtime has further ones. */
+            /** @description cron, every or at; the gateway has further kinds. */
             kind: string;
             /**
              * Format: int64
-             * @description Of cron: the milliseconds over which the runtime spreads jobs that are due together; so late it may be.
+             * @description For cron: milliseconds by which a run may be late, because the gateway spreads jobs that are due together.
              */
             staggerMs?: number;
-            /** @description Of cron: an IANA time zone. Without one it is that of the runtime's host, which it does not tell. */
+            /** @description For cron: an IANA time zone. If empty, the zone of the gateway's host applies, which is unknown. */
             tz?: string;
         };
         GatewayJobState: {
             /**
              * Format: int64
-             * @description How many runs in a row have failed.
+             * @description Number of failed runs in a row.
              */
             consecutiveErrors: number;
-            /** @description What went wrong then, in the runtime's words. */
+            /** @description The gateway's error message for the last run. */
             lastError: string;
             /**
              * Format: date-time
-             * @description When it ran last; null before the first time.
+             * @description Start of the last run; null before the first one.
              * @example 2026-11-20T08:00:00.000Z
              */
             lastRunAt: string | null;
-            /** @description How that ended: ok, error or skipped; empty before the first time. */
+            /** @description Result of the last run: ok, error or skipped; empty before the first one. */
             lastStatus: string;
             /**
              * Format: date-time
-             * @description When it runs next, as the runtime reckons; null when it does not run.
+             * @description Next run, as the gateway computes it; null when none is scheduled.
              * @example 2026-11-20T08:00:00.000Z
              */
             nextRunAt: string | null;
             /**
              * Format: date-time
-             * @description Since when it is running; null when it is not.
+             * @description Start of the current run; null when the job is not running.
              * @example 2026-11-20T08:00:00.000Z
              */
             runningAt: string | null;
         };
         GatewayPairing: {
-            /** @description What to run on the gateway's host to approve it. */
+            /** @description Command that approves the request, to run on the gateway's host. */
             command: string;
             /** @description The gateway's id of the request: letters, digits and hyphens. */
             request_id: string;
-            /** @description The scopes that the approval would grant. */
+            /** @description Scopes that the approval grants. */
             scopes: string[];
-            /** @description The scopes that are approved already; empty for a new device. */
+            /** @description Scopes that are already approved; empty for a new device. */
             scopes_approved: string[];
         };
         GatewayStatus: {
             /**
-             * @description With which credential the last attempt to connect was made.
+             * @description Credential of the last connection attempt.
              * @enum {string}
              */
             auth: "none" | "token" | "device_token";
-            /** @description Changes whenever the gateway restarts. */
+            /** @description Id of the gateway's process; changes when the gateway restarts. */
             boot_id: string;
-            /** @description The certificate that was presented and not accepted; null unless the state is untrusted. */
+            /** @description The certificate that Wardroom rejected; null unless the state is untrusted. */
             certificate: components["schemas"]["GatewayCertificate"] | null;
             /**
              * Format: date-time
-             * @description When the present connection was made; null without one.
+             * @description When the current connection was made; null while disconnected.
              * @example 2026-11-20T08:00:00.000Z
              */
             connected_at: string | null;
-            /** @description The connections to the gateway: one, or two where operator.admin is asked for, so that no run is started with it. Empty when none is configured. */
+            /** @description Connections to the gateway: one, or two when operator.admin is requested, so that no run starts with that scope. Empty when no gateway is configured. */
             connections: components["schemas"]["GatewayConnection"][];
-            /** @description The id of this service as a device, as the gateway lists it; empty when it has no key pair. */
+            /** @description Wardroom's device id, as the gateway lists it; empty without a key pair. */
             device_id: string;
-            /** @description What is wrong and what to do about it; empty when nothing is. */
+            /** @description What is wrong and how to fix it; empty when nothing is wrong. */
             error: string;
             /**
              * Format: int64
-             * @description Attempts to connect that have failed since the last connection.
+             * @description Failed connection attempts since the last connection.
              */
             failures: number;
             /**
              * Format: date-time
-             * @description When the gateway was last heard; null before the first time.
+             * @description When the gateway last sent anything; null until the first connection.
              * @example 2026-11-20T08:00:00.000Z
              */
             last_seen_at: string | null;
             /**
              * Format: double
-             * @description Milliseconds of the last round trip; null before the first one.
+             * @description Duration of the last round trip in milliseconds; null until the first one.
              */
             latency_ms: number | null;
-            /** @description What waits for approval on the gateway's host; null unless the state is unpaired and the gateway named a request. */
+            /** @description Pairing request to approve on the gateway's host; null unless the state is unpaired and the gateway named a request. */
             pairing: components["schemas"]["GatewayPairing"] | null;
             /**
              * Format: int64
-             * @description Protocol spoken on the last connection; 0 before the first one.
+             * @description Protocol version of the last connection; 0 until the first one.
              */
             protocol: number;
             /**
              * Format: date-time
-             * @description When the next attempt is due; null while connected.
+             * @description When Wardroom tries to connect again; null while connected.
              * @example 2026-11-20T08:00:00.000Z
              */
             retry_at: string | null;
-            /** @description The scopes that we ask for. */
+            /** @description Scopes that Wardroom requests. */
             scopes_asked: string[];
-            /** @description The scopes that the gateway granted. */
+            /** @description Scopes that the gateway granted. */
             scopes_granted: string[];
-            /** @description The scopes that were asked for and are not covered by those granted. */
+            /** @description Requested scopes that the granted ones do not cover. */
             scopes_missing: string[];
             /**
              * Format: date-time
-             * @description When it came into this state.
+             * @description When this state began.
              * @example 2026-11-20T08:00:00.000Z
              */
             since: string;
             /**
-             * @description How the connection to the agent runtime is doing. While it retries, the last failure stays.
+             * @description State of the connection to the gateway. While Wardroom retries, it stays the state of the last failure.
              * @enum {string}
              */
             state: "not_configured" | "connecting" | "connected" | "unauthorized" | "unpaired" | "untrusted" | "missing_scopes" | "slow" | "unreachable";
-            /** @description What does not work because this version of the gateway does not have it. All else works. */
+            /** @description Features that do not work because this version of the gateway lacks a method. */
             unavailable: components["schemas"]["GatewayUnavailable"][];
-            /** @description The gateway's address, without credentials; empty when none is configured. */
+            /** @description Address of the gateway, without credentials; empty when none is configured. */
             url: string;
-            /** @description Version of the gateway; empty before the first connection. */
+            /** @description Version of the gateway; empty until the first connection. */
             version: string;
         };
         GatewayStep: {
             /**
-             * @description What was examined.
+             * @description Layer that was examined.
              * @enum {string}
              */
             layer: "dns" | "tcp" | "tls" | "http" | "upgrade" | "challenge" | "auth" | "pairing" | "scopes" | "protocol" | "methods" | "events";
-            /** @description What was seen, in words; empty when it was not reached. */
+            /** @description What was observed; empty when the layer was not reached. */
             saw: string;
             /**
-             * @description skipped: it does not apply here, or cannot be seen. not_reached: a layer before it failed.
+             * @description skipped: not applicable, or not observable. not_reached: an earlier layer failed.
              * @enum {string}
              */
             state: "ok" | "failed" | "not_reached" | "skipped";
             /**
              * Format: double
-             * @description Milliseconds that it took; null when it took no time of its own.
+             * @description Duration in milliseconds; null when it was not measured separately.
              */
             took_ms: number | null;
         };
         GatewayUnavailable: {
-            /** @description What does not work, in words. */
+            /** @description Feature that does not work. */
             feature: string;
-            /** @description The method of the gateway that it needs. */
+            /** @description Gateway method that the feature needs. */
             method: string;
-            /** @description How we know, and what to do. */
+            /** @description How this was detected, and what to do. */
             why: string;
         };
         InboxAssignInputBody: {
-            /** @description A user's id or email; null is nobody. */
+            /** @description A user's ID or email; null unassigns the item. */
             assignee: string | null;
         };
         InboxAssignee: {
             id: string;
-            /** @description What they are called now. */
+            /** @description The user's current name. */
             name: string;
         };
         InboxItem: {
-            /** @description Who sees to it; null while nobody does. */
+            /** @description The assigned user; null if unassigned. */
             assignee: components["schemas"]["InboxAssignee"] | null;
             /**
              * Format: int64
-             * @description How often it was raised, also before it was last reopened.
+             * @description How often the item was raised, including before it was last reopened.
              */
             count: number;
-            /** @description Markdown, at most 10,000 characters. Agents write it too: never trust it. */
+            /** @description Markdown, at most 10,000 characters. May be written by agents: treat as untrusted. */
             detail: string;
             /**
              * Format: date-time
-             * @description When it first happened, also when that was found later.
+             * @description When the cause first occurred.
              * @example 2026-11-20T08:00:00.000Z
              */
             first_at: string;
@@ -2626,35 +2628,35 @@ export interface components {
             kind: "escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled" | "task_blocked" | "gateway_trouble" | "pairing_pending";
             /**
              * Format: date-time
-             * @description When it last happened.
+             * @description When the cause last occurred.
              * @example 2026-11-20T08:00:00.000Z
              */
             last_at: string;
-            /** @description How it ended; null unless state is resolved. */
+            /** @description How the item was resolved; null unless state is resolved. */
             resolution: components["schemas"]["InboxResolution"] | null;
             /**
-             * @description The worst since it was last opened.
+             * @description Highest severity since the item was last opened.
              * @enum {string}
              */
             severity: "urgent" | "high" | "medium" | "low";
             /**
              * Format: date-time
-             * @description Null unless state is snoozed.
+             * @description When the snooze ends; null unless state is snoozed.
              * @example 2026-11-20T08:00:00.000Z
              */
             snoozed_until: string | null;
             /**
-             * @description A snooze that has ended is open.
+             * @description An item whose snooze has ended is open.
              * @enum {string}
              */
             state: "open" | "acked" | "snoozed" | "resolved";
-            /** @description What it is about; its members are empty when that is nothing in particular. */
+            /** @description What the item is about; its members are empty if there is no subject. */
             subject: components["schemas"]["EventSubject"];
-            /** @description One line. Agents write it too: never trust it. */
+            /** @description One line. May be written by agents: treat as untrusted. */
             title: string;
             /**
              * Format: int64
-             * @description Counts the changes, but not mere repeats; part of the ETag.
+             * @description Incremented by every change except mere repeats; part of the ETag.
              */
             version: number;
         };
@@ -2664,134 +2666,134 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             at: string;
-            /** @description system when its cause ended by itself. */
+            /** @description system if Wardroom resolved the item because its cause ended. */
             by: components["schemas"]["EventAuthor"];
             /** @description May be empty. */
             note: string;
         };
         InboxResolveInputBody: {
-            /** @description How, for those who look later. */
+            /** @description How the item was resolved. */
             note?: string;
         };
         InboxSnoozeInputBody: {
             /**
              * Format: date-time
-             * @description When it is to be open again: after now, and at most 90 days from now.
+             * @description When the item reopens: in the future, at most 90 days from now.
              */
             until: string;
         };
         Pairing: {
             /**
-             * @description With which credential the last attempt to connect was made.
+             * @description Credential of the last connection attempt.
              * @enum {string}
              */
             auth: "none" | "token" | "device_token";
             /**
-             * @description How the connection of this process is doing, as GET /agentrt/status tells at length.
+             * @description State of this replica's connection to the gateway; see GET /agentrt/status for details.
              * @enum {string}
              */
             connection: "not_configured" | "connecting" | "connected" | "unauthorized" | "unpaired" | "untrusted" | "missing_scopes" | "slow" | "unreachable";
-            /** @description The connections of this process to the gateway, which are one device: each with its scopes. */
+            /** @description This replica's connections to the gateway, which share one device, each with its scopes. */
             connections: components["schemas"]["GatewayConnection"][];
-            /** @description What that means and what to do, in words. */
+            /** @description Explanation of the state, and what to do. */
             detail: string;
             /** @description The device; null when there is none. */
             device: components["schemas"]["PairingDevice"] | null;
-            /** @description The device that is to replace this one, and waits for its approval; null when none is. */
+            /** @description Device that waits for approval to replace this one; null when there is none. */
             next: components["schemas"]["PairingNext"] | null;
-            /** @description The device that this one has replaced; the gateway may still know it. Null when there was none. */
+            /** @description Device that this one replaced, which the gateway may still list; null when there was none. */
             replaced: components["schemas"]["PairingReminder"] | null;
-            /** @description What waits for approval on the gateway's host, with the command to run there; else null. */
+            /** @description Request to approve on the gateway's host, with the command to run there; null when there is none. */
             request: components["schemas"]["GatewayPairing"] | null;
-            /** @description The scopes that we ask for (AGENTRT_GATEWAY_SCOPES). */
+            /** @description Scopes that Wardroom requests (AGENTRT_GATEWAY_SCOPES). */
             scopes_asked: string[];
-            /** @description The scopes that we have: granted on the last connection, or approved already while a request waits. */
+            /** @description Scopes granted on the last connection, or already approved while a request is waiting. */
             scopes_granted: string[];
-            /** @description The scopes that something needs and that we do not have; empty while nobody can say. */
+            /** @description Scopes that a feature needs and Wardroom does not have; empty while unknown. */
             scopes_missing: components["schemas"]["PairingMissing"][];
             /**
              * Format: date-time
-             * @description Since when it is so: when the device was made, or first let in; null when there is none of ours.
+             * @description When the device was created or first accepted; null without a device of Wardroom's own.
              * @example 2026-11-20T08:00:00.000Z
              */
             since: string | null;
             /**
-             * @description none: there is no device, and the shared token alone is shown. settings: the device stands in AGENTRT_DEVICE_PRIVATE_KEY, and nothing of it is changed here. made: the gateway has not said anything of it yet. pending: somebody has to approve it on the gateway's host. paired: it is approved. local: it was let in without an approval, as on the gateway's own host. unreadable: it is stored, and cannot be read with the key that this service has.
+             * @description none: no device; only the shared token is used. settings: configured in AGENTRT_DEVICE_PRIVATE_KEY and read-only here. made: created, without a response from the gateway yet. pending: waiting for approval on the gateway's host. paired: approved. local: accepted without approval, as on the gateway's own host. unreadable: stored, but Wardroom cannot decrypt it.
              * @enum {string}
              */
             state: "none" | "settings" | "made" | "pending" | "paired" | "local" | "unreadable";
             /**
              * Format: date-time
-             * @description Since when the device's token is kept; null when none is.
+             * @description When the device's token was stored; null without a token.
              * @example 2026-11-20T08:00:00.000Z
              */
             token_since: string | null;
         };
         PairingDevice: {
-            /** @description As the gateway lists it: the SHA-256 of the public key, in hex. */
+            /** @description Id in the gateway's list: the SHA-256 of the public key, in hex. */
             device_id: string;
-            /** @description The same SHA-256 as people compare it: AB:CD:… */
+            /** @description The id in the form AB:CD:…, for comparison by people. */
             fingerprint: string;
             /**
              * Format: date-time
-             * @description When it was made; null when it stands in the settings.
+             * @description When the device was created; null when it is configured in the settings.
              * @example 2026-11-20T08:00:00.000Z
              */
             made_at: string | null;
-            /** @description Ed25519, in base64url without padding, as the gateway lists it. */
+            /** @description Ed25519 public key, in base64url without padding, as in the gateway's list. */
             public_key: string;
-            /** @description What to run on the gateway's host to have it forgotten there. */
+            /** @description Command that removes the device, to run on the gateway's host. */
             remove_command: string;
         };
         PairingForgotten: {
-            /** @description What that means, in words. */
+            /** @description Explanation of what to do. */
             detail: string;
-            /** @description What the gateway may still know. */
+            /** @description Devices that the gateway may still list. */
             devices: components["schemas"]["PairingReminder"][];
         };
         PairingMissing: {
-            /** @description Whether we ask for it. */
+            /** @description Whether Wardroom requests it. */
             asked: boolean;
-            /** @description What to do to get it. */
+            /** @description How to get it. */
             fix: string;
-            /** @description What does not work without it, in words. */
+            /** @description Features that do not work without it. */
             needed_for: string[];
             /** @example operator.admin */
             scope: string;
         };
         PairingNext: {
             device: components["schemas"]["PairingDevice"];
-            /** @description What the gateway, or the way to it, last said; empty before it was asked. */
+            /** @description Last error of the gateway or the connection; empty before the first attempt. */
             error: string;
-            /** @description What to approve, with the command; null until the gateway has been asked, and when it does not answer. */
+            /** @description Request to approve, with the command; null until the gateway answers. */
             request: components["schemas"]["GatewayPairing"] | null;
         };
         PairingReminder: {
             device_id: string;
-            /** @description What to run on the gateway's host to have it forgotten there. */
+            /** @description Command that removes the device, to run on the gateway's host. */
             remove_command: string;
         };
         Problem: {
-            /** @description Stable and for programs: decide by this, never by the texts. */
+            /** @description Stable error code for programs. Do not rely on the texts. */
             code: string;
-            /** @description What was special this time, and what to do about it. */
+            /** @description Details of this error, and what to do about it. */
             detail?: string;
-            /** @description Which inputs were refused. */
+            /** @description Rejected inputs. */
             errors?: components["schemas"]["FaultField"][];
-            /** @description The path that was asked for. */
+            /** @description Path of the request. */
             instance: string;
-            /** @description Find it in the log; also in X-Request-Id. */
+            /** @description ID of the request in the log and in the X-Request-Id header. */
             request_id: string;
             /**
              * Format: int64
-             * @description The HTTP status.
+             * @description HTTP status code.
              */
             status: number;
-            /** @description What went wrong, in one sentence that is always the same for this code. */
+            /** @description What failed, always the same for this code. */
             title: string;
             /**
              * Format: uri-reference
-             * @description Where the failure is explained: the code's place in /api/docs.
+             * @description Link to the documentation of this error code.
              */
             type: string;
         } & {
@@ -2800,20 +2802,20 @@ export interface components {
         RetentionOutcome: {
             /**
              * Format: date-time
-             * @description What was older than this was to go.
+             * @description Only older data is processed.
              * @example 2026-11-20T08:00:00.000Z
              */
             before: string;
             /**
              * Format: int64
-             * @description How much has gone.
+             * @description The number of rows archived or deleted.
              */
             count: number;
-            /** @description Why it ended early; null when it did not. What is left goes with the next run. */
+            /** @description Why the policy failed; null if it succeeded. The next run processes the rest. */
             error: string | null;
             /**
              * Format: date-time
-             * @description Null while it goes on.
+             * @description Null while in progress.
              * @example 2026-11-20T08:00:00.000Z
              */
             finished_at: string | null;
@@ -2827,15 +2829,15 @@ export interface components {
         };
         RetentionOverview: {
             policies: components["schemas"]["RetentionStatus"][];
-            /** @description The run that is under way; null when there is none. */
+            /** @description The run in progress; null without one. */
             running: components["schemas"]["RetentionRun"] | null;
-            /** @description In which days begin and end. */
+            /** @description The time zone of the days. */
             timezone: string;
         };
         RetentionPreview: {
             /**
              * Format: date-time
-             * @description What is older than this goes: the beginning of a day in the time zone.
+             * @description Older data would be processed. The start of a day in the time zone.
              * @example 2026-11-20T08:00:00.000Z
              */
             before: string;
@@ -2843,7 +2845,7 @@ export interface components {
             count: number;
             /**
              * Format: date-time
-             * @description Null when nothing would go.
+             * @description Null if there is nothing to process.
              * @example 2026-11-20T08:00:00.000Z
              */
             oldest_at: string | null;
@@ -2860,10 +2862,10 @@ export interface components {
              */
             finished_at: string | null;
             id: string;
-            /** @description What each did so far. */
+            /** @description The results so far. */
             policies: components["schemas"]["RetentionOutcome"][];
             /**
-             * @description done also when a policy failed; its error says so.
+             * @description done does not mean that all policies succeeded; see their errors.
              * @enum {string}
              */
             status: "running" | "done" | "failed";
@@ -2871,12 +2873,12 @@ export interface components {
         RetentionStatus: {
             /**
              * Format: int64
-             * @description Whole days of the time zone; 0 keeps for ever.
+             * @description Whole days in the time zone; 0 keeps the data forever.
              */
             days: number;
-            /** @description What goes and what stays. */
+            /** @description What is deleted and what is kept. */
             description: string;
-            /** @description Null when there was none. */
+            /** @description Null if there was none. */
             last_run: components["schemas"]["RetentionOutcome"] | null;
             name: string;
             /**
@@ -2885,14 +2887,14 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             next_run_at: string | null;
-            /** @description Why nothing can go, where state is not_yet. */
+            /** @description Why there is no such data; null unless state is not_yet. */
             note: string | null;
             /** @description What a run would do now; null unless state is on. */
             preview: components["schemas"]["RetentionPreview"] | null;
-            /** @description The variable of the environment that gives the days. */
+            /** @description The environment variable with the number of days. */
             setting: string;
             /**
-             * @description off: 0 days. not_yet: nothing of the kind is kept by this version; note says more.
+             * @description off: 0 days. not_yet: this version has no such data; see note.
              * @enum {string}
              */
             state: "on" | "off" | "not_yet";
@@ -2904,9 +2906,9 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of?: string;
-            /** @description As read; jobs that are made here have no condition. */
+            /** @description Read-only. New jobs have no condition. */
             conditional?: boolean;
-            /** @description The job's configRevision as you read it: then nothing is changed when the job is another one by now. */
+            /** @description The configRevision that you have read. The change fails if the job has another one. */
             configRevision?: string;
             /**
              * Format: date-time
@@ -2914,26 +2916,26 @@ export interface components {
              */
             createdAt?: string;
             delivery?: components["schemas"]["ScheduleDelivery"];
-            /** @description 2000 characters at most. */
+            /** @description At most 2000 characters. */
             description?: string;
-            /** @description Also of jobs that are not of the kind cron. */
+            /** @description Can be changed for jobs of all kinds. */
             enabled?: boolean;
             /** Format: int64 */
             grace_seconds?: number;
-            /** @description As read; ignored for a job that is to be made. */
+            /** @description Read-only. Ignored for a new job. */
             id?: string;
             live?: boolean;
-            /** @description 200 characters at most. */
+            /** @description At most 200 characters. */
             name?: string;
             next_runs?: components["schemas"]["ScheduleTime"][];
             payload?: components["schemas"]["SchedulePayloadChange"];
             schedule?: components["schemas"]["ScheduleTimesChange"];
-            /** @description As read: it is not changed here. */
+            /** @description Read-only. */
             sessionTarget?: string;
-            /** @description Ignored, like all that follows. */
+            /** @description Ignored, like the following fields. */
             state?: components["schemas"]["GatewayJobState"];
             unwatched_because?: string;
-            /** @description As read; jobs that are made here have now. */
+            /** @description Read-only. New jobs have the value now. */
             wakeMode?: string;
             watched?: boolean;
             /**
@@ -2944,18 +2946,18 @@ export interface components {
         };
         ScheduleDelivered: {
             /**
-             * @description none, or announce to say it in the agent's last chat channel; empty is none.
+             * @description none (default), or announce to send the answer to the agent's last chat channel.
              * @enum {string}
              */
             mode: "none" | "announce" | "";
         };
         ScheduleDelivery: {
-            /** @description As read, or none, or announce to say it in the agent's last chat channel. */
+            /** @description none, announce to send the answer to the agent's last chat channel, or the current value. */
             mode: string;
         };
         ScheduleDraft: {
             /**
-             * @description The agent that runs it, as the runtime knows it.
+             * @description The ID of the agent that runs the job.
              * @example cto
              */
             agentId: string;
@@ -2964,7 +2966,7 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of?: string;
-            /** @description As read; jobs that are made here have no condition. */
+            /** @description Read-only. New jobs have no condition. */
             conditional?: boolean;
             /** @description Ignored. */
             configRevision?: string;
@@ -2973,14 +2975,14 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             createdAt?: string;
-            /** @description Default: none, nothing is sent to anybody. */
+            /** @description Where to send the answer. Defaults to none. */
             delivery?: components["schemas"]["ScheduleDelivered"];
             description?: string;
-            /** @description A disabled job does not trigger. Default: true. */
+            /** @description Disabled jobs do not run on schedule. Defaults to true. */
             enabled?: boolean;
             /** Format: int64 */
             grace_seconds?: number;
-            /** @description As read; ignored for a job that is to be made. */
+            /** @description Read-only. Ignored for a new job. */
             id?: string;
             live?: boolean;
             name: string;
@@ -2988,14 +2990,14 @@ export interface components {
             payload: components["schemas"]["SchedulePayload"];
             schedule: components["schemas"]["ScheduleTimes"];
             /**
-             * @description Each run has a session of its own.
+             * @description Each run has its own session.
              * @enum {string}
              */
             sessionTarget?: "isolated";
-            /** @description Ignored, like all that follows. */
+            /** @description Ignored, like the following fields. */
             state?: components["schemas"]["GatewayJobState"];
             unwatched_because?: string;
-            /** @description As read; jobs that are made here have now. */
+            /** @description Read-only. New jobs have the value now. */
             wakeMode?: string;
             watched?: boolean;
             /**
@@ -3005,17 +3007,17 @@ export interface components {
             watched_from?: string;
         };
         ScheduleJob: {
-            /** @description The agent that runs it. */
+            /** @description The agent that runs the job. */
             agentId: string;
             /**
              * Format: date-time
-             * @description The job is what the runtime said then, and nothing is known to have changed since.
+             * @description When the job was last read from the runtime.
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of: string;
-            /** @description Whether the runtime runs it only when a script of its own says so, or at a pace that its runs choose: then nobody can tell when. */
+            /** @description Whether a script or the job's own runs decide when it runs, so that the next time is unpredictable. */
             conditional?: boolean;
-            /** @description Changes with every change of the definition, and not with its runs. */
+            /** @description Changes with the job's definition, but not with its runs. */
             configRevision: string;
             /**
              * Format: date-time
@@ -3024,34 +3026,34 @@ export interface components {
             createdAt: string;
             delivery: components["schemas"]["GatewayJobDelivery"];
             description: string;
-            /** @description A disabled job does not trigger. */
+            /** @description Whether the job runs on its schedule. */
             enabled: boolean;
             /**
              * Format: int64
-             * @description How late a run may begin before it counts as missed.
+             * @description How late a run can start before it counts as missed.
              */
             grace_seconds: number;
-            /** @description The runtime's id of the job. */
+            /** @description The gateway's id of the job. */
             id: string;
-            /** @description Whether the runtime is there; else the job is as it was last seen. */
+            /** @description False if the runtime is unreachable and the job may be outdated. */
             live: boolean;
             name: string;
-            /** @description Its next times, ten at most; none while it is disabled, and only the next one where nobody but the runtime can reckon. */
+            /** @description The next runs, at most 10. Empty if the job is disabled; at most one if only the runtime can compute them. */
             next_runs: components["schemas"]["ScheduleTime"][];
             payload: components["schemas"]["GatewayJobPayload"];
             schedule: components["schemas"]["GatewayJobSchedule"];
-            /** @description In which session it runs; isolated is one of its own for every run. */
+            /** @description Session that the job runs in; isolated means a new one for each run. */
             sessionTarget: string;
             state: components["schemas"]["GatewayJobState"];
-            /** @description Why not; empty when it is. */
+            /** @description Why missed runs are not detected; empty if they are. */
             unwatched_because: string;
-            /** @description When the agent is woken: now, or next-heartbeat. */
+            /** @description When the agent is woken: now or next-heartbeat. */
             wakeMode: string;
-            /** @description Whether a run that does not happen is noticed. */
+            /** @description Whether missed runs are detected. */
             watched: boolean;
             /**
              * Format: date-time
-             * @description Nothing is expected before: since when it has been as it is.
+             * @description When the current definition took effect. No runs are expected before.
              * @example 2026-11-20T08:00:00.000Z
              */
             watched_from: string;
@@ -3059,13 +3061,13 @@ export interface components {
         SchedulePayload: {
             /** @enum {string} */
             kind?: "agentTurn";
-            /** @description What the agent is told. Everybody who may read sees it: no credentials. */
+            /** @description The message to the agent. All users with read access can see it, so do not include credentials. */
             message: string;
         };
         SchedulePayloadChange: {
-            /** @description As read, or agentTurn, which a job becomes when its message is changed. */
+            /** @description The current kind, or agentTurn. Changing the message sets the kind to agentTurn. */
             kind?: string;
-            /** @description What the agent is told, in 20000 characters at most. Everybody who may read sees it: no credentials. */
+            /** @description The message to the agent, at most 20000 characters. All users with read access can see it, so do not include credentials. */
             message?: string;
         };
         ScheduleRun: {
@@ -3074,31 +3076,31 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             ended_at: string;
-            /** @description What went wrong, in the runtime's words; empty when nothing did. */
+            /** @description The runtime's error message; empty without an error. */
             error: string;
             job_id: string;
-            /** @description Whether somebody had it run, rather than the time. */
+            /** @description Whether the run was started manually. */
             manual: boolean;
-            /** @description Empty when the runtime does not say. */
+            /** @description Empty if unknown. */
             run_id: string;
-            /** @description Where it can be read; empty when the runtime does not say. */
+            /** @description The session of the run; empty if unknown. */
             session_key: string;
             /**
              * Format: date-time
              * @example 2026-11-20T08:00:00.000Z
              */
             started_at: string;
-            /** @description ok, error or skipped, in the runtime's words. */
+            /** @description The runtime's status: ok, error or skipped. */
             status: string;
-            /** @description The beginning of what the agent answered. */
+            /** @description The start of the agent's answer. */
             summary: string;
         };
         ScheduleSlot: {
-            /** @description Who was to run it then. */
+            /** @description The job's agent at that time. */
             agent_id: string;
             /**
              * Format: date-time
-             * @description When it counts as missed unless a run has begun.
+             * @description When the slot counts as missed if no run has started.
              * @example 2026-11-20T08:00:00.000Z
              */
             deadline_at: string;
@@ -3110,22 +3112,22 @@ export interface components {
             job_id: string;
             /**
              * Format: date-time
-             * @description When its state became what it is; null while it is pending.
+             * @description When the state was determined; null while pending.
              * @example 2026-11-20T08:00:00.000Z
              */
             judged_at: string | null;
-            /** @description What the job was called then. */
+            /** @description The job's name at that time. */
             name: string;
-            /** @description Why it is missed, failed, skipped or unknown, in words; else empty. */
+            /** @description Why the slot is missed, failed, skipped or unknown; otherwise empty. */
             reason: string;
             /**
              * Format: date-time
-             * @description When its run began; null without one.
+             * @description When the run started; null without one.
              * @example 2026-11-20T08:00:00.000Z
              */
             started_at: string | null;
             /**
-             * @description unknown: the runtime is away, or does not remember.
+             * @description unknown: the runtime is unreachable or has no record.
              * @enum {string}
              */
             state: "pending" | "running" | "unknown" | "on_time" | "late" | "missed" | "failed" | "skipped";
@@ -3137,7 +3139,7 @@ export interface components {
              */
             at: string;
             job_id: string;
-            /** @description By it the run is found in the job's runs, once it has ended. */
+            /** @description The ID of the run in the job's runs, which list it when it has ended. */
             run_id: string;
         };
         ScheduleTime: {
@@ -3147,29 +3149,29 @@ export interface components {
              */
             at: string;
             /**
-             * @description The same in the job's zone, or in UTC where it has none.
+             * @description The same time in the job's time zone, or in UTC without one.
              * @example 2026-11-20T09:00:00+01:00
              */
             local: string;
         };
         ScheduleTimes: {
             /**
-             * @description Five fields: minute, hour, day of the month, month, weekday.
+             * @description A cron expression with five fields: minute, hour, day of the month, month, weekday.
              * @example 30 9 * * 1-5
              */
             expr: string;
             /**
-             * @description Jobs of other kinds are listed and watched, and not made here.
+             * @description Only cron jobs can be created. Other kinds are listed and watched.
              * @enum {string}
              */
             kind?: "cron";
             /**
              * Format: int64
-             * @description 0, or left out: jobs that are made here are not spread.
+             * @description Must be 0 or omitted: new jobs have no random delay.
              */
             staggerMs?: number;
             /**
-             * @description The IANA time zone of expr. Default: the service's TIMEZONE.
+             * @description The IANA time zone of expr. Defaults to the setting TIMEZONE.
              * @example Europe/Berlin
              */
             tz?: string;
@@ -3179,16 +3181,16 @@ export interface components {
             /** Format: int64 */
             everyMs?: number;
             /**
-             * @description Five fields: minute, hour, day of the month, month, weekday.
+             * @description A cron expression with five fields: minute, hour, day of the month, month, weekday.
              * @example 30 9 * * 1-5
              */
             expr?: string;
-            /** @description As read, like the last three: no job becomes one of another kind here. */
+            /** @description Read-only, like everyMs, at and staggerMs. */
             kind?: string;
             /** Format: int64 */
             staggerMs?: number;
             /**
-             * @description The IANA time zone of expr. Default: the one that it has, else the service's TIMEZONE.
+             * @description The IANA time zone of expr. Defaults to the current one, then to the setting TIMEZONE.
              * @example Europe/Berlin
              */
             tz?: string;
@@ -3196,73 +3198,73 @@ export interface components {
         SearchMark: {
             /**
              * Format: int64
-             * @description How many characters are before its end.
+             * @description Offset after the last character.
              */
             end: number;
             /**
              * Format: int64
-             * @description How many characters are before it.
+             * @description Offset of the first character.
              */
             start: number;
         };
         SearchResult: {
-            /** @description Whose session or report it is; null for a task or a comment. */
+            /** @description The agent of a session or report; otherwise null. */
             agent_id: string | null;
-            /** @description Whether the task is in the archive. A session that is found always is. */
+            /** @description Whether the task is archived; always true for a session. */
             archived: boolean;
             /**
              * Format: date-time
-             * @description When the task or the comment was made, or the report given; of a session, when anything last happened in it.
+             * @description When the task or comment was created or the report submitted; for a session, its last activity.
              * @example 2026-11-20T08:00:00.000Z
              */
             at: string;
-            /** @description The comment that has the words; null when the task has them itself. */
+            /** @description The comment that matches; null if the task itself matches. */
             comment_id: string | null;
             /**
              * Format: date-time
-             * @description When it was last changed; null when it never was.
+             * @description When the text was last changed; null if never.
              * @example 2026-11-20T08:00:00.000Z
              */
             edited_at: string | null;
             /** @enum {string} */
             kind: "task" | "comment" | "report" | "session";
-            /** @description Where the words are in the snippet. */
+            /** @description Positions of the matches in the snippet. */
             marks: components["schemas"]["SearchMark"][];
-            /** @description The id of the archived session, as in GET /sessions/{id}; null for anything else. */
+            /** @description ID of the archived session, as in GET /sessions/{id}; otherwise null. */
             session_id: string | null;
-            /** @description A piece of the text, around the first word that was found in it; plain text on one line, and empty when there is no text. Agents write it: never trust it. */
+            /** @description Excerpt of the text around the first match, as one line of plain text; empty if there is no text. May be written by agents: treat as untrusted. */
             snippet: string;
-            /** @description The standup whose report it is; null for anything else. */
+            /** @description The standup of a report; otherwise null. */
             standup_id: string | null;
-            /** @description Null for a report or a session. */
+            /** @description Null for a report or session. */
             task_id: string | null;
             /**
-             * @description Null for a report or a session.
+             * @description Null for a report or session.
              * @example TASK-12
              */
             task_key: string | null;
-            /** @description Of the task, or of the report's standup; of a session its label, or else its key. */
+            /** @description Title of the task or standup; for a session, its label or key. */
             title: string;
         };
         Session: {
-            /** @description Whether a run is going or waits for its turn. */
+            /** @description Whether a run is in progress or queued. */
             active: boolean;
-            /** @description Of the run that is going; null when there is none, or the runtime does not name it. */
+            /** @description The ID of the run in progress; null without one or if unknown. */
             active_run_id: string | null;
             /**
-             * @description Empty for a session of no agent.
+             * @description Empty for a session without an agent.
              * @example cto
              */
             agent_id: string;
             /**
              * Format: date-time
-             * @description When the runtime last said all of this, in an event or a list. It never goes back.
+             * @description When the runtime last reported this state. Never decreases.
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of: string;
             /**
              * Format: int64
-             * @description Tokens that the model can take.
+             * @description The context window of the model in tokens.
              */
             context_limit: number | null;
             /**
@@ -3270,44 +3272,44 @@ export interface components {
              * @description Tokens of the last prompt.
              */
             context_tokens: number | null;
-            /** @description Whether everything in it has a price. False: cost_usd is too small, or null. Null while nobody knows. */
+            /** @description False if some usage has no price and is not in cost_usd. Null while unknown. */
             cost_complete: boolean | null;
             /**
-             * @description What that cost; null while nobody knows, and when the models have no price.
+             * @description Total cost; null while unknown or if the models have no price.
              * @example 0.028314
              */
             cost_usd: string | null;
             /**
-             * @description Names the session in the runtime.
+             * @description The session's key in the runtime.
              * @example agent:cto:main
              */
             key: string;
-            /** @description In the runtime's words: main, custom, subagent, cron, dashboard and others. */
+            /** @description The runtime's kind of session, such as main, custom, subagent, cron or dashboard. */
             kind: string | null;
             label: string | null;
-            /** @description The beginning of what was said last, on one line. */
+            /** @description The start of the last message, on one line. */
             last_message: string | null;
             /** @description Provider and model. */
             model: string | null;
-            /** @description Of the session that made this one. */
+            /** @description The session that started this one. */
             parent_key: string | null;
             /**
              * Format: date-time
-             * @description When that run last told anything; null unless it is stalled.
+             * @description Last activity of the stalled run; null unless stalled.
              * @example 2026-11-20T08:00:00.000Z
              */
             silent_since: string | null;
-            /** @description Whether its run goes on and has told nothing of itself for longer than STALLED_AFTER. */
+            /** @description Whether a run is in progress and has shown no activity for longer than STALLED_AFTER. */
             stalled: boolean;
             /**
              * Format: date-time
-             * @description When its present or last run began.
+             * @description When the current or last run started.
              * @example 2026-11-20T08:00:00.000Z
              */
             started_at: string | null;
-            /** @description Of its present or last run, in the runtime's words: running, done, failed, killed, timeout and others. */
+            /** @description The runtime's status of the current or last run, such as running, done, failed, killed or timeout. */
             status: string | null;
-            /** @description All that the session has used; null while nobody knows, for about a second after a run. While one is going its last steps may be missing. */
+            /** @description Total usage of the session. Null while unknown, usually for about a second after a run. During a run the last steps may be missing. */
             tokens: components["schemas"]["SessionTokens"] | null;
             /**
              * Format: date-time
@@ -3316,22 +3318,22 @@ export interface components {
             updated_at: string | null;
         };
         SessionSendInputBody: {
-            /** @description What to say to the agent: Markdown. It must not begin with a slash, which the runtime takes for a command, nor be one of the words by which it stops, such as stop. Everybody who may read sees it: no credentials. */
+            /** @description The message to the agent, in Markdown. It must not start with a slash or be a stop word such as stop, which the runtime treats as commands. All users with read access can see it, so do not include credentials. */
             text: string;
         };
         SessionSent: {
-            /** @description Names the message and the run that answers it. A session that was at work may take it into the run that was going. */
+            /** @description The ID of the message and of the run that answers it. During a run, the message can become part of that run instead. */
             run_id: string;
             session_key: string;
         };
         SessionStopInputBody: {
-            /** @description Only this run. Default: all that are going or wait in the session. */
+            /** @description The run to stop. Defaults to all active and queued runs of the session. */
             run_id?: string;
         };
         SessionStopped: {
-            /** @description The runs that were ended. */
+            /** @description The runs that were stopped. */
             run_ids: string[];
-            /** @description False: nothing was going. */
+            /** @description False if no run was active or queued. */
             stopped: boolean;
         };
         SessionTokens: {
@@ -3348,18 +3350,18 @@ export interface components {
             action_items: components["schemas"]["StandupActionItem"][];
             /**
              * Format: int64
-             * @description How often it was run; 0 before the first time.
+             * @description Number of times the standup was run; 0 before the first run.
              */
             attempt: number;
             blockers: components["schemas"]["StandupBlocker"][];
             /**
              * Format: date-time
-             * @description When it was completed or failed.
+             * @description When the standup completed or failed.
              * @example 2026-11-20T08:00:00.000Z
              */
             completed_at: string | null;
             /**
-             * @description Of all runs of this standup that have ended; null when of one of them it is not known, such as one that was stopped.
+             * @description Total cost of the runs of this standup that have ended; null if the cost of any of them is unknown, for example of a stopped run.
              * @example 0.028314
              */
             cost_usd: string | null;
@@ -3370,30 +3372,30 @@ export interface components {
             created_at: string;
             /**
              * Format: date
-             * @description The day, in timezone.
+             * @description The day of the standup in its time zone.
              */
             date: string;
             /**
              * Format: date-time
-             * @description When the meeting that is going on ends at the latest.
+             * @description When the current attempt is ended at the latest; null unless it is in progress.
              * @example 2026-11-20T08:00:00.000Z
              */
             deadline_at: string | null;
-            /** @description The facts, put together by the service without any model. */
+            /** @description The facts of the standup, compiled by Wardroom without a model. */
             digest: string | null;
-            /** @description Why the meeting could not be held; null unless status is error. */
+            /** @description Why the standup failed; null unless status is error. */
             error: components["schemas"]["StandupFailure"] | null;
-            /** @description What the facilitator cannot settle without a human. */
+            /** @description Issues that the facilitator passed to a human. */
             escalations: components["schemas"]["StandupEscalation"][];
-            /** @description The agent_id of who leads it. */
+            /** @description The agent_id of the facilitator. */
             facilitator: string;
             id: string;
             /**
-             * @description Where in the meeting it is, or was when it failed.
+             * @description The current phase, or the phase in which the standup failed.
              * @enum {string}
              */
             phase: "opened" | "gathering" | "collecting" | "reviewing" | "closed";
-            /** @description One for each participant, in the order they are asked. */
+            /** @description One report per participant, in the order in which they are asked. */
             reports: components["schemas"]["StandupReport"][];
             /**
              * Format: date-time
@@ -3402,10 +3404,10 @@ export interface components {
             started_at: string | null;
             /** @enum {string} */
             status: "running" | "completed" | "error";
-            /** @description The facilitator's words. */
+            /** @description The facilitator's summary. */
             summary: string | null;
             /**
-             * @description The key of the team whose standup it is.
+             * @description The team's key.
              * @example executive
              */
             team: string;
@@ -3414,7 +3416,7 @@ export interface components {
             title: string;
             transcript: components["schemas"]["StandupLine"][];
             /**
-             * @description Who ran it last.
+             * @description The kind of account that ran it last; empty before the first run.
              * @enum {string}
              */
             trigger: "" | "agent" | "user" | "system";
@@ -3427,46 +3429,46 @@ export interface components {
             version: number;
         };
         StandupActionItem: {
-            /** @description An agent_id. */
+            /** @description The assignee's agent_id. */
             assignee: string | null;
-            /** @description The task that was made for it. */
+            /** @description The key of the task for this item. */
             task: string | null;
             title: string;
         };
         StandupBlocker: {
             /**
              * Format: int64
-             * @description Calendar days since first_seen, on the day of the record.
+             * @description Calendar days from first_seen to the day of the record.
              */
             age_days: number;
-            /** @description Whom it holds up: the first who named it. */
+            /** @description The blocked agent: the first one who reported the blocker. */
             agent_id: string;
-            /** @description The days on which it was named so far, at most the last hundred. */
+            /** @description The days on which it was reported; the latest 100. */
             days: string[];
             /**
-             * @description What ended it: its task was unblocked, done, archived or deleted; nobody named it any more; or who named it has left.
+             * @description Why it ended. unblocked, done, archived, deleted: its task was. unnamed: no participant reported it again. left: the participant who reported it is no longer in the team.
              * @enum {string|null}
              */
             ended_why: "unblocked" | "done" | "archived" | "deleted" | "unnamed" | "left" | null;
             /**
              * Format: date
-             * @description Since when it stands in the inbox.
+             * @description The day on which it was added to the inbox.
              */
             escalated_on: string | null;
             /** Format: date */
             first_seen: string;
-            /** @description The same on each day that it is named; null for a decision about something that nobody named. */
+            /** @description The same in every standup that reports the blocker; null for a resolution that matches no reported blocker. */
             id: string | null;
-            /** @description Who named it on this day. Nobody when it is still open because who named it last was not heard. */
+            /** @description The agents who reported it on this day. Empty if it stays open because the agent who last reported it gave no report. */
             named_by: string[];
-            /** @description What the facilitator decided. */
+            /** @description The facilitator's decision. */
             resolution: string | null;
             /**
-             * @description How it stands now, also in the record of an earlier day.
+             * @description The current status, also in the record of an earlier day.
              * @enum {string}
              */
             status: "open" | "ended";
-            /** @description The task it names first. */
+            /** @description The first task that the text names. */
             task: string | null;
             text: string;
         };
@@ -3512,10 +3514,10 @@ export interface components {
             status: "pending" | "asked" | "answered" | "timed_out" | "failed" | "missing";
         };
         StandupClaim: {
-            /** @description What the board says: its column, blocked or not_blocked; unknown when there is no such task. */
+            /** @description What the board says: the task's column, blocked or not_blocked; unknown if the task does not exist. */
             board: string;
             /**
-             * @description What the report calls it.
+             * @description What the report says.
              * @enum {string}
              */
             says: "done" | "not_done" | "in_progress" | "blocked" | "unblocked";
@@ -3533,38 +3535,38 @@ export interface components {
              */
             as_of: string;
             blocked: components["schemas"]["StandupItem"][];
-            /** @description New tasks: the agent's own, and the newest 50 of those that it made for others. */
+            /** @description New tasks: those assigned to the agent, and the newest 50 that it created for others. */
             created: components["schemas"]["StandupItem"][];
             finished: components["schemas"]["StandupItem"][];
             /**
              * Format: date-time
-             * @description When the agent gave its last report.
+             * @description When the agent last gave a report.
              * @example 2026-11-20T08:00:00.000Z
              */
             last_standup_at: string | null;
-            /** @description Moved to another column, and not finished. */
+            /** @description Tasks moved to another column, but not finished. */
             moved: components["schemas"]["StandupItem"][];
             /**
              * Format: int64
-             * @description How many tasks the agent has that are not done.
+             * @description Number of the agent's tasks that are not done.
              */
             open: number;
-            /** @description What the agent said last time under Today. */
+            /** @description The Today part of the agent's last report. */
             promised: string | null;
-            /** @description Null when nobody can tell, and in records of before. */
+            /** @description Totals of the agent's runs; null if unknown. */
             runs: components["schemas"]["StandupRuns"] | null;
             /**
              * Format: int64
-             * @description How many sessions of the agent were in use, without those of standups; null when the runtime could not be asked.
+             * @description Number of the agent's sessions in use, except standups; null if the runtime was unavailable.
              */
             sessions: number | null;
             /**
              * Format: date-time
-             * @description When the evidence of the agent's last report was gathered; a day ago when it has given none.
+             * @description Start of the period: when the evidence of the agent's last report was gathered, or 24 hours ago if it has none.
              * @example 2026-11-20T08:00:00.000Z
              */
             since: string;
-            /** @description What the agent reported on tasks, the newest 50 with the newest first. */
+            /** @description The agent's reports on tasks: the newest 50, newest first. */
             task_reports: components["schemas"]["StandupTaskReport"][];
         };
         StandupFailure: {
@@ -3573,12 +3575,12 @@ export interface components {
             detail: string;
         };
         StandupFiling: {
-            /** @description Empty, or words such as None, when there are none. */
+            /** @description Markdown. Empty or 'None' if there are none. */
             blockers?: string;
-            /** @description The whole report in Markdown; it is read into its parts like an answer. */
+            /** @description The complete report in Markdown. It is parsed into its parts like an answer. */
             text?: string;
             today?: string;
-            /** @description Markdown. This and the next two stand instead of text. */
+            /** @description Markdown. Send yesterday, today and blockers instead of text. */
             yesterday?: string;
         };
         StandupItem: {
@@ -3586,11 +3588,11 @@ export interface components {
             age_days?: number;
             key: string;
             priority: string;
-            /** @description Why it is blocked. */
+            /** @description Why the task is blocked. */
             reason?: string;
             /**
              * Format: date-time
-             * @description Since when it is blocked.
+             * @description Since when the task is blocked.
              * @example 2026-11-20T08:00:00.000Z
              */
             since?: string;
@@ -3614,61 +3616,61 @@ export interface components {
             to: string;
         };
         StandupNew: {
-            /** @description The day it is for; today in the timezone when left out. */
+            /** @description The day of the standup. Default: today in the time zone. */
             date?: string;
             /**
-             * @description Whose standup it is: a team's key or id; the team executive when left out.
+             * @description The team's key or id. Default: executive.
              * @example executive
              */
             team?: string;
-            /** @description An IANA name; the team's when left out. */
+            /** @description An IANA time zone name. Default: the team's time zone. */
             timezone?: string;
-            /** @description Kept as one line, without control characters and changes of direction; after the day when left out. */
+            /** @description A single line of plain text; control and bidirectional characters are removed. Default: a title with the date. */
             title?: string;
         };
         StandupNewTeam: {
-            /** @description How long one agent may take to answer, such as 90s or 2m; STANDUP_AGENT_TIMEOUT when left out. */
+            /** @description Maximum time for one agent's answer, such as 90s or 2m. Default: the setting STANDUP_AGENT_TIMEOUT. */
             agent_timeout?: string;
-            /** @description How long a meeting may take; STANDUP_DEADLINE when left out. */
+            /** @description Maximum duration of a standup, such as 20m. Default: the setting STANDUP_DEADLINE. */
             deadline?: string;
             /**
-             * @description The agent_id of who leads its standups; not one of the participants.
+             * @description The agent_id of the facilitator, who must not be a participant.
              * @example coo
              */
             facilitator: string;
             /**
-             * @description 2 to 30 lower-case letters, digits and single hyphens, a letter first. Not all, which stands for every team.
+             * @description 2 to 30 lower-case letters, digits and single hyphens, starting with a letter. The key all is reserved.
              * @example design
              */
             key: string;
             name: string;
-            /** @description The agent_ids of those who are asked, in that order. */
+            /** @description The agent_ids of the participants, in the order in which they are asked. */
             participants: string[];
-            /** @description An IANA name; the service's TIMEZONE when left out. */
+            /** @description An IANA time zone name. Default: the setting TIMEZONE. */
             timezone?: string;
         };
         StandupPlan: {
-            /** @description A disabled job does not trigger. Default: true. */
+            /** @description A disabled job does not start standups. Default: true. */
             enabled?: boolean;
             /**
-             * @description Five fields: minute, hour, day of the month, month, weekday. Default: 0 9 * * 1-5, nine o'clock on weekdays.
+             * @description A cron expression with five fields: minute, hour, day of month, month, weekday. Default: 0 9 * * 1-5 (9 a.m. on weekdays).
              * @example 0 9 * * 1-5
              */
             expr?: string;
-            /** @description The job's configRevision as you read it: then nothing is changed when the job is another one by now. */
+            /** @description The configRevision of the job that you read. If the job has changed since, the request fails and changes nothing. */
             revision?: string;
             /**
-             * @description Where the runtime's agents reach this service. Default: PUBLIC_URL, else what was said before, else the address that it listens on when the gateway is on the same machine.
+             * @description The URL at which the runtime's agents reach Wardroom. Default: PUBLIC_URL, else the URL used before, else Wardroom's own address if the gateway is on the same machine.
              * @example http://127.0.0.1:3000
              */
             service_url?: string;
             /**
-             * @description Whose standups it starts: the team's key or id; the team executive when left out.
+             * @description The team's key or id. Default: executive.
              * @example executive
              */
             team?: string;
             /**
-             * @description The IANA time zone of expr. Default: the team's.
+             * @description The IANA time zone of expr. Default: the team's time zone.
              * @example Europe/Berlin
              */
             timezone?: string;
@@ -3685,107 +3687,107 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             asked_at: string | null;
-            /** @description Null when the agent names none. */
+            /** @description Null if the agent reports none. */
             blockers: string | null;
-            /** @description What the report says and the board does not. */
+            /** @description Statements of the report that the board contradicts. */
             claims: components["schemas"]["StandupClaim"][];
             /**
              * @description US dollars.
              * @example 0.028314
              */
             cost_usd: string | null;
-            /** @description What is known of the agent's work; as it was before it was asked, also after a retry. */
+            /** @description What is known of the agent's work. Gathered before the agent is asked; a retry keeps the evidence of existing reports. */
             evidence: components["schemas"]["StandupEvidence"] | null;
             /**
              * Format: date-time
-             * @description When it was filed; null when it was asked for.
+             * @description When the report was submitted; null if the agent answered a question instead.
              * @example 2026-11-20T08:00:00.000Z
              */
             filed_at: string | null;
-            /** @description The name of who filed it. */
+            /** @description The name of the account that submitted the report. */
             filed_by: string | null;
             name: string;
-            /** @description What was finished, by the evidence, and neither this report nor the agent's last one names by its key or its title. */
+            /** @description Finished tasks that neither this report nor the agent's previous one mentions by key or title. */
             omitted: components["schemas"]["StandupItem"][];
-            /** @description What stood under none of the three headings. */
+            /** @description Text outside the three headings. */
             other: string | null;
             /** @enum {string} */
             status: "pending" | "asked" | "answered" | "timed_out" | "failed" | "missing";
-            /** @description The whole answer, or [Timeout]. */
+            /** @description The complete answer, or [Timeout]. */
             text: string | null;
             today: string | null;
-            /** @description Markdown, as the agent wrote it. */
+            /** @description Markdown as the agent wrote it. */
             yesterday: string | null;
         };
         StandupRunInputBody: {
-            /** @description Hold a completed standup once more, from the start. */
+            /** @description Run a completed standup again from the start. */
             again?: boolean;
         };
         StandupRuns: {
             /**
-             * @description Null when nothing of it has a price; never zero for it.
+             * @description Null if no run has a known price; an unknown cost is never 0.
              * @example 0.028314
              */
             cost_usd: string | null;
             /**
              * Format: int64
-             * @description How many ended, as the usage ledger has them.
+             * @description Number of ended runs in the usage ledger.
              */
             count: number;
             /**
              * Format: int64
-             * @description How many brought nothing: failed, not in time, or lost. Such a run may have used nothing, and is then not in count.
+             * @description Number of runs that failed, timed out or were lost. A run without usage is not included in count.
              */
             failed: number;
             /**
-             * @description Which runs these are. ledger: all runs of the agent. standups, in records of before: only the questions that standups put to it; cost_usd is null there when one of them has no price.
+             * @description The runs counted. ledger: all runs of the agent. standups, in older records: only the standup questions; cost_usd is null there if any of them has no price.
              * @enum {string}
              */
             source: "ledger" | "standups";
-            /** @description Null when nobody knows what one of them used. */
+            /** @description Null if the usage of any run is unknown. */
             tokens: components["schemas"]["StandupTokens"] | null;
             /**
              * Format: int64
-             * @description How many of them have no known price: cost_usd is without them.
+             * @description Number of runs without a known price. cost_usd does not include them.
              */
             unpriced?: number;
         };
         StandupSchedule: {
-            /** @description Whether this service begins one that was missed. */
+            /** @description Whether Wardroom starts a missed standup itself. */
             fallback: boolean;
             /**
              * Format: int64
-             * @description How late the standup may begin before it counts as missed.
+             * @description How late a standup may start before it counts as missed.
              */
             grace_seconds: number;
-            /** @description The job as the runtime has it, in the runtime's own words. */
+            /** @description The job as the runtime returns it. */
             job: components["schemas"]["GatewayJob"];
-            /** @description Whether it was read from the runtime for this answer; else it is as it was last seen there. */
+            /** @description Whether the job was just read from the runtime; otherwise it is as last seen there. */
             live: boolean;
-            /** @description Its next times, five at most; none while it is disabled. */
+            /** @description The next start times, at most 5; empty while the job is disabled. */
             next_runs: string[];
-            /** @description Ids of further jobs of that name and agent. They do no harm; remove them in the runtime. */
+            /** @description Ids of duplicate jobs with the same name and agent. They are harmless; remove them in the runtime. */
             other_jobs: string[];
             /**
              * Format: date-time
-             * @description When it was read; of one that was last seen there, to about ten minutes.
+             * @description When the job was read from the runtime. If live is false, it can be up to 10 minutes before the last check.
              * @example 2026-11-20T08:00:00.000Z
              */
             seen_at: string;
-            /** @description Where its agent is told to call this service; empty when the job was made elsewhere. */
+            /** @description The Wardroom URL in the job's message; empty if the job was created elsewhere. */
             service_url: string;
             /**
-             * @description The key of the team whose standups it starts.
+             * @description The key of the team.
              * @example executive
              */
             team: string;
-            /** @description Why not; empty when it is. */
+            /** @description Why watched is false; empty if it is true. */
             unwatched_because: string;
-            /** @description The variable in the runtime's environment that must hold the agent's API key. Only its name is told to the agent. */
+            /** @description The environment variable of the runtime that must hold the agent's API key. The job contains only its name. */
             variable: string;
-            /** @description What would keep the job from working, in words. */
+            /** @description Problems that would keep the job from working. */
             warnings: string[];
-            /** @description Whether a standup that does not begin in time is noticed. */
+            /** @description Whether Wardroom reports standups that do not start on time. */
             watched: boolean;
         };
         StandupTaskReport: {
@@ -3796,20 +3798,20 @@ export interface components {
             at: string;
             /** @enum {string} */
             kind: "ack" | "progress" | "blocker" | "done";
-            /** @description Its key. */
+            /** @description The task's key. */
             task: string;
-            /** @description The beginning, on one line; empty when there is none. */
+            /** @description The start of the text on one line; empty if there is no text. */
             text: string;
         };
         StandupTeam: {
             /**
-             * @description How long one agent may take to answer.
+             * @description Maximum time for one agent's answer.
              * @example 2m
              */
             agent_timeout: string;
             /**
              * Format: date-time
-             * @description Since when it has no new standups; null while it has.
+             * @description When the team was archived; null if it is active.
              * @example 2026-11-20T08:00:00.000Z
              */
             archived_at: string | null;
@@ -3819,25 +3821,25 @@ export interface components {
              */
             created_at: string;
             /**
-             * @description How long a meeting may take.
+             * @description Maximum duration of a standup.
              * @example 2m
              */
             deadline: string;
-            /** @description The agent_id of who leads its standups. */
+            /** @description The agent_id of the facilitator. */
             facilitator: string;
-            /** @description Which of these five nobody has given here: they follow the settings of the service. */
+            /** @description The fields that the team does not override: they follow Wardroom's settings. */
             from_settings: string[];
             id: string;
             /**
-             * @description Names it for people; unique, and never changes.
+             * @description Human-readable identifier; unique and permanent.
              * @example executive
              */
             key: string;
             name: string;
-            /** @description The agent_ids of those who are asked, in that order. */
+            /** @description The agent_ids of the participants, in the order in which they are asked. */
             participants: string[];
             /**
-             * @description Where its days begin.
+             * @description The time zone of the team's days.
              * @example Europe/Berlin
              */
             timezone: string;
@@ -3848,23 +3850,23 @@ export interface components {
             updated_at: string;
             /**
              * Format: int64
-             * @description Counts the changes; part of the ETag.
+             * @description Increases with every change; part of the ETag.
              */
             version: number;
         };
         StandupTeamChange: {
-            /** @description Such as 90s or 2m, at most 1d; null follows STANDUP_AGENT_TIMEOUT. */
+            /** @description A duration such as 90s or 2m, at most 1d. null uses the setting STANDUP_AGENT_TIMEOUT. */
             agent_timeout?: string | null;
-            /** @description Whether it is in the archive: then it has no new standups. */
+            /** @description Whether the team is archived. An archived team opens no new standups. */
             archived?: boolean;
-            /** @description Such as 20m, at most 1w, and no shorter than agent_timeout; null follows STANDUP_DEADLINE. */
+            /** @description A duration such as 20m, at most 1w and at least agent_timeout. null uses the setting STANDUP_DEADLINE. */
             deadline?: string | null;
-            /** @description An agent_id. In the team executive null follows STANDUP_FACILITATOR. */
+            /** @description The facilitator's agent_id. For the team executive, null uses the setting STANDUP_FACILITATOR. */
             facilitator?: string | null;
             name?: string;
-            /** @description All the agent_ids, in the order in which they are asked. In the team executive null follows STANDUP_PARTICIPANTS. */
+            /** @description The agent_ids of all participants, in the order in which they are asked. For the team executive, null uses the setting STANDUP_PARTICIPANTS. */
             participants?: string[] | null;
-            /** @description An IANA name; null follows TIMEZONE. */
+            /** @description An IANA time zone name. null uses the setting TIMEZONE. */
             timezone?: string | null;
         };
         StandupTokens: {
@@ -3876,7 +3878,7 @@ export interface components {
             input: number;
             /**
              * Format: int64
-             * @description In the runtime's total and in none of the four.
+             * @description Tokens in the runtime's total that are in none of the four counts.
              */
             other: number;
             /** Format: int64 */
@@ -3888,18 +3890,18 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             archived_at: string | null;
-            /** @description The user, human or agent, whose task it is. */
+            /** @description ID of the user, human or agent, the task is assigned to. */
             assignee_id: string | null;
             blocked: components["schemas"]["TaskBlocked"] | null;
             branch: string | null;
-            /** @description Who holds it and until when; null when nobody does. */
+            /** @description Who holds the task and until when; null if unclaimed. */
             claim: components["schemas"]["TaskClaim"] | null;
             /** Format: int64 */
             comment_count: number;
-            /** @description Whether all of them have a price. False: cost_usd is too small, or null. Null when none is known. */
+            /** @description True if every run has a price. If false, cost_usd is null or too low. Null if no run is known. */
             cost_complete: boolean | null;
             /**
-             * @description What its runs in the runtime have cost, with those of the agents that its own agent had work for it, as the usage ledger has it; null when that is not known.
+             * @description Cost of the task's runs, including those of sub-agents, from the usage ledger; null if unknown.
              * @example 0.028314
              */
             cost_usd: string | null;
@@ -3909,15 +3911,15 @@ export interface components {
              */
             created_at: string;
             /**
-             * @description The keys of the tasks that have to be done before.
+             * @description Keys of the tasks that must be done first.
              * @example [
              *       "TASK-7"
              *     ]
              */
             depends_on: string[];
-            /** @description Markdown. Agents write it too: never trust it. */
+            /** @description Markdown. May be written by agents: treat as untrusted. */
             description: string;
-            /** @description How handing it to its agent went the last time; null when it never was. */
+            /** @description The latest dispatch to the agent; null if never dispatched. */
             dispatch: components["schemas"]["TaskDispatch"] | null;
             /**
              * Format: date-time
@@ -3931,35 +3933,35 @@ export interface components {
             due_at: string | null;
             id: string;
             /**
-             * @description TASK-n; never reused.
+             * @description TASK-n. Never reused.
              * @example TASK-12
              */
             key: string;
             /**
              * Format: date-time
-             * @description When it came into its column.
+             * @description When the task moved to its current column.
              * @example 2026-11-20T08:00:00.000Z
              */
             moved_at: string;
-            /** @description Where it comes from when nobody typed it, such as standup:2026-11-20. */
+            /** @description Source of a task created automatically, such as standup:2026-11-20. */
             origin: string | null;
-            /** @description The task that it is a part of. */
+            /** @description ID of the parent task. */
             parent_id: string | null;
-            /** @description Its place on the board: tasks stand in the order of these texts. */
+            /** @description Sort key on the board. Tasks are ordered by comparing positions as text. */
             position: string;
             pr_url: string | null;
             /** @enum {string} */
             priority: "low" | "medium" | "high" | "urgent";
             project_id: string | null;
-            /** @description The user who made it; null when the service did. */
+            /** @description ID of the user who created the task; null if Wardroom created it. */
             reporter_id: string | null;
-            /** @description The runtime session where the work happens; as last reported. */
+            /** @description Runtime session in which the work happens, as last reported. */
             session_key: string | null;
             /** @enum {string} */
             status: "backlog" | "todo" | "in_progress" | "review" | "done";
             tags: string[];
             title: string;
-            /** @description What they have used; null when none is known. */
+            /** @description Tokens used by the task's runs; null if no run is known. */
             tokens: components["schemas"]["TaskTokens"] | null;
             /** @enum {string} */
             type: "task" | "bug" | "feature" | "improvement" | "research" | "epic";
@@ -3970,17 +3972,17 @@ export interface components {
             updated_at: string;
             /**
              * Format: int64
-             * @description Counts the changes; part of the ETag.
+             * @description Incremented by every change; part of the ETag.
              */
             version: number;
             /**
              * Format: int64
-             * @description How many of those in depends_on are not done yet.
+             * @description Number of tasks in depends_on that are not done.
              */
             waiting_on: number;
         };
         TaskBlocked: {
-            /** @description The name of who said so. */
+            /** @description Name of the user who blocked the task. */
             by: string;
             reason: string;
             /**
@@ -3994,34 +3996,34 @@ export interface components {
         };
         TaskBulkInputBody: {
             change: components["schemas"]["TaskChange"];
-            /** @description Their ids or keys. */
+            /** @description IDs or keys of the tasks. */
             tasks: string[];
         };
         TaskBulkProblem: {
             code: string;
             detail: string;
             errors: components["schemas"]["FaultField"][];
-            /** @description Further members of the problem, such as blocking or claim. */
+            /** @description Additional members of the problem, such as blocking or claim. */
             facts: {
                 [key: string]: unknown;
             };
             title: string;
         };
         TaskBulkResult: {
-            /** @description Its key; null when it was not found. */
+            /** @description The task's key; null if not found. */
             key: string | null;
-            /** @description Why it was not changed; null when it was. */
+            /** @description Why the task was not changed; null on success. */
             problem: components["schemas"]["TaskBulkProblem"] | null;
             /**
              * Format: int64
-             * @description What a request for this task alone would have been answered with.
+             * @description HTTP status that a request for this task alone would have returned.
              */
             status: number;
-            /** @description The task as the request named it. */
+            /** @description The ID or key given in the request. */
             task: string;
             /**
              * Format: int64
-             * @description Its version now; null when it was not changed.
+             * @description The task's new version; null if not changed.
              */
             version: number | null;
         };
@@ -4031,17 +4033,17 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             archived_at: string | null;
-            /** @description The user, human or agent, whose task it is. */
+            /** @description ID of the user, human or agent, the task is assigned to. */
             assignee_id: string | null;
             blocked: components["schemas"]["TaskBlocked"] | null;
-            /** @description Who holds it and until when; null when nobody does. */
+            /** @description Who holds the task and until when; null if unclaimed. */
             claim: components["schemas"]["TaskClaim"] | null;
             /** Format: int64 */
             comment_count: number;
-            /** @description Whether all of them have a price. False: cost_usd is too small, or null. Null when none is known. */
+            /** @description True if every run has a price. If false, cost_usd is null or too low. Null if no run is known. */
             cost_complete: boolean | null;
             /**
-             * @description What its runs in the runtime have cost, with those of the agents that its own agent had work for it, as the usage ledger has it; null when that is not known.
+             * @description Cost of the task's runs, including those of sub-agents, from the usage ledger; null if unknown.
              * @example 0.028314
              */
             cost_usd: string | null;
@@ -4052,17 +4054,17 @@ export interface components {
             due_at: string | null;
             id: string;
             /**
-             * @description TASK-n; never reused.
+             * @description TASK-n. Never reused.
              * @example TASK-12
              */
             key: string;
             /**
              * Format: date-time
-             * @description When it came into its column.
+             * @description When the task moved to its current column.
              * @example 2026-11-20T08:00:00.000Z
              */
             moved_at: string;
-            /** @description Its place on the board: tasks stand in the order of these texts. */
+            /** @description Sort key on the board. Tasks are ordered by comparing positions as text. */
             position: string;
             /** @enum {string} */
             priority: "low" | "medium" | "high" | "urgent";
@@ -4075,29 +4077,29 @@ export interface components {
             type: "task" | "bug" | "feature" | "improvement" | "research" | "epic";
             /**
              * Format: int64
-             * @description Counts the changes; part of the ETag.
+             * @description Incremented by every change; part of the ETag.
              */
             version: number;
             /**
              * Format: int64
-             * @description How many of those in depends_on are not done yet.
+             * @description Number of tasks in depends_on that are not done.
              */
             waiting_on: number;
         };
         TaskChange: {
-            /** @description A user's id or email, or an agent_id; null takes it away. */
+            /** @description A user's ID or email, or an agent_id; null unassigns the task. */
             assignee_id?: string | null;
-            /** @description Why it cannot go on; null when it can again. */
+            /** @description Why the task is blocked; null unblocks it. */
             blocked?: {
                 reason: string;
             } | null;
             branch?: string | null;
             /**
              * Format: int64
-             * @description The token of your claim: the change is refused when you do not hold the task by it any more.
+             * @description Token of your claim. The change is refused if the token is no longer current.
              */
             claim_token?: number;
-            /** @description Ids or keys of the tasks that have to be done before; replaces all of them. */
+            /** @description IDs or keys of the tasks that must be done first. Replaces all dependencies. */
             depends_on?: string[];
             /** @description Markdown. */
             description?: string;
@@ -4106,69 +4108,69 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             due_at?: string | null;
-            /** @description The id or key of the task that it is a part of; null takes it away. */
+            /** @description ID or key of the parent task; null removes it. */
             parent_id?: string | null;
             position?: components["schemas"]["TaskPlace"];
-            /** @description An http or https address. */
+            /** @description An http or https URL. */
             pr_url?: string | null;
             /** @enum {string} */
             priority?: "low" | "medium" | "high" | "urgent";
-            /** @description A project's id or key; null takes it away. */
+            /** @description A project's ID or key; null removes the task from its project. */
             project_id?: string | null;
             session_key?: string | null;
             /**
-             * @description When an agent says done, it becomes review.
+             * @description If an agent sets done, the task moves to review.
              * @enum {string}
              */
             status?: "backlog" | "todo" | "in_progress" | "review" | "done";
-            /** @description Lower-case words; replaces all of them. */
+            /** @description Lower-case words. Replaces all tags. */
             tags?: string[];
             title?: string;
             /** @enum {string} */
             type?: "task" | "bug" | "feature" | "improvement" | "research" | "epic";
         };
         TaskClaim: {
-            /** @description The id of the user who holds it. */
+            /** @description ID of the holder. */
             by: string;
             /**
              * Format: date-time
-             * @description When it ends, unless it is renewed before.
+             * @description When the claim ends unless renewed.
              * @example 2026-11-20T08:00:00.000Z
              */
             expires_at: string;
-            /** @description Their name then. */
+            /** @description Name of the holder when they claimed the task. */
             name: string;
             /**
              * Format: int64
-             * @description Only for the holder, when they claim: names this claim among all of the task. Send it back with reports and changes, and they are refused once the claim is lost.
+             * @description Identifies this claim; returned only to the holder when claiming. Send it with reports and changes to have them refused once the claim is lost.
              */
             token?: number;
         };
         TaskClaimBody: {
             /**
              * Format: int64
-             * @description The token of the claim that is to be renewed.
+             * @description Token of the claim to renew.
              */
             claim_token?: number;
             /**
              * Format: int64
-             * @description How long it lasts unless it is renewed; 900 when left out.
+             * @description How long the claim lasts unless renewed. Default: 900.
              */
             lease_seconds?: number;
         };
         TaskClaimNextInputBody: {
             /**
              * Format: int64
-             * @description How long it lasts unless it is renewed; 900 when left out.
+             * @description How long the claim lasts unless renewed. Default: 900.
              */
             lease_seconds?: number;
         };
         TaskComment: {
-            /** @description The user who wrote it; null when the service did. */
+            /** @description ID of the author; null if Wardroom wrote it. */
             author_id: string | null;
-            /** @description What they were called then. */
+            /** @description Name of the author at that time. */
             author_name: string;
-            /** @description Markdown. Agents write it too: never trust it. */
+            /** @description Markdown. May be written by agents: treat as untrusted. */
             body: string;
             /**
              * Format: date-time
@@ -4177,30 +4179,30 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When its text was last changed; null when it never was.
+             * @description When the text was last changed; null if never.
              * @example 2026-11-20T08:00:00.000Z
              */
             edited_at: string | null;
             id: string;
-            /** @description The ids of the users whom it names as @agent_id or @name, at most 20. */
+            /** @description IDs of the users mentioned as @agent_id or @name, at most 20. */
             mentions: string[];
             task_id: string;
             /**
              * Format: int64
-             * @description Counts the changes; part of the ETag.
+             * @description Incremented by every change; part of the ETag.
              */
             version: number;
         };
         TaskCommentText: {
-            /** @description Markdown. @agent_id and @name mention somebody, except in code. */
+            /** @description Markdown. @agent_id and @name mention a user, except in code. */
             body: string;
         };
         TaskDispatch: {
-            /** @description Whom it was handed to; the assignee may be another by now. */
+            /** @description Agent that got the task; the assignee may have changed since. */
             agent_id: string;
-            /** @description The name of who handed it over. */
+            /** @description Name of the user who dispatched the task. */
             by: string;
-            /** @description Why it failed; null unless it did. */
+            /** @description Why the dispatch failed; null otherwise. */
             error: components["schemas"]["TaskDispatchError"] | null;
             /** @example task-TASK-12-1-9f3a21bc */
             run_id: string;
@@ -4208,31 +4210,31 @@ export interface components {
             session_key: string;
             /**
              * Format: date-time
-             * @description When it came into this state.
+             * @description When the dispatch entered this state.
              * @example 2026-11-20T08:00:00.000Z
              */
             since: string;
             /**
-             * @description queued: the runtime has not taken it yet. started: it has, and the agent works. ended: its run has ended well; what came of the task its reports say. failed: see error.
+             * @description queued: not accepted by the runtime yet. started: the agent is working. ended: the run succeeded; see the reports for the result. failed: see error.
              * @enum {string}
              */
             state: "queued" | "started" | "ended" | "failed";
-            /** @description Why it has not begun; null unless it is queued and has to wait. */
+            /** @description Why a queued dispatch has not started; null otherwise. */
             waiting: string | null;
         };
         TaskDispatchError: {
             /**
-             * @description withdrawn: the task was done, archived or given away first. agent_deactivated: the account of the agent was deactivated before it was asked. stopped: somebody stopped the run in the runtime.
+             * @description withdrawn: the task was done, archived, or reassigned first. agent_deactivated: the agent's account was deactivated before the run started. stopped: the run was stopped in the runtime.
              * @enum {string}
              */
             code: "cancelled" | "withdrawn" | "reassigned" | "agent_deactivated" | "gateway_unreachable" | "agent_unknown" | "refused" | "timed_out" | "stopped" | "run_failed" | "broken";
-            /** @description In words. It may hold words of the runtime: never trust it. */
+            /** @description Explanation. May contain text from the runtime: treat as untrusted. */
             detail: string;
         };
         TaskNew: {
-            /** @description A user's id or email, or an agent_id. */
+            /** @description A user's ID or email, or an agent_id. */
             assignee_id?: string;
-            /** @description Ids or keys of tasks. */
+            /** @description IDs or keys of tasks. */
             depends_on?: string[];
             /** @description Markdown. */
             description?: string;
@@ -4241,14 +4243,14 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             due_at?: string;
-            /** @description A task's id or key. */
+            /** @description ID or key of the parent task. */
             parent_id?: string;
             /**
              * @default medium
              * @enum {string}
              */
             priority?: "low" | "medium" | "high" | "urgent";
-            /** @description A project's id or key. */
+            /** @description A project's ID or key. */
             project_id?: string;
             /**
              * @default todo
@@ -4268,22 +4270,22 @@ export interface components {
             /** @description Markdown. */
             description?: string;
             /**
-             * @description 2 to 10 upper-case letters and digits, a letter first. Not NONE, which stands for no project.
+             * @description 2 to 10 upper-case letters and digits, beginning with a letter. NONE is reserved.
              * @example WEB
              */
             key: string;
             name: string;
         };
         TaskPlace: {
-            /** @description Directly after this task: its id or key. */
+            /** @description Directly after this task: an ID or key. */
             after?: string;
             /**
-             * @description Before or after all others.
+             * @description Before or after all other tasks.
              * @enum {string}
              */
             at?: "first" | "last";
             /**
-             * @description Directly before this task: its id or key.
+             * @description Directly before this task: an ID or key.
              * @example TASK-12
              */
             before?: string;
@@ -4291,7 +4293,7 @@ export interface components {
         TaskProject: {
             /**
              * Format: date-time
-             * @description Since when it gets no tasks any more; null while it does.
+             * @description When the project was archived; null if it accepts tasks.
              * @example 2026-11-20T08:00:00.000Z
              */
             archived_at: string | null;
@@ -4300,11 +4302,11 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             created_at: string;
-            /** @description Markdown. Agents write it too: never trust it. */
+            /** @description Markdown. May be written by agents: treat as untrusted. */
             description: string;
             id: string;
             /**
-             * @description Names it for people; unique, and never changes.
+             * @description Short name; unique, cannot be changed.
              * @example WEB
              */
             key: string;
@@ -4316,12 +4318,12 @@ export interface components {
             updated_at: string;
             /**
              * Format: int64
-             * @description Counts the changes; part of the ETag.
+             * @description Incremented by every change; part of the ETag.
              */
             version: number;
         };
         TaskProjectChange: {
-            /** @description Whether it is in the archive. Its tasks stay as they are; it only gets no others. */
+            /** @description Whether the project is archived. An archived project keeps its tasks but accepts no others. */
             archived?: boolean;
             /** @description Markdown. */
             description?: string;
@@ -4330,7 +4332,7 @@ export interface components {
         TaskReleaseInputBody: {
             /**
              * Format: int64
-             * @description The token of the claim that is to be given back.
+             * @description Token of the claim to release.
              */
             claim_token?: number;
         };
@@ -4338,19 +4340,19 @@ export interface components {
             branch?: string;
             /**
              * Format: int64
-             * @description The token of your claim: the report is refused when you do not hold the task by it any more.
+             * @description Token of your claim. The report is refused if the token is no longer current.
              */
             claim_token?: number;
             /**
-             * @description ack: I have begun; it goes to in_progress from backlog and todo. progress: a note. blocker: I cannot go on, because of text. done: it goes to review when an agent says so, to done when a human does; it is not blocked any more.
+             * @description ack: work has begun; moves the task from backlog or todo to in_progress. progress: a note. blocker: work is blocked for the reason in text. done: moves the task to review if sent by an agent, to done if sent by a human, and unblocks it.
              * @enum {string}
              */
             kind: "ack" | "progress" | "blocker" | "done";
-            /** @description An http or https address. */
+            /** @description An http or https URL. */
             pr_url?: string;
-            /** @description Where the work happens; these three stay as they are when left out. */
+            /** @description Runtime session in which the work happens. If session_key, branch, or pr_url is omitted, its value is kept. */
             session_key?: string;
-            /** @description Markdown; required for progress and blocker, and at most 2000 characters for a blocker. */
+            /** @description Markdown. Required for progress and blocker; at most 2000 characters for blocker. */
             text?: string;
         };
         TaskTokens: {
@@ -4362,7 +4364,7 @@ export interface components {
             input: number;
             /**
              * Format: int64
-             * @description In the runtime's total and in none of the four.
+             * @description Tokens in the runtime's total that belong to none of the other classes.
              */
             other: number;
             /** Format: int64 */
@@ -4371,15 +4373,15 @@ export interface components {
         TranscriptBlock: {
             /**
              * Format: int64
-             * @description How many characters of the text were left out at its end; 0 is none. The runtime gives us 40,000 of one text, so there may have been more.
+             * @description The number of characters omitted at the end. The runtime returns at most 40,000 characters, so more may be missing.
              */
             cut: number;
-            /** @description Of text and thinking: Markdown. Of other: its kind, such as image. Null for tool_call. */
+            /** @description For text and thinking: Markdown. For other: the kind, such as image. Null for tool_call. */
             text: string | null;
-            /** @description Null but for tool_call. */
+            /** @description Null unless type is tool_call. */
             tool: components["schemas"]["TranscriptToolCall"] | null;
             /**
-             * @description text was said; thinking came before it, where the runtime tells; tool_call is a call of a tool with its result; other is anything else, such as an image, which is not shown.
+             * @description text: the message. thinking: the model's reasoning, if available. tool_call: a tool call with its result. other: content that is not shown, such as an image.
              * @enum {string}
              */
             type: "text" | "thinking" | "tool_call" | "other";
@@ -4390,35 +4392,35 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             at: string | null;
-            /** @description What it consists of, in order. */
+            /** @description The content, in order. */
             blocks: components["schemas"]["TranscriptBlock"][];
             /**
              * Format: int64
-             * @description How many further blocks it had; 0 is none.
+             * @description The number of omitted blocks.
              */
             blocks_cut: number;
             /**
-             * @description Null when unknown or without a price.
+             * @description Null if unknown or without a price.
              * @example 0.028314
              */
             cost_usd: string | null;
-            /** @description Why the run went wrong here. */
+            /** @description The error if the run failed here. */
             error: string | null;
             id: string | null;
             model: string | null;
-            /** @description From where it came when nobody outside the runtime said it, such as cron or sessions_send. */
+            /** @description The source of a message from inside the runtime, such as cron or sessions_send. */
             origin: string | null;
-            /** @description user for what was said to the agent, assistant for what it said, tool for a result whose call is in an earlier message or gone, or another of the runtime's. */
+            /** @description user for messages to the agent, assistant for its answers, tool for a result without its call in the same message, or another role of the runtime. */
             role: string;
             run_id: string | null;
             /**
              * Format: int64
-             * @description Its place in the transcript, counted from 1; some numbers have no message of their own. Null when the runtime does not say.
+             * @description The position in the transcript, from 1. Some numbers have no message. Null if unknown.
              */
             seq: number | null;
-            /** @description Why the model stopped, in the runtime's words: stop, toolUse, error, aborted and others. */
+            /** @description The runtime's reason why the model stopped, such as stop, toolUse, error or aborted. */
             stop_reason: string | null;
-            /** @description Of this one model call; null when nobody counted. */
+            /** @description The usage of this model call; null if unknown. */
             tokens: components["schemas"]["TranscriptTokens"] | null;
         };
         TranscriptTokens: {
@@ -4430,34 +4432,34 @@ export interface components {
             input: number;
             /**
              * Format: int64
-             * @description In the runtime's total and in none of the other four.
+             * @description Tokens in the runtime's total that are in none of the other classes.
              */
             other: number;
             /** Format: int64 */
             output: number;
         };
         TranscriptToolCall: {
-            /** @description A document of JSON, unless some of it was left out. */
+            /** @description A JSON document, unless truncated. */
             arguments: string | null;
             /**
              * Format: int64
-             * @description How many characters of the arguments were left out at their end.
+             * @description The number of characters omitted at the end of the arguments.
              */
             arguments_cut: number;
-            /** @description Names the call in its session. */
+            /** @description The ID of the call in its session. */
             id: string | null;
-            /** @description Whether the tool says that it failed. */
+            /** @description Whether the tool reported an error. */
             is_error: boolean;
             name: string;
-            /** @description What the tool answered, as text. */
+            /** @description The result as text. */
             result: string | null;
             /**
              * Format: int64
-             * @description How many characters of the result were left out at its end; see cut.
+             * @description The number of characters omitted at the end of the result; see cut.
              */
             result_cut: number;
             /**
-             * @description Pending while there is no result.
+             * @description pending while there is no result.
              * @enum {string}
              */
             status: "done" | "failed" | "pending";
@@ -4465,11 +4467,11 @@ export interface components {
         UsageBar: {
             /**
              * Format: date-time
-             * @description The first moment that is not in it.
+             * @description Exclusive.
              * @example 2026-11-20T08:00:00.000Z
              */
             end: string;
-            /** @description Those groups of the report that have anything in this bar. */
+            /** @description The groups of the report that have usage in this bar. */
             groups: components["schemas"]["UsageShare"][];
             /**
              * Format: date-time
@@ -4477,7 +4479,7 @@ export interface components {
              */
             start: string;
             /**
-             * @description Weeks begin on Monday. The first and the last bar have what of them is in the period.
+             * @description Weeks start on Monday. The first and the last bar are cut off at the bounds of the period.
              * @enum {string}
              */
             unit: "hour" | "day" | "week" | "month";
@@ -4485,23 +4487,23 @@ export interface components {
         UsageGoing: {
             /**
              * Format: date-time
-             * @description When the run was last read for which that is the longest ago; null without any. Each is read every twenty seconds.
+             * @description The oldest as_of of the runs; null without runs. Each run is read every 20 seconds.
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of: string | null;
-            /** @description False when something of it has no price: cost_usd is without that. */
+            /** @description False if some usage has no price and is not in cost_usd. */
             cost_complete: boolean;
             /**
-             * @description Null when nothing of it has a price; never zero for that.
+             * @description Null if nothing here has a price; zero only if the cost is zero.
              * @example 0.028314
              */
             cost_usd: string | null;
             /**
-             * @description The part of cost_usd that was computed with the service's own prices.
+             * @description The part of cost_usd that was estimated with the prices of /prices.
              * @example 0.028314
              */
             estimated_usd: string;
-            /** @description What cost most first. */
+            /** @description Most expensive first. */
             runs: components["schemas"]["UsageGoingRun"][];
             tokens: components["schemas"]["UsageTokens"];
         };
@@ -4509,29 +4511,29 @@ export interface components {
             agent_id: string;
             /**
              * Format: date-time
-             * @description When it was read.
+             * @description When the run was last read.
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of: string;
-            /** @description False when something of it has no price: cost_usd is without that. */
+            /** @description False if some usage has no price and is not in cost_usd. */
             cost_complete: boolean;
             /**
-             * @description Null when nothing of it has a price; never zero for that.
+             * @description Null if nothing here has a price; zero only if the cost is zero.
              * @example 0.028314
              */
             cost_usd: string | null;
             /**
-             * @description The part of cost_usd that was computed with the service's own prices.
+             * @description The part of cost_usd that was estimated with the prices of /prices.
              * @example 0.028314
              */
             estimated_usd: string;
             job_id: string | null;
-            /** @description That it has used. */
+            /** @description The models used so far. */
             models: string[];
             run_id: string;
             session_key: string;
             /**
-             * @description What it is for.
+             * @description What started the run.
              * @enum {string}
              */
             source: "human" | "schedule" | "heartbeat" | "sub_agent" | "standup" | "task" | "unknown";
@@ -4553,13 +4555,13 @@ export interface components {
             available: boolean;
             /**
              * Format: int64
-             * @description Tokens that it can take; null when the runtime does not say.
+             * @description The context window in tokens; null if unknown.
              */
             context_limit: number | null;
             default: boolean;
-            /** @description What costs are estimated with where the runtime names none; null without. */
+            /** @description The price for cost estimates; null without one. */
             estimate: components["schemas"]["UsagePrice"] | null;
-            /** @description Its id at the provider. */
+            /** @description The model's ID at the provider. */
             model: string;
             name: string;
             provider: string;
@@ -4577,16 +4579,16 @@ export interface components {
             cache_write: string;
             /**
              * Format: date
-             * @description The first day, in UTC, that it counts for.
+             * @description The first day, in UTC, on which the price applies.
              */
             from: string;
             /**
-             * @description Dollars for a million tokens, like the others.
+             * @description In dollars per million tokens, like the other prices.
              * @example 0.028314
              */
             input: string;
             /**
-             * @description As the runtime names it.
+             * @description The model's name in the runtime.
              * @example claude-sonnet-4
              */
             model: string;
@@ -4601,7 +4603,7 @@ export interface components {
              */
             output: string;
             /**
-             * @description As the runtime names it; empty for this model at any provider.
+             * @description The provider's name in the runtime; empty for any provider.
              * @example anthropic
              */
             provider: string;
@@ -4616,20 +4618,20 @@ export interface components {
             updated_by: string | null;
             /**
              * Format: int64
-             * @description 1 before the first prices were set.
+             * @description 1 until prices are set for the first time.
              */
             version: number;
         };
         UsagePricesInputBody: {
-            /** @description Of one model from one day there is one price. */
+            /** @description At most one price per model and start day. */
             prices: components["schemas"]["UsagePrice"][];
         };
         UsageReport: {
-            /** @description The period in at most 48 bars, each with its groups. Empty without bars=true, and when the group is day or hour. */
+            /** @description The period in at most 48 bars, each with its groups. Empty without bars=true, or if the group is day or hour. */
             bars: components["schemas"]["UsageBar"][];
             /**
              * Format: date-time
-             * @description Since when the service follows the runtime. Of what was before it the ledger has only what the runtime still had then: it may have been more. Null before it ever did.
+             * @description When Wardroom first connected to the runtime. The ledger has earlier usage only as far as the runtime still had it, so it may be incomplete. Null before the first connection.
              * @example 2026-11-20T08:00:00.000Z
              */
             followed_since: string | null;
@@ -4640,90 +4642,90 @@ export interface components {
             from: string;
             /** @enum {string} */
             group: "agent" | "model" | "source" | "session" | "job" | "task" | "standup" | "day" | "hour";
-            /** @description What cost most first; days and hours the earliest first. */
+            /** @description Most expensive first; days and hours earliest first. */
             groups: components["schemas"]["UsageShare"][];
             /**
              * Format: date-time
-             * @description From when on the ledger knows anything: of what was before it nothing is known, also where a sum says 0. Null before it knows anything.
+             * @description When the ledger begins. Earlier usage is unknown, even if a sum is 0. Null while the ledger is empty.
              * @example 2026-11-20T08:00:00.000Z
              */
             ledger_begins_at: string | null;
-            /** @description The earliest first, without a gap. */
+            /** @description Earliest first, without gaps. */
             series: components["schemas"]["UsageSlot"][];
             /**
              * Format: date-time
-             * @description The first moment that is not in it.
+             * @description Exclusive.
              * @example 2026-11-20T08:00:00.000Z
              */
             to: string;
             total: components["schemas"]["UsageSums"];
             /**
-             * @description Of the series.
+             * @description The unit of the series.
              * @enum {string}
              */
             unit: "day" | "hour";
-            /** @description Whose days and hours these are. */
+            /** @description The time zone of the days and hours. */
             zone: string;
         };
         UsageShare: {
             /**
              * Format: int64
-             * @description Rows that are no run: what the runtime's totals have beyond its runs, and prices that were found later.
+             * @description Number of adjustments: usage in the runtime's totals that no run accounts for, and prices found later.
              */
             corrections: number;
             /**
-             * @description Null when nothing here has a price; never zero for it.
+             * @description Null if nothing here has a price; zero only if the cost is zero.
              * @example 0.028314
              */
             cost_usd: string | null;
             /**
-             * @description The part of cost_usd that was computed with the service's own prices.
+             * @description The part of cost_usd that was estimated with the prices of /prices.
              * @example 0.028314
              */
             estimated_usd: string;
-            /** @description Null for what has none, such as runs for no task, and for the rest. */
+            /** @description Null for usage without one, such as runs without a task, and for the rest. */
             key: string | null;
-            /** @description All the groups that are not in the list, together. */
+            /** @description True for the combined group of all groups that are not in the list. */
             rest: boolean;
             /**
              * Format: int64
-             * @description Runs; one that used two models counts for each of them.
+             * @description Number of runs. A run that used two models counts twice.
              */
             runs: number;
             tokens: components["schemas"]["UsageTokens"];
             /**
              * Format: int64
-             * @description Of which nobody knows what they cost: cost_usd is without them.
+             * @description Number of runs with an unknown cost. cost_usd does not include them.
              */
             unpriced_runs: number;
         };
         UsageSlot: {
             /**
              * Format: int64
-             * @description Rows that are no run: what the runtime's totals have beyond its runs, and prices that were found later.
+             * @description Number of adjustments: usage in the runtime's totals that no run accounts for, and prices found later.
              */
             corrections: number;
             /**
-             * @description Null when nothing here has a price; never zero for it.
+             * @description Null if nothing here has a price; zero only if the cost is zero.
              * @example 0.028314
              */
             cost_usd: string | null;
             /**
              * Format: date-time
-             * @description The first moment that is not in it.
+             * @description Exclusive.
              * @example 2026-11-20T08:00:00.000Z
              */
             end: string;
             /**
-             * @description The part of cost_usd that was computed with the service's own prices.
+             * @description The part of cost_usd that was estimated with the prices of /prices.
              * @example 0.028314
              */
             estimated_usd: string;
-            /** @description The day, or the hour with the zone's offset. */
+            /** @description The day, or the hour with the offset of the time zone. */
             label: string;
             /**
              * Format: int64
-             * @description Runs; one that used two models counts for each of them.
+             * @description Number of runs. A run that used two models counts twice.
              */
             runs: number;
             /**
@@ -4734,35 +4736,35 @@ export interface components {
             tokens: components["schemas"]["UsageTokens"];
             /**
              * Format: int64
-             * @description Of which nobody knows what they cost: cost_usd is without them.
+             * @description Number of runs with an unknown cost. cost_usd does not include them.
              */
             unpriced_runs: number;
         };
         UsageSums: {
             /**
              * Format: int64
-             * @description Rows that are no run: what the runtime's totals have beyond its runs, and prices that were found later.
+             * @description Number of adjustments: usage in the runtime's totals that no run accounts for, and prices found later.
              */
             corrections: number;
             /**
-             * @description Null when nothing here has a price; never zero for it.
+             * @description Null if nothing here has a price; zero only if the cost is zero.
              * @example 0.028314
              */
             cost_usd: string | null;
             /**
-             * @description The part of cost_usd that was computed with the service's own prices.
+             * @description The part of cost_usd that was estimated with the prices of /prices.
              * @example 0.028314
              */
             estimated_usd: string;
             /**
              * Format: int64
-             * @description Runs; one that used two models counts for each of them.
+             * @description Number of runs. A run that used two models counts twice.
              */
             runs: number;
             tokens: components["schemas"]["UsageTokens"];
             /**
              * Format: int64
-             * @description Of which nobody knows what they cost: cost_usd is without them.
+             * @description Number of runs with an unknown cost. cost_usd does not include them.
              */
             unpriced_runs: number;
         };
@@ -4775,7 +4777,7 @@ export interface components {
             input: number;
             /**
              * Format: int64
-             * @description In the runtime's total and in none of the four.
+             * @description Tokens in the runtime's total that are in none of the other classes.
              */
             other: number;
             /** Format: int64 */
@@ -4801,7 +4803,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Any other problem. */
+        /** @description Any other error. */
         Problem: {
             headers: {
                 [name: string]: unknown;
@@ -4866,23 +4868,23 @@ export interface operations {
     "get-activity": {
         parameters: {
             query?: {
-                /** @description Only of things of this kind. */
+                /** @description Events about this kind of subject. */
                 subject_kind?: "task" | "project" | "standup" | "team" | "schedule" | "inbox" | "session";
-                /** @description Only of the thing with this id; of a session of the runtime, its key. */
+                /** @description Events about the subject with this ID; for a runtime session, its key. */
                 subject_id?: string;
-                /** @description Only what this one did: a user's id or email, an agent_id, me, or system for the service. Without the permission manage_accounts every email but your own finds nothing. */
+                /** @description Events caused by this actor: a user's ID or email, an agent_id, me, or system. Without the permission manage_accounts, only your own email matches. */
                 actor?: string;
-                /** @description Only of these kinds, such as task.created; task.* is all that begin so. */
+                /** @description Events of these kinds, such as task.created; task.* matches a prefix. */
                 kind?: string[] | null;
-                /** @description Only at this time or later. */
+                /** @description Events at or after this time. */
                 since?: string;
-                /** @description Only before this time. */
+                /** @description Events before this time. */
                 until?: string;
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
-                /** @description Whether to count everything that matches, in the header X-Total-Count. */
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
                 total?: boolean;
             };
             header?: never;
@@ -4905,7 +4907,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `actor_unknown`: There is no account like that. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `actor_unknown`: The actor is not an account. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4945,15 +4947,15 @@ export interface operations {
     "get-agentrt-jobs": {
         parameters: {
             query?: {
-                /** @description Only of this agent. */
+                /** @description Only jobs of this agent. */
                 agent_id?: string;
-                /** @description Only with a schedule of this kind. */
+                /** @description Only jobs with this kind of schedule. */
                 schedule?: "cron" | "every" | "at";
-                /** @description Only those that are, or are not, enabled. */
+                /** @description Only enabled or only disabled jobs. */
                 enabled?: "true" | "false";
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -4977,7 +4979,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4986,7 +4988,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4995,7 +4997,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5004,7 +5006,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5013,7 +5015,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -5029,7 +5031,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes it safe to send the request again: for 24 hours the same key with the same request makes nothing new and answers what was made, as it is now. Of several at once, one makes it and the others wait. With another request it is refused. Take a random one, such as a UUID. */
+                /** @description Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5044,7 +5046,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
-                    /** @description Whether an earlier request with the same Idempotency-Key had made it; absent when it was this one. */
+                    /** @description Set if an earlier request with the same Idempotency-Key created the resource. */
                     "Idempotency-Replayed"?: "true";
                     Location?: string;
                     [name: string]: unknown;
@@ -5055,7 +5057,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5065,7 +5067,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5076,7 +5078,7 @@ export interface operations {
             };
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Unprocessable Entity. `invalid_input`: Some of the input was refused. */
+            /** @description Unprocessable Entity. `invalid_input`: Some of the input is invalid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5085,7 +5087,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5094,7 +5096,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -5111,7 +5113,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The runtime's id of the job. */
+                /** @description The job's ID in the runtime. */
                 id: string;
             };
             cookie?: never;
@@ -5129,7 +5131,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5138,7 +5140,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `job_not_found`: The agent runtime has no such job. */
+            /** @description Not Found. `job_not_found`: The gateway has no such job. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5147,7 +5149,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5157,7 +5159,7 @@ export interface operations {
                 };
             };
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5166,7 +5168,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -5181,12 +5183,12 @@ export interface operations {
     "delete-agentrt-jobs-by-id": {
         parameters: {
             query?: {
-                /** @description The job's configRevision as you read it: then nothing is removed when the job is another one by now. */
+                /** @description The configRevision that you have read. The request fails if the job has another one. */
                 configRevision?: string;
             };
             header?: never;
             path: {
-                /** @description The runtime's id of the job. */
+                /** @description The job's ID in the runtime. */
                 id: string;
             };
             cookie?: never;
@@ -5202,7 +5204,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5211,7 +5213,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `job_not_found`: The agent runtime has no such job. */
+            /** @description Not Found. `job_not_found`: The gateway has no such job. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5220,7 +5222,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. `job_changed`: The job was changed in the agent runtime meanwhile. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `job_changed`: The job was changed in the gateway in the meantime. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5230,7 +5232,7 @@ export interface operations {
                 };
             };
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5239,7 +5241,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -5256,7 +5258,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The runtime's id of the job. */
+                /** @description The job's ID in the runtime. */
                 id: string;
             };
             cookie?: never;
@@ -5278,7 +5280,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5287,7 +5289,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `job_not_found`: The agent runtime has no such job. */
+            /** @description Not Found. `job_not_found`: The gateway has no such job. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5297,7 +5299,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. `job_changed`: The job was changed in the agent runtime meanwhile. `job_not_editable`: Only the definitions of jobs of the kind cron are changed here. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `job_changed`: The job was changed in the gateway in the meantime. `job_not_editable`: Only cron jobs can be edited. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5308,7 +5310,7 @@ export interface operations {
             };
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Unprocessable Entity. `invalid_input`: Some of the input was refused. */
+            /** @description Unprocessable Entity. `invalid_input`: Some of the input is invalid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5317,7 +5319,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5326,7 +5328,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -5343,7 +5345,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The runtime's id of the job. */
+                /** @description The job's ID in the runtime. */
                 id: string;
             };
             cookie?: never;
@@ -5361,7 +5363,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5370,7 +5372,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `job_not_found`: The agent runtime has no such job. */
+            /** @description Not Found. `job_not_found`: The gateway has no such job. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5379,7 +5381,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. `job_not_started`: The agent runtime did not start the job. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `job_not_started`: The agent runtime did not start the job. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5389,7 +5391,7 @@ export interface operations {
                 };
             };
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5398,7 +5400,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -5413,14 +5415,14 @@ export interface operations {
     "get-agentrt-jobs-by-id-runs": {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description The runtime's id of the job. */
+                /** @description The job's ID in the runtime. */
                 id: string;
             };
             cookie?: never;
@@ -5441,7 +5443,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `job_not_found`: The agent runtime has no such job. */
+            /** @description Not Found. `job_not_found`: The gateway has no such job. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5450,7 +5452,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5465,18 +5467,18 @@ export interface operations {
     "get-agentrt-jobs-by-id-slots": {
         parameters: {
             query?: {
-                /** @description Only what is due at this time or later. Default: two days before to, or a day before now. */
+                /** @description Only slots due at this time or later. Defaults to 2 days before to, or to 1 day ago. */
                 from?: string;
-                /** @description Only what is due before this time, 31 days after from at most. Default: two days after from, or a day after now. */
+                /** @description Only slots due before this time, at most 31 days after from. Defaults to 2 days after from, or to 1 day from now. */
                 to?: string;
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description The runtime's id of the job. */
+                /** @description The job's ID in the runtime. */
                 id: string;
             };
             cookie?: never;
@@ -5497,7 +5499,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `job_not_found`: The agent runtime has no such job. */
+            /** @description Not Found. `job_not_found`: The gateway has no such job. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5506,7 +5508,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. `slots_span_invalid`: The ledger cannot be read for that time. */
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. `slots_span_invalid`: The time range is invalid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5538,7 +5540,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5547,7 +5549,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5557,7 +5559,7 @@ export interface operations {
                 };
             };
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5566,7 +5568,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -5633,7 +5635,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Conflict. `pairing_in_settings`: The settings hold the device already. */
+            /** @description Conflict. `pairing_in_settings`: The device is configured in Wardroom's settings. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5643,7 +5645,7 @@ export interface operations {
                 };
             };
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Service Unavailable. `encryption_key_missing`: There is no key to encrypt secrets with. `encryption_key_wrong`: The stored device cannot be read with the key that this service has. `encryption_key_unusable`: The key file cannot be used. */
+            /** @description Service Unavailable. `encryption_key_missing`: No encryption key is configured. `encryption_key_wrong`: Wardroom could not decrypt the stored device. `encryption_key_unusable`: Wardroom could not use the encryption key file. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5676,7 +5678,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `pairing_none`: This service has no device of its own. */
+            /** @description Not Found. `pairing_none`: Wardroom has no such device. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5685,7 +5687,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `pairing_in_settings`: The settings hold the device already. */
+            /** @description Conflict. `pairing_in_settings`: The device is configured in Wardroom's settings. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5728,7 +5730,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `pairing_none`: This service has no device of its own. */
+            /** @description Not Found. `pairing_none`: Wardroom has no such device. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5737,7 +5739,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `pairing_in_settings`: The settings hold the device already. `pairing_not_done`: The device is not paired yet. `pairing_needs_token`: This needs the gateway's shared token. */
+            /** @description Conflict. `pairing_in_settings`: The device is configured in Wardroom's settings. `pairing_not_done`: The device is not paired yet. `pairing_needs_token`: The gateway's shared token is not set. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5747,7 +5749,7 @@ export interface operations {
                 };
             };
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Service Unavailable. `encryption_key_missing`: There is no key to encrypt secrets with. `encryption_key_wrong`: The stored device cannot be read with the key that this service has. `encryption_key_unusable`: The key file cannot be used. */
+            /** @description Service Unavailable. `encryption_key_missing`: No encryption key is configured. `encryption_key_wrong`: Wardroom could not decrypt the stored device. `encryption_key_unusable`: Wardroom could not use the encryption key file. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5780,7 +5782,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `pairing_none`: This service has no device of its own. */
+            /** @description Not Found. `pairing_none`: Wardroom has no such device. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5796,17 +5798,17 @@ export interface operations {
     "get-agentrt-sessions": {
         parameters: {
             query?: {
-                /** @description Only of this agent. */
+                /** @description Only sessions of this agent. */
                 agent_id?: string;
-                /** @description Only of this kind. */
+                /** @description Only sessions of this kind. */
                 kind?: string;
-                /** @description Only with this status. */
+                /** @description Only sessions with this status. */
                 status?: string;
-                /** @description Only those with a run that is going, or only those without. */
+                /** @description Only sessions with a run in progress, or only sessions without. */
                 active?: "true" | "false";
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -5829,7 +5831,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5838,7 +5840,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5847,7 +5849,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5856,7 +5858,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5865,7 +5867,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -5882,7 +5884,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The session's key. A slash in it is written %2F; colons may stay. */
+                /** @description The session's key. Encode slashes as %2F; colons need no encoding. */
                 key: string;
             };
             cookie?: never;
@@ -5900,7 +5902,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5909,7 +5911,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `session_not_found`: There is no such session. */
+            /** @description Not Found. `session_not_found`: Session not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5918,7 +5920,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5928,7 +5930,7 @@ export interface operations {
                 };
             };
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_session_reads`: You read sessions from the runtime too often. */
+            /** @description Too Many Requests. `too_many_session_reads`: Too many session reads from the runtime. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -5937,7 +5939,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5946,7 +5948,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -5961,14 +5963,14 @@ export interface operations {
     "get-agentrt-sessions-by-key-messages": {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description The session's key. A slash in it is written %2F; colons may stay. */
+                /** @description The session's key. Encode slashes as %2F; colons need no encoding. */
                 key: string;
             };
             cookie?: never;
@@ -5988,7 +5990,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5997,7 +5999,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `session_not_found`: There is no such session. */
+            /** @description Not Found. `session_not_found`: Session not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6006,7 +6008,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6015,7 +6017,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6024,7 +6026,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too Many Requests. `too_many_session_reads`: You read sessions from the runtime too often. */
+            /** @description Too Many Requests. `too_many_session_reads`: Too many session reads from the runtime. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6033,7 +6035,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6042,7 +6044,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -6058,11 +6060,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes it safe to send the request again: for 24 hours the same key with the same request makes nothing new and answers what was made, as it is now. Of several at once, one makes it and the others wait. With another request it is refused. Take a random one, such as a UUID. */
+                /** @description Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID. */
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The session's key. A slash in it is written %2F; colons may stay. */
+                /** @description The session's key. Encode slashes as %2F; colons need no encoding. */
                 key: string;
             };
             cookie?: never;
@@ -6076,7 +6078,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
-                    /** @description Whether an earlier request with the same Idempotency-Key had made it; absent when it was this one. */
+                    /** @description Set if an earlier request with the same Idempotency-Key created the resource. */
                     "Idempotency-Replayed"?: "true";
                     Location?: string;
                     [name: string]: unknown;
@@ -6087,7 +6089,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6096,7 +6098,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `session_not_found`: There is no such session. */
+            /** @description Not Found. `session_not_found`: Session not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6106,7 +6108,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6118,7 +6120,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_session_reads`: You read sessions from the runtime too often. */
+            /** @description Too Many Requests. `too_many_session_reads`: Too many session reads from the runtime. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6127,7 +6129,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6136,7 +6138,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -6153,7 +6155,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The session's key. A slash in it is written %2F; colons may stay. */
+                /** @description The session's key. Encode slashes as %2F; colons need no encoding. */
                 key: string;
             };
             cookie?: never;
@@ -6175,7 +6177,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6184,7 +6186,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `session_not_found`: There is no such session. */
+            /** @description Not Found. `session_not_found`: Session not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6194,7 +6196,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. `run_not_ours`: The agent runtime lets only whoever began this run stop it. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `run_not_ours`: Only the client that started this run can stop it. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6206,7 +6208,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_session_reads`: You read sessions from the runtime too often. */
+            /** @description Too Many Requests. `too_many_session_reads`: Too many session reads from the runtime. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6215,7 +6217,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6224,7 +6226,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -6239,13 +6241,13 @@ export interface operations {
     "get-agentrt-slots": {
         parameters: {
             query?: {
-                /** @description Only what is due at this time or later. Default: two days before to, or a day before now. */
+                /** @description Only slots due at this time or later. Defaults to 2 days before to, or to 1 day ago. */
                 from?: string;
-                /** @description Only what is due before this time, 31 days after from at most. Default: two days after from, or a day after now. */
+                /** @description Only slots due before this time, at most 31 days after from. Defaults to 2 days after from, or to 1 day from now. */
                 to?: string;
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -6268,7 +6270,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. `slots_span_invalid`: The ledger cannot be read for that time. */
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. `slots_span_invalid`: The time range is invalid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6355,7 +6357,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `agent_not_found`: There is no such agent. */
+            /** @description Not Found. `agent_not_found`: Agent not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6371,25 +6373,25 @@ export interface operations {
     "get-audit": {
         parameters: {
             query?: {
-                /** @description Only of things of this kind. */
+                /** @description Events about this kind of subject. */
                 subject_kind?: "user" | "address" | "device" | "service" | "prices" | "retention" | "task" | "standup" | "schedule" | "session";
-                /** @description Only of the thing with this id; of an address, the address. */
+                /** @description Events about the subject with this ID; for an address, the address itself. */
                 subject_id?: string;
-                /** @description Only what this one did: a user's id or email, an agent_id, me, system for the service, or anonymous for those who were not signed in. */
+                /** @description Events caused by this actor: a user's ID or email, an agent_id, me, system, or anonymous. */
                 actor?: string;
-                /** @description Only of these kinds, such as login.failed; login.* is all that begin so. */
+                /** @description Events of these kinds, such as login.failed; login.* matches a prefix. */
                 kind?: string[] | null;
-                /** @description Only at this time or later. */
+                /** @description Events at or after this time. */
                 since?: string;
-                /** @description Only before this time. */
+                /** @description Events before this time. */
                 until?: string;
-                /** @description The order; a minus turns it round. */
+                /** @description Sort order; a minus reverses it. */
                 sort?: "id" | "-id";
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
-                /** @description Whether to count everything that matches, in the header X-Total-Count. */
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
                 total?: boolean;
             };
             header?: never;
@@ -6412,7 +6414,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `actor_unknown`: There is no account like that. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `actor_unknown`: The actor is not an account. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6427,19 +6429,19 @@ export interface operations {
     "get-audit.csv": {
         parameters: {
             query?: {
-                /** @description Only of things of this kind. */
+                /** @description Events about this kind of subject. */
                 subject_kind?: "user" | "address" | "device" | "service" | "prices" | "retention" | "task" | "standup" | "schedule" | "session";
-                /** @description Only of the thing with this id; of an address, the address. */
+                /** @description Events about the subject with this ID; for an address, the address itself. */
                 subject_id?: string;
-                /** @description Only what this one did: a user's id or email, an agent_id, me, system for the service, or anonymous for those who were not signed in. */
+                /** @description Events caused by this actor: a user's ID or email, an agent_id, me, system, or anonymous. */
                 actor?: string;
-                /** @description Only of these kinds, such as login.failed; login.* is all that begin so. */
+                /** @description Events of these kinds, such as login.failed; login.* matches a prefix. */
                 kind?: string[] | null;
-                /** @description Only at this time or later. */
+                /** @description Events at or after this time. */
                 since?: string;
-                /** @description Only before this time. */
+                /** @description Events before this time. */
                 until?: string;
-                /** @description The order; a minus turns it round. */
+                /** @description Sort order; a minus reverses it. */
                 sort?: "id" | "-id";
             };
             header?: never;
@@ -6460,7 +6462,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `actor_unknown`: There is no account like that. */
+            /** @description Unprocessable Entity. `actor_unknown`: The actor is not an account. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6495,7 +6497,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            /** @description Unauthorized. `login_failed`: The email or the password is wrong. */
+            /** @description Unauthorized. `login_failed`: The email or password is wrong. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6508,7 +6510,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_logins`: There were too many failed logins. `passwords_busy`: Too many passwords are being checked at the moment. */
+            /** @description Too Many Requests. `too_many_logins`: Too many failed logins. `passwords_busy`: Too many password checks are in progress. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6524,7 +6526,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags that you have, separated by commas; 304 without a body when the resource still has one of them. */
+                /** @description ETags of cached copies, separated by commas. If one is still current, the response is 304 without a body. */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -6552,7 +6554,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["BadRequest"];
-            /** @description Unauthorized. `token_invalid`: The token is not valid, or no longer. */
+            /** @description Unauthorized. `token_invalid`: The token is invalid or has expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6578,7 +6580,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path?: never;
@@ -6602,7 +6604,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            /** @description Unauthorized. `token_invalid`: The token is not valid, or no longer. */
+            /** @description Unauthorized. `token_invalid`: The token is invalid or has expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6621,7 +6623,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `name_taken`: Another account is called so. */
+            /** @description Conflict. `name_taken`: Another account already uses this name. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6670,7 +6672,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            /** @description Unauthorized. `token_invalid`: The token is not valid, or no longer. */
+            /** @description Unauthorized. `token_invalid`: The token is invalid or has expired. */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6692,7 +6694,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_logins`: There were too many failed logins. */
+            /** @description Too Many Requests. `too_many_logins`: Too many failed logins. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6727,7 +6729,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            /** @description Forbidden. `registration_disabled`: People cannot register themselves here. */
+            /** @description Forbidden. `registration_disabled`: Registration is disabled. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6737,7 +6739,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `email_taken`: Another account has this email. `name_taken`: Another account is called so. */
+            /** @description Conflict. `email_taken`: Another account already uses this email. `name_taken`: Another account already uses this name. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6749,7 +6751,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_logins`: There were too many failed logins. `passwords_busy`: Too many passwords are being checked at the moment. */
+            /** @description Too Many Requests. `too_many_logins`: Too many failed logins. `passwords_busy`: Too many password checks are in progress. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6784,7 +6786,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            /** @description Forbidden. `setup_token_invalid`: The set-up token is not valid, or no longer. */
+            /** @description Forbidden. `setup_token_invalid`: The setup token is invalid or has expired. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6794,7 +6796,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `setup_done`: The service has an owner already. `email_taken`: Another account has this email. */
+            /** @description Conflict. `setup_done`: Wardroom already has an owner. `email_taken`: Another account already uses this email. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6806,7 +6808,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_logins`: There were too many failed logins. `passwords_busy`: Too many passwords are being checked at the moment. */
+            /** @description Too Many Requests. `too_many_logins`: Too many failed logins. `passwords_busy`: Too many password checks are in progress. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6844,15 +6846,15 @@ export interface operations {
     "get-events": {
         parameters: {
             query?: {
-                /** @description The same, for callers that cannot set headers; the header wins. */
+                /** @description Same as the header, for clients that cannot set headers. The header takes precedence. */
                 last_event_id?: string;
-                /** @description Only of these, separated by commas: subjects of events, gateway for the connection to the agent runtime, session for what its agents do, and usage for what that costs. Without it everything. */
+                /** @description Topics to receive, separated by commas: subject kinds of events, gateway for the connection to the agent runtime, session for its sessions, and usage for the usage ledger. Default: all. */
                 topics?: ("task" | "project" | "standup" | "team" | "schedule" | "inbox" | "user" | "gateway" | "session" | "usage")[] | null;
-                /** @description Keys of sessions of the runtime, separated by commas: what is said in them comes as session.message. */
+                /** @description Keys of runtime sessions, separated by commas, whose messages to receive as session.message. */
                 session?: string[] | null;
             };
             header?: {
-                /** @description The last id that you have; what comes after it is sent. Without it the stream begins now. */
+                /** @description ID of the last event you received; the stream continues after it. Default: the stream begins now. */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -6888,21 +6890,21 @@ export interface operations {
     "get-inbox": {
         parameters: {
             query?: {
-                /** @description Only in one of these states; without it open and acked. */
+                /** @description Items in any of these states. Default: open and acked. */
                 state?: ("open" | "acked" | "snoozed" | "resolved")[] | null;
-                /** @description Only of one of these kinds. */
+                /** @description Items of any of these kinds. */
                 kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled" | "task_blocked" | "gateway_trouble" | "pairing_pending")[] | null;
-                /** @description Only of one of these severities. */
+                /** @description Items with any of these severities. */
                 severity?: ("urgent" | "high" | "medium" | "low")[] | null;
-                /** @description Only what this person sees to: a user's id or email, an agent_id, me, or none for what nobody does. Without the permission manage_accounts every email but your own finds nothing. */
+                /** @description Items assigned to this user: an ID, an email, an agent_id, me, or none. Without the permission manage_accounts, only your own email matches. */
                 assignee?: string;
-                /** @description The order: by severity and then the longest wait, or by when it was last raised; a minus turns it round. */
+                /** @description rank: by severity, then longest wait. last: by when the item was last raised; a minus reverses the order. */
                 sort?: "rank" | "last" | "-last";
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
-                /** @description Whether to count everything that matches, in the header X-Total-Count. */
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
                 total?: boolean;
             };
             header?: never;
@@ -6925,7 +6927,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `inbox_assignee_unknown`: There is nobody like that who could see to it. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `inbox_assignee_unknown`: The assignee is not a user who can be assigned. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6941,11 +6943,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags that you have, separated by commas; 304 without a body when the resource still has one of them. */
+                /** @description ETags of cached copies, separated by commas. If one is still current, the response is 304 without a body. */
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description The item's id. */
+                /** @description The item's ID. */
                 id: string;
             };
             cookie?: never;
@@ -6974,7 +6976,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `inbox_item_not_found`: There is no such item in the inbox. */
+            /** @description Not Found. `inbox_item_not_found`: Inbox item not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6991,11 +6993,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path: {
-                /** @description The item's id. */
+                /** @description The item's ID. */
                 id: string;
             };
             cookie?: never;
@@ -7016,7 +7018,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `inbox_item_not_found`: There is no such item in the inbox. */
+            /** @description Not Found. `inbox_item_not_found`: Inbox item not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7034,7 +7036,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Precondition Failed. `inbox_item_changed`: The item was changed meanwhile. */
+            /** @description Precondition Failed. `inbox_item_changed`: The item has changed since you read it. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -7051,11 +7053,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path: {
-                /** @description The item's id. */
+                /** @description The item's ID. */
                 id: string;
             };
             cookie?: never;
@@ -7080,7 +7082,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `inbox_item_not_found`: There is no such item in the inbox. */
+            /** @description Not Found. `inbox_item_not_found`: Inbox item not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7099,7 +7101,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Precondition Failed. `inbox_item_changed`: The item was changed meanwhile. */
+            /** @description Precondition Failed. `inbox_item_changed`: The item has changed since you read it. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -7110,7 +7112,7 @@ export interface operations {
             };
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Unprocessable Entity. `inbox_assignee_unknown`: There is nobody like that who could see to it. */
+            /** @description Unprocessable Entity. `inbox_assignee_unknown`: The assignee is not a user who can be assigned. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7126,11 +7128,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path: {
-                /** @description The item's id. */
+                /** @description The item's ID. */
                 id: string;
             };
             cookie?: never;
@@ -7151,7 +7153,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `inbox_item_not_found`: There is no such item in the inbox. */
+            /** @description Not Found. `inbox_item_not_found`: Inbox item not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7160,7 +7162,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Precondition Failed. `inbox_item_changed`: The item was changed meanwhile. */
+            /** @description Precondition Failed. `inbox_item_changed`: The item has changed since you read it. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -7177,11 +7179,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path: {
-                /** @description The item's id. */
+                /** @description The item's ID. */
                 id: string;
             };
             cookie?: never;
@@ -7206,7 +7208,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `inbox_item_not_found`: There is no such item in the inbox. */
+            /** @description Not Found. `inbox_item_not_found`: Inbox item not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7216,7 +7218,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Precondition Failed. `inbox_item_changed`: The item was changed meanwhile. */
+            /** @description Precondition Failed. `inbox_item_changed`: The item has changed since you read it. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -7235,11 +7237,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path: {
-                /** @description The item's id. */
+                /** @description The item's ID. */
                 id: string;
             };
             cookie?: never;
@@ -7264,7 +7266,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `inbox_item_not_found`: There is no such item in the inbox. */
+            /** @description Not Found. `inbox_item_not_found`: Inbox item not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7283,7 +7285,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Precondition Failed. `inbox_item_changed`: The item was changed meanwhile. */
+            /** @description Precondition Failed. `inbox_item_changed`: The item has changed since you read it. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -7301,11 +7303,11 @@ export interface operations {
     "get-people": {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
-                /** @description Whether to count everything that matches, in the header X-Total-Count. */
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
                 total?: boolean;
             };
             header?: never;
@@ -7328,7 +7330,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7344,7 +7346,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags that you have, separated by commas; 304 without a body when the resource still has one of them. */
+                /** @description ETags of cached copies, separated by commas. If one is still current, the response is 304 without a body. */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -7382,7 +7384,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path?: never;
@@ -7409,7 +7411,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description Precondition Failed. `prices_stale`: The prices have changed since. */
+            /** @description Precondition Failed. `prices_stale`: The prices have changed since you read them. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -7427,15 +7429,15 @@ export interface operations {
     "get-projects": {
         parameters: {
             query?: {
-                /** @description What is in the archive, or what is not. */
+                /** @description true: only archived projects. false: only projects that are not archived. */
                 archived?: "true" | "false";
-                /** @description The order; a minus turns it round. */
+                /** @description Sort order; a minus reverses it. */
                 sort?: "key" | "-key" | "created" | "-created" | "updated" | "-updated";
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
-                /** @description Whether to count everything that matches, in the header X-Total-Count. */
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
                 total?: boolean;
             };
             header?: never;
@@ -7458,7 +7460,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7474,7 +7476,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes it safe to send the request again: for 24 hours the same key with the same request makes nothing new and answers what was made, as it is now. Of several at once, one makes it and the others wait. With another request it is refused. Take a random one, such as a UUID. */
+                /** @description Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -7490,7 +7492,7 @@ export interface operations {
             201: {
                 headers: {
                     ETag?: string;
-                    /** @description Whether an earlier request with the same Idempotency-Key had made it; absent when it was this one. */
+                    /** @description Set if an earlier request with the same Idempotency-Key created the resource. */
                     "Idempotency-Replayed"?: "true";
                     Location?: string;
                     [name: string]: unknown;
@@ -7503,7 +7505,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. `project_key_taken`: There is a project with this key already. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. `project_key_taken`: A project with this key already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7522,11 +7524,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags that you have, separated by commas; 304 without a body when the resource still has one of them. */
+                /** @description ETags of cached copies, separated by commas. If one is still current, the response is 304 without a body. */
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description The project's id or key. */
+                /** @description The project's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -7555,7 +7557,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `project_not_found`: There is no such project. */
+            /** @description Not Found. `project_not_found`: Project not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7572,11 +7574,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path: {
-                /** @description The project's id or key. */
+                /** @description The project's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -7601,7 +7603,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `project_not_found`: There is no such project. */
+            /** @description Not Found. `project_not_found`: Project not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7611,7 +7613,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Precondition Failed. `project_changed`: The project was changed meanwhile. */
+            /** @description Precondition Failed. `project_changed`: The project has changed since you read it. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -7655,7 +7657,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description wait=N waits up to N seconds for the end (RFC 7240). */
+                /** @description wait=N waits up to N seconds for the operation to finish (RFC 7240). */
                 Prefer?: string;
             };
             path?: never;
@@ -7686,7 +7688,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Conflict. `retention_running`: Retention is running already. */
+            /** @description Conflict. `retention_running`: Retention is already running. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7702,13 +7704,13 @@ export interface operations {
     "get-search": {
         parameters: {
             query: {
-                /** @description The words to look for. */
+                /** @description Words to search for. */
                 q: string;
-                /** @description Only what is in the archive, or only what is not; both when left out. */
+                /** @description true: only archived texts. false: only texts that are not archived. Default: both. */
                 archived?: "true" | "false";
-                /** @description Only of these kinds, separated by commas; all when left out. */
+                /** @description Kinds of texts, separated by commas. Default: all. */
                 kind?: ("task" | "comment" | "report" | "session")[] | null;
-                /** @description How many to answer at most. */
+                /** @description Maximum number of results. */
                 limit?: number;
             };
             header?: never;
@@ -7736,25 +7738,25 @@ export interface operations {
     "get-sessions": {
         parameters: {
             query?: {
-                /** @description Only of this agent. */
+                /** @description Sessions of this agent. */
                 agent_id?: string;
-                /** @description Only of this kind, such as subagent. */
+                /** @description Sessions of this kind, such as subagent. */
                 kind?: string;
-                /** @description Only with this status. */
+                /** @description Sessions with this status. */
                 status?: string;
-                /** @description Only where something happened at this time or later. */
+                /** @description Sessions whose last activity is at or after this time. */
                 from?: string;
-                /** @description Only where nothing happened from this time on. */
+                /** @description Sessions whose last activity is before this time. */
                 to?: string;
-                /** @description Only those that have all these words in them, as in /search. */
+                /** @description Sessions that contain all these words, as in /search. */
                 q?: string;
-                /** @description Instead of the archive, the sessions that the runtime had when it was last heard. */
+                /** @description List the sessions at the last reading of the runtime instead of the archive. */
                 last_known?: boolean;
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
-                /** @description Whether to count everything that matches, in the header X-Total-Count. */
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
                 total?: boolean;
             };
             header?: never;
@@ -7777,7 +7779,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7794,7 +7796,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id in the archive. */
+                /** @description The session's ID in the archive. */
                 id: string;
             };
             cookie?: never;
@@ -7813,7 +7815,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `archived_session_not_found`: There is no such session in the archive. */
+            /** @description Not Found. `archived_session_not_found`: Archived session not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7829,14 +7831,14 @@ export interface operations {
     "get-sessions-by-id-messages": {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description The id in the archive. */
+                /** @description The session's ID in the archive. */
                 id: string;
             };
             cookie?: never;
@@ -7857,7 +7859,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `archived_session_not_found`: There is no such session in the archive. */
+            /** @description Not Found. `archived_session_not_found`: Archived session not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7866,7 +7868,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7881,21 +7883,21 @@ export interface operations {
     "get-standups": {
         parameters: {
             query?: {
-                /** @description Only of this team: its key or id; all is every team. */
+                /** @description The team's key or id, or all for every team. */
                 team?: string;
-                /** @description Only in one of these states. */
+                /** @description Only standups with one of these states. */
                 status?: ("running" | "completed" | "error")[] | null;
-                /** @description Only of this day, such as 2026-11-20, or later. */
+                /** @description Only standups on or after this day, such as 2026-11-20. */
                 from?: string;
-                /** @description Only of this day or earlier. */
+                /** @description Only standups on or before this day. */
                 to?: string;
-                /** @description The order; a minus turns it round. */
+                /** @description Sort order; a minus reverses it. */
                 sort?: "date" | "-date";
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
-                /** @description Whether to count everything that matches, in the header X-Total-Count. */
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
                 total?: boolean;
             };
             header?: never;
@@ -7918,7 +7920,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `team_unknown`: There is no team like that. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `team_unknown`: Unknown team. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7934,7 +7936,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes it safe to send the request again: for 24 hours the same key with the same request makes nothing new and answers what was made, as it is now. Of several at once, one makes it and the others wait. With another request it is refused. Take a random one, such as a UUID. */
+                /** @description Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -7950,7 +7952,7 @@ export interface operations {
             200: {
                 headers: {
                     ETag?: string;
-                    /** @description Whether an earlier request with the same Idempotency-Key had made it; absent when it was this one. */
+                    /** @description Set if an earlier request with the same Idempotency-Key created the resource. */
                     "Idempotency-Replayed"?: "true";
                     Location?: string;
                     [name: string]: unknown;
@@ -7963,7 +7965,7 @@ export interface operations {
             201: {
                 headers: {
                     ETag?: string;
-                    /** @description Whether an earlier request with the same Idempotency-Key had made it; absent when it was this one. */
+                    /** @description Set if an earlier request with the same Idempotency-Key created the resource. */
                     "Idempotency-Replayed"?: "true";
                     Location?: string;
                     [name: string]: unknown;
@@ -7976,7 +7978,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. `team_archived`: The team is in the archive. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. `team_archived`: The team is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7987,7 +7989,7 @@ export interface operations {
             };
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Unprocessable Entity. `team_unknown`: There is no team like that. */
+            /** @description Unprocessable Entity. `team_unknown`: Unknown team. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8002,11 +8004,11 @@ export interface operations {
     "get-standups-latest": {
         parameters: {
             query?: {
-                /** @description Of this team: its key or id. */
+                /** @description The team's key or id. */
                 team?: string;
             };
             header?: {
-                /** @description ETags that you have, separated by commas; 304 without a body when the resource still has one of them. */
+                /** @description ETags of cached copies, separated by commas. If one is still current, the response is 304 without a body. */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -8036,7 +8038,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `standup_not_found`: There is no such standup. */
+            /** @description Not Found. `standup_not_found`: Standup not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8045,7 +8047,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Unprocessable Entity. `team_unknown`: There is no team like that. */
+            /** @description Unprocessable Entity. `team_unknown`: Unknown team. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8060,7 +8062,7 @@ export interface operations {
     "get-standups-schedule": {
         parameters: {
             query?: {
-                /** @description Of this team: its key or id. */
+                /** @description The team's key or id. */
                 team?: string;
             };
             header?: never;
@@ -8080,7 +8082,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8089,7 +8091,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `schedule_not_found`: No job of the agent runtime starts the standups. */
+            /** @description Not Found. `schedule_not_found`: No scheduled job starts this team's standups. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8098,7 +8100,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8107,7 +8109,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Unprocessable Entity. `team_unknown`: There is no team like that. */
+            /** @description Unprocessable Entity. `team_unknown`: Unknown team. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8116,7 +8118,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8125,7 +8127,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -8161,7 +8163,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `missing_scope`: The agent runtime has not granted what this needs. */
+            /** @description Forbidden. `missing_scope`: The gateway has not granted a required scope. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8170,7 +8172,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `job_not_found`: The agent runtime has no such job. */
+            /** @description Not Found. `job_not_found`: The gateway has no such job. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8180,7 +8182,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The agent runtime refused this. `job_changed`: The job was changed in the agent runtime meanwhile. `team_archived`: The team is in the archive. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `job_changed`: The job was changed in the gateway in the meantime. `team_archived`: The team is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8191,7 +8193,7 @@ export interface operations {
             };
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Unprocessable Entity. `team_unknown`: There is no team like that. */
+            /** @description Unprocessable Entity. `team_unknown`: Unknown team. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8200,7 +8202,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. `gateway_unreachable`: The agent runtime cannot be reached. `gateway_unauthorized`: The agent runtime refuses our credentials. `gateway_unpaired`: The agent runtime has not paired with this service. `gateway_untrusted`: The agent runtime's certificate is not trusted. `gateway_busy`: The agent runtime cannot take this now. */
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. `gateway_unreachable`: Wardroom could not reach the gateway. `gateway_unauthorized`: The gateway rejected Wardroom's credentials. `gateway_unpaired`: The gateway has not approved Wardroom as a device. `gateway_untrusted`: The gateway's certificate is not trusted. `gateway_busy`: The gateway is busy. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8209,7 +8211,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Gateway Timeout. `gateway_timeout`: The agent runtime did not answer in time. */
+            /** @description Gateway Timeout. `gateway_timeout`: The gateway did not answer in time. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -8225,7 +8227,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags that you have, separated by commas; 304 without a body when the resource still has one of them. */
+                /** @description ETags of cached copies, separated by commas. If one is still current, the response is 304 without a body. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -8257,7 +8259,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `standup_not_found`: There is no such standup. */
+            /** @description Not Found. `standup_not_found`: Standup not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8274,7 +8276,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path: {
@@ -8294,7 +8296,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `standup_not_found`: There is no such standup. */
+            /** @description Not Found. `standup_not_found`: Standup not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8303,7 +8305,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `already_running`: The standup is going on. */
+            /** @description Conflict. `already_running`: The standup is already running. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8312,7 +8314,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Precondition Failed. `standup_changed`: The standup was changed meanwhile. */
+            /** @description Precondition Failed. `standup_changed`: The standup has changed since you read it. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -8350,7 +8352,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `standup_not_found`: There is no such standup. */
+            /** @description Not Found. `standup_not_found`: Standup not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8359,7 +8361,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `not_running`: The standup is not going on. */
+            /** @description Conflict. `not_running`: The standup is not running. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8399,7 +8401,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `not_your_report`: An agent hands in its own report only. */
+            /** @description Forbidden. `not_your_report`: An agent can submit only its own report. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8408,7 +8410,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `standup_not_found`: There is no such standup. `not_a_participant`: The agent takes no part in this standup. */
+            /** @description Not Found. `standup_not_found`: Standup not found. `not_a_participant`: The agent is not a participant of this standup. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8418,7 +8420,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `too_many_filings`: The report was handed in too often. `standup_ended`: The standup has ended. */
+            /** @description Conflict. `too_many_filings`: The report was submitted too often. `standup_ended`: The standup has ended. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8437,7 +8439,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description wait=N waits up to N seconds for the end (RFC 7240). */
+                /** @description wait=N waits up to N seconds for the operation to finish (RFC 7240). */
                 Prefer?: string;
             };
             path: {
@@ -8476,7 +8478,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `standup_not_found`: There is no such standup. */
+            /** @description Not Found. `standup_not_found`: Standup not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8486,7 +8488,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `already_running`: The standup is going on. `already_completed`: The standup is completed. */
+            /** @description Conflict. `already_running`: The standup is already running. `already_completed`: The standup is already completed. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8498,7 +8500,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_waiting`: Too many requests wait for standups. */
+            /** @description Too Many Requests. `too_many_waiting`: Too many requests are waiting for standups. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8533,7 +8535,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `standup_not_found`: There is no such standup. */
+            /** @description Not Found. `standup_not_found`: Standup not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8543,7 +8545,7 @@ export interface operations {
                 };
             };
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_waiting`: Too many requests wait for standups. */
+            /** @description Too Many Requests. `too_many_waiting`: Too many requests are waiting for standups. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8558,49 +8560,49 @@ export interface operations {
     "get-tasks": {
         parameters: {
             query?: {
-                /** @description Only in one of these columns. */
+                /** @description Tasks in any of these columns. */
                 status?: ("backlog" | "todo" | "in_progress" | "review" | "done")[] | null;
-                /** @description Only of one of these priorities. */
+                /** @description Tasks with any of these priorities. */
                 priority?: ("low" | "medium" | "high" | "urgent")[] | null;
-                /** @description Only of one of these types. */
+                /** @description Tasks of any of these types. */
                 type?: ("task" | "bug" | "feature" | "improvement" | "research" | "epic")[] | null;
-                /** @description Only of this person: a user's id or email, an agent_id, me, or none. Without the permission manage_accounts every email but your own finds nothing. */
+                /** @description Tasks assigned to this user: an ID, an email, an agent_id, me, or none. Without the permission manage_accounts, only your own email matches. */
                 assignee?: string;
-                /** @description Only made by this person, named like the assignee, with the same rule for emails; none is what the service made itself. */
+                /** @description Tasks created by this user, given like assignee; none for tasks created by Wardroom. */
                 reporter?: string;
-                /** @description Only what is blocked, or only what is not. */
+                /** @description Only blocked tasks, or only tasks that are not blocked. */
                 blocked?: "true" | "false";
-                /** @description Only with one of these tags. */
+                /** @description Tasks with any of these tags. */
                 tag?: string[] | null;
-                /** @description Only of this project: its id or key, or none. */
+                /** @description Tasks in this project: an ID or key, or none. */
                 project?: string;
-                /** @description Only the parts of this task: its id or key; none is what is part of no other. */
+                /** @description Subtasks of this task: an ID or key; none for tasks without a parent. */
                 parent?: string;
-                /** @description What is in the archive, or what is not. */
+                /** @description true: only archived tasks. false: only tasks that are not archived. */
                 archived?: "true" | "false";
-                /** @description Only what is due at this time or later. */
+                /** @description Tasks due at or after this time. */
                 due_after?: string;
-                /** @description Only what is due before this time. */
+                /** @description Tasks due before this time. */
                 due_before?: string;
-                /** @description Only what was changed at this time or later. */
+                /** @description Tasks changed at or after this time. */
                 updated_since?: string;
-                /** @description Only with a claim of this person, named like the assignee; any is whoever has one, none is what nobody holds. */
+                /** @description Tasks claimed by this user, given like assignee; any for all claimed tasks, none for unclaimed ones. */
                 holder?: string;
-                /** @description Only with this text in the key or the title, in whatever case. */
+                /** @description Tasks with this text in the key or title, ignoring case. */
                 q?: string;
-                /** @description The order; a minus turns it round, so that the newest, the last changed, the most urgent come first. Sorted by due, what is due at no time comes last. Among equals the key decides. */
+                /** @description Sort order; a minus reverses it. Ties are broken by key. With due, tasks without a due time come last. */
                 sort?: "key" | "-key" | "created" | "-created" | "updated" | "-updated" | "priority" | "-priority" | "due" | "-due" | "position" | "-position";
-                /** @description card leaves out all but what a board shows: no description, dates or relations. */
+                /** @description card returns only the fields that a board shows, without description, dates, or relations. */
                 fields?: "all" | "card";
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
-                /** @description Whether to count everything that matches, in the header X-Total-Count. */
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
                 total?: boolean;
             };
             header?: {
-                /** @description ETags that you have, separated by commas; 304 without a body when the resource still has one of them. */
+                /** @description ETags of cached copies, separated by commas. If one is still current, the response is 304 without a body. */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -8631,7 +8633,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `assignee_unknown`: There is no active account like that. `reporter_unknown`: There is no account like that. `holder_unknown`: There is no account like that. `project_unknown`: There is no open project like that. `parent_unknown`: There is no task like that to be a part of. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `assignee_unknown`: The assignee is not an active account. `reporter_unknown`: The reporter is not an account. `holder_unknown`: The holder is not an account. `project_unknown`: The project does not exist or is archived. `parent_unknown`: The parent task does not exist. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8647,7 +8649,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes it safe to send the request again: for 24 hours the same key with the same request makes nothing new and answers what was made, as it is now. Of several at once, one makes it and the others wait. With another request it is refused. Take a random one, such as a UUID. */
+                /** @description Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -8663,7 +8665,7 @@ export interface operations {
             201: {
                 headers: {
                     ETag?: string;
-                    /** @description Whether an earlier request with the same Idempotency-Key had made it; absent when it was this one. */
+                    /** @description Set if an earlier request with the same Idempotency-Key created the resource. */
                     "Idempotency-Replayed"?: "true";
                     Location?: string;
                     [name: string]: unknown;
@@ -8676,7 +8678,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. `dependencies_unfinished`: The task depends on others that are not done. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. `dependencies_unfinished`: The task depends on tasks that are not done. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8687,7 +8689,7 @@ export interface operations {
             };
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Unprocessable Entity. `assignee_unknown`: There is no active account like that. `project_unknown`: There is no open project like that. `parent_unknown`: There is no task like that to be a part of. `dependency_unknown`: There is no task like that to depend on. */
+            /** @description Unprocessable Entity. `assignee_unknown`: The assignee is not an active account. `project_unknown`: The project does not exist or is archived. `parent_unknown`: The parent task does not exist. `dependency_unknown`: A task in depends_on does not exist. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8776,11 +8778,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags that you have, separated by commas; 304 without a body when the resource still has one of them. */
+                /** @description ETags of cached copies, separated by commas. If one is still current, the response is 304 without a body. */
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description The task's id or key. */
+                /** @description The task's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -8809,7 +8811,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `task_not_found`: There is no such task. */
+            /** @description Not Found. `task_not_found`: Task not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8826,11 +8828,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path: {
-                /** @description The task's id or key. */
+                /** @description The task's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -8847,7 +8849,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `task_not_found`: There is no such task. */
+            /** @description Not Found. `task_not_found`: Task not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8856,7 +8858,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Precondition Failed. `task_changed`: The task was changed meanwhile. */
+            /** @description Precondition Failed. `task_changed`: The task has changed since you read it. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -8873,11 +8875,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path: {
-                /** @description The task's id or key. */
+                /** @description The task's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -8901,7 +8903,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `task_with_agent`: The task was handed to its agent. */
+            /** @description Forbidden. `task_with_agent`: The task is dispatched to its agent. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8910,7 +8912,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `task_not_found`: There is no such task. */
+            /** @description Not Found. `task_not_found`: Task not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8920,7 +8922,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `task_cycle`: The tasks would wait for each other, or be parts of each other, in a circle. `dependencies_unfinished`: The task depends on others that are not done. `task_claimed`: Somebody else holds the task. `claim_lost`: You do not hold the task any more. `task_archived`: The task is in the archive. */
+            /** @description Conflict. `task_cycle`: The change would create a cycle of dependencies or parents. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. `claim_lost`: You no longer hold the task. `task_archived`: The task is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8929,7 +8931,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Precondition Failed. `task_changed`: The task was changed meanwhile. */
+            /** @description Precondition Failed. `task_changed`: The task has changed since you read it. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -8940,7 +8942,7 @@ export interface operations {
             };
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Unprocessable Entity. `assignee_unknown`: There is no active account like that. `project_unknown`: There is no open project like that. `parent_unknown`: There is no task like that to be a part of. `dependency_unknown`: There is no task like that to depend on. `neighbour_unknown`: There is no task like that on the board. */
+            /** @description Unprocessable Entity. `assignee_unknown`: The assignee is not an active account. `project_unknown`: The project does not exist or is archived. `parent_unknown`: The parent task does not exist. `dependency_unknown`: A task in depends_on does not exist. `neighbour_unknown`: The neighbor is not a task on the board. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8956,11 +8958,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path: {
-                /** @description The task's id or key. */
+                /** @description The task's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -8980,7 +8982,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `task_with_agent`: The task was handed to its agent. */
+            /** @description Forbidden. `task_with_agent`: The task is dispatched to its agent. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8989,7 +8991,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `task_not_found`: There is no such task. */
+            /** @description Not Found. `task_not_found`: Task not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8998,7 +9000,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `task_claimed`: Somebody else holds the task. `claim_lost`: You do not hold the task any more. */
+            /** @description Conflict. `task_claimed`: The task is claimed by another user. `claim_lost`: You no longer hold the task. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9007,7 +9009,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Precondition Failed. `task_changed`: The task was changed meanwhile. */
+            /** @description Precondition Failed. `task_changed`: The task has changed since you read it. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -9025,7 +9027,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The task's id or key. */
+                /** @description The task's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -9050,7 +9052,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `task_not_found`: There is no such task. */
+            /** @description Not Found. `task_not_found`: Task not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9060,7 +9062,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `task_claimed`: Somebody else holds the task. `claim_lost`: You do not hold the task any more. `task_not_open`: A task that is in review or done cannot be claimed. `dependencies_unfinished`: The task depends on others that are not done. `task_archived`: The task is in the archive. */
+            /** @description Conflict. `task_claimed`: The task is claimed by another user. `claim_lost`: You no longer hold the task. `task_not_open`: Tasks in review or done cannot be claimed. `dependencies_unfinished`: The task depends on tasks that are not done. `task_archived`: The task is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9078,16 +9080,16 @@ export interface operations {
     "get-tasks-by-id-comments": {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
-                /** @description Whether to count everything that matches, in the header X-Total-Count. */
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
                 total?: boolean;
             };
             header?: never;
             path: {
-                /** @description The task's id or key. */
+                /** @description The task's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -9108,7 +9110,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `task_not_found`: There is no such task. */
+            /** @description Not Found. `task_not_found`: Task not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9117,7 +9119,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9133,11 +9135,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes it safe to send the request again: for 24 hours the same key with the same request makes nothing new and answers what was made, as it is now. Of several at once, one makes it and the others wait. With another request it is refused. Take a random one, such as a UUID. */
+                /** @description Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID. */
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The task's id or key. */
+                /** @description The task's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -9152,7 +9154,7 @@ export interface operations {
             201: {
                 headers: {
                     ETag?: string;
-                    /** @description Whether an earlier request with the same Idempotency-Key had made it; absent when it was this one. */
+                    /** @description Set if an earlier request with the same Idempotency-Key created the resource. */
                     "Idempotency-Replayed"?: "true";
                     Location?: string;
                     [name: string]: unknown;
@@ -9164,7 +9166,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `task_not_found`: There is no such task. */
+            /** @description Not Found. `task_not_found`: Task not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9174,7 +9176,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. `task_archived`: The task is in the archive. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. `task_archived`: The task is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9193,13 +9195,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path: {
-                /** @description The task's id or key. */
+                /** @description The task's ID or key. */
                 id: string;
-                /** @description The comment's id. */
+                /** @description The comment's ID. */
                 comment_id: string;
             };
             cookie?: never;
@@ -9215,7 +9217,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `not_the_author`: The comment is somebody else's. */
+            /** @description Forbidden. `not_the_author`: You are not the author of this comment. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9224,7 +9226,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `task_not_found`: There is no such task. `comment_not_found`: There is no such comment on this task. */
+            /** @description Not Found. `task_not_found`: Task not found. `comment_not_found`: Comment not found on this task. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9233,7 +9235,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Precondition Failed. `comment_changed`: The comment was changed meanwhile. */
+            /** @description Precondition Failed. `comment_changed`: The comment has changed since you read it. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -9250,13 +9252,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path: {
-                /** @description The task's id or key. */
+                /** @description The task's ID or key. */
                 id: string;
-                /** @description The comment's id. */
+                /** @description The comment's ID. */
                 comment_id: string;
             };
             cookie?: never;
@@ -9280,7 +9282,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `not_the_author`: The comment is somebody else's. */
+            /** @description Forbidden. `not_the_author`: You are not the author of this comment. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9289,7 +9291,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `task_not_found`: There is no such task. `comment_not_found`: There is no such comment on this task. */
+            /** @description Not Found. `task_not_found`: Task not found. `comment_not_found`: Comment not found on this task. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9299,7 +9301,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `task_archived`: The task is in the archive. */
+            /** @description Conflict. `task_archived`: The task is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9308,7 +9310,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Precondition Failed. `comment_changed`: The comment was changed meanwhile. */
+            /** @description Precondition Failed. `comment_changed`: The comment has changed since you read it. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -9327,7 +9329,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes it safe to send the request again: for 24 hours the same key with the same request makes nothing new and answers what was made, as it is now. Of several at once, one makes it and the others wait. With another request it is refused. Take a random one, such as a UUID. */
+                /** @description Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9345,7 +9347,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
-                    /** @description Whether an earlier request with the same Idempotency-Key had made it; absent when it was this one. */
+                    /** @description Set if an earlier request with the same Idempotency-Key created the resource. */
                     "Idempotency-Replayed"?: "true";
                     [name: string]: unknown;
                 };
@@ -9356,7 +9358,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `task_not_found`: There is no such task. */
+            /** @description Not Found. `task_not_found`: Task not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9366,7 +9368,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. `already_dispatched`: The task is with its agent already. `task_archived`: The task is in the archive. `task_done`: The task is done. `task_without_agent`: The task is assigned to no active agent. `dependencies_unfinished`: The task depends on others that are not done. `task_claimed`: Somebody else holds the task. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. `already_dispatched`: The task is already dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9378,7 +9380,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Service Unavailable. `gateway_not_configured`: No agent runtime is configured. */
+            /** @description Service Unavailable. `gateway_not_configured`: No gateway is configured. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9414,7 +9416,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `task_not_found`: There is no such task. */
+            /** @description Not Found. `task_not_found`: Task not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9423,7 +9425,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `not_dispatched`: The task is with no agent. `task_archived`: The task is in the archive. `task_done`: The task is done. `task_without_agent`: The task is assigned to no active agent. `dependencies_unfinished`: The task depends on others that are not done. `task_claimed`: Somebody else holds the task. */
+            /** @description Conflict. `not_dispatched`: The task is not dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9439,16 +9441,16 @@ export interface operations {
     "get-tasks-by-id-history": {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
-                /** @description Whether to count everything that matches, in the header X-Total-Count. */
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
                 total?: boolean;
             };
             header?: never;
             path: {
-                /** @description The task's id or key. */
+                /** @description The task's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -9469,7 +9471,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `task_not_found`: There is no such task. */
+            /** @description Not Found. `task_not_found`: Task not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9478,7 +9480,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9495,7 +9497,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The task's id or key. */
+                /** @description The task's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -9520,7 +9522,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `task_not_found`: There is no such task. */
+            /** @description Not Found. `task_not_found`: Task not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9530,7 +9532,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `task_claimed`: Somebody else holds the task. `claim_lost`: You do not hold the task any more. `task_archived`: The task is in the archive. */
+            /** @description Conflict. `task_claimed`: The task is claimed by another user. `claim_lost`: You no longer hold the task. `task_archived`: The task is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9550,7 +9552,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The task's id or key. */
+                /** @description The task's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -9574,7 +9576,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `task_with_agent`: The task was handed to its agent. */
+            /** @description Forbidden. `task_with_agent`: The task is dispatched to its agent. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9583,7 +9585,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `task_not_found`: There is no such task. */
+            /** @description Not Found. `task_not_found`: Task not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9593,7 +9595,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `task_claimed`: Somebody else holds the task. `claim_lost`: You do not hold the task any more. `dependencies_unfinished`: The task depends on others that are not done. `task_archived`: The task is in the archive. */
+            /** @description Conflict. `task_claimed`: The task is claimed by another user. `claim_lost`: You no longer hold the task. `dependencies_unfinished`: The task depends on tasks that are not done. `task_archived`: The task is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9612,11 +9614,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path: {
-                /** @description The task's id or key. */
+                /** @description The task's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -9637,7 +9639,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `task_not_found`: There is no such task. */
+            /** @description Not Found. `task_not_found`: Task not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9646,7 +9648,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Precondition Failed. `task_changed`: The task was changed meanwhile. */
+            /** @description Precondition Failed. `task_changed`: The task has changed since you read it. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -9662,15 +9664,15 @@ export interface operations {
     "get-teams": {
         parameters: {
             query?: {
-                /** @description What is in the archive, or what is not. */
+                /** @description true lists archived teams, false active ones. */
                 archived?: "true" | "false";
-                /** @description The order; a minus turns it round. */
+                /** @description Sort order; a minus reverses it. */
                 sort?: "key" | "-key";
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
-                /** @description Whether to count everything that matches, in the header X-Total-Count. */
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
                 total?: boolean;
             };
             header?: never;
@@ -9693,7 +9695,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9709,7 +9711,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes it safe to send the request again: for 24 hours the same key with the same request makes nothing new and answers what was made, as it is now. Of several at once, one makes it and the others wait. With another request it is refused. Take a random one, such as a UUID. */
+                /** @description Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -9725,7 +9727,7 @@ export interface operations {
             201: {
                 headers: {
                     ETag?: string;
-                    /** @description Whether an earlier request with the same Idempotency-Key had made it; absent when it was this one. */
+                    /** @description Set if an earlier request with the same Idempotency-Key created the resource. */
                     "Idempotency-Replayed"?: "true";
                     Location?: string;
                     [name: string]: unknown;
@@ -9738,7 +9740,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. `team_key_taken`: There is a team with this key already. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. `team_key_taken`: A team with this key already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9757,7 +9759,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags that you have, separated by commas; 304 without a body when the resource still has one of them. */
+                /** @description ETags of cached copies, separated by commas. If one is still current, the response is 304 without a body. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -9790,7 +9792,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `team_not_found`: There is no such team. */
+            /** @description Not Found. `team_not_found`: Team not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9807,7 +9809,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path: {
@@ -9836,7 +9838,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `team_not_found`: There is no such team. */
+            /** @description Not Found. `team_not_found`: Team not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9855,7 +9857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Precondition Failed. `team_changed`: The team was changed meanwhile. */
+            /** @description Precondition Failed. `team_changed`: The team has changed since you read it. */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -9873,15 +9875,15 @@ export interface operations {
     "get-usage": {
         parameters: {
             query?: {
-                /** @description Where it begins: a day of the zone, or a moment. Without it thirty days that end with to. */
+                /** @description Start of the period: a day in the time zone, or a time. Defaults to 30 days before the end. */
                 from?: string;
-                /** @description The first day, or moment, that is not in it. Without it until now. At most 800 days, and 62 by hour. */
+                /** @description End of the period (exclusive): a day in the time zone, or a time. Defaults to now. At most 800 days after the start, or 62 days by hour. */
                 to?: string;
-                /** @description Whose days and hours these are, an IANA name. Without it the service's own. */
+                /** @description Time zone of the days and hours, an IANA name. Defaults to Wardroom's time zone. */
                 zone?: string;
-                /** @description By what it is added up. */
+                /** @description How to group the usage. */
                 group?: "agent" | "model" | "source" | "session" | "job" | "task" | "standup" | "day" | "hour";
-                /** @description Also what each part of the period is made of: hours, days, weeks or months, at most 48 of them. */
+                /** @description Also return the groups of each part of the period: at most 48 hours, days, weeks or months. */
                 bars?: boolean;
             };
             header?: never;
@@ -9902,7 +9904,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `usage_period`: The period cannot be counted. */
+            /** @description Unprocessable Entity. `usage_period`: The period is invalid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9917,13 +9919,13 @@ export interface operations {
     "get-usage.csv": {
         parameters: {
             query?: {
-                /** @description Where it begins: a day of the zone, or a moment. Without it thirty days that end with to. */
+                /** @description Start of the period: a day in the time zone, or a time. Defaults to 30 days before the end. */
                 from?: string;
-                /** @description The first day, or moment, that is not in it. Without it until now. At most 800 days, and 62 by hour. */
+                /** @description End of the period (exclusive): a day in the time zone, or a time. Defaults to now. At most 800 days after the start, or 62 days by hour. */
                 to?: string;
-                /** @description Whose days and hours these are, an IANA name. Without it the service's own. */
+                /** @description Time zone of the days and hours, an IANA name. Defaults to Wardroom's time zone. */
                 zone?: string;
-                /** @description By what it is added up. */
+                /** @description How to group the usage. */
                 group?: "agent" | "model" | "source" | "session" | "job" | "task" | "standup" | "day" | "hour";
             };
             header?: never;
@@ -9944,7 +9946,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `usage_period`: The period cannot be counted. */
+            /** @description Unprocessable Entity. `usage_period`: The period is invalid. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9984,21 +9986,21 @@ export interface operations {
     "get-users": {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
-                /** @description Whether to count everything that matches, in the header X-Total-Count. */
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
                 total?: boolean;
-                /** @description Only those of this role. */
+                /** @description Only users with this role. */
                 role?: "owner" | "admin" | "user" | "agent";
-                /** @description Only those that are active, or that are not. */
+                /** @description Only active or only deactivated users. */
                 active?: "true" | "false";
-                /** @description Only those of this agent. */
+                /** @description Only users of this agent. */
                 agent_id?: string;
-                /** @description Only those with this text in their name or email, in whatever case. */
+                /** @description Only users with this text in their name or email. Case is ignored. */
                 q?: string;
-                /** @description The order; a minus turns it round. */
+                /** @description The sort order; a minus sign reverses it. */
                 sort?: "created" | "-created" | "name" | "-name" | "email" | "-email";
             };
             header?: never;
@@ -10021,7 +10023,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10037,7 +10039,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes it safe to send the request again: for 24 hours the same key with the same request makes nothing new and answers what was made, as it is now. Of several at once, one makes it and the others wait. With another request it is refused. Take a random one, such as a UUID. */
+                /** @description Makes it safe to retry the request: for 24 hours, the same key with the same request returns the resource in its current state instead of creating another one. The same key with a different request is rejected. Use a random key, such as a UUID. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -10053,7 +10055,7 @@ export interface operations {
             201: {
                 headers: {
                     ETag?: string;
-                    /** @description Whether an earlier request with the same Idempotency-Key had made it; absent when it was this one. */
+                    /** @description Set if an earlier request with the same Idempotency-Key created the resource. */
                     "Idempotency-Replayed"?: "true";
                     Location?: string;
                     [name: string]: unknown;
@@ -10064,7 +10066,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `password_required`: This change needs your current password. `wrong_password`: The current password is wrong. `account_deactivated`: This account is deactivated. */
+            /** @description Forbidden. `password_required`: This change requires your current password. `wrong_password`: The current password is wrong. `account_deactivated`: This account is deactivated. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10074,7 +10076,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for another request. `idempotency_gone`: What the first request with this Idempotency-Key made is gone. `email_taken`: Another account has this email. `agent_taken`: The agent has another active account. `one_owner`: There is always exactly one owner, who is active. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. `email_taken`: Another account already uses this email. `agent_taken`: This agent already has an active account. `one_owner`: There must be exactly one active owner. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10086,7 +10088,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_logins`: There were too many failed logins. `passwords_busy`: Too many passwords are being checked at the moment. */
+            /** @description Too Many Requests. `too_many_logins`: Too many failed logins. `passwords_busy`: Too many password checks are in progress. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10102,11 +10104,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description ETags that you have, separated by commas; 304 without a body when the resource still has one of them. */
+                /** @description ETags of cached copies, separated by commas. If one is still current, the response is 304 without a body. */
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description The user's id or email. */
+                /** @description The user's ID or email. */
                 id: string;
             };
             cookie?: never;
@@ -10135,7 +10137,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `user_not_found`: There is no such user. */
+            /** @description Not Found. `user_not_found`: User not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10152,11 +10154,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag that the change is based on; 412 when the resource has moved on. */
+                /** @description ETag of the version to change. If the resource has changed since, the response is 412. */
                 "If-Match"?: string;
             };
             path: {
-                /** @description The user's id or email. */
+                /** @description The user's ID or email. */
                 id: string;
             };
             cookie?: never;
@@ -10180,7 +10182,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `owner_only`: Only the owner may change the owner's account. `own_password`: Your own password is changed with the current one. `password_required`: This change needs your current password. `wrong_password`: The current password is wrong. `account_deactivated`: This account is deactivated. */
+            /** @description Forbidden. `owner_only`: Only the owner can change the owner's account. `own_password`: Changing your own password requires the current one. `password_required`: This change requires your current password. `wrong_password`: The current password is wrong. `account_deactivated`: This account is deactivated. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10189,7 +10191,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `user_not_found`: There is no such user. */
+            /** @description Not Found. `user_not_found`: User not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10199,7 +10201,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `email_taken`: Another account has this email. `agent_taken`: The agent has another active account. `one_owner`: There is always exactly one owner, who is active. */
+            /** @description Conflict. `email_taken`: Another account already uses this email. `agent_taken`: This agent already has an active account. `one_owner`: There must be exactly one active owner. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10220,7 +10222,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_logins`: There were too many failed logins. `passwords_busy`: Too many passwords are being checked at the moment. */
+            /** @description Too Many Requests. `too_many_logins`: Too many failed logins. `passwords_busy`: Too many password checks are in progress. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -10235,16 +10237,16 @@ export interface operations {
     "get-users-by-id-keys": {
         parameters: {
             query?: {
-                /** @description How many to answer at most. */
+                /** @description Maximum number of rows to return. */
                 limit?: number;
-                /** @description Where to go on: taken from the Link header of the page before. */
+                /** @description Cursor of the page, from the Link header of the previous page. */
                 cursor?: string;
-                /** @description Whether to count everything that matches, in the header X-Total-Count. */
+                /** @description Whether to return the number of matching rows in the header X-Total-Count. */
                 total?: boolean;
             };
             header?: never;
             path: {
-                /** @description The user's id or email. */
+                /** @description The user's ID or email. */
                 id: string;
             };
             cookie?: never;
@@ -10265,7 +10267,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `user_not_found`: There is no such user. */
+            /** @description Not Found. `user_not_found`: User not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10274,7 +10276,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not one that this list gave out. */
+            /** @description Unprocessable Entity. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10291,7 +10293,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The user's id or email. */
+                /** @description The user's ID or email. */
                 id: string;
             };
             cookie?: never;
@@ -10315,7 +10317,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `user_not_found`: There is no such user. */
+            /** @description Not Found. `user_not_found`: User not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10325,7 +10327,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `keys_for_agents`: Only agent users have API keys. */
+            /** @description Conflict. `keys_for_agents`: Only agent users can have API keys. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10345,9 +10347,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The user's id or email. */
+                /** @description The user's ID or email. */
                 id: string;
-                /** @description The key's id. */
+                /** @description The ID of the key. */
                 key_id: string;
             };
             cookie?: never;
@@ -10364,7 +10366,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Not Found. `user_not_found`: There is no such user. `key_not_found`: The account has no such key. */
+            /** @description Not Found. `user_not_found`: User not found. `key_not_found`: API key not found. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10443,7 +10445,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Service Unavailable. `not_ready`: The service cannot take requests now. */
+            /** @description Service Unavailable. `not_ready`: Wardroom is not ready for requests. */
             503: {
                 headers: {
                     [name: string]: unknown;
