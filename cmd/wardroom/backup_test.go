@@ -263,7 +263,7 @@ func TestBackupCommands(t *testing.T) {
 	command(t, "", "backup", "x").ends(1, "x already exists")
 	command(t, "", "backup", "data").ends(1, "data is a folder")
 	command(t, "", "verify", "x").ends(0, "a backup of SQLite", "No problems found")
-	command(t, "", "restore", "x", "--into", "data").ends(1, "data/wardroom.db exists already")
+	command(t, "", "restore", "x", "--into", "data").ends(1, "data/wardroom.db already exists")
 	command(t, "", "restore", "x", "--into", "new").ends(0, "\n  DATA_DIR=new\n")
 	command(t, "", "verify", "--data-dir", "new").ends(0)
 	streamed := command(t, "", "backup", "-").ends(0)

@@ -73,13 +73,13 @@ func TestDoctor(t *testing.T) {
 	})
 	t.Run("names the first failure and the fix and exits with 1", func(t *testing.T) {
 		o := doctor(t, with("another-token"))
-		o.ends(1, "auth       failed", "events     not reached", "Failed at auth: The gateway refused our token.", "Fix: Set AGENTRT_GATEWAY_TOKEN")
+		o.ends(1, "auth       failed", "events     not reached", "Failed at auth: The gateway rejected the shared token.", "Fix: Set AGENTRT_GATEWAY_TOKEN")
 	})
 	t.Run("names the missing settings and exits with 1", func(t *testing.T) {
 		doctor(t, nil).ends(1, "No gateway is configured", "AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN")
 	})
 	t.Run("rejects invalid settings with status 2", func(t *testing.T) {
-		doctor(t, map[string]string{"AGENTRT_GATEWAY_URL": "gopher://x"}).ends(2, "AGENTRT_GATEWAY_URL is not an address")
+		doctor(t, map[string]string{"AGENTRT_GATEWAY_URL": "gopher://x"}).ends(2, "AGENTRT_GATEWAY_URL is not a valid URL")
 	})
 	t.Run("warns that it cannot read the stored device and runs the checks", func(t *testing.T) {
 		settings := with(gatewayToken)

@@ -376,7 +376,7 @@ func TestUserRefusals(t *testing.T) {
 	add(password+"\n", "cto@example.com", "--role", "agent").ends(1, "agent_id: Required for the role agent.")
 	add(password+"\n", "nonsense").ends(1, "email: Must look like name@example.com.")
 	add("", "a@example.com").ends(2, "no password")
-	if o := add("short7b3\n", "a@example.com").ends(1, "password: It needs at least 12 characters."); strings.Contains(o.out+o.err, "short7b3") {
+	if o := add("short7b3\n", "a@example.com").ends(1, "password: Must have at least 12 characters."); strings.Contains(o.out+o.err, "short7b3") {
 		t.Errorf("the output contains the password:\n%s", o.err)
 	}
 	command(t, password, "user", "password", "nobody@example.com").ends(1, "User not found.")
@@ -413,7 +413,7 @@ func TestKey(t *testing.T) {
 	if strings.Contains(list.out, key) || row[len(row)-1] != "-" || row[len(row)-2] == "-" {
 		t.Errorf("the list contains the key or lacks its expiry:\n%s", list.out)
 	}
-	command(t, "", "key", "revoke", "ada@example.com", row[0]).ends(1, "The account has no such key.")
+	command(t, "", "key", "revoke", "ada@example.com", row[0]).ends(1, "API key not found.")
 	command(t, "", "key", "revoke", "coo@example.com", row[0]).ends(0, "Revoked key")
 	if status := p.me(key); status != http.StatusUnauthorized {
 		t.Errorf("with the revoked key: %d", status)

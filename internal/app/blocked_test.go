@@ -81,7 +81,7 @@ func TestBlockedTasksReachTheInbox(t *testing.T) {
 		wants("at first", map[string]string{old.Key: "medium", older.Key: "high", gone.Key: "medium"})
 		wants("at the second look", map[string]string{old.Key: "medium", older.Key: "high", gone.Key: "medium"})
 		items := owner.inboxOf(inbox.TaskBlocked, "open")
-		if i := slices.IndexFunc(items, func(i inbox.Item) bool { return i.Subject.Name == old.Key }); items[i].Count != 1 || items[i].Title != old.Key+" stays blocked: No # key" {
+		if i := slices.IndexFunc(items, func(i inbox.Item) bool { return i.Subject.Name == old.Key }); items[i].Count != 1 || items[i].Title != old.Key+" is still blocked: No # key" {
 			t.Errorf("the inbox item is %+v", items[i])
 		} else if !strings.Contains(items[i].Detail, "\n> No\n> # key\n") {
 			t.Errorf("its detail is %q", items[i].Detail)

@@ -143,7 +143,7 @@ func TestDispatchGivenUpInDoubt(t *testing.T) {
 	made := owner.handed("cto", "In doubt")
 	owner.dispatch(made.Key)
 	d := owner.becomes(made.Key, task.Failed).Dispatch
-	if d.Error.Code != "gateway_unreachable" || !strings.Contains(d.Error.Detail, "may have taken it") || h.runtime.Asked("cto") != 1 {
+	if d.Error.Code != "gateway_unreachable" || !strings.Contains(d.Error.Detail, "may have accepted the task") || h.runtime.Asked("cto") != 1 {
 		t.Errorf("the dispatch is %+v, with %d runs", d.Error, h.runtime.Asked("cto"))
 	}
 	h.runtime.Hang("agent", false)

@@ -142,7 +142,7 @@ func TestPairing(t *testing.T) {
 		owner.send(http.MethodDelete, pairingPath, nil).wantProblem(http.StatusNotFound, "pairing_none")
 		owner.post(pairingPath+"/rotate", nil).wantProblem(http.StatusNotFound, "pairing_none")
 		waitFor(t, "the refusal", func() bool { return owner.status().State == gateway.Unpaired })
-		if st := owner.status(); !strings.Contains(st.LastError, "“Pair this service”") || strings.Contains(st.LastError, pairingPath) {
+		if st := owner.status(); !strings.Contains(st.LastError, "Settings → Gateway") || strings.Contains(st.LastError, pairingPath) {
 			t.Errorf("without a device the error is %q", st.LastError)
 		}
 		is := h.pairs(owner)

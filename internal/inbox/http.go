@@ -19,7 +19,7 @@ func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/inbox/{id}/ack", actor.UseInbox, "Acknowledge an item", s.handleAck, web.Fails(ErrNotFound, ErrStale, ErrResolved),
 		web.Describe("The item stays in the list. If it is raised again, only its count rises, unless its severity rises: then it reopens. Acknowledging a snoozed item returns it to the list."))
 	web.Post(api, "/inbox/{id}/snooze", actor.UseInbox, "Snooze an item", s.handleSnooze, web.Fails(ErrNotFound, ErrStale, ErrResolved),
-		web.Describe("The item leaves the list until that time, at most 90 days from now, and then reopens. If it is raised meanwhile, only its count rises, unless its severity rises: then it reopens at once."))
+		web.Describe("The item leaves the list until that time, at most 90 days from now, and then reopens. If it is raised before then, only its count rises, unless its severity rises: then it reopens at once."))
 	web.Post(api, "/inbox/{id}/assign", actor.UseInbox, "Assign an item", s.handleAssign, web.Fails(ErrNotFound, ErrStale, ErrResolved, ErrAssignee),
 		web.Describe("The assignee must be a human with an active account; null unassigns the item."))
 	web.Post(api, "/inbox/{id}/resolve", actor.UseInbox, "Resolve an item", s.handleResolve, web.Fails(ErrNotFound, ErrStale),

@@ -61,12 +61,12 @@ type Pairing struct {
 	State  State       `json:"state" enum:"none,settings,made,pending,paired,local,unreadable" doc:"none: no device; only the shared token is used. settings: configured in AGENTRT_DEVICE_PRIVATE_KEY and read-only here. made: created, without a response from the gateway yet. pending: waiting for approval on the gateway's host. paired: approved. local: accepted without approval, as on the gateway's own host. unreadable: stored, but Wardroom cannot decrypt it."`
 	Since  *clock.Time `json:"since" doc:"When the device was created or first accepted; null without a device of Wardroom's own."`
 	Detail string      `json:"detail" doc:"Explanation of the state, and what to do."`
-	Device *Device     `json:"device" doc:"The device; null when there is none."`
+	Device *Device     `json:"device" doc:"The device; null if none."`
 
 	Connection gateway.State    `json:"connection" enum:"not_configured,connecting,connected,unauthorized,unpaired,untrusted,missing_scopes,slow,unreachable" doc:"State of this replica's connection to the gateway; see GET /agentrt/status for details."`
 	Auth       string           `json:"auth" enum:"none,token,device_token" doc:"Credential of the last connection attempt."`
 	TokenSince *clock.Time      `json:"token_since" doc:"When the device's token was stored; null without a token."`
-	Request    *gateway.Pairing `json:"request" doc:"Request to approve on the gateway's host, with the command to run there; null when there is none."`
+	Request    *gateway.Pairing `json:"request" doc:"Request to approve on the gateway's host, with the command to run there; null if none."`
 
 	Asked       []string             `json:"scopes_asked" nullable:"false" doc:"Scopes that Wardroom requests (AGENTRT_GATEWAY_SCOPES)."`
 	Granted     []string             `json:"scopes_granted" nullable:"false" doc:"Scopes granted on the last connection, or already approved while a request is waiting."`
@@ -74,7 +74,7 @@ type Pairing struct {
 
 	Missing []Missing `json:"scopes_missing" nullable:"false" doc:"Scopes that a feature needs and Wardroom does not have; empty while unknown."`
 
-	Next     *Next     `json:"next" doc:"Device that waits for approval to replace this one; null when there is none."`
+	Next     *Next     `json:"next" doc:"Device that waits for approval to replace this one; null if none."`
 	Replaced *Reminder `json:"replaced" doc:"Device that this one replaced, which the gateway may still list; null when there was none."`
 }
 

@@ -422,7 +422,7 @@ func (m *meeting) awaitGateway(ctx context.Context, q *question) (boot string, e
 			return err
 		}
 		return appendLine(ctx, tx, m.id, m.Now(), "note", service, team,
-			fmt.Sprintf("The gateway was away for %s. The timeout of %s was paused.", formatDuration(gap), q.AgentID))
+			fmt.Sprintf("The gateway was unavailable for %s. The timeout of %s was paused.", formatDuration(gap), q.AgentID))
 	})
 }
 

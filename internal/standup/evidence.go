@@ -351,7 +351,7 @@ func reviewPrompt(row Standup, known, items []effect, again bool) string {
 Answer with one JSON object in this form and nothing else:
 
 {"summary": "two to five sentences for the person who runs the team",
- "resolutions": [{"task": "TASK-3 or null", "blocker": "the blocker in its own words", "resolution": "what you decide"}],
+ "resolutions": [{"task": "TASK-3 or null", "blocker": "the blocker as reported", "resolution": "what you decide"}],
  "escalations": [{"title": "what a human must decide", "detail": "why, and the options", "task": "TASK-7 or null"}],
  "action_items": [{"title": "what to do", "assignee": "an agent id such as cto, or null", "task": "TASK-9 if the task exists, else null"}]}
 

@@ -338,7 +338,7 @@ var (
 	clocks = regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`)
 	dates  = regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b`)
 	ports  = regexp.MustCompile(`127\.0\.0\.1:\d+`)
-	gaps   = regexp.MustCompile(`away for \d+s`)
+	gaps   = regexp.MustCompile(`unavailable for \d+s`)
 	more   = regexp.MustCompile(`\(and \d+ more lines\)`)
 )
 
@@ -353,7 +353,7 @@ func wantMinutes(t *testing.T, name string, m standup.Standup) {
 	for _, vary := range []struct {
 		what *regexp.Regexp
 		as   string
-	}{{clocks, "hh:mm:ss"}, {dates, "2026-11-20"}, {ports, "127.0.0.1:1"}, {gaps, "away for 3s"}, {more, "(and more)"}} {
+	}{{clocks, "hh:mm:ss"}, {dates, "2026-11-20"}, {ports, "127.0.0.1:1"}, {gaps, "unavailable for 3s"}, {more, "(and more)"}} {
 		text = vary.what.ReplaceAllString(text, vary.as)
 	}
 	file := filepath.Join("testdata", "minutes", strings.NewReplacer(" ", "-", "'", "").Replace(name)+".txt")

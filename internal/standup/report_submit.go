@@ -36,7 +36,7 @@ type Filing struct {
 	Text      string `json:"text,omitempty" maxLength:"200000" doc:"The complete report in Markdown. It is parsed into its parts like an answer."`
 	Yesterday string `json:"yesterday,omitempty" maxLength:"50000" doc:"Markdown. Send yesterday, today and blockers instead of text."`
 	Today     string `json:"today,omitempty" maxLength:"50000"`
-	Blockers  string `json:"blockers,omitempty" maxLength:"50000" doc:"Markdown. Empty or 'None' if there are none."`
+	Blockers  string `json:"blockers,omitempty" maxLength:"50000" doc:"Markdown. Empty or 'None' if nothing is blocked."`
 }
 
 // read returns the report's text and parts, or an error with each invalid field.

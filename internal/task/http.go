@@ -51,7 +51,7 @@ func (s *Service) Mount(api *web.API) {
 func (s *Service) mountClaims(api *web.API) {
 	web.Post(api, "/tasks/claim", actor.ChangeTasks, "Claim the next task", s.handleClaimNext, web.Also(http.StatusNoContent),
 		web.Describe("Picks from the tasks in todo that are neither blocked nor waiting on other tasks: first those assigned to you, then unassigned ones, "+
-			"by priority, due time, and position. The task moves to in_progress. Concurrent callers get different tasks. Returns 204 if there is none."))
+			"by priority, due time, and position. The task moves to in_progress. Concurrent callers get different tasks. Returns 204 if no task is available."))
 	web.Post(api, "/tasks/{id}/claim", actor.ChangeTasks, "Claim a task or renew a claim", s.handleClaim,
 		web.Fails(ErrNotFound, ErrClaimed, ErrClaimLost, ErrNotOpen, ErrWaiting, ErrArchived),
 		web.Describe("While a task is claimed, only the holder can start, finish, or report on it. Claiming moves it to in_progress. Claim it again to renew the lease; "+

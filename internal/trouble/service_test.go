@@ -313,7 +313,7 @@ func TestOneConnectionOfTwo(t *testing.T) {
 		title     string
 		says, not string
 	}{
-		{gateway.StartsRuns, "Agents cannot be asked", "Agents' activity is still visible", "see what they do"},
+		{gateway.StartsRuns, "Agents can't be started", "Agents' activity is still visible", "see what they do"},
 		{gateway.Manages, "Schedules cannot be changed", "Agents are still asked and visible", "cannot ask agents"},
 	} {
 		both := []gateway.Connection{{Purpose: gateway.StartsRuns, ConnectedAt: &at}, {Purpose: gateway.Manages, ConnectedAt: &at}}

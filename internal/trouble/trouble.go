@@ -84,7 +84,7 @@ func (is condition) inboxItem() InboxItem {
 	lost := "Until it is back, Wardroom cannot ask agents or see what they do."
 	switch is.downOnly {
 	case gateway.StartsRuns:
-		title, why = "Agents cannot be asked", "the connection that starts runs is down."
+		title, why = "Agents can't be started", "the connection that starts runs is down."
 		lost = "Agents' activity is still visible, and runs can be stopped. Until the connection is back, Wardroom cannot ask agents."
 	case gateway.Manages:
 		title, why = "Schedules cannot be changed", "the connection with operator.admin is down."

@@ -16,7 +16,7 @@ type Report struct {
 	Zone   string      `json:"zone" doc:"The time zone of the days and hours."`
 	Group  Group       `json:"group" enum:"agent,model,source,session,job,task,standup,day,hour"`
 	Unit   string      `json:"unit" enum:"day,hour" doc:"The unit of the series."`
-	Begins *clock.Time `json:"ledger_begins_at" doc:"When the ledger begins. Earlier usage is unknown, even if a sum is 0. Null while the ledger is empty."`
+	Begins *clock.Time `json:"ledger_begins_at" doc:"When usage tracking started. Earlier usage is unknown, even if a sum is 0. Null while the ledger is empty."`
 	Since  *clock.Time `json:"followed_since" doc:"When Wardroom first connected to the runtime. The ledger has earlier usage only as far as the runtime still had it, so it may be incomplete. Null before the first connection."`
 	Total  Sums        `json:"total"`
 	Series []Slot      `json:"series" nullable:"false" doc:"Earliest first, without gaps."`

@@ -50,3 +50,29 @@ func TestTranscriptThatCannotBeRead(t *testing.T) {
 		}
 	})
 }
+
+// TestFollowWithoutTheRefused checks that an unreadable session does not stop the others, and is
+// counted when it becomes readable.
+func TestFollowWithoutTheRefused(t *testing.T) {
+	t.Parallel()
+	for name, err := range map[string]error{"refused": gateway.ErrRefused, "busy": gateway.ErrBusy, "slow": gateway.ErrTimeout} {
+		t.Run(name, func(t *testing.T) {
+			p := newScenario(dbtest.New(t))
+			for _, key := range []string{"bad", "good"} {
+				p.ask(p.open("agent:cto:"+key), key, used("m", 1, 1, 1))
+			}
+			p.refuse = map[string]error{"agent:cto:bad": err}
+			p.sync(t, true)
+			p.want(t, line{"good", "m", "run", "runtime", 1, 1, "1"})
+			read := p.read
+			p.sync(t, true)
+			if p.read != read {
+				t.Errorf("it was asked for %d times more at once", p.read-read)
+			}
+			p.refuse = nil
+			p.tick(refusedRetry)
+			p.sync(t, true)
+			p.want(t, line{"bad", "m", "run", "runtime", 1, 1, "1"}, line{"good", "m", "run", "runtime", 1, 1, "1"})
+		})
+	}
+}

@@ -286,8 +286,8 @@ func TestClientAccess(t *testing.T) {
 		state gateway.State
 		says  string
 	}{
-		"other protocol": {func(r *Runtime) { r.SetProtocol(5) }, gateway.Unreachable, "speaks protocol 5"},
-		"older protocol": {func(r *Runtime) { r.SetProtocol(3) }, gateway.Unreachable, "speaks protocol 3"},
+		"other protocol": {func(r *Runtime) { r.SetProtocol(5) }, gateway.Unreachable, "uses protocol 5"},
+		"older protocol": {func(r *Runtime) { r.SetProtocol(3) }, gateway.Unreachable, "uses protocol 3"},
 		"fewer scopes":   {func(r *Runtime) { r.Withhold(scopeWrite) }, gateway.MissingScopes, "operator.write"},
 		"locked out":     {func(r *Runtime) { r.LockOut(time.Minute) }, gateway.Unauthorized, "has locked out this address"},
 		"starting":       {func(r *Runtime) { r.Starting(true) }, gateway.Unreachable, "starting"},
@@ -296,7 +296,7 @@ func TestClientAccess(t *testing.T) {
 		"busy":           {func(r *Runtime) { r.SetPort(PortUnavailable) }, gateway.Unreachable, "503"},
 		"moved":          {func(r *Runtime) { r.SetPort(PortRedirect) }, gateway.Unreachable, "redirects"},
 		"proxy":          {func(r *Runtime) { r.SetPort(PortProxyRefused) }, gateway.Unreachable, "Proxy client attribution"},
-		"reset":          {func(r *Runtime) { r.SetPort(PortReset) }, gateway.Unreachable, "hung up"},
+		"reset":          {func(r *Runtime) { r.SetPort(PortReset) }, gateway.Unreachable, "closed the connection"},
 		"mute":           {func(r *Runtime) { r.SetPort(PortSilent) }, gateway.Slow, "did not answer within"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -260,7 +260,6 @@ func TestEventFaults(t *testing.T) {
 // A frozen connection looks alive but is half open. It catches up after the freeze, and it
 // must not delay the end of the runtime.
 func TestFreeze(t *testing.T) {
-	t.Parallel()
 	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = time.Millisecond, 20*time.Millisecond })
 	c := join(t, r)
 	r.Freeze(true)

@@ -704,7 +704,7 @@ export interface paths {
         put?: never;
         /**
          * Snooze an item
-         * @description The item leaves the list until that time, at most 90 days from now, and then reopens. If it is raised meanwhile, only its count rises, unless its severity rises: then it reopens at once.
+         * @description The item leaves the list until that time, at most 90 days from now, and then reopens. If it is raised before then, only its count rises, unless its severity rises: then it reopens at once.
          */
         post: operations["post-inbox-by-id-snooze"];
         delete?: never;
@@ -1129,7 +1129,7 @@ export interface paths {
         put?: never;
         /**
          * Claim the next task
-         * @description Picks from the tasks in todo that are neither blocked nor waiting on other tasks: first those assigned to you, then unassigned ones, by priority, due time, and position. The task moves to in_progress. Concurrent callers get different tasks. Returns 204 if there is none.
+         * @description Picks from the tasks in todo that are neither blocked nor waiting on other tasks: first those assigned to you, then unassigned ones, by priority, due time, and position. The task moves to in_progress. Concurrent callers get different tasks. Returns 204 if no task is available.
          */
         post: operations["post-tasks-claim"];
         delete?: never;
@@ -2697,13 +2697,13 @@ export interface components {
             connections: components["schemas"]["GatewayConnection"][];
             /** @description Explanation of the state, and what to do. */
             detail: string;
-            /** @description The device; null when there is none. */
+            /** @description The device; null if none. */
             device: components["schemas"]["PairingDevice"] | null;
-            /** @description Device that waits for approval to replace this one; null when there is none. */
+            /** @description Device that waits for approval to replace this one; null if none. */
             next: components["schemas"]["PairingNext"] | null;
             /** @description Device that this one replaced, which the gateway may still list; null when there was none. */
             replaced: components["schemas"]["PairingReminder"] | null;
-            /** @description Request to approve on the gateway's host, with the command to run there; null when there is none. */
+            /** @description Request to approve on the gateway's host, with the command to run there; null if none. */
             request: components["schemas"]["GatewayPairing"] | null;
             /** @description Scopes that Wardroom requests (AGENTRT_GATEWAY_SCOPES). */
             scopes_asked: string[];
@@ -3575,7 +3575,7 @@ export interface components {
             detail: string;
         };
         StandupFiling: {
-            /** @description Markdown. Empty or 'None' if there are none. */
+            /** @description Markdown. Empty or 'None' if nothing is blocked. */
             blockers?: string;
             /** @description The complete report in Markdown. It is parsed into its parts like an answer. */
             text?: string;
@@ -4646,7 +4646,7 @@ export interface components {
             groups: components["schemas"]["UsageShare"][];
             /**
              * Format: date-time
-             * @description When the ledger begins. Earlier usage is unknown, even if a sum is 0. Null while the ledger is empty.
+             * @description When usage tracking started. Earlier usage is unknown, even if a sum is 0. Null while the ledger is empty.
              * @example 2026-11-20T08:00:00.000Z
              */
             ledger_begins_at: string | null;
