@@ -20,7 +20,7 @@ func pastJobs() []pastJob {
 	return []pastJob{
 		{agent: "coo", name: "Morning numbers", what: "Costs and failures of the previous day.", expr: "0 6 * * *", ask: "Summarize yesterday: costs, failures, and what's due today.", answer: "Yesterday was within budget. There were no failures that aren't already on the board. Two tasks are due today.", reads: 9000},
 		{agent: "cto", name: "Check the error rate", what: "Compares the error rate with its usual level.", expr: "10 */4 * * *", ask: "Is the error rate normal?", answer: "Yes, 0.04%.", late: []int{4, 39}, reads: 5000},
-		{agent: "cto", name: "Check the backup", what: "Restores the latest backup to a clean machine.", expr: "15 2 * * *", ask: "Restore the latest backup and compare the row counts.", answer: "Restored in 6 minutes. The row counts match.", failed: []int{1, 10}, reads: 12000},
+		{agent: "cto", name: "Check the backup", what: "Restores the latest backup to a clean machine.", expr: "15 2 * * *", ask: "Restore the latest backup and check the row counts.", answer: "Restored in 6 minutes. The row counts match.", failed: []int{1, 10}, reads: 12000},
 		{agent: "cpo", name: "Triage support email", what: "Sorts new customer messages by urgency.", expr: "30 5-19/3 * * *", ask: "Triage the new support emails and tell me what's urgent.", answer: "Eleven new emails, none of them urgent. Three ask for shared workspaces.", missed: []int{5, 47}, reads: 14000},
 		{agent: "cmo", name: "Brand mentions", what: "Searches public forums for our name.", expr: "45 */6 * * *", ask: "Who has mentioned us since your last check?", answer: "Four mentions, all positive. One asks what Business costs.", reads: 8000},
 	}

@@ -27,7 +27,7 @@ func (r *Runtime) reply(ctx context.Context, a Agent, in Question) (string, erro
 	case a.ID == "coo" && strings.Contains(text, "action_items"):
 		return r.review(ctx, in.SessionKey)
 	case isStandupCall(in.Message):
-		return r.holdStandup(ctx, in.Message), nil
+		return r.runStandup(ctx, in.Message), nil
 	case strings.Contains(text, "standup"), strings.Contains(text, "yesterday") && strings.Contains(text, "today"):
 		tasks, err := r.options.Board(ctx, a.ID)
 		if err != nil {

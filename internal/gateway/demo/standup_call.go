@@ -29,10 +29,10 @@ func isStandupCall(message string) bool {
 	return strings.Contains(message, "POST /api/v1/standups") && strings.Contains(message, "/run")
 }
 
-// holdStandup opens and runs a standup as the message asks, with the key from the
+// runStandup opens and runs a standup as the message asks, with the key from the
 // environment variable that the message names, and returns a sentence about the result. A
 // real agent would use a shell or fetch tool. Only loopback addresses are called.
-func (r *Runtime) holdStandup(ctx context.Context, message string) string {
+func (r *Runtime) runStandup(ctx context.Context, message string) string {
 	base, key, err := r.standupTarget(message)
 	if err != nil {
 		return "I couldn't run the standup: " + err.Error() + "."
