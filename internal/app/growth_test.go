@@ -189,6 +189,16 @@ func exceptions() []exception {
 			"the first standup of a new team looks for an earlier report of each participant among all that it has given elsewhere",
 		},
 		{
+			` FROM events( INDEXED BY events_of_actor)? WHERE class = \? AND subject_kind = \? AND actor_id = \?`,
+			cost{500_000, 4_000},
+			"an actor's events about a rare kind of subject are found by reading the index of the actor's events, not the events",
+		},
+		{
+			` FROM events .* LIMIT 501$`,
+			cost{60_000, 4_000},
+			"a page of an export has 500 events",
+		},
+		{
 			` FROM archive_sessions .* AND kind = \? AND CAST\(\? AS TEXT\) <> '' AND `,
 			cost{400_000, 2_000},
 			"SQLite reads the index of the sessions of a kind, and not those rows, to find the few that have a word",

@@ -55,6 +55,9 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 	var w list.Where
 	if f.LastKnown {
 		w.And(`present`)
+		if f.AgentID != "" {
+			w.Use(`archive_sessions_present_of_agent`)
+		}
 	} else {
 		w.And(`archived_at IS NOT NULL`)
 	}

@@ -38,8 +38,8 @@ func blockersFor(ctx context.Context, q db.Queryer, team, standupID string, aske
 		UNION ALL
 		SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'ended' AND ended_at >= ?
 		UNION ALL
-		SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'ended' AND ended_at < ? AND ended_in = ?
-		ORDER BY first_seen, id`, team, team, asked, team, asked, standupID)
+		SELECT `+blockerColumns+` FROM standup_blockers WHERE ended_in = ? AND NOT (ended_at >= ?)
+		ORDER BY first_seen, id`, team, team, asked, standupID, asked)
 	return db.All(rows, err, scanBlocker)
 }
 

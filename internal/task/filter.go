@@ -62,7 +62,14 @@ func (f Filter) where(now time.Time) (list.Where, []narrow) {
 	f.Holder.holds(&w, now)
 	list.Has(&w, `search`, f.Text)
 	Person(f.Parent).in(by, `parent_id`, map[bool]string{true: `tasks_without_parent`, false: `tasks_of_parent`}[f.Parent == string(Nobody)])
-	f.Assignee.in(by, `assignee_id`, `tasks_of_assignee`)
+	statuses := anys(f.Statuses, func(s Status) any { return s })
+	f.Assignee.in(func(index, condition string, args ...any) {
+		w.And(condition, args...)
+		if len(statuses) > 0 { // most tasks of an assignee are done
+			condition, args = condition+` AND status `+in(statuses), append(args, statuses...)
+		}
+		narrows = append(narrows, narrow{index: index, rows: `SELECT 1 FROM tasks INDEXED BY ` + index + ` WHERE archived_at IS NULL AND ` + condition, args: args})
+	}, `assignee_id`, `tasks_of_assignee`)
 	Person(f.Project).in(by, `project_id`, `tasks_of_project`)
 	if tags := anys(f.Tags, func(t Tag) any { return strings.ToLower(string(t)) }); len(tags) > 0 {
 		w.And(`EXISTS (SELECT 1 FROM task_tags g WHERE g.number = tasks.number AND g.tag `+in(tags)+`)`, tags...)
@@ -88,7 +95,7 @@ func (f Filter) where(now time.Time) (list.Where, []narrow) {
 	if ts := anys(f.Types, func(t Type) any { return t }); len(ts) > 0 {
 		by(`tasks_of_type`, `type `+in(ts), ts...)
 	}
-	if statuses := anys(f.Statuses, func(s Status) any { return s }); len(statuses) > 0 && f.Archived {
+	if len(statuses) > 0 && f.Archived {
 		w.And(`status `+in(statuses), statuses...) // the indexes by status leave the archive out
 	} else {
 		list.In(&w, `status`, f.Statuses)
