@@ -157,7 +157,7 @@ func (j *journey) pairs(t *testing.T, proxy *Proxy, device *Device) (token strin
 
 	j.scene(t, "without a device it is let in and granted nothing, and says so", func(t *testing.T) {
 		said := j.becomes(t, "missing_scopes", noticed)
-		if !strings.Contains(said.Error, "paired devices") {
+		if !strings.Contains(said.Error, "Pair Wardroom") {
 			t.Errorf("the error %q does not lead to a device", said.Error)
 		}
 	})

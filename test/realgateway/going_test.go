@@ -32,7 +32,7 @@ func (j *journey) goes(t *testing.T) {
 	}
 	WaitFor(t, 90*time.Second, "the run to be seen", func() bool {
 		j.owner.Get(t, "/api/v1/usage/going").Into(t, http.StatusOK, &seen)
-		return len(seen.Runs) > 0
+		return len(seen.Runs) == 1 && seen.Runs[0].RunID == run
 	})
 	_, due := bill(agent, j.model.Calls(agent)[:1])
 	if r := seen.Runs[0]; len(seen.Runs) != 1 || r.RunID != run || r.AgentID != agent || r.SessionKey != key || r.CostUSD == nil || *r.CostUSD != *seen.CostUSD {

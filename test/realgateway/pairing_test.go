@@ -96,7 +96,7 @@ func TestPairing(t *testing.T) {
 	j.scene(t, "without a device it says what is missing, what for, and what to do", func(t *testing.T) {
 		j.becomes(t, "missing_scopes", noticed)
 		p := j.pairing(t)
-		if p.State != "none" || !strings.Contains(p.Detail, "“Pair this service”") || len(p.Missing) < 2 || len(p.Missing[0].NeededFor) == 0 {
+		if p.State != "none" || !strings.Contains(p.Detail, "Pair Wardroom") || len(p.Missing) < 2 || len(p.Missing[0].NeededFor) == 0 {
 			t.Errorf("the pairing is %+v", p)
 		}
 	})
@@ -192,7 +192,7 @@ func TestPairing(t *testing.T) {
 		j.becomes(t, "connected", noticed)
 		j.owner.Post(t, pairingPath, nil).Want(t, http.StatusCreated)
 		p := j.paired(t, "let in", func(p pairing) bool { return p.State != "made" && p.Connection == "connected" })
-		if p.State != "local" || p.TokenSince != nil || !strings.Contains(p.Detail, "without an approval") {
+		if p.State != "local" || p.TokenSince != nil || !strings.Contains(p.Detail, "without approval") {
 			t.Errorf("the pairing is %+v", p)
 		}
 	})

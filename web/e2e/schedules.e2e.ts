@@ -176,7 +176,7 @@ describe('a job', () => {
     await dialog.getByLabel('On', { exact: true }).uncheck()
     // A name with a text direction override is refused, and the form keeps its input.
     await dialog.getByRole('button', { name: 'Create job' }).click()
-    await dialog.getByText('turns the text around it').waitFor()
+    await dialog.getByText('text-direction character').waitFor()
     await name.fill('<b>hourly</b> look')
     await dialog.getByRole('button', { name: 'Create job' }).click()
     await page.locator('aside h2', { hasText: '<b>hourly</b>' }).waitFor()

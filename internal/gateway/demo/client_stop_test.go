@@ -16,7 +16,6 @@ import (
 // A run must be stoppable after the connection that started it has closed, because it costs
 // money.
 func TestClientStopsWhatItBeganBefore(t *testing.T) {
-	t.Parallel()
 	r := open(t, Options{})
 	r.Silence("cto", true)
 	before, now := connected(t, r), connected(t, r)

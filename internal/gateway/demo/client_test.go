@@ -126,7 +126,6 @@ func TestClientWrongTypes(t *testing.T) {
 
 // A frame at the size limit is accepted. A larger one closes only the connection.
 func TestClientHuge(t *testing.T) {
-	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Timeout = patience })
 	r.Bloat("agents.list", maxPayload)

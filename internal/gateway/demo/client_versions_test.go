@@ -182,7 +182,6 @@ func TestClientSlowReader(t *testing.T) {
 // A 25 MiB event does not close the connection, and a 25 MiB answer arrives while other
 // requests are in progress.
 func TestClientHugeEvent(t *testing.T) {
-	t.Parallel()
 	r := open(t, Options{})
 	c := connected(t, r, func(o *gateway.Options) { o.Timeout = patience })
 	events, stop := c.Events(100)
