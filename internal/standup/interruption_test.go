@@ -321,22 +321,22 @@ func TestCancelWhileClosing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		o := newOffice(t, d)
 		o.runtime.Answer("coo", func(demo.Question) string { return review })
-		m := o.open(t)
+		id := o.open(t).ID
 		told, makeTask := make(chan error, 1), o.MakeTask
 		var once sync.Once
 		o.MakeTask = func(ctx context.Context, tx *db.Tx, title, assignee, origin string) (string, error) {
 			once.Do(func() {
 				// Only one transaction writes at a time, so the cancel waits for this one.
-				go func() { _, err := o.Cancel(signedIn(t), m.ID); told <- err }()
+				go func() { _, err := o.Cancel(signedIn(t), id); told <- err }()
 			})
 			return makeTask(ctx, tx, title, assignee, origin)
 		}
 		work(t, o.Service)
-		m = o.hold(t, m.ID)
+		o.hold(t, id)
 		if err := <-told; !errors.Is(err, standup.ErrIdle) {
 			t.Errorf("cancel: %v, want ErrIdle", err)
 		}
-		m, err := o.Get(t.Context(), m.ID)
+		m, err := o.Get(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
