@@ -211,7 +211,7 @@ func (s *Service) Forget(ctx context.Context) (Forgotten, error) {
 // replace.
 func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) {
 	if s.Own != nil {
-		return p, false, ErrSettings.With("Set another key in AGENTRT_DEVICE_PRIVATE_KEY, remove AGENTRT_DEVICE_TOKEN and restart Wardroom. Or remove both, restart, and pair in the dashboard under Settings → Gateway.")
+		return p, false, ErrSettings.With("Set another key in AGENTRT_DEVICE_PRIVATE_KEY, remove AGENTRT_DEVICE_TOKEN and restart Wardroom. Or remove all AGENTRT_DEVICE_ settings, restart, and pair in the dashboard under Settings → Gateway.")
 	}
 	if !s.Shared {
 		return p, false, ErrNeedsToken.With("A new device uses the shared token until it is approved. Set AGENTRT_GATEWAY_TOKEN and restart Wardroom.")

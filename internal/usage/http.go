@@ -32,7 +32,7 @@ The series and the groups each add up exactly to the total. If the runtime repor
 
 // ReportInput has the query parameters of a report.
 type ReportInput struct {
-	From  string `query:"from" maxLength:"40" example:"2026-11-01" doc:"Start of the period: a day in the time zone, or a time. Defaults to 30 days before the end."`
+	From  string `query:"from" maxLength:"40" example:"2026-11-01" doc:"Start of the period: a day in the time zone, or a time. Defaults to the 30 days that end with to."`
 	To    string `query:"to" maxLength:"40" example:"2026-12-01" doc:"End of the period (exclusive): a day in the time zone, or a time. Defaults to now. At most 800 days after the start, or 62 days by hour."`
 	Zone  string `query:"zone" maxLength:"64" example:"Europe/Berlin" doc:"Time zone of the days and hours, an IANA name. Defaults to Wardroom's time zone."`
 	Group Group  `query:"group" enum:"agent,model,source,session,job,task,standup,day,hour" default:"day" doc:"How to group the usage."`

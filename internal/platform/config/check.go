@@ -95,7 +95,7 @@ func (r Raw) CheckGateway() (Config, []string, error) {
 	stored.encryption(r, &c)
 	if err := errors.Join(stored.errs...); err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
-		k.warn("the stored device cannot be read, because a setting is invalid: %s", first)
+		k.warn("the stored device was not checked, because a setting is invalid: %s", first)
 		return c, k.warnings, nil
 	}
 	c.DataDir, c.DatabaseURL = common.DataDir, common.DatabaseURL

@@ -9875,7 +9875,7 @@ export interface operations {
     "get-usage": {
         parameters: {
             query?: {
-                /** @description Start of the period: a day in the time zone, or a time. Defaults to 30 days before the end. */
+                /** @description Start of the period: a day in the time zone, or a time. Defaults to the 30 days that end with to. */
                 from?: string;
                 /** @description End of the period (exclusive): a day in the time zone, or a time. Defaults to now. At most 800 days after the start, or 62 days by hour. */
                 to?: string;
@@ -9919,7 +9919,7 @@ export interface operations {
     "get-usage.csv": {
         parameters: {
             query?: {
-                /** @description Start of the period: a day in the time zone, or a time. Defaults to 30 days before the end. */
+                /** @description Start of the period: a day in the time zone, or a time. Defaults to the 30 days that end with to. */
                 from?: string;
                 /** @description End of the period (exclusive): a day in the time zone, or a time. Defaults to now. At most 800 days after the start, or 62 days by hour. */
                 to?: string;
