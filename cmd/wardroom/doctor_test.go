@@ -89,7 +89,7 @@ func TestDoctor(t *testing.T) {
 	t.Run("ignores invalid settings that do not concern the connection", func(t *testing.T) {
 		settings := with(gatewayToken)
 		settings["ENCRYPTION_KEY"] = "short"
-		doctor(t, settings).ends(0, "events     ok", "Note: the stored device cannot be read", "ENCRYPTION_KEY has 5 characters")
+		doctor(t, settings).ends(0, "events     ok", "Note: the stored device was not checked", "ENCRYPTION_KEY has 5 characters")
 	})
 	t.Run("prints the same JSON as the API", func(t *testing.T) {
 		o := doctor(t, with("another-token"), "--json")
