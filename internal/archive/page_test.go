@@ -27,6 +27,11 @@ func TestPageOfLongMessages(t *testing.T) {
 		if err != nil || len(part.Rows) != 1 {
 			t.Fatal(part.Rows, err)
 		}
+		for _, f := range []Filter{{AgentID: "cto"}, {AgentID: "cto", LastKnown: true}} {
+			if found, err := b.s.List(t.Context(), f, page.Want{}); err != nil || len(found.Rows) != 1 {
+				t.Errorf("%+v lists %d sessions, %v", f, len(found.Rows), err)
+			}
+		}
 		next, cursor := many, ""
 		for n := 0; n == 0 || cursor != ""; n++ {
 			some, further, err := b.s.Messages(t.Context(), part.Rows[0].ID, cursor, 500)

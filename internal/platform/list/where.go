@@ -108,9 +108,13 @@ func literal(text string) string {
 // from returns FROM and WHERE with the conditions.
 func (w Where) from(table string) string {
 	var b strings.Builder
-	b.WriteString(` FROM ` + table)
+	first, joins, _ := strings.Cut(table, " ")
+	b.WriteString(` FROM ` + first)
 	if w.index != "" {
 		b.WriteString(` INDEXED BY ` + w.index)
+	}
+	if joins != "" {
+		b.WriteString(` ` + joins)
 	}
 	for i, c := range w.conditions {
 		b.WriteString(map[bool]string{true: ` WHERE `, false: ` AND `}[i == 0] + c.text)

@@ -118,7 +118,7 @@ export const now = {
     toStandups: 'Standups',
     noSummary: 'No summary',
     retry: 'Retry standup',
-    started: 'Standup restarted',
+    started: 'Standup retried',
     answered: (n: number, of: number) => `${n} of ${of} answered`,
     silent: (names: string) => `No answer: ${names}`,
     status: { running: 'Running', completed: 'Completed', error: 'Failed' },

@@ -162,7 +162,7 @@ export const tasks = {
       queued: (agent: string) => `Waiting for ${agent}`,
       started: (agent: string) => `${agent} is working`,
       ended: (agent: string) => `${agent} finished its run`,
-      failed: (agent: string) => `${agent}’s run failed`,
+      failed: (agent: string) => `Not completed by ${agent}`,
     },
     onlyLeads: 'Only the owner and admins can send tasks to agents.',
     noGateway: 'Connect a gateway to send tasks to agents.',
