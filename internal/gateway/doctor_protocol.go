@@ -63,7 +63,7 @@ func (x *examination) authenticate(ctx context.Context) (k *conn, h hello, ok, a
 		}
 		if fail.narrow && x.asksForAdmin() {
 			if _, second := x.checkRunConn(ctx); second == nil {
-				fail.text += " Without operator.admin the connection works: until then, only schedules cannot be changed."
+				fail.text += " Without operator.admin the connection works: until then, schedules cannot be changed, and runs of other clients cannot be stopped."
 			}
 		}
 		return nil, h, x.fail(LayerAuth, fail), false

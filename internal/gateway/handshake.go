@@ -210,7 +210,7 @@ func covers(granted, scope string) bool {
 }
 
 func missingText(missing []string) string {
-	return fmt.Sprintf("The gateway did not grant %s, so features that need it fail. Pair Wardroom in the dashboard under Settings → Gateway, or run it on the gateway's host.",
+	return fmt.Sprintf("The gateway did not grant %s, so features that need it fail. Pair Wardroom in the dashboard under Settings → Gateway; if it is paired, approve these scopes for its device.",
 		strings.Join(missing, ", "))
 }
 

@@ -55,7 +55,7 @@ func (c *Client) Status() Status {
 		s.State, s.ConnectedAt, s.ScopesGranted = MissingScopes, runs.ConnectedAt, runs.ScopesGranted
 		s.MissingScopes = missingScopes(s.ScopesAsked, s.ScopesGranted)
 		s.LastSeenAt, s.Auth = runs.LastSeenAt, runs.Auth
-		s.LastError += " Until then everything works except changing schedules."
+		s.LastError += " Until then, schedules cannot be changed, and runs of other clients cannot be stopped."
 	case s.ConnectedAt != nil && (runs.ConnectedAt == nil || s.State == Connected):
 		if runs.State == Connected {
 			break
