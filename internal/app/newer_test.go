@@ -57,7 +57,7 @@ func TestReplicaOfAnOlderVersion(t *testing.T) {
 	if after := jobs(); after != before {
 		t.Errorf("background work went on: %s, and then %s", before, after)
 	}
-	waitFor(t, "a line in the log", func() bool { return strings.Contains(h.seen.String(), "a newer Wardroom has migrated it") })
+	waitFor(t, "a line in the log", func() bool { return strings.Contains(h.seen.String(), "a newer version of Wardroom has migrated it") })
 	if n := strings.Count(h.seen.String(), `msg="database unavailable"`); n != 1 {
 		t.Errorf("the log has it %d times", n)
 	}
