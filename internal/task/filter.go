@@ -66,7 +66,7 @@ func (f Filter) where(now time.Time) (list.Where, []narrow) {
 	f.Assignee.in(func(index, condition string, args ...any) {
 		w.And(condition, args...)
 		if len(statuses) > 0 { // most tasks of an assignee are done
-			condition, args = condition+` AND status `+in(statuses), append(args, statuses...)
+			index, condition, args = `tasks_of_assignee_by_status`, condition+` AND status `+in(statuses), append(args, statuses...)
 		}
 		narrows = append(narrows, narrow{index: index, rows: `SELECT 1 FROM tasks INDEXED BY ` + index + ` WHERE archived_at IS NULL AND ` + condition, args: args})
 	}, `assignee_id`, `tasks_of_assignee`)

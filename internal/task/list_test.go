@@ -256,7 +256,7 @@ func TestNarrowPlans(t *testing.T) {
 		"two characters":    {Filter{Text: "zq", Statuses: open}, "task_grams"},
 		"one character":     {Filter{Text: "%"}, "task_grams"},
 		"a tag":             {Filter{Tags: []Tag{"rare7"}, Statuses: open}, "task_tags"},
-		"a person's":        {Filter{Assignee: "u3", Statuses: open}, "tasks_of_assignee"},
+		"a person's":        {Filter{Assignee: "u3", Statuses: open}, "tasks_of_assignee_by_status"},
 		"what one works on": {Filter{Assignee: "u3", Statuses: []Status{InProgress}}, "tasks_in_progress_of"},
 		"what one holds":    {Filter{Holder: "u3"}, "tasks_claimed"},
 		"what is held":      {Filter{Holder: Anybody}, "tasks_claimed"},
