@@ -30,7 +30,7 @@ describe('what the service writes about tasks', () => {
     expect(deedOf({ kind, data: {} })).not.toContain(kind)
   })
   const diff = /func diff\([\s\S]*?\n}\n/.exec(readFileSync('../internal/task/task.go', 'utf8'))?.[0] ?? ''
-  const fields = [...diff.matchAll(/(?:note\(|changes\[)"([a-z_]+)"/g)].map(m => m[1] ?? '')
+  const fields = [...diff.matchAll(/(?:add\(|changes\[)"([a-z_]+)"/g)].map(m => m[1] ?? '')
   it('names the fields that can change', () => expect(fields).toContain('depends_on'))
   it.each(fields)('the field %s has a word', field => expect(texts.tasks.historyField[field]).toBeTruthy())
   const reports = [...readFileSync('../internal/task/report.go', 'utf8').matchAll(/ Kind = "([a-z]+)"/g)].map(m => m[1])
