@@ -126,8 +126,8 @@ func failed(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("could not %s: %w", what, err)
 }
 
-// source returns the address of the database in the settings, which must exist, and
-// the data folder.
+// source returns the address of the database in the settings and the data folder. It
+// fails if the SQLite file does not exist.
 func source(raw config.RawCommon) (database, dataDir string, err error) {
 	cfg, _, err := raw.Check()
 	if err != nil {

@@ -214,8 +214,8 @@ func (v *victim) round() {
 	}
 }
 
-// ask sends one request and reads the whole answer. An error means that the connection
-// broke, so that the outcome of the request is unknown.
+// ask sends one request and reads the whole answer. An error means that the
+// connection broke and the outcome of the request is unknown.
 func (v *victim) ask(method, token, path string, body any, headers ...string) (status int, header http.Header, text []byte, err error) {
 	data, err := json.Marshal(body)
 	if err != nil {

@@ -44,8 +44,8 @@ func (c serveCmd) Run(ctx context.Context, t terminal) error {
 	return err
 }
 
-// releaseMemory returns the memory that only the start needed to the system, mostly
-// the 16 MB used to read the migrations. The garbage collector runs when allocations
+// releaseMemory returns unused memory to the system, mostly the 16 MB that only the
+// start needs to read the migrations. The garbage collector runs when allocations
 // grow, so an idle service would keep this memory.
 func releaseMemory(ctx context.Context) {
 	const started = time.Second // the start is over by then
@@ -66,9 +66,9 @@ func (t terminal) showSetup(o app.SetupOffer) {
 }
 
 // setup keeps the token out of logs, process lists and the shell's history. In the
-// link it follows a #, and browsers do not send that part to servers. The curl
-// command reads it from standard input rather than from its arguments or a
-// here-document.
+// link, the token follows a #, and browsers do not send that part to servers. The
+// curl command reads the token from standard input rather than from its arguments or
+// a here-document.
 const setup = `
 Wardroom has no owner yet. Open this link to create the owner account. It works once and expires in %d minutes, at %s:
 

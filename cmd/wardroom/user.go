@@ -33,14 +33,15 @@ type userCmd struct {
 	Owner    userOwnerCmd    `cmd:"" help:"Make an account the owner. The previous owner becomes an admin."`
 }
 
-// open opens the accounts of the database in the settings.
+// open returns the account service for the database in the settings; see
+// openAccounts.
 func (c userCmd) open(ctx context.Context, t terminal) (_ context.Context, _ *account.Service, done func() error, _ error) {
 	return openAccounts(ctx, t, c.RawCommon)
 }
 
-// openAccounts returns the account service, a context that acts as the system, and a
-// function that closes the database. It does not lock the database, so that it works
-// while Wardroom runs.
+// openAccounts returns the account service, a context in which the system is the
+// caller, and a function that closes the database. It does not lock the database, so
+// commands that use it work while Wardroom runs.
 func openAccounts(ctx context.Context, t terminal, raw config.RawCommon) (_ context.Context, _ *account.Service, done func() error, _ error) {
 	cfg, _, err := raw.Check()
 	if err != nil {
@@ -67,7 +68,7 @@ func exists(database string) error {
 		return nil
 	}
 	if _, err := os.Stat(database); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("no database at %s: set DATA_DIR to the folder that has it, or run `wardroom migrate` to create it", database)
+		return fmt.Errorf("no database at %s: set DATA_DIR to the folder that contains it, or run `wardroom migrate` to create it", database)
 	}
 	return nil
 }
@@ -75,7 +76,7 @@ func exists(database string) error {
 type userAddCmd struct {
 	Email   string `arg:"" help:"Email of the account, used to log in."`
 	Role    string `default:"user" enum:"admin,user,agent" help:"admin, user or agent."`
-	AgentID string `help:"ID of the agent in the runtime, such as coo. Required with role agent."`
+	AgentID string `help:"ID of the agent in the runtime, such as coo. Required if the role is agent."`
 	Name    string `help:"Display name."`
 }
 

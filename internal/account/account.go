@@ -30,7 +30,7 @@ type User struct {
 	LastLoginAt *clock.Time `json:"last_login_at"`
 	CreatedAt   clock.Time  `json:"created_at"`
 	UpdatedAt   clock.Time  `json:"updated_at" doc:"When the account last changed. Logins do not count."`
-	Version     int64       `json:"version" doc:"Increases with each change of the account. Logins do not count."`
+	Version     int64       `json:"version" doc:"Increases with each change to the account. Logins do not count."`
 }
 
 // AgentUser is the active account of an agent, as other features see it.
@@ -71,7 +71,7 @@ type Change struct {
 	CurrentPassword *string             `json:"current_password,omitempty" format:"password" doc:"Your own password. Required to grant the role admin, and to change the email, password, role or active state of an admin or the owner."`
 }
 
-// Errors of the account operations.
+// Errors that the account operations return.
 var (
 	ErrBusy         = fault.New(fault.Throttled, "passwords_busy", "Too many password checks are in progress.")
 	ErrLogin        = fault.New(fault.Unauthenticated, "login_failed", "The email or password is wrong.")
@@ -93,9 +93,9 @@ var (
 	ErrStale        = fault.New(fault.Stale, "user_stale", "The account has changed since you read it.")
 )
 
-// Limits of the fields of an account.
+// Limits on the fields of an account.
 const (
-	maxEmail    = 254 // bytes; the maximum of an address in an SMTP envelope (RFC 5321, 4.5.3.1.3)
+	maxEmail    = 254 // bytes; the longest address in an SMTP envelope (RFC 5321, 4.5.3.1.3)
 	maxLocal    = 64  // bytes before the @ (RFC 5321, 4.5.3.1.1)
 	maxLabel    = 63  // bytes between the dots of a domain (RFC 1035, 2.3.4)
 	maxName     = 100 // characters
@@ -108,7 +108,7 @@ var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 // handOverHint names the command that transfers ownership, which the API cannot do.
 const handOverHint = "To transfer ownership, run `wardroom user owner` on the server."
 
-// change returns n as a change of an empty account, with the default name filled in.
+// change returns n as a change to an empty account, with the default name filled in.
 func (n NewUser) change() Change {
 	if n.Name == "" {
 		n.Name = localPart(n.Email)
@@ -122,7 +122,7 @@ func (n NewUser) change() Change {
 	}
 }
 
-// apply returns u with the changes of c, or a validation error that lists every
+// apply returns u with the changes in c, or a validation error that lists every
 // problem. It validates the password but does not store it: User has no hash.
 func (u User) apply(c Change) (User, error) {
 	var bad fault.Fields

@@ -49,8 +49,8 @@ func wantLines(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// TestLoginsAreAudited checks that the audit has all logins and failures, with their number and
-// addresses, but without the typed email.
+// TestLoginsAreAudited checks that audit events record all logins and failures, with their number
+// and addresses, but without the typed email.
 func TestLoginsAreAudited(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -149,8 +149,8 @@ func TestRunTellsTheAudit(t *testing.T) {
 	}
 }
 
-// TestChangesAreAudited checks that the audit has each change of an account, with the actor and
-// the origin.
+// TestChangesAreAudited checks that an audit event records each change to an account, with the
+// actor and the origin.
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

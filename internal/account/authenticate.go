@@ -12,18 +12,18 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// This file has the reads that authenticate every request.
+// This file contains the database reads that authenticate every request.
 
 // caller is the account that sent a request.
 type caller struct {
 	actor.Actor
 	active bool
-	key    Key // the API key of the request; zero if it has a token
+	key    Key // the API key of the request; zero if the request has a token instead
 }
 
 const callerColumns = `u.id, u.name, u.role, u.agent_id, u.active, ` + event.LogVersionColumns
 
-// scanCaller scans callerColumns, followed by the columns of more.
+// scanCaller scans callerColumns, followed by further columns into more.
 func scanCaller(row db.Row, more ...any) (c caller, err error) {
 	var agent *string
 	var mark event.LogVersion
@@ -35,7 +35,7 @@ func scanCaller(row db.Row, more ...any) (c caller, err error) {
 	return c, err
 }
 
-// findCaller returns the account with an ID.
+// findCaller returns the account with the given ID.
 func findCaller(ctx context.Context, q db.Queryer, id string) (caller, error) {
 	return scanCaller(q.QueryRow(ctx, `SELECT `+callerColumns+` FROM users u WHERE u.id = ?`, id))
 }
@@ -51,7 +51,8 @@ func findKeyHolder(ctx context.Context, q db.Queryer, digest string) (caller, er
 	return c, err
 }
 
-// maxTokens is the capacity of the token cache, several for each signed-in user.
+// maxTokens is the capacity of the token cache. It allows several tokens per signed-in
+// user.
 const maxTokens = 1000
 
 // tokens caches tokens with a verified signature. Expiry and the account's
@@ -75,8 +76,8 @@ func (t *tokens) find(token string) (cachedToken, bool) {
 	return s, ok
 }
 
-// keep caches a token. A full cache is emptied first; tokens in use return with
-// their next request.
+// keep caches a token. It empties a full cache first; tokens still in use are cached
+// again with their next request.
 func (t *tokens) keep(token string, s cachedToken) {
 	sum := sha256.Sum256([]byte(token))
 	t.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// TestCallerOfAnotherProcess checks that a change of an account by another process takes effect at
+// TestCallerOfAnotherProcess checks that a change to an account by another process takes effect at
 // once, despite the cache.
 func TestCallerOfAnotherProcess(t *testing.T) {
 	t.Parallel()

@@ -18,8 +18,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// This file has what requests write in the background: the last use of API keys
-// and audit events about logins.
+// This file writes data about requests in the background: when API keys were last
+// used, and audit events about logins.
 
 const (
 	// noteInterval is the minimum time between two writes of the same key's last
@@ -27,10 +27,10 @@ const (
 	noteInterval = time.Minute
 	// finalTimeout limits the last write when the service stops.
 	finalTimeout = 5 * time.Second
-	// maxEntries is the maximum of distinct audit entries in a minute. All others
+	// maxEntries is the maximum number of distinct audit entries per minute. All others
 	// share one entry, so that a flood of addresses cannot fill the disk.
 	maxEntries = 60
-	// maxAddresses is the maximum of addresses in one event.
+	// maxAddresses is the maximum number of addresses in one event.
 	maxAddresses = 10
 )
 
@@ -45,7 +45,7 @@ type notes struct {
 // auditEntry identifies something that can happen often, such as a failed login.
 // All occurrences within a minute become one event with a count.
 type auditEntry struct {
-	kind   string // of the event
+	kind   string // the kind of the event
 	about  event.Subject
 	by     actor.Actor
 	reason string
@@ -55,9 +55,9 @@ type auditEntry struct {
 type auditCount struct {
 	count       int
 	first, last time.Time
-	addresses   []string   // the first ones
-	from        netip.Addr // the last one
-	written     bool       // in this minute
+	addresses   []string   // the first maxAddresses different addresses
+	from        netip.Addr // the address of the last occurrence
+	written     bool       // whether an event was recorded in this minute
 }
 
 // used notes the use of a key, unless a use within the last minute is stored.
@@ -73,8 +73,8 @@ func (n *notes) used(k Key, now time.Time) {
 	n.uses[k.ID] = now
 }
 
-// note counts one occurrence. It does not wait for the database, so that the time
-// of a response does not reveal whether an account exists.
+// note counts one occurrence. It does not wait for the database, so that the
+// response time does not reveal whether an account exists.
 func (n *notes) note(what auditEntry, from netip.Addr, now time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -127,8 +127,8 @@ func (n *notes) takeUses() map[string]time.Time {
 	return taken
 }
 
-// takeEntries returns the entries that have no event in this minute. With all, at
-// the end of a minute, it returns every entry with new occurrences.
+// takeEntries returns the new entries that have no event in this minute. With all
+// set, at the end of a minute, it returns every entry with new occurrences.
 func (n *notes) takeEntries(all bool) map[auditEntry]auditCount {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -146,8 +146,8 @@ func (n *notes) takeEntries(all bool) map[auditEntry]auditCount {
 	return taken
 }
 
-// Run writes the notes of requests until ctx ends, and the remaining ones then.
-// Every process needs its own. It always returns nil and logs failed writes.
+// Run writes the notes about requests until ctx ends, and then the remaining ones.
+// Every process must call it. It always returns nil and logs failed writes.
 func (s *Service) Run(ctx context.Context) error {
 	every := s.NoteEvery
 	if every == 0 {
@@ -176,8 +176,8 @@ func (s *Service) warn(ctx context.Context, err error) {
 	}
 }
 
-// writeUses writes the uses of keys in one transaction. It sorts them by ID, so
-// that two replicas cannot deadlock. Uses that cannot be written are lost.
+// writeUses stores when keys were last used, in one transaction. It sorts the keys by
+// ID, so that two replicas cannot deadlock. Uses that cannot be written are lost.
 func (s *Service) writeUses(ctx context.Context) error {
 	uses := s.notes.takeUses()
 	if len(uses) == 0 {

@@ -10,15 +10,15 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Changes of accounts that can manage others require the caller's current
+// Changes to accounts that can manage others require the caller's current
 // password, so that a stolen token is not enough to take over the service.
 
 // managesAccounts reports whether a role can manage the accounts of others.
 func managesAccounts(r actor.Role) bool { return r.May(actor.ManageAccounts) }
 
 // needsPassword reports whether a change grants or removes the permission to
-// manage accounts, or changes how an account with it signs in. password is true
-// if the password changes.
+// manage accounts, or changes how an account with that permission signs in.
+// password is true if the password changes.
 func needsPassword(was, is User, password bool) bool {
 	return (managesAccounts(was.Role) || managesAccounts(is.Role)) &&
 		(password || was.Email != is.Email || was.Role != is.Role || was.Active != is.Active)
@@ -60,8 +60,8 @@ func (p *proof) allow(ctx context.Context, tx *db.Tx, was, is User, password boo
 	return nil
 }
 
-// confirmed checks that password is the caller's current one and runs do with the
-// proof; without a password it runs do with nil. A wrong password counts as a
+// confirmed checks that password is the caller's current one and calls do with the
+// proof. Without a password, it calls do with nil. A wrong password counts as a
 // failed login and returns ErrPassword.
 func (s *Service) confirmed(ctx context.Context, password *string, what string, do func(*proof) error) (err error) {
 	if password == nil {

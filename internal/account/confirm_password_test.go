@@ -45,7 +45,7 @@ func TestConfirmedChanges(t *testing.T) {
 				}
 				s.putBack(t, owner, admin, other, ada)
 			}
-			// Changes of accounts that cannot manage others need no password.
+			// Changes to accounts that cannot manage others need no password.
 			for _, change := range []string{`{"role":"agent","agent_id":"ada"}`, `{"active":false}`, `{"email":"lovelace@example.com"}`, `{"password":"another passphrase"}`} {
 				if got := s.ask(t, found, "PATCH", "/users/"+ada.ID, change); got.status != http.StatusOK {
 					t.Errorf("as %s, %s: %d %v", by.Role, change, got.status, got.body)

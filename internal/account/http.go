@@ -14,21 +14,21 @@ import (
 func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/auth/login", actor.Public, "Log in", s.handleLogin,
 		web.Fails(ErrLogin, ErrThrottled, ErrBusy),
-		web.Describe("Returns a token for the Authorization header. A wrong email or password returns 401, also if its format is invalid. "+
-			"After 5 failures for an email, or 20 from an address, each failure starts a pause of 30 seconds, doubling up to 15 minutes. "+
-			"During the pause every login returns 429 with Retry-After. An hour without a failure resets the count."))
+		web.Describe("Returns a token for the Authorization header. A wrong email or password returns 401, even if its format is invalid. "+
+			"From the 5th failure for an email, or the 20th from an address, each failure starts a pause: 30 seconds at first, doubling up to 15 minutes. "+
+			"During the pause, logins with that email or from that address return 429 with Retry-After. An hour without a failure resets the count."))
 	web.Get(api, "/auth/me", actor.Read, "Get your own account", s.handleMe, web.Fails(ErrToken, ErrDeactivated))
 	web.Post(api, "/auth/register", actor.Public, "Register", s.handleRegister,
 		web.Status(http.StatusCreated), web.Fails(ErrRegistration, ErrEmailTaken, ErrNameTaken, ErrThrottled, ErrBusy),
 		web.Describe("Creates an account with the role user and logs in, if registration is enabled (see registration_enabled in /config). "+
-			"An email or name of another account is rejected and counts as a failed login from your address."))
+			"An email or name that another account uses is rejected and counts as a failed login from your address."))
 	web.Post(api, "/auth/setup", actor.Public, "Become the owner", s.handleSetup,
 		web.Status(http.StatusCreated), web.Fails(ErrSetupDone, ErrSetupToken, ErrEmailTaken, ErrThrottled, ErrBusy),
 		web.Describe("Creates the owner's account and logs in, as long as there is no owner (see setup_required in /config). "+
 			"Requires the setup token that Wardroom prints to its terminal. The token works once, for 30 minutes. "+
 			"A wrong token counts as a failed login from your address."))
 	web.Patch(api, "/auth/me", actor.Read, "Change your own account", s.handleChangeOwn, web.Fails(ErrNameTaken, ErrStale, ErrToken, ErrDeactivated),
-		web.Describe("Changes the name and the picture. A name of another account is rejected, because comments are signed with it. An admin changes the email and role; /auth/password changes the password."))
+		web.Describe("Changes the name and the picture. A name that another account uses is rejected, because comments are signed with the name. Only an admin or the owner can change the email and role. To change the password, use /auth/password."))
 	web.Post(api, "/auth/password", actor.Read, "Change your own password", s.handlePassword,
 		web.Fails(ErrPassword, ErrThrottled, ErrToken, ErrDeactivated),
 		web.Describe("Requires the current password. A wrong one counts as a failed login. Returns the account. Existing tokens stay valid until they expire."))
@@ -48,14 +48,14 @@ func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/users/{id}/keys", actor.ManageAccounts, "Create an API key for an agent user", s.handleMakeKey,
 		web.Status(http.StatusCreated), web.Fails(ErrNotFound, ErrKeyHolder),
 		web.Describe("Send the key as a bearer token: Authorization: Bearer <key>. It is shown only in this response; Wardroom stores a digest. "+
-			"The key starts with wrk_ and has the agent's permissions. It works until it expires or is revoked, or until the account is deactivated or is no longer an agent's."))
+			"The key starts with wrk_ and has the agent's permissions. It works until it expires or is revoked, or until the account is deactivated or no longer belongs to an agent."))
 	web.Delete(api, "/users/{id}/keys/{key_id}", actor.ManageAccounts, "Revoke an API key", s.handleRevokeKey, web.Fails(ErrNotFound, ErrKeyNotFound),
 		web.Describe("The key stops working with the next request, and live streams opened with it close. The key stays in the list."))
 }
 
 type loginInput struct {
 	Body struct {
-		// The limit of a whole body, so that a long email returns 401 and not 422.
+		// The same limit as for the whole body, so that a long email returns 401 and not 422.
 		Email    string `json:"email" maxLength:"1048576"`
 		Password string `json:"password" format:"password"`
 	}

@@ -26,7 +26,7 @@ type Key struct {
 	Hint       string      `json:"hint" doc:"The start and end of the key, to identify it." example:"wrk_…k3xq"`
 	CreatedAt  clock.Time  `json:"created_at"`
 	ExpiresAt  *clock.Time `json:"expires_at" doc:"When the key expires; null means never."`
-	LastUsedAt *clock.Time `json:"last_used_at" doc:"When the key was last used, to about a minute."`
+	LastUsedAt *clock.Time `json:"last_used_at" doc:"When the key was last used, accurate to about a minute."`
 	RevokedAt  *clock.Time `json:"revoked_at" doc:"When the key was revoked; null if it was not."`
 }
 
@@ -42,7 +42,7 @@ type IssuedKey struct {
 	Secret string `json:"key" format:"password" doc:"Send it with every request: Authorization: Bearer <key>. It is not shown again."`
 }
 
-// Errors of the key operations.
+// Errors that the key operations return.
 var (
 	ErrKeyHolder   = fault.New(fault.Conflict, "keys_for_agents", "Only agent users can have API keys.")
 	ErrKeyNotFound = fault.New(fault.NotFound, "key_not_found", "API key not found.")
@@ -175,7 +175,7 @@ func recordKey(ctx context.Context, tx *db.Tx, at time.Time, kind string, u User
 	})
 }
 
-// authenticateKey is Authenticate for an API key. It reads the key from the
+// authenticateKey is like Authenticate, for an API key. It reads the key from the
 // database on each call, so that a revocation needs no notification.
 func (s *Service) authenticateKey(ctx context.Context, secret string) (actor.Actor, error) {
 	now := s.Now()
@@ -190,7 +190,7 @@ func (s *Service) authenticateKey(ctx context.Context, secret string) (actor.Act
 	case err != nil:
 		return actor.Actor{}, fmt.Errorf("look up a key's user: %w", err)
 	case !k.usable(now) || c.Role != actor.Agent:
-		// If the account is no longer an agent's, the key must not grant a person's permissions.
+		// If the account no longer belongs to an agent, the key must not grant a person's permissions.
 		return actor.Actor{}, ErrToken.With(badKey)
 	case !c.active:
 		return actor.Actor{}, ErrDeactivated.With("Ask an admin or the owner to reactivate it.")

@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/patch"
 )
 
-// This file has the operations of users on their own account.
+// This file contains the operations that users perform on their own account.
 
 // Registration is the input for registering an account.
 type Registration struct {
@@ -29,8 +29,8 @@ type OwnChange struct {
 }
 
 // Register creates an account with the role user and signs it in, if registration
-// is open. A taken email returns ErrEmailTaken: without confirmation by mail it
-// cannot be hidden. A taken name returns ErrNameTaken, so that users cannot
+// is open. A taken email returns ErrEmailTaken: without confirmation by mail,
+// Register cannot hide that the email is taken. A taken name returns ErrNameTaken, so that users cannot
 // impersonate each other. Both count as failed logins from the address, which
 // limits how many can be tried.
 func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr) (_ SignIn, err error) {
@@ -99,9 +99,9 @@ func (s *Service) ChangeOwn(ctx context.Context, c OwnChange, version *int64) (U
 	})
 }
 
-// ChangeOwnPassword changes the caller's password. It requires the current one, so
-// that an unattended screen is not enough to take over the account; a wrong one
-// counts as a failed login. Tokens stay valid.
+// ChangeOwnPassword changes the caller's password. It requires the current
+// password, so that an unattended screen is not enough to take over the account. A
+// wrong one counts as a failed login. Tokens stay valid.
 func (s *Service) ChangeOwnPassword(ctx context.Context, current, password string) (User, error) {
 	if problem := checkPassword(password); problem != "" {
 		var bad fault.Fields

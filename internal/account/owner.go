@@ -134,9 +134,9 @@ func (s *Service) HandOver(ctx context.Context, ref string) (User, error) {
 	return next, nil
 }
 
-// swap makes former, if any, an admin and was the owner, and stores the result in
-// next. It writes former first, because an index allows only one owner, and
-// records the events last.
+// swap makes the account in former, if any, an admin and the account in was the
+// owner, and stores the new owner in next. It writes former first, because an index
+// allows only one owner.
 func (s *Service) swap(ctx context.Context, tx *db.Tx, former, was row, next *User) error {
 	now := clock.At(s.Now())
 	demoted := former.User

@@ -18,15 +18,16 @@ import (
 const (
 	// DefaultCost is the bcrypt cost in production, about 250 ms per hash.
 	DefaultCost = 12
-	// bcryptBytes is the number of bytes that bcrypt reads of a password. Go's
-	// implementation rejects longer ones when it hashes and ignores the rest when
-	// it compares.
+	// bcryptBytes is the number of bytes of a password that bcrypt reads. Go's
+	// implementation rejects longer passwords when it hashes, and ignores the rest
+	// when it compares.
 	bcryptBytes = 72
-	// longPrefix marks the hash of a longer password, whose digest is given to
-	// bcrypt: see bcryptInput.
+	// longPrefix marks the hash of a longer password. For such a password, bcrypt
+	// gets a digest instead: see bcryptInput.
 	longPrefix = "hmac256:"
-	// longKey is the key of that digest, so that a digest leaked from another
-	// system is not a password here. It is part of the format and never changes.
+	// longKey is the HMAC key for the digest of a longer password, so that a digest
+	// leaked from another system is not a password here. It is part of the format
+	// and never changes.
 	longKey = "wardroom/password/v1"
 )
 
@@ -36,7 +37,7 @@ type hasher struct {
 	slots chan struct{} // one per core: logins must not starve everything else
 	dummy string        // the hash of a random password
 
-	waiting atomic.Int32 // for a slot
+	waiting atomic.Int32 // number of requests that wait for a slot
 
 	compare  func(hash, password []byte) error               // bcrypt's; tests count the calls
 	generate func(password []byte, cost int) ([]byte, error) // bcrypt's
@@ -56,7 +57,7 @@ func newHasher(cost int) (*hasher, error) {
 	}, nil
 }
 
-// bcryptInput returns the bytes of a password to give to bcrypt: the password
+// bcryptInput returns the bytes to pass to bcrypt for a password: the password
 // itself or, if it is longer than bcrypt reads, its digest. The digest is base64,
 // because bcrypt cannot distinguish texts with NUL bytes.
 func bcryptInput(password string) (m []byte, long bool) {
@@ -117,8 +118,8 @@ func (k *hasher) matches(ctx context.Context, stored, password string) (bool, er
 	return matched && usable, nil
 }
 
-// maxQueue is the maximum of requests that wait for a core. The last of them waits
-// a few seconds; further ones are better off retrying later.
+// maxQueue is the maximum number of requests that wait for a core. The last one in the
+// queue waits a few seconds; further requests should retry later.
 const maxQueue = 32
 
 func busy() error { return ErrBusy.With("Try again in a few seconds.").After(3 * time.Second) }

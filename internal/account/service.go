@@ -25,8 +25,8 @@ type Service struct {
 	DB        *db.DB
 	Now       func() time.Time
 	Secret    []byte        // signs the tokens, and nothing else
-	TokenLife time.Duration // counts in whole seconds
-	Cost      int           // of bcrypt; 0 is DefaultCost
+	TokenLife time.Duration // rounded down to whole seconds
+	Cost      int           // bcrypt cost; 0 means DefaultCost
 	Log       *slog.Logger  // nil disables logging
 	// RegistrationOpen allows people to register accounts with the role user.
 	RegistrationOpen bool
@@ -62,9 +62,9 @@ type Filter struct {
 
 // Login checks a password and issues a token. It returns ErrLogin, after the same
 // time, for an unknown email, a wrong password and a deactivated account; only the
-// log shows the reason. After too many failures for an email or from an address it
-// returns ErrThrottled and does not check the password. Failures from the zero
-// address are not counted.
+// log and the audit events show the reason. After too many failures for an email or
+// from an address, it returns ErrThrottled and does not check the password. Failures
+// from the zero address count only for the email.
 func (s *Service) Login(ctx context.Context, email, password string, from netip.Addr) (SignIn, error) {
 	in, err := s.login(ctx, email, password, from)
 	if s.Observe != nil {
@@ -163,7 +163,7 @@ func (s *Service) signIn(ctx context.Context, u row, try *attempt) (SignIn, erro
 	return SignIn{Token: token, User: u.User, ExpiresAt: expires}, nil
 }
 
-// refuse records why a login failed in the audit and the log, and returns
+// refuse records in an audit event and the log why a login failed, and returns
 // ErrLogin. It does not log the email, because people type their password into the
 // wrong field.
 func (s *Service) refuse(ctx context.Context, reason string, tried User, from netip.Addr) error {
@@ -247,7 +247,7 @@ func (s *Service) AgentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, er
 }
 
 // Create adds an account. It cannot create the owner: see Bootstrap. Creating an
-// admin requires the caller's current password, or it returns ErrConfirm.
+// admin without the caller's current password fails with ErrConfirm.
 func (s *Service) Create(ctx context.Context, n NewUser) (User, error) {
 	u, err := User{}.apply(n.change())
 	if err != nil {
@@ -322,7 +322,7 @@ func record(ctx context.Context, tx *db.Tx, u User, kind string, data any) error
 // before the write would race.
 func (s *Service) unique(ctx context.Context, u *User, fn func(*db.Tx) error) error {
 	var err error
-	for range 3 { // the holder may be gone by the time taken reads it
+	for range 3 { // the holder may be gone by the time s.taken looks it up
 		if err = s.DB.Tx(ctx, fn); !db.IsDuplicate(err) {
 			return err
 		}
@@ -356,13 +356,13 @@ func (s *Service) taken(ctx context.Context, u User) error {
 	return ErrAgentTaken.With("%s is %s (%s). Deactivate that account first.", *u.AgentID, holder.Name, holder.Email).Fact("holder", holder.ID)
 }
 
-// usersLock is the lock that serializes changes of accounts. The rule of one owner
-// spans several rows.
+// usersLock is the lock that serializes changes to accounts, because the rule that
+// there is exactly one owner spans several rows.
 const usersLock = "users"
 
 // Change updates the user with the ID or email ref. It returns ErrStale if version
-// is given and is not the current one. A change of an account that can manage others
-// requires the caller's current password, or it returns ErrConfirm.
+// is given and is not the current one. It returns ErrConfirm for a change that
+// requires the caller's current password if c lacks it: see needsPassword.
 func (s *Service) Change(ctx context.Context, ref string, c Change, version *int64) (u User, err error) {
 	err = s.confirmed(ctx, c.CurrentPassword, "user change", func(p *proof) (err error) {
 		u, err = s.change(ctx, ref, c, version, func(tx *db.Tx, was, is User) error {
@@ -373,8 +373,8 @@ func (s *Service) Change(ctx context.Context, ref string, c Change, version *int
 	return u, err
 }
 
-// change is Change without the check of the caller's password. may runs in the
-// transaction; its error prevents the change.
+// change is like Change, but does not check the caller's password. It calls may in
+// the transaction; an error from may prevents the change.
 func (s *Service) change(ctx context.Context, ref string, c Change, version *int64, may func(tx *db.Tx, was, is User) error) (User, error) {
 	var hash string
 	if c.Password != nil && checkPassword(*c.Password) == "" {
@@ -431,7 +431,7 @@ func (s *Service) save(ctx context.Context, tx *db.Tx, was row, u *User, hash st
 	}
 	u.Version, u.UpdatedAt = was.Version+1, clock.At(s.Now())
 	if hash != was.hash {
-		// A new password lets users back in who are blocked by the failed logins of others.
+		// A new password unblocks users who are blocked by the failed logins of others.
 		if err := clearFailures(ctx, tx, accountSubject(u.Email)); err != nil {
 			return err
 		}

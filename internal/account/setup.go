@@ -29,7 +29,7 @@ type Setup struct {
 	Password string `json:"password" format:"password" doc:"At least 12 characters. No maximum."`
 }
 
-// OfferSetup creates a setup token, which creates the owner once and expires at
+// OfferSetup creates a setup token, which can create the owner once and expires at
 // until. The token is empty if there is an owner. Each replica may create its own,
 // and every replica accepts all of them. Only a digest is stored. Print the token to
 // a terminal, never to a log.
@@ -55,7 +55,7 @@ func (s *Service) OfferSetup(ctx context.Context) (token string, until time.Time
 	return token, until, nil
 }
 
-// Setup creates the owner's account with a token of OfferSetup and signs it in. It
+// Setup creates the owner's account with a token from OfferSetup and signs it in. It
 // then invalidates all setup tokens. A wrong token counts as a failed login from the
 // address. If there is an owner it returns ErrSetupDone for any token; /config makes
 // that public anyway.
@@ -76,8 +76,8 @@ func (s *Service) Setup(ctx context.Context, in Setup, from netip.Addr) (_ SignI
 		return SignIn{}, s.recordThrottled(ctx, err, "setup", from)
 	}
 	defer func() { leave(err) }()
-	// Check the token before the password is hashed, so that only its holder can
-	// cause that work.
+	// Check the token before the password is hashed, so that only the token's holder
+	// can cause that work.
 	if err := s.checkSetupToken(ctx, s.DB, in.Token); err != nil {
 		return SignIn{}, s.refuseSetup(ctx, err, from)
 	}
@@ -107,7 +107,7 @@ func setupDone() error {
 	return ErrSetupDone.With("Log in, or ask the owner or an admin for an account.")
 }
 
-// refuseSetup records a wrong token in the audit and the log, and returns err. It
+// refuseSetup records a wrong token in an audit event and the log, and returns err. It
 // returns ErrSetupDone instead if the token is invalid because setup is done.
 func (s *Service) refuseSetup(ctx context.Context, err error, from netip.Addr) error {
 	if !errors.Is(err, ErrSetupToken) {

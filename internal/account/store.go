@@ -105,7 +105,7 @@ func agentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, error) {
 	})
 }
 
-// nameTaken reports whether an account other than id has a name, ignoring case.
+// nameTaken reports whether an account other than the one with id has a name, ignoring case.
 // Deactivated accounts count, because their past work shows their name.
 func nameTaken(ctx context.Context, q db.Queryer, name, id string) (bool, error) {
 	var n int

@@ -16,15 +16,15 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Limits of failed logins. They allow about 100 guesses per account and day, and
-// block a user because of the attempts of others for at most 15 minutes.
+// Limits on failed logins. They allow about 100 guesses per account and day. The
+// failed logins of others block a user for at most 15 minutes at a time.
 const (
-	freeOfAccount = 5  // failures without a pause
-	freeOfAddress = 20 // many people can share an address
+	freeOfAccount = 5  // the failure of an account that starts the first pause
+	freeOfAddress = 20 // the same for an address, which many people can share
 	firstPause    = 30 * time.Second
 	longestPause  = 15 * time.Minute
-	forgetAfter   = time.Hour // without a failure
-	addressWidth  = 4         // concurrent attempts; far below freeOfAddress, because each counts as failed until it succeeds
+	forgetAfter   = time.Hour // time without a failure that resets the count
+	addressWidth  = 4         // concurrent attempts per address; far below freeOfAddress, because each counts as failed until it succeeds
 )
 
 // tally counts the failed logins of one account or address.
@@ -35,8 +35,8 @@ type tally struct {
 }
 
 // charge counts an attempt as failed before it is checked, so that concurrent
-// attempts cannot exceed the limit. After free failures, each attempt blocks the next
-// ones for a pause.
+// attempts cannot exceed the limit. From failure number free on, each attempt blocks the
+// next ones for a pause.
 func (t tally) charge(now time.Time, free int) tally {
 	if now.Sub(t.lastAt) >= forgetAfter {
 		t.failures = 0
@@ -48,8 +48,8 @@ func (t tally) charge(now time.Time, free int) tally {
 	return t
 }
 
-// refund reverts a charge that turned before into mine. Charges of other attempts
-// since then remain.
+// refund reverts the charge that changed the tally from before to mine. Later charges of
+// other attempts remain.
 func (t tally) refund(before, mine tally, free int) tally {
 	if t.failures == mine.failures && t.lastAt.Equal(mine.lastAt) {
 		t.lastAt = before.lastAt // no other attempt since
@@ -61,7 +61,8 @@ func (t tally) refund(before, mine tally, free int) tally {
 	return t
 }
 
-// pause returns how long to block after over failures beyond the free ones.
+// pause returns how long to block. over is the number of failures since the first one that
+// started a pause.
 func pause(over int) time.Duration {
 	d := firstPause
 	for ; over > 0 && d < longestPause; over-- {
@@ -70,8 +71,8 @@ func pause(over int) time.Duration {
 	return min(d, longestPause)
 }
 
-// attempt is one check of a password or setup token, with the subjects whose
-// failures it counts for.
+// attempt is one check of a password or setup token. Its failure counts for each of its
+// subjects: the account and the address.
 type attempt struct {
 	account string // a subject; empty if only the address counts
 	address string // a subject; empty if unknown
@@ -121,13 +122,13 @@ func digest(kind, text string) string {
 }
 
 // admit counts an attempt as failed and admits it to the check, or returns
-// ErrThrottled. Call leave with the result of the attempt, and succeed before if it
-// was correct. An attempt that ended with ErrBusy is not counted, because it revealed
+// ErrThrottled. Call leave with the result of the attempt; if the attempt was correct,
+// call succeed before that. An attempt that ended with ErrBusy is not counted, because it revealed
 // nothing about the password.
 //
-// Within a process it admits one attempt per account and a few per address at a time.
-// Otherwise ten correct logins at once would look like guessing. Between replicas only
-// the count limits them.
+// Within a process, it admits one attempt per account and a few per address at a time.
+// Otherwise, ten correct logins at once would look like guessing. Across replicas, only
+// the count of failures limits attempts.
 func (s *Service) admit(ctx context.Context, a *attempt) (leave func(error), err error) {
 	account, err := s.semaphores.enter(ctx, a.account, 1)
 	if err != nil {
@@ -185,7 +186,7 @@ func (s *Service) charge(ctx context.Context, a *attempt) error {
 }
 
 // tallies returns the tallies of an attempt's subjects, or ErrThrottled if one of
-// them is blocked. The error is the same for both, and for unknown accounts.
+// them is blocked. The error does not reveal which one, or whether the account exists.
 func (s *Service) tallies(ctx context.Context, q db.Queryer, a *attempt, now time.Time) ([]tally, error) {
 	var list []tally
 	var until time.Time
@@ -260,8 +261,8 @@ func clearFailures(ctx context.Context, tx *db.Tx, subject string) error {
 	return dropTally(ctx, tx, subject)
 }
 
-// recordThrottled records an attempt in the audit and the log if err is ErrThrottled.
-// It returns err.
+// recordThrottled records an attempt in an audit event and the log if err is
+// ErrThrottled. It returns err.
 func (s *Service) recordThrottled(ctx context.Context, err error, what string, from netip.Addr) error {
 	if errors.Is(err, ErrThrottled) {
 		s.recordFailure(loginThrottled, what, User{}, from)

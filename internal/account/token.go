@@ -27,8 +27,8 @@ type claims struct {
 
 var errNoSecret = errors.New("account: no secret for signing tokens")
 
-// issue returns a token for u and its expiry. Tokens have whole seconds, so the
-// expiry is rounded down.
+// issue returns a token for u and its expiry, which is rounded down because tokens
+// contain whole seconds.
 func (s *Service) issue(u User) (token string, expires clock.Time, err error) {
 	if len(s.Secret) == 0 {
 		return "", clock.Time{}, errNoSecret
@@ -45,9 +45,9 @@ func (s *Service) issue(u User) (token string, expires clock.Time, err error) {
 	return token, clock.At(end), err
 }
 
-// subject returns the user ID and the expiry of a token, or ErrToken. The error does
-// not say why a token is invalid, which would help a forger, except if it has expired,
-// which its holder can read in it.
+// subject returns the user ID and the expiry of a token, or ErrToken. The error says
+// only whether the token has expired, which its holder can read in the token. Any other
+// reason would help a forger.
 func (s *Service) subject(token string) (id string, expires time.Time, err error) {
 	if len(s.Secret) == 0 {
 		return "", time.Time{}, errNoSecret

@@ -1,5 +1,6 @@
-// Package agent serves the team: the agents of the runtime joined with their Wardroom
-// accounts, with their presence, and the status of the connection to the runtime.
+// Package agent serves the list of agents and the status of the connection to the
+// runtime. The list combines the runtime's agents with their Wardroom accounts and
+// their presence.
 package agent
 
 import (
@@ -12,7 +13,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// ErrNotFound means that neither the runtime nor an account has the agent.
+// ErrNotFound means that neither the runtime nor any account has an agent with the id.
 var ErrNotFound = fault.New(fault.NotFound, "agent_not_found", "Agent not found.")
 
 // Agent is an agent of the runtime, an account of an agent, or both.
@@ -22,7 +23,7 @@ type Agent struct {
 	Emoji   *string `json:"emoji"`
 	Model   *string `json:"model" doc:"Provider and model; null if unknown."`
 	Runtime *bool   `json:"in_runtime" doc:"Whether the runtime has the agent; null while the runtime is unreachable."`
-	// AsOf is the age of Name, Emoji and Model.
+	// AsOf is when Name, Emoji and Model were read from the runtime.
 	AsOf    *clock.Time `json:"as_of" doc:"When the agent was last read from the runtime. Null if the runtime did not have it."`
 	Account *Account    `json:"account" doc:"Null if the agent has no active account and therefore cannot take part in standups."`
 	// Presence is nil if the gateway is connected but refuses the request, because offline
@@ -44,8 +45,8 @@ const (
 type Presence struct {
 	State  State       `json:"state" enum:"active,idle,offline"`
 	Reason string      `json:"reason" doc:"The reason as text."`
-	Since  *clock.Time `json:"since" doc:"Active: when the run started. Idle: when the last run ended, null without one. Offline: since when the gateway is unreachable, null if it is connected but does not have the agent."`
-	Age    *int64      `json:"age_seconds" doc:"Whole seconds since then; null if since is null."`
+	Since  *clock.Time `json:"since" doc:"Active: when the run started. Idle: when the last run ended; null if there was none. Offline: when the gateway became unreachable; null if it is connected but does not have the agent."`
+	Age    *int64      `json:"age_seconds" doc:"Whole seconds since that time; null if since is null."`
 	AsOf   clock.Time  `json:"as_of" doc:"When the presence was determined."`
 
 	Stalled bool        `json:"stalled" doc:"Whether an active run has shown no activity for longer than STALLED_AFTER."`
@@ -58,7 +59,7 @@ type Activity struct {
 	Session string     // key of the active session whose run started first
 	Since   clock.Time // when that run started; without one, when the last run ended; zero if unknown
 	Stalled int        // active sessions with a stalled run
-	Silent  clock.Time // the earliest last activity of those
+	Silent  clock.Time // the earliest last activity among the stalled runs
 }
 
 // evidence has the inputs for the presence of all agents.
@@ -136,7 +137,7 @@ type Account struct {
 type Member struct{ UserID, AgentID, Name string }
 
 // join combines the roster and the accounts, in the order of the roster and then of the
-// accounts. If the roster is not live, in_runtime is unknown for all agents.
+// accounts. If the roster is not live, in_runtime is null for all agents.
 func join(r roster, members []Member) []Agent {
 	agents := []Agent{}
 	place := map[string]int{}

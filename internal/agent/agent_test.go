@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestJoin checks the list of agents with only an account or only a runtime agent.
+// TestJoin checks how agents are listed that have only an account or are only in the runtime.
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	yes, no, emoji, model := true, false, "🧭", "stub/stub-1"
@@ -219,8 +219,8 @@ func TestUnrecorded(t *testing.T) {
 	}
 }
 
-// TestLastKnownRoster checks that the stored roster is used while the runtime is unreachable, also by a new
-// process.
+// TestLastKnownRoster checks that the stored roster is used while the runtime is unreachable, even
+// by a new process.
 func TestLastKnownRoster(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

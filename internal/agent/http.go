@@ -9,22 +9,22 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Mount registers the routes of the team and of the runtime.
+// Mount registers the routes for agents and the connection to the runtime.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/agents", actor.Read, "List agents", s.handleList,
-		web.Describe("While the runtime is unreachable, the list has the agents of the last successful read; in_runtime is then null, and as_of has the time of the read."))
+		web.Describe("While the runtime is unreachable, the list contains the agents of the last successful read. In that case, in_runtime is null and as_of is the time of the read."))
 	web.Get(api, "/agents/{agent_id}", actor.Read, "Get an agent with its current work", s.handleGet, web.Fails(ErrNotFound),
 		web.Describe("Returns the agent's runs, tasks, standup reports, costs, failures and sessions. Data that only the runtime has is null while the runtime is unreachable."))
 	web.Get(api, "/agentrt/status", actor.Read, "Get the status of the connection to the runtime", s.handleStatus, web.Quiet())
 	web.Get(api, "/agentrt/doctor", actor.ManageRuntime, "Diagnose the connection to the runtime", s.handleDoctor,
 		web.Waits(gateway.ExamLimit+examRoom),
-		web.Describe("Checks the connection to the gateway step by step, on separate connections, and stops at the first failure, with its cause and what to do. "+
+		web.Describe("Checks the connection to the gateway step by step, on separate connections. It stops at the first failure and returns its cause and what to do. "+
 			"It takes from a few milliseconds to about a minute. Checks do not run in parallel: requests during a check, or within 10 seconds after it (30 after a rejected credential), get the same result. "+
 			"If Wardroom is not running, use `wardroom doctor`."))
 }
 
-// examRoom is the additional time of a request for an examination, which may have to wait
-// for another one.
+// examRoom is the extra time allowed for an examination request, because it may have to
+// wait for another examination.
 const examRoom = 10 * time.Second
 
 func (s *Service) handleList(ctx context.Context, _ *struct{}) (*web.List[Agent], error) {

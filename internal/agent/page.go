@@ -19,12 +19,12 @@ import (
 // Page is one agent with its current work, reports, costs and failures.
 type Page struct {
 	Agent
-	Runs     *[]Run     `json:"runs" doc:"The runs in progress, first started first; null while unknown: see presence."`
+	Runs     *[]Run     `json:"runs" doc:"The runs in progress, oldest first; null while unknown: see presence."`
 	Tasks    Desk       `json:"tasks"`
-	Standups []Said     `json:"standups" nullable:"false" doc:"The last standup reports, newest first; at most 5."`
+	Standups []Said     `json:"standups" nullable:"false" doc:"The latest standup reports, newest first; at most 5."`
 	Spend    Spend      `json:"spend" doc:"Costs according to the usage ledger."`
 	Failures []Failure  `json:"failures" nullable:"false" doc:"Failures of the last 7 days, newest first; at most 20."`
-	Sessions *[]Session `json:"sessions" doc:"The last sessions in the runtime, active ones first; at most 10. Null while unknown."`
+	Sessions *[]Session `json:"sessions" doc:"The latest sessions in the runtime, active ones first; at most 10. Null while unknown."`
 }
 
 // Run is a run in progress.
@@ -55,7 +55,7 @@ type Desk struct {
 	Open    Counts `json:"open" doc:"Number of open tasks by column."`
 	Blocked int64  `json:"blocked" doc:"Number of blocked open tasks."`
 	Claimed int64  `json:"claimed" doc:"Number of claimed tasks."`
-	Last    []Task `json:"last" nullable:"false" doc:"The last changed tasks; at most 10."`
+	Last    []Task `json:"last" nullable:"false" doc:"The most recently changed tasks; at most 10."`
 }
 
 // Counts is the number of tasks by column.
@@ -73,7 +73,7 @@ type Task struct {
 	Status    string     `json:"status" enum:"backlog,todo,in_progress,review,done"`
 	Blocked   bool       `json:"blocked"`
 	Claimed   bool       `json:"claimed"`
-	Dispatch  *string    `json:"dispatch" enum:"queued,started,ended,failed" doc:"The status of the last dispatch; null if it was never dispatched."`
+	Dispatch  *string    `json:"dispatch" enum:"queued,started,ended,failed" doc:"The status of the last dispatch; null if the task was never dispatched."`
 	MovedAt   clock.Time `json:"moved_at" doc:"When the task was moved to its column. The board shows the age since then."`
 	UpdatedAt clock.Time `json:"updated_at"`
 }
@@ -98,13 +98,13 @@ type Spend struct {
 	Thirty Spent  `json:"last_30_days" doc:"Today and the 29 days before."`
 }
 
-// Spent is the usage since a time.
+// Spent is the usage since the time in From.
 type Spent struct {
 	From     clock.Time  `json:"from"`
 	Runs     int64       `json:"runs"`
 	Unpriced int64       `json:"unpriced_runs" doc:"Number of runs with an unknown cost. cost_usd does not include them."`
-	Tokens   int64       `json:"tokens" doc:"Total of all classes."`
-	CostUSD  *money.Nano `json:"cost_usd" doc:"Null if nothing here has a price; zero only if the cost is zero."`
+	Tokens   int64       `json:"tokens" doc:"Total of all token classes."`
+	CostUSD  *money.Nano `json:"cost_usd" doc:"Null if no run has a known price; 0 only if the cost is 0."`
 }
 
 // Failure is a failed activity of an agent.
@@ -114,7 +114,7 @@ type Failure struct {
 	Detail string     `json:"detail" doc:"Untrusted: can quote the runtime or an agent."`
 	At     clock.Time `json:"at"`
 
-	// Session is the key of the failure's session, or a prefix of it; empty without one.
+	// Session is the key of the failure's session, or a prefix of it; empty if it has none.
 	Session string `json:"-"`
 }
 
@@ -125,8 +125,8 @@ const (
 	maxReports    = 5
 	maxFailures   = 20
 	failureWindow = 7 * 24 * time.Hour
-	// sameFailureWithin is the largest time between the record of a failure and the failure
-	// of its session for both to count as one.
+	// sameFailureWithin is the longest time between a recorded failure and the failure of
+	// its session at which the two count as one.
 	sameFailureWithin = time.Hour
 )
 
@@ -224,7 +224,8 @@ func (f Failure) sameAs(session Failure) bool {
 	return apart.Abs() <= sameFailureWithin
 }
 
-// began returns the sort key of a run by start; unknown starts are last.
+// began returns the key for sorting runs by start time. A run whose start is unknown sorts
+// last.
 func (r Run) began() int64 {
 	if r.Since == nil {
 		return 1<<63 - 1
@@ -232,7 +233,7 @@ func (r Run) began() int64 {
 	return r.Since.UnixMicro()
 }
 
-// failure returns the failure of a session's last run, if it failed since a time.
+// failure returns the failure of a session's last run, if the run failed at or after since.
 func (s Session) failure(since time.Time) (Failure, bool) {
 	if s.Active || s.Status == nil || s.UpdatedAt == nil || s.UpdatedAt.Before(since) || *s.Status != "failed" && *s.Status != "timeout" {
 		return Failure{}, false

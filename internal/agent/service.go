@@ -13,7 +13,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Runtime is the part of the gateway client that the team uses.
+// Runtime is the part of the gateway client that this package uses.
 type Runtime interface {
 	Status() gateway.Status
 	Agents(ctx context.Context) ([]gateway.Agent, error)
@@ -22,17 +22,17 @@ type Runtime interface {
 	Watch(ctx context.Context, tell func(gateway.Status))
 }
 
-// Service serves the team.
+// Service lists the agents, with their presence and details.
 type Service struct {
 	DB      *db.DB
 	Log     *slog.Logger
 	Runtime Runtime
 	// Members lists the agents that have an active account.
 	Members func(ctx context.Context) ([]Member, error)
-	// Activities returns the activity of each agent that has sessions, and its time. It
-	// fails while the runtime is unreachable.
+	// Activities returns the activity of each agent that has sessions, and when it was
+	// read. It fails while the runtime is unreachable.
 	Activities func(ctx context.Context) (asOf clock.Time, byAgent map[string]Activity, err error)
-	// Sessions returns the last sessions of an agent in the runtime, active ones first. It
+	// Sessions returns the latest sessions of an agent in the runtime, active ones first. It
 	// fails while the runtime is unreachable.
 	Sessions func(ctx context.Context, agentID string, most int) ([]Session, error)
 	Records  Records
@@ -54,7 +54,7 @@ func (s *Service) Examine(ctx context.Context) (gateway.Examination, error) {
 	return s.Runtime.Examine(ctx, nil)
 }
 
-// List returns the team. While the runtime is unreachable it uses the stored roster, so
+// List returns all agents. While the runtime is unreachable, it uses the stored roster, so
 // that agents do not disappear.
 func (s *Service) List(ctx context.Context) ([]Agent, error) {
 	members, err := s.Members(ctx)
@@ -100,8 +100,8 @@ func (s *Service) fetch(ctx context.Context) (roster, evidence) {
 	return roster{agents: a.agents, asOf: clock.At(began), live: true}, e
 }
 
-// Run stores the roster after each connection and every rosterInterval until ctx ends.
-// Requests store nothing.
+// Run stores the roster whenever the connection's status changes and every rosterInterval,
+// until ctx ends. Only Run stores the roster; requests do not.
 func (s *Service) Run(ctx context.Context) error {
 	come := make(chan struct{}, 1)
 	var watch sync.WaitGroup
@@ -124,7 +124,7 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-again.C:
 		}
 		state := s.Runtime.Status().State
-		there := state == gateway.Connected || state == gateway.MissingScopes // the roster may not need the missing ones
+		there := state == gateway.Connected || state == gateway.MissingScopes // reading the roster may not need the missing scopes
 		if !there || s.storeRoster(ctx) {
 			continue
 		}
@@ -152,7 +152,7 @@ func (s *Service) storeRoster(ctx context.Context) bool {
 	return true
 }
 
-// Get returns one member of the team.
+// Get returns one agent, or ErrNotFound.
 func (s *Service) Get(ctx context.Context, agentID string) (Agent, error) {
 	agents, err := s.List(ctx)
 	if err != nil {

@@ -43,7 +43,7 @@ func gatewayState(s gateway.Status) event.State {
 
 // publishGatewayState publishes changes of the gateway connection to live streams
 // until ctx ends. When the gateway stops answering, it also invalidates the cached
-// sessions, because their events may be missing.
+// sessions, because events about sessions may have been missed.
 func (a *App) publishGatewayState(ctx context.Context) {
 	a.Gateway.Watch(ctx, func(s gateway.Status) {
 		if s.State == gateway.Slow {
@@ -100,7 +100,7 @@ func (a *App) readSessions(rows []gateway.Session, counted *gateway.SessionUsage
 }
 
 // notedUsage returns the ledger's totals of transcripts without Wardroom's own price
-// estimates, so that they compare with the runtime's totals.
+// estimates, so that they can be compared with the runtime's totals.
 func (a *App) notedUsage(ctx context.Context, transcripts []string) (map[string]session.Noted, error) {
 	all, err := a.Usage.OfTranscripts(ctx, transcripts)
 	noted := make(map[string]session.Noted, len(all))
@@ -214,13 +214,15 @@ func (a *App) standupMembers(ctx context.Context) ([]standup.Member, error) {
 	return members, err
 }
 
-// standupBoard returns an agent's tasks: the open ones and those done since then.
+// standupBoard returns an agent's tasks: the open ones and those done since the given
+// time.
 func (a *App) standupBoard(ctx context.Context, agentID string, since time.Time) ([]standup.BoardTask, error) {
 	tasks, err := a.Tasks.Of(ctx, agentID, since)
 	return boardTasks(tasks), err
 }
 
-// standupMade returns the tasks that an agent created for others since then.
+// standupMade returns the tasks that an agent created for others since the given
+// time.
 func (a *App) standupMade(ctx context.Context, agentID string, since time.Time) ([]standup.BoardTask, error) {
 	tasks, err := a.Tasks.CreatedBy(ctx, agentID, since)
 	return boardTasks(tasks), err
@@ -243,7 +245,8 @@ func boardTasks(tasks []task.Task) []standup.BoardTask {
 	return board
 }
 
-// standupReported returns the task reports that an agent submitted since then.
+// standupReported returns the task reports that an agent submitted since the given
+// time.
 func (a *App) standupReported(ctx context.Context, agentID string, since time.Time) ([]standup.TaskReport, error) {
 	reported, err := a.Tasks.ReportsBy(ctx, agentID, since)
 	out := make([]standup.TaskReport, len(reported))
@@ -253,8 +256,8 @@ func (a *App) standupReported(ctx context.Context, agentID string, since time.Ti
 	return out, err
 }
 
-// standupSessions counts the sessions that an agent used since then, except its
-// standup sessions.
+// standupSessions counts the sessions that an agent used since the given time, except
+// its standup sessions.
 func (a *App) standupSessions(ctx context.Context, agentID string, since time.Time) (int, error) {
 	const most = 1000
 	seen, _, err := a.Sessions.List(ctx, session.Filter{AgentID: agentID}, nil, most)
@@ -268,9 +271,9 @@ func (a *App) standupSessions(ctx context.Context, agentID string, since time.Ti
 	return n, err
 }
 
-// standupRan returns the totals of an agent's runs since then from the usage ledger.
-// Failed runs are counted from dispatches, standups, scheduled jobs and other
-// sessions, because the ledger does not record failures.
+// standupRan returns the totals of an agent's runs since the given time, from the
+// usage ledger. Failed runs are counted from dispatches, standups, scheduled jobs and
+// other sessions, because the ledger does not record failures.
 func (a *App) standupRan(ctx context.Context, agentID string, since time.Time) (*standup.Runs, error) {
 	sums, err := a.Usage.OfAgentSince(ctx, agentID, since)
 	if err != nil {
@@ -293,9 +296,9 @@ func (a *App) standupRan(ctx context.Context, agentID string, since time.Time) (
 	return &r, err
 }
 
-// failedSessions counts an agent's sessions whose last run failed since then. It
-// leaves out the sessions of tasks, standups and scheduled jobs, whose failures
-// agentFailures returns.
+// failedSessions counts an agent's sessions whose last run failed since the given
+// time. It leaves out the sessions of tasks, standups and scheduled jobs, whose
+// failures agentFailures returns.
 func (a *App) failedSessions(ctx context.Context, agentID string, since time.Time, most int) (int, error) {
 	n := 0
 	for _, status := range []string{"failed", "timeout"} {
@@ -420,7 +423,7 @@ func (a *App) policies() []retention.Policy {
 		},
 		{
 			Name: "slots", Setting: "ACTIVITY_LOG_RETENTION_DAYS", Days: a.cfg.ActivityLogRetentionDays,
-			Does:  "Deletes the history of scheduled jobs older than this many days: due times and runs. Due times without a known outcome are kept.",
+			Does:  "Deletes due times and runs of scheduled jobs that are older than this many days. Due times without a known outcome are kept.",
 			Count: a.Schedules.CountOld,
 			Apply: a.Schedules.PurgeOld,
 		},

@@ -48,7 +48,7 @@ func Schema() db.Schema { return db.Schema{Files: schema.FS(), Program: Version}
 // grace is how long requests may take to finish at shutdown.
 const grace = 15 * time.Second
 
-// Options are what the settings do not cover. The zero Options suit wardroom serve,
+// Options hold what the settings do not cover. The zero Options suit wardroom serve,
 // except for OnSetup.
 type Options struct {
 	Demo bool             // reported in the public configuration
@@ -97,8 +97,8 @@ type App struct {
 	address atomic.Pointer[string] // URL of the API as seen from this machine; nil before Listen
 }
 
-// New opens the database, migrates it and assembles the features. The caller closes
-// the App unless it runs it.
+// New opens the database, migrates it and assembles the features. A caller that does
+// not call Run must call Close.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options) (*App, error) {
 	if opts.Now == nil {
 		opts.Now = clock.Now
@@ -326,8 +326,8 @@ func (a *App) Close() error {
 // Handler returns the handler of all routes.
 func (a *App) Handler() http.Handler { return a.API.Handler() }
 
-// Listen opens the listener of the API, which it returns, and that of the metrics if
-// METRICS_ADDR is set.
+// Listen opens and returns the listener of the API. If METRICS_ADDR is set, it also
+// opens the listener of the metrics.
 func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	address := net.JoinHostPort(a.cfg.Host, fmt.Sprint(a.cfg.Port))
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", address)

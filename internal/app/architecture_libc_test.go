@@ -35,8 +35,8 @@ func libcOf(sqlite string) rule {
 	}
 }
 
-// sqliteMod returns the go.mod of the SQLite module in use. It is in the module cache, so
-// that no network is needed.
+// sqliteMod returns the go.mod of the SQLite module in use. It is in the module
+// cache, so no network is needed.
 func sqliteMod(t testing.TB) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.GoMod}}", "modernc.org/sqlite")

@@ -15,8 +15,8 @@ import (
 
 const (
 	startKind = "service.started"
-	// sameStart is how long a start identical to the last one is not recorded again.
-	// A crash loop must not fill the disk.
+	// sameStart is how long after a recorded start an identical one is not recorded. A
+	// crash loop must not fill the disk.
 	sameStart = 10 * time.Minute
 )
 
@@ -29,7 +29,7 @@ type started struct {
 	Changes map[string]change `json:"changes,omitempty"`
 }
 
-// change is a changed setting; nil means that it has its default.
+// change is a changed setting; nil means its default.
 type change struct {
 	Before *string `json:"before"`
 	After  *string `json:"after"`

@@ -31,7 +31,7 @@ func TestBlockedTasksReachTheInbox(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// blocked makes a task that has been blocked for so many hours.
+		// since makes a task that has been blocked for the given number of hours.
 		since := func(made task.Task, hours int) {
 			t.Helper()
 			at := clock.At(time.Now().Add(-time.Duration(hours) * time.Hour))

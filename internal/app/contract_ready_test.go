@@ -13,8 +13,8 @@ import (
 	"wardroom/internal/task"
 )
 
-// readiness returns, for operations with narrow preconditions, functions that create
-// something to use them on. Random requests would rarely meet these preconditions.
+// readiness returns functions that create the targets of operations with narrow
+// preconditions, which random requests would rarely meet.
 func (c *contract) readiness() map[string]func(context.Context, *app.App) (target string, err error) {
 	rotation := pairingPath + "/rotate"
 	return map[string]func(context.Context, *app.App) (string, error){

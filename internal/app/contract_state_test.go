@@ -40,8 +40,7 @@ func (c *contract) columns() map[string][]string {
 // after each request would be too slow.
 func (c *contract) noteChanges() string {
 	if c.db.Engine() == db.Postgres {
-		// PostgreSQL stores which transaction wrote a row, so that no columns must be
-		// read.
+		// PostgreSQL stores which transaction wrote a row, so no column has to be read.
 		var tables []string
 		for _, table := range slices.Sorted(maps.Keys(c.columns())) {
 			tables = append(tables, `SELECT COUNT(*) || '/' || COALESCE(SUM(hashtext(xmin::text || ctid::text)), 0) AS state FROM `+table)

@@ -214,8 +214,8 @@ func (c *contract) send(r request) *httptest.ResponseRecorder {
 	return res.ResponseRecorder
 }
 
-// leaver disconnects after the first part of a streamed answer. No standups run here, so
-// that a client that follows one would wait forever.
+// leaver disconnects after the first part of a streamed answer. No standups run here,
+// so a client that follows one would wait forever.
 type leaver struct {
 	*httptest.ResponseRecorder
 	leave func()
@@ -270,7 +270,7 @@ func (c *contract) tryAll(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
 		for i, op := range c.operations {
-			// The outcome of a request depends on the ones before it, so that shrinking
+			// The outcome of a request depends on the requests before it, so shrinking
 			// does not help. The test stops at the first failure.
 			if !t.Failed() && (round+i)%5 < 2 {
 				c.try(rt, op)
@@ -281,7 +281,7 @@ func (c *contract) tryAll(t *testing.T) {
 
 // met reports whether an operation had both an accepted and a refused request.
 func (c *contract) met(op route) bool {
-	once := op.path == "/api/v1/auth/setup" // there is an owner, so that it is always refused
+	once := op.path == "/api/v1/auth/setup" // there is an owner, so it is always refused
 	return (c.good[op.ID] > 0 || once) && c.refused[op.ID] > 0
 }
 

@@ -146,8 +146,8 @@ func TestDemotionReachesEveryReplica(t *testing.T) {
 	admin.get("/api/v1/users").want(http.StatusOK) // its token was never used up to here
 }
 
-// At shutdown, waiting clients are answered, the standup is returned to the queue and no
-// goroutine is left. The test is not parallel, so that all goroutines are its own.
+// At shutdown, waiting clients are answered, the standup is returned to the queue and
+// no goroutine is left. The test is not parallel, so all goroutines are its own.
 func TestShutdown(t *testing.T) {
 	for _, engine := range dbtest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {

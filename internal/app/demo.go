@@ -27,7 +27,7 @@ import (
 // DemoOwner is the email of the demo's owner.
 const DemoOwner = "owner@wardroom.demo"
 
-// DemoOptions say how a demo runs.
+// DemoOptions configures a demo.
 type DemoOptions struct {
 	Dir  string        // data folder; created if missing
 	Host string        // like the setting HOST
@@ -57,8 +57,9 @@ type demoState struct {
 	Key          string `json:"key"` // API key of the COO, in the environment of the demo's agents
 	// Began is the time of the first start. The sample board is dated relative to it.
 	Began time.Time `json:"began,omitzero"`
-	// Past has the times in which the agents worked before and between the starts.
-	// The sessions of these times are generated from it, the same at every start.
+	// Past lists the periods before and between the starts in which the agents worked.
+	// The sessions of these periods are generated from it and are the same at every
+	// start.
 	Past []demo.Span `json:"past,omitempty"`
 	// Filled is set when the accounts and the sample board are complete. After that,
 	// a start restores nothing that the user changed or deleted.
@@ -86,7 +87,7 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	d := &Demo{Password: state.Password, began: state.Began, clock: &demoClock{}}
 	var key atomic.Pointer[string] // the agents get it once it is issued
 	var board atomic.Pointer[App]  // the agents see the board once it exists
-	// The agents outlive ctx, because the service still uses them while it shuts down.
+	// The agents outlive ctx, because Wardroom still uses them while it shuts down.
 	d.Runtime, err = demo.Start(context.WithoutCancel(ctx), demo.Options{
 		Token: state.GatewayToken, Pace: o.Pace, Log: log, Now: d.clock.Now,
 		Board: func(ctx context.Context, agentID string) ([]demo.Task, error) {
@@ -245,8 +246,8 @@ func random(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// demoStood returns when an agent last answered in a standup other than the one
-// whose sessions have that name.
+// demoStood returns when an agent last answered in a standup, leaving out the standup
+// whose sessions have the given name.
 func (a *App) demoStood(ctx context.Context, agentID, name string) (last time.Time, err error) {
 	const enough = 10
 	all, err := a.Standups.AnswersBy(ctx, agentID, enough)
@@ -265,7 +266,7 @@ func (a *App) demoStood(ctx context.Context, agentID, name string) (last time.Ti
 // demoBoard returns an agent's tasks for the demo runtime.
 func (a *App) demoBoard(ctx context.Context, agentID string) ([]demo.Task, error) {
 	now := a.opts.Now()
-	const window = 14 * 24 * time.Hour // the agents report on this much
+	const window = 14 * 24 * time.Hour // how far back the agents report
 	tasks, err := a.Tasks.Of(ctx, agentID, now.Add(-window))
 	seen := make([]demo.Task, len(tasks))
 	for i, t := range tasks {

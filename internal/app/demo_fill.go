@@ -25,7 +25,7 @@ type demoTask struct {
 	daysAgo      int // when it was created
 	status       task.Status
 	movedHours   int    // how many hours ago it got its status
-	told         int    // if not 0, it got its status before the standup of this many days ago; replaces movedHours
+	told         int    // if not 0, it got its status before the standup this many days ago; replaces movedHours
 	blocked      string // why it is blocked; empty if it is not
 	blockedDays  int
 	tags         []task.Tag
@@ -89,13 +89,13 @@ func (d *Demo) fill(ctx context.Context) error {
 	return nil
 }
 
-// demoBefore maps the status of a task to the one before.
+// demoBefore maps the status of a task to the status before it.
 func demoBefore() map[task.Status]task.Status {
 	return map[task.Status]task.Status{task.Done: task.InProgress, task.Review: task.InProgress, task.InProgress: task.Todo}
 }
 
-// moved returns how long ago a task got its status, and how long it had the status
-// before.
+// moved returns how long ago a task got its status, and how long it had its previous
+// status.
 func (d *Demo) moved(t demoTask) (ago, before time.Duration) {
 	if t.told == 0 {
 		return time.Duration(t.movedHours) * time.Hour, 50 * time.Hour
@@ -110,8 +110,8 @@ type demoStep struct {
 	do  func(context.Context) error
 }
 
-// steps returns the events that lead to the sample board, in chronological order, so
-// that the event log is consistent. Repeating a step has no effect.
+// steps returns the events that lead to the sample board. They are in chronological
+// order, so the event log is consistent. Repeating a step has no effect.
 func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	now := d.began
 	tasks := demoTasks()

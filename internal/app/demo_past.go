@@ -18,7 +18,7 @@ import (
 	"wardroom/internal/standup"
 )
 
-// At its first start, the demo has two weeks of history, because an empty one would
+// At its first start, the demo has two weeks of history, because an empty demo would
 // show little. Nothing is written directly to the database: the runtime generates
 // past sessions (demo.Remember), which Wardroom reads like any others; the regular
 // services create the board and the standups with a clock that is set back; and the
@@ -37,7 +37,7 @@ func firstPast(began time.Time) []demo.Span {
 }
 
 // goOn adds a span to the past, from when Wardroom last saw the runtime until now.
-// The ledgers already have everything before.
+// The ledgers already contain everything before that.
 func (s *demoState) goOn(ctx context.Context, a *App, now time.Time) {
 	from := now.AddDate(0, 0, -pastDays)
 	if _, known, err := a.Schedules.List(ctx, schedule.Filter{}, "", 0); err == nil && known.AsOf.After(from) {
@@ -100,7 +100,7 @@ func (d *Demo) wirePast() error {
 	d.past.Standups.Sessions = func(_ context.Context, agentID string, since time.Time) (int, error) {
 		return d.Runtime.CountSessions(agentID, since, d.clock.Now()), nil
 	}
-	// The clock leaps ahead, which must not make the lease of a job expire.
+	// The clock leaps ahead, and a job's lease must not expire because of that.
 	d.past.StandupQueue.Poll, d.past.StandupQueue.Lease = 20*time.Millisecond, 24*time.Hour
 	return nil
 }

@@ -57,7 +57,7 @@ func (a *App) wakeQueues() {
 	a.StopQueue.Wake()
 }
 
-// handOver reads a task with everything that its dispatch tells the agent.
+// handOver reads a task with everything that a dispatch tells the agent about it.
 func (a *App) handOver(ctx context.Context, tx *db.Tx, ref string) (dispatch.Task, error) {
 	h, err := a.Tasks.PrepareDispatch(ctx, tx, ref)
 	if err != nil {
@@ -86,8 +86,8 @@ func (a *App) taskID(ctx context.Context, q db.Queryer, ref string) (string, err
 	return t.ID, err
 }
 
-// unwanted returns why a task must not be dispatched any more, or an empty code if it
-// may be.
+// unwanted returns why a task must no longer be dispatched, or an empty code if it
+// still can.
 func (a *App) unwanted(ctx context.Context, q db.Queryer, taskID, userID string) (code dispatch.Code, why string, err error) {
 	t, err := a.Tasks.Find(ctx, q, taskID)
 	if err != nil {
@@ -104,9 +104,9 @@ func (a *App) unwanted(ctx context.Context, q db.Queryer, taskID, userID string)
 	case given && mayReport:
 		return dispatch.Reassigned, "The task was reassigned before the agent started.", nil
 	case given: // nothing is left to do: the agent cannot start, and the task has another assignee
-		return dispatch.Withdrawn, fmt.Sprintf("The task was reassigned, and the account of %s is deactivated or no longer an agent's.", u.Name), nil
+		return dispatch.Withdrawn, fmt.Sprintf("The task was reassigned, and the account of %s is deactivated or no longer belongs to an agent.", u.Name), nil
 	case !mayReport:
-		return dispatch.Deactivated, fmt.Sprintf("The account of %s is deactivated or no longer an agent's. Reactivate it, or assign the task to another agent.", u.Name), nil
+		return dispatch.Deactivated, fmt.Sprintf("The account of %s is deactivated or no longer belongs to an agent. Reactivate it, or assign the task to another agent.", u.Name), nil
 	}
 	return "", "", nil
 }
@@ -120,7 +120,7 @@ func (a *App) showDispatch(ctx context.Context, tx *db.Tx, d dispatch.Dispatch) 
 	return a.Tasks.SetDispatch(ctx, tx, id, cardOf(d))
 }
 
-// cardOf converts a dispatch to what a task shows of it.
+// cardOf converts a dispatch to the form that a task shows.
 func cardOf(d dispatch.Dispatch) task.Dispatch {
 	c := task.Dispatch{
 		State: task.DispatchState(d.State), Since: d.Since, AgentID: d.AgentID, RunID: d.RunID, SessionKey: d.SessionKey, By: d.By, Waiting: d.Waiting,
@@ -131,8 +131,9 @@ func cardOf(d dispatch.Dispatch) task.Dispatch {
 	return c
 }
 
-// withdrawTask withdraws the dispatch of a task that is archived or, if gone, deleted.
-// It returns the dispatch as the task shows it, or nil if none was in progress.
+// withdrawTask withdraws the dispatch of a task that is archived or, if gone is set,
+// deleted. It returns the dispatch as the task shows it, or nil if none was in
+// progress.
 func (a *App) withdrawTask(ctx context.Context, tx *db.Tx, t task.Task, gone bool) (*task.Dispatch, error) {
 	d, err := a.Dispatch.Withdraw(ctx, tx, t.ID, gone)
 	if err != nil || d == nil {

@@ -88,7 +88,7 @@ func TestFaults(t *testing.T) {
 		if b.alone {
 			continue
 		}
-		// The trials mostly wait, so that more of them can run than there are processors.
+		// The trials mostly wait, so more of them can run than there are processors.
 		all.Go(func() { t.Run(b.name, func(t *testing.T) { b.run(t) }) })
 	}
 	all.Wait()

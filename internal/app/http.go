@@ -12,7 +12,7 @@ import (
 	dashboard "wardroom/web"
 )
 
-// Health is the answer of GET /health. It does not depend on the gateway.
+// Health is the response of GET /health. It does not depend on the gateway.
 type Health struct {
 	Status    string     `json:"status" enum:"ok" doc:"Always ok."`
 	Timestamp clock.Time `json:"timestamp"`
@@ -69,6 +69,6 @@ func (a *App) mountDashboard() error {
 	return nil
 }
 
-// errNoFile answers requests for files of another version, such as from a page that
-// was opened before an update.
+// errNoFile is the response to a request for a file of another version, such as one
+// from a page that was opened before an update.
 var errNoFile = fault.New(fault.NotFound, "file_unknown", "This dashboard file does not exist. Reload the page.")

@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Secrets that must never be shown. Each is unique, so that finding one in an answer or
+// Secrets that must never be shown. Each is unique, so finding one in an answer or in
 // the log is no coincidence.
 const (
 	jwtSecret     = "jwt-secret-0123456789-0123456789-0123456789-0123456789"

@@ -28,7 +28,7 @@ import (
 // metricsPath is the only path served at METRICS_ADDR.
 const metricsPath = "/metrics"
 
-// measured has the sources of the metrics that are read at each scrape.
+// measured holds the sources of the metrics that are read at each scrape.
 type measured struct {
 	db       *db.DB
 	gateway  *gateway.Client
@@ -70,7 +70,7 @@ func newMetrics(from measured) *metrics {
 		}, []string{"kind", "outcome"}),
 		jobTimes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "wardroom_job_run_duration_seconds", Help: "Duration of job attempts.",
-			// From an empty purge to a standup with slow agents.
+			// The buckets range from an empty purge to a standup with slow agents.
 			Buckets: []float64{.01, .05, .1, .5, 1, 5, 15, 60, 180, 600, 1800},
 		}, []string{"kind"}),
 		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -81,7 +81,7 @@ func newMetrics(from measured) *metrics {
 		m.logins.WithLabelValues(o) // starts each series at 0, so that rates count the first login
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "wardroom_build_info", Help: "Always 1. The labels have the versions and the database.",
+		Name: "wardroom_build_info", Help: "Always 1. The labels contain the versions and the database.",
 		ConstLabels: prometheus.Labels{"version": Version, "go_version": runtime.Version(), "database": from.db.Engine().String()},
 	})
 	build.Set(1)
@@ -166,7 +166,7 @@ func newReadings(from measured) *readings {
 		state:   one("wardroom_gateway_state", "1 for the current state of the gateway connection, 0 for the others.", "state"),
 		made:    one("wardroom_gateway_connections_total", "Connections made to the gateway. All but the first are reconnects; with operator.admin, all but the first two."),
 		linked:  one("wardroom_gateway_connected", "1 while this gateway connection is up, otherwise 0. With operator.admin there are two connections, one for runs and one for management; otherwise one.", "purpose"),
-		latency: one("wardroom_gateway_latency_seconds", "Duration of the last round trip to the gateway. Missing before the first."),
+		latency: one("wardroom_gateway_latency_seconds", "Duration of the last round trip to the gateway. Missing before the first round trip."),
 		lists:   one("wardroom_sessions_readings_total", "Number of times the session list was read from the gateway."),
 		rows:    one("wardroom_sessions_rows_total", "Session updates: applied from gateway events (event), ignored as outdated (late), and found only by reading the list (corrected), which indicates a bug in Wardroom or the gateway.", "outcome"),
 	}

@@ -28,7 +28,7 @@ func newOutage(ask func(context.Context) error, log *slog.Logger, now func() tim
 }
 
 // notice reports whether err means that the database is unavailable. If so, it counts
-// the failure for the operation.
+// the failure for the operation and, if the outage is new, logs it.
 func (o *outage) notice(operation string, err error) bool {
 	reason, away := db.Unavailable(err)
 	if !away {
@@ -53,8 +53,8 @@ func (o *outage) notice(operation string, err error) bool {
 const (
 	// retryInterval is how often the database is checked during an outage.
 	retryInterval = time.Second
-	// calm is how long an outage must have no failures before it is over. A
-	// successful check is not enough: on a full disk, only writes fail.
+	// calm is the time without failures after which an outage is over. A successful
+	// check is not enough: on a full disk, only writes fail.
 	calm = 3 * time.Second
 )
 
@@ -80,14 +80,14 @@ func (o *outage) watch(ctx context.Context, recovered func()) {
 	}
 }
 
-// metSince reports whether an operation has failed in the last d.
+// metSince reports whether an operation has failed within the duration d before now.
 func (o *outage) metSince(d time.Duration) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.now().Sub(o.last) < d
 }
 
-// check checks the database with a time limit.
+// check queries the database with a time limit.
 func (o *outage) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -71,7 +71,7 @@ func Examine(ctx context.Context, cfg config.Config, report func(gateway.Step)) 
 }
 
 // storedDevice returns the device that Wardroom has stored, or the zero Identity if
-// there is none or the settings have one.
+// there is none or the settings contain one.
 func storedDevice(ctx context.Context, cfg config.Config) (gateway.Identity, error) {
 	const limit = 10 * time.Second
 	if cfg.DeviceKey != nil || cfg.GatewayURL == "" || cfg.DatabaseURL == "" {
@@ -89,7 +89,7 @@ func storedDevice(ctx context.Context, cfg config.Config) (gateway.Identity, err
 	defer d.Close()
 	id, err := pairing.Stored(ctx, d, keysOf(cfg, d.Engine()), cfg.GatewayURL)
 	if db.IsNoTable(err) {
-		return gateway.Identity{}, nil // the database is of an earlier version
+		return gateway.Identity{}, nil // the database was created by an earlier version
 	}
 	return id, err
 }

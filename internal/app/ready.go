@@ -13,21 +13,21 @@ import (
 )
 
 // ErrNotReady means that requests should go to another replica for now. Its fact
-// not_ready has the reason: "database", "schema" or "stopping".
+// not_ready contains the reason: "database", "schema" or "stopping".
 var ErrNotReady = fault.New(fault.Unavailable, "not_ready", "Wardroom is not ready for requests.")
 
 // errSlow appears only in the log.
 var errSlow = errors.New("the database did not answer within " + readyLimit.String())
 
 const (
-	// readyLimit is how long the database may take to answer.
+	// readyLimit is the time limit for a query to the database.
 	readyLimit = time.Second
-	// readyFresh is how long its answer is cached, so that frequent probes cost one
-	// query per second.
+	// readyFresh is how long the result is cached, so that frequent probes cost at
+	// most one query per second.
 	readyFresh = time.Second
 )
 
-// Alive is the answer of a probe that succeeds.
+// Alive is the response of a successful probe.
 type Alive struct {
 	Status string `json:"status" enum:"ok" doc:"Always ok; a failed probe returns an error."`
 }
@@ -46,7 +46,7 @@ func (a *App) mountProbes() {
 	}, web.Root(), web.Quiet(), web.Fails(ErrNotReady), web.Describe(
 		"Returns 200 if the database answers within 1 s and Wardroom is not stopping. The database is queried at most once per second. "+
 			"The result does not depend on the gateway.\n\n"+
-			"Otherwise returns 503, and `not_ready` has the reason: `database`, `stopping`, or `schema` if a newer version has migrated the database."))
+			"Otherwise returns 503, and `not_ready` contains the reason: `database`, `stopping`, or `schema` if a newer version has migrated the database."))
 }
 
 // ready returns why Wardroom is not ready for requests, or nil if it is.

@@ -9,8 +9,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Answers with a secret are not compressed. Their fields are recognized by their format,
-// so that each token and key must declare it.
+// Answers with a secret are not compressed. Their fields are recognized by the
+// format, so each token and key must declare one.
 func TestSecretsInAnswersAreDeclared(t *testing.T) {
 	type schema struct {
 		Ref        string

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// SetupOffer is how to create the owner account, for the terminal.
+// SetupOffer holds what the terminal shows so that someone can create the owner
+// account.
 type SetupOffer struct {
 	Address string // URL of Wardroom as seen from its machine, such as http://127.0.0.1:3000
 	Token   string // creates the owner account; must not be logged

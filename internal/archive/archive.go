@@ -24,10 +24,10 @@ type Archived struct {
 	ID          string      `json:"id"`
 	Key         string      `json:"key" example:"agent:cto:main" doc:"Key of the session in the runtime. A reset starts a new session with the same key, which is a separate entry here."`
 	AgentID     string      `json:"agent_id" example:"cto" doc:"Empty if the session belongs to no agent."`
-	Kind        *string     `json:"kind" doc:"The runtime's value: main, custom, subagent, cron, dashboard, or another."`
+	Kind        *string     `json:"kind" doc:"As reported by the runtime: main, custom, subagent, cron, dashboard, or another."`
 	Label       *string     `json:"label"`
-	Status      *string     `json:"status" doc:"Status of the last run, the runtime's value: done, failed, killed, timeout, or another."`
-	Active      bool        `json:"active" doc:"Whether a run was in progress at the last reading of the runtime."`
+	Status      *string     `json:"status" doc:"Status of the last run, as reported by the runtime: done, failed, killed, timeout, or another."`
+	Active      bool        `json:"active" doc:"Whether a run was in progress when the runtime was last read."`
 	Model       *string     `json:"model" doc:"Provider and model."`
 	ParentKey   *string     `json:"parent_key" doc:"Key of the session that created this one."`
 	BeganAt     *clock.Time `json:"began_at" doc:"Time of the first message, or else the start of the first known run."`
@@ -39,11 +39,11 @@ type Archived struct {
 	Coverage    Coverage    `json:"coverage" enum:"none,partial,whole" doc:"How much of the transcript is archived. none: the runtime deleted it before it was read. partial: the session continued and was deleted before the rest was read."`
 	Ended       *Ended      `json:"ended" enum:"rests,finished,deleted,reset" doc:"Why the session was archived. rests: idle, may continue. finished: a one-time session has ended. deleted: deleted in the runtime. reset: replaced by a new session with the same key. Null before it is archived."`
 	ArchivedAt  *clock.Time `json:"archived_at" doc:"When the session was last archived; null if it is not archived yet."`
-	Present     bool        `json:"present" doc:"Whether the runtime had the session at the last reading."`
-	AsOf        clock.Time  `json:"as_of" doc:"Time of the reading that these values come from."`
-	Age         int64       `json:"age_seconds" doc:"Age of that reading."`
+	Present     bool        `json:"present" doc:"Whether the runtime still had the session when it was last read."`
+	AsOf        clock.Time  `json:"as_of" doc:"When these values were read from the runtime."`
+	Age         int64       `json:"age_seconds" doc:"Number of seconds since as_of."`
 	Tokens      *Tokens     `json:"tokens" doc:"Total tokens from the usage ledger; null if it has no entry for the session."`
-	CostUSD     *money.Nano `json:"cost_usd" doc:"Total cost, including estimates; null if nothing has a price."`
+	CostUSD     *money.Nano `json:"cost_usd" doc:"Total cost, including estimates; null if none of the usage has a price."`
 	Complete    *bool       `json:"cost_complete" doc:"Whether all usage has a price; null if the ledger has no entry for the session."`
 }
 
@@ -87,8 +87,8 @@ func versionOf(g *gateway.Session) int64 {
 	return g.UpdatedAt.UnixMilli()
 }
 
-// lastOf returns the time of the last activity in a session, or otherwise if
-// unknown.
+// lastOf returns the time of the last activity in a session. If that is
+// unknown, it returns the given alternative.
 func lastOf(g *gateway.Session, otherwise clock.Time) clock.Time {
 	for _, t := range []clock.Time{g.UpdatedAt, g.ActiveAt, g.EndedAt, g.StartedAt} {
 		if !t.IsZero() {

@@ -19,7 +19,7 @@ const (
 	// retry is the delay after a failure, or while another replica holds the
 	// claim.
 	retry = 5 * time.Second
-	// look is the interval of passes without a new reading.
+	// look is the interval between passes if there is no new reading.
 	look = time.Minute
 	// hidden is how long to assume that the runtime still has a session that it
 	// does not list. It doubles each time, up to hiddenMost.
@@ -118,7 +118,7 @@ func (m *mirror) take() (rows []gateway.Session, skipped map[name]gateway.Sessio
 	return rows, skipped, at, fresh
 }
 
-// putBack returns the result of take after a failed pass.
+// putBack restores the result of take for the next pass, after a failed pass.
 func (m *mirror) putBack(skipped map[name]gateway.Session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -128,8 +128,8 @@ func (m *mirror) putBack(skipped map[name]gateway.Session) {
 	}
 }
 
-// Run archives sessions until ctx ends, in one replica at a time. It returns
-// nil.
+// Run archives sessions until ctx ends, in one replica at a time. It always
+// returns nil.
 func (s *Service) Run(ctx context.Context) error {
 	k := &archiver{s: s, pace: s.Pace.withDefaults(), redact: newRedactor(), owner: db.NewID()}
 	defer k.release(ctx)
@@ -338,7 +338,7 @@ func (k *archiver) archiveGone(ctx context.Context, rows []gateway.Session, at c
 
 // lookUp asks the runtime for an unlisted session. It reports whether the
 // session still exists, or else why it is gone. The runtime's list leaves out
-// hidden sessions, and the oldest if there are very many.
+// hidden sessions and, if there are very many sessions, the oldest ones.
 func (k *archiver) lookUp(ctx context.Context, p *kept) (why Ended, is bool, err error) {
 	k.wait(ctx)
 	g, ok, err := k.s.Runtime.Session(ctx, p.seen.Key)
@@ -364,8 +364,8 @@ func ofOneSession(err error) bool {
 	return errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrBusy) || errors.Is(err, gateway.ErrTimeout)
 }
 
-// markGone marks a session as deleted or reset in the runtime, with what is
-// archived of it.
+// markGone marks a session as deleted or reset in the runtime, and records how
+// much of it is archived.
 func (k *archiver) markGone(ctx context.Context, p *kept, why Ended, at clock.Time) error {
 	return k.s.DB.Tx(ctx, func(tx *db.Tx) error {
 		is, err := findKept(ctx, tx, nameOf(&p.seen))
@@ -391,8 +391,8 @@ func (k *archiver) markGone(ctx context.Context, p *kept, why Ended, at clock.Ti
 	})
 }
 
-// readDue reads the transcripts that are not fully archived, and returns when
-// the next one will have been idle long enough.
+// readDue reads the transcripts that are not fully archived, and returns the
+// time until the next one will have been idle long enough.
 func (k *archiver) readDue(ctx context.Context) (time.Duration, error) {
 	next, n, fails := look, 0, 0
 	now := k.s.Now()
@@ -430,7 +430,7 @@ func (k *archiver) readDue(ctx context.Context) (time.Duration, error) {
 	return next, nil
 }
 
-// errSeveral means that the cause of the failures is probably not one session.
+// errSeveral means that the cause is probably not a single session.
 var errSeveral = errors.New("several consecutive sessions cannot be read")
 
 // failed schedules a retry for a session that could not be archived. It returns
@@ -461,8 +461,8 @@ func (k *archiver) wait(ctx context.Context) {
 func (k *archiver) claim(ctx context.Context) error {
 	mine := false
 	err := k.s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		// An SQLite file has one process, so an earlier holder of the claim is
-		// dead.
+		// Only one process uses an SQLite file, so an earlier holder of the
+		// claim has ended.
 		mine, err = claim(ctx, tx, k.owner, k.s.Now(), k.pace.Lease, !k.took && tx.Engine() == db.SQLite)
 		return err
 	})

@@ -45,8 +45,8 @@ type Filter struct {
 	AgentID, Kind, Status string
 	From, To              time.Time // bounds of the last activity: From inclusive, To exclusive
 	Text                  string    // words that the session contains
-	// LastKnown selects the sessions at the last reading of the runtime
-	// instead, archived or not.
+	// LastKnown selects, instead of the archive, the sessions that the runtime
+	// had when it was last read, archived or not.
 	LastKnown bool
 }
 
@@ -118,12 +118,13 @@ func (s *Service) Get(ctx context.Context, id string) (Archived, error) {
 	return rows[0], err
 }
 
-// pageBytes is the approximate maximum size of a page's JSON. A message may
-// have two megabytes, so 500 of them would not fit into memory.
+// pageBytes is the approximate maximum size of a page's JSON. A message may be
+// two megabytes, so 500 of them would not fit into memory.
 const pageBytes = 4 << 20
 
-// fitting returns the first message, at or after from, of a page that ends at
-// to and fits into pageBytes. A page that is cut begins at a part boundary and
+// fitting returns the number of the first message of a page that fits into
+// pageBytes. The page has messages whose numbers are at least from and less
+// than to. If some of these do not fit, the page begins at a part boundary and
 // has at least one part.
 func fitting(ctx context.Context, q db.Queryer, id string, from, to int64) (int64, error) {
 	sizes, err := sizesBetween(ctx, q, id, from, to)
@@ -181,7 +182,7 @@ func (s *Service) Messages(ctx context.Context, id, cursor string, limit int) (m
 	return messages, next, nil
 }
 
-// between returns the messages with numbers from from up to, but not including,
+// between returns the messages whose numbers are at least from and less than
 // to.
 func between(ctx context.Context, q db.Queryer, id string, from, to int64) ([]transcript.Message, error) {
 	messages := []transcript.Message{}
@@ -209,9 +210,9 @@ func (s *Service) CountOld(ctx context.Context, before time.Time) (n int64, olde
 }
 
 // PurgeOld deletes up to limit archived sub-agent sessions without activity
-// since before, oldest first, in the caller's transaction, and returns the
-// count. Their usage stays in the ledger. If the runtime still has a session,
-// only its transcript is deleted.
+// since the given time, oldest first, in the caller's transaction, and returns
+// the count. Their usage stays in the ledger. If the runtime still has a
+// session, only its transcript is deleted.
 func (s *Service) PurgeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	n, err := purgeOld(ctx, tx, before, limit)
 	if err != nil {
@@ -220,8 +221,8 @@ func (s *Service) PurgeOld(ctx context.Context, tx *db.Tx, before time.Time, lim
 	return n, nil
 }
 
-// LastReading returns the time of the last reading of all runtime sessions, or
-// nil if there is none.
+// LastReading returns when all sessions of the runtime were last read, or nil
+// if they never were.
 func (s *Service) LastReading(ctx context.Context) (*clock.Time, error) {
 	return findReading(ctx, s.DB)
 }

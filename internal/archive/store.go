@@ -16,8 +16,8 @@ import (
 const state = "archive"
 
 // claim gives owner the claim on the archive until the lease ends, and reports
-// whether it succeeded. force takes the claim from any holder, for SQLite,
-// where an earlier holder must be dead.
+// whether it succeeded. If force is set, it takes the claim from any holder.
+// This is for SQLite, where an earlier holder must have ended.
 func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {
 	at, err := tx.Clock(ctx, now)
 	if err != nil {
@@ -125,8 +125,8 @@ func putGone(ctx context.Context, tx *db.Tx, k *kept, why Ended, coverage Covera
 	return err
 }
 
-// putRead stores how much of a transcript is archived. With done the transcript
-// is complete.
+// putRead stores how much of a transcript is archived. If done is set, the
+// whole transcript is archived.
 func putRead(ctx context.Context, tx *db.Tx, k *kept, began *clock.Time, done bool, why Ended, at clock.Time) error {
 	query := `UPDATE archive_sessions SET last_seq = ?, messages = ?, coverage = ?, began_at = COALESCE(?, began_at)`
 	args := []any{k.lastSeq, k.messages, k.coverage, began}
@@ -148,14 +148,15 @@ func lastPart(ctx context.Context, q db.Queryer, id string) (part, error) {
 	return scanPart(q.QueryRow(ctx, `SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? ORDER BY part DESC LIMIT 1`, id))
 }
 
-// partsBetween returns the parts that have messages from number from up to to.
+// partsBetween returns the parts with messages whose numbers are at least from
+// and less than to.
 func partsBetween(ctx context.Context, q db.Queryer, id string, from, to int64) ([]part, error) {
 	rows, err := q.Query(ctx, `SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? AND first < ? AND first + messages > ? ORDER BY part`, id, to, from)
 	return db.All(rows, err, scanPart)
 }
 
-// sizesBetween returns the first message and size of those parts, last part
-// first.
+// sizesBetween is like partsBetween, but returns only the size and the first
+// message number of each part, last part first.
 func sizesBetween(ctx context.Context, q db.Queryer, id string, from, to int64) ([]part, error) {
 	rows, err := q.Query(ctx, `SELECT first, size FROM archive_parts WHERE session_id = ? AND first < ? AND first + messages > ? ORDER BY part DESC`, id, to, from)
 	return db.All(rows, err, func(from db.Row) (p part, err error) { return p, from.Scan(&p.first, &p.size) })

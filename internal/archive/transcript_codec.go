@@ -11,8 +11,8 @@ import (
 	"wardroom/internal/transcript"
 )
 
-// A transcript is stored in parts. A part ends after so many messages or bytes,
-// so that a page can be read without the rest.
+// A transcript is stored in parts. A part ends after partMessages messages or
+// partBytes bytes, so that a page can be read without the rest.
 const (
 	partMessages = 100
 	partBytes    = 256 << 10

@@ -19,7 +19,7 @@ const (
 	chunk     = 500      // rows of a transcript per request
 	tries     = 4        // attempts to read one chunk of a growing transcript
 	chunks    = 200      // per transcript and pass, which is 100,000 rows; the next pass continues
-	wordsMost = 24 << 10 // bytes of text to index, from the beginning and from the end each
+	wordsMost = 24 << 10 // bytes of text to index from the beginning, and as many from the end
 )
 
 // read archives the part of a transcript that is not archived yet, oldest
@@ -30,7 +30,7 @@ const (
 // have got results since.
 func (k *archiver) read(ctx context.Context, p *kept, why Ended) error {
 	version := versionOf(&p.seen)
-	// Retention may have purged it in the meantime.
+	// Retention may have purged the session since the last pass.
 	is, err := findKept(ctx, k.s.DB, nameOf(&p.seen))
 	if err != nil {
 		return fmt.Errorf("find the session: %w", err)
@@ -132,11 +132,11 @@ func firstOf(page gateway.TurnPage) int64 {
 	return page.Total - page.Older + 1
 }
 
-// backTo returns the rows of a page and those before it back to row from. It
-// needs further requests, because the gateway ends a page early if its rows
-// have many bytes (6 MiB in OpenClaw 2026.9.6). Rows added meanwhile shift the
-// offsets and repeat rows, which are removed. whole is false if the transcript
-// was replaced or became shorter.
+// backTo returns the rows of a page and the rows before it, starting with the
+// row number from. It needs further requests, because the gateway ends a page
+// early if its rows have many bytes (6 MiB in OpenClaw 2026.9.6). Rows added
+// meanwhile shift the offsets and repeat rows, which are removed. whole is
+// false if the transcript was replaced or became shorter.
 func (k *archiver) backTo(ctx context.Context, p *kept, from, offset int64, page gateway.TurnPage) (turns []gateway.Turn, whole bool, err error) {
 	turns = numbered(page.Turns, page.Total-offset)
 	for first := firstOf(page); first > from; first = min(first, firstOf(page)) {
@@ -322,8 +322,8 @@ func (k *archiver) index(ctx context.Context, tx *db.Tx, p *kept, g *gateway.Ses
 	return search.PutSession(ctx, tx, search.SessionText{ID: p.id, Title: title, Body: w.head + " " + w.tail})
 }
 
-// with adds a text. It keeps the beginning of the transcript until head is
-// full, and then the end in tail.
+// with returns the words with a text added. The beginning of the transcript
+// stays in head; once head is full, tail keeps the end.
 func (w words) with(text string) words {
 	if room := wordsMost - len(w.head); room > 0 && w.tail == "" {
 		n := whole(text, room)

@@ -35,8 +35,8 @@ type Made struct {
 }
 
 // Make writes a backup of the database to file. The file appears once it is
-// complete and flushed to disk, and only its owner can read it. With replace it
-// may overwrite an earlier backup, but never another file.
+// complete and flushed to disk, and only its owner can read it. If replace is
+// set, it may overwrite an earlier backup, but never any other file.
 func (t *Tool) Make(ctx context.Context, database, file string, replace bool) (Made, error) {
 	if err := vacant(file); err != nil && (!replace || !isBackup(file)) {
 		return Made{}, err

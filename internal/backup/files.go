@@ -17,7 +17,7 @@ func vacant(path string) error {
 	case err != nil:
 		return err
 	case info.IsDir():
-		return fmt.Errorf("%s is a folder: give the name of a file in it", path)
+		return fmt.Errorf("%s is a folder: specify a file in it", path)
 	}
 	return fmt.Errorf("%s %w", path, errExists)
 }
@@ -33,8 +33,8 @@ func inWorkspace[T any](dir string, fn func(dir string) (T, error)) (result T, e
 	return fn(space)
 }
 
-// place moves a finished file to its final name. Without replace it fails if
-// that name exists, even if it was created at the last moment.
+// place moves a finished file to its final name. If replace is not set, it
+// fails if that name exists, even if it was created at the last moment.
 func place(from, to string, replace bool) error {
 	var err error
 	if replace {

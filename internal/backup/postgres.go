@@ -70,7 +70,8 @@ func originOf(ctx context.Context, q db.Queryer, m *Manifest) error {
 // errNoProgram means that one of PostgreSQL's client programs is missing.
 var errNoProgram = errors.New("is not installed here")
 
-// pattern quotes a schema name for pg_dump, so that no character is special.
+// pattern quotes a schema name for pg_dump, so that no character in it has a
+// special meaning.
 func pattern(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // program runs one of PostgreSQL's client programs. It returns the standard
@@ -108,7 +109,7 @@ func newEnough(ctx context.Context, p db.Programs, name, server string) error {
 	}
 	own, want := regexp.MustCompile(`\(PostgreSQL\) (\d+)`).FindStringSubmatch(said), regexp.MustCompile(`^\d+`).FindString(server)
 	if own == nil || want == "" {
-		return fmt.Errorf("cannot compare %s (%s) with the server (%s)", name, strings.TrimSpace(said), server)
+		return fmt.Errorf("cannot compare the version of %s (%s) with that of the server (%s)", name, strings.TrimSpace(said), server)
 	}
 	if len(own[1]) < len(want) || len(own[1]) == len(want) && own[1] < want { // as numbers
 		return fmt.Errorf("%s is version %s, older than the server (%s): install the client programs of PostgreSQL %s and put them first in PATH", name, own[1], server, want)

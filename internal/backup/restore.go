@@ -25,9 +25,9 @@ type Restored struct {
 	Value   string // its value; empty if it is the given address
 }
 
-// Restore restores a backup into a new place and checks it before and after.
-// For SQLite, into is a folder, or a file such as x.db or sqlite:x; for
-// PostgreSQL it is the address of a database whose schema is empty.
+// Restore restores a backup to a new place. It checks the backup before and the database
+// after. For SQLite, into is a folder, or a file such as x.db or sqlite:x; for PostgreSQL
+// it is the address of a database whose schema is empty.
 func (t *Tool) Restore(ctx context.Context, file, into string) (r Restored, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -115,7 +115,7 @@ func (t *Tool) unpack(ctx context.Context, f *os.File, part string) (m Manifest,
 }
 
 func refusal(faults []string) error {
-	return fmt.Errorf("the backup was not restored, because it contains problems of the original database:\n  %s", strings.Join(faults, "\n  "))
+	return fmt.Errorf("the backup was not restored, because it contains problems from the original database:\n  %s", strings.Join(faults, "\n  "))
 }
 
 func (t *Tool) restorePostgres(ctx context.Context, file string, m Manifest, into string) error {

@@ -41,7 +41,7 @@ const (
 
 // Errors for files that are not complete backups.
 var (
-	errNotBackup = errors.New("the seal at the end of a Wardroom backup is missing: it is another file, or it is truncated")
+	errNotBackup = errors.New("the seal at the end of a Wardroom backup is missing. The file is not a backup, or it is truncated")
 	errBroken    = errors.New("it is damaged: its content does not match its checksum. Use another backup")
 )
 

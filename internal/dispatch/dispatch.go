@@ -35,14 +35,14 @@ const (
 // Code is the reason why a dispatch failed.
 type Code string
 
-// The reasons.
+// The reasons why a dispatch fails.
 const (
 	Cancelled   Code = "cancelled"           // a user canceled it
-	Withdrawn   Code = "withdrawn"           // the task was completed, archived or deleted, or assigned away from an inactive agent
+	Withdrawn   Code = "withdrawn"           // the task is done, archived, deleted, or no longer assigned to an active agent
 	Reassigned  Code = "reassigned"          // the task was assigned to someone else before the run started
 	Deactivated Code = "agent_deactivated"   // the agent has no active account
 	Unreachable Code = "gateway_unreachable" // the gateway was unreachable for too long
-	Unknown     Code = "agent_unknown"       // the gateway did not list the agent for too long
+	Unknown     Code = "agent_unknown"       // the gateway went too long without listing the agent
 	Refused     Code = "refused"             // the gateway rejected it
 	TimedOut    Code = "timed_out"           // the run took too long
 	Stopped     Code = "stopped"             // the run was stopped in the gateway
@@ -50,7 +50,7 @@ const (
 	Broken      Code = "broken"              // Wardroom failed repeatedly
 )
 
-// The errors of creating and canceling a dispatch.
+// Errors that creating and canceling a dispatch return.
 var (
 	ErrAlreadyDispatched = fault.New(fault.Conflict, "already_dispatched", "The task is already dispatched.")
 	ErrNotDispatched     = fault.New(fault.Conflict, "not_dispatched", "The task is not dispatched.")
@@ -123,7 +123,7 @@ type InboxItem struct {
 func (d *Dispatch) active() bool { return d.State == Queued || d.State == Started }
 
 // runID returns the id of the n-th run for the task. It includes part of the dispatch's
-// id to differ from runs of the same task key in another database.
+// id, so that it differs from run ids for the same task key in another database.
 func (d *Dispatch) runID(n int) string {
 	return fmt.Sprintf("task-%s-%d-%s", d.Task, n, d.ID[max(0, len(d.ID)-8):])
 }
@@ -144,14 +144,14 @@ func (d *Dispatch) end(now time.Time, f *Failure) {
 	}
 }
 
-// outcome returns the failure for the end of a run, or nil if the run succeeded. late
+// outcome returns the Failure of a run that ended with a, or nil if it succeeded. late
 // means that the dispatch's time limit has passed.
 func outcome(a gateway.Answer, late bool, limit time.Duration) *Failure {
 	switch {
 	case a.Outcome == gateway.Finished:
 		return nil
 	case a.Outcome == gateway.TimedOut || a.Outcome == gateway.Stopped && late:
-		// Wardroom itself stopped a run that was stopped after its limit.
+		// A run that was stopped after its limit was stopped by Wardroom.
 		return &Failure{TimedOut, fmt.Sprintf("The run took longer than %s, and was stopped.", formatDuration(limit))}
 	case a.Outcome == gateway.Stopped:
 		return &Failure{Stopped, "The run was stopped in the gateway."}

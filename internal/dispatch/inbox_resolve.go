@@ -32,7 +32,7 @@ func (s *Service) ResolveStale(ctx context.Context) error {
 	})
 }
 
-// staleItems reads up to 100 stale items; the next call gets the others.
+// staleItems returns up to 100 stale items. Once those are resolved, it returns the next.
 func staleItems(ctx context.Context, q db.Queryer) ([]staleItem, error) {
 	rows, err := q.Query(ctx, `
 		SELECT i.cause, i.subject_name, CASE WHEN t.id IS NULL THEN 'was deleted' WHEN t.archived_at IS NOT NULL THEN 'is in the archive' ELSE 'is done' END

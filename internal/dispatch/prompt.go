@@ -7,7 +7,8 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Limits of the texts in a prompt, in runes, and of the listed dependencies.
+// Limits on the length of texts in a prompt, in runes, and on the number of listed
+// dependencies.
 const (
 	longestTitle       = 500
 	longestDescription = 8_000

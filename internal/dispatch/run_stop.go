@@ -25,7 +25,7 @@ func (d *Dispatch) orphan() orphan {
 }
 
 // stop ends an orphaned run. It checks repeatedly, because a question that was sent
-// just before the cancelation arrives after the first stop, and the gateway resumes
+// just before the cancelation may arrive after the first stop, and the gateway resumes
 // interrupted turns only some seconds after its restart.
 func (s *Service) stop(ctx context.Context, h *job.Held) error {
 	var o orphan
@@ -46,7 +46,7 @@ func (s *Service) stop(ctx context.Context, h *job.Held) error {
 			s.Log.WarnContext(ctx, "could not stop a run", "run", o.RunID, "err", err)
 			return nil // another attempt would fail the same way
 		case time.Now().After(until):
-			s.Log.WarnContext(ctx, "could not stop a run, the gateway is unreachable", "run", o.RunID, "err", err)
+			s.Log.WarnContext(ctx, "could not stop a run: the gateway is unreachable", "run", o.RunID, "err", err)
 			return nil
 		}
 		if n == looks {
@@ -58,8 +58,8 @@ func (s *Service) stop(ctx context.Context, h *job.Held) error {
 	}
 }
 
-// stopRun stops the run. If it is not in progress, stopRun stops the run with which the
-// gateway resumes its turn after a restart, which has another id.
+// stopRun stops the run. If it is not in progress, stopRun instead stops the run that the
+// gateway started, under another id, to resume the turn after a restart.
 func (s *Service) stopRun(ctx context.Context, o orphan) error {
 	stopped, err := s.Runtime.Stop(ctx, o.SessionKey, o.RunID)
 	if err != nil || stopped {
@@ -68,7 +68,7 @@ func (s *Service) stopRun(ctx context.Context, o orphan) error {
 	for _, id := range append([]string{o.RunID}, o.Former...) {
 		t, err := s.Runtime.Find(ctx, o.SessionKey, id)
 		if err != nil || !t.Other {
-			return err // no other run is in progress there
+			return err // no other run is in progress in this session
 		}
 		if t.Resumed == "" || t.Answered {
 			continue

@@ -19,7 +19,7 @@ type runner struct {
 	*Service
 	job       *job.Held
 	d         Dispatch
-	overtaken int  // how often the gateway dropped the question for a resumed turn
+	overtaken int  // how often the gateway dropped the question in favor of a resumed turn
 	graceUsed bool // whether it has waited for the gateway once after the time limit
 }
 
@@ -39,7 +39,7 @@ const (
 // errEnded means that the dispatch has ended and its end is stored.
 var errEnded = errors.New("the dispatch has ended")
 
-// run runs a dispatch until it ends. It is the function of the job.
+// run carries out a dispatch until it ends. It is the function that the job runs.
 func (s *Service) run(ctx context.Context, h *job.Held) error {
 	d, err := find(ctx, s.DB, h.Key)
 	if errors.Is(err, ErrNotFound) || err == nil && !d.active() {
@@ -92,7 +92,7 @@ func (c *runner) advance(ctx context.Context) error {
 	return c.conclude(ctx, a)
 }
 
-// connected waits for a connection to the gateway, until the dispatch's time ends.
+// connected waits for a connection to the gateway until the dispatch's time runs out.
 func (c *runner) connected(ctx context.Context) (boot string, err error) {
 	for {
 		some := min(waitSlice, c.left())
@@ -126,7 +126,7 @@ func (c *runner) connected(ctx context.Context) (boot string, err error) {
 func (c *runner) unreachable(why string) *Failure {
 	switch {
 	case c.d.State == Queued && c.d.sent:
-		return &Failure{Unreachable, cut(fmt.Sprintf("The gateway may have accepted the task and then was unreachable for %s. If the agent works on it, Wardroom stops the run when the gateway is back. %s", formatDuration(c.Patience), why), longestReason)}
+		return &Failure{Unreachable, cut(fmt.Sprintf("The gateway may have accepted the task, but was then unreachable for %s. If the agent is working on it, Wardroom stops the run when the gateway is back. %s", formatDuration(c.Patience), why), longestReason)}
 	case c.d.State == Queued:
 		return &Failure{Unreachable, cut(fmt.Sprintf("The gateway did not accept the task within %s: %s", formatDuration(c.Patience), why), longestReason)}
 	}
@@ -142,7 +142,7 @@ func (c *runner) left() time.Duration {
 	return by.Sub(c.Now())
 }
 
-// setWaiting stores why the dispatch has not started, if that changed.
+// setWaiting stores why the dispatch has not started, if the reason has changed.
 func (c *runner) setWaiting(ctx context.Context, why string) error {
 	why = cut(plaintext.Line(why), longestReason)
 	if c.d.State != Queued || why == "" || c.d.Waiting != nil && *c.d.Waiting == why {
@@ -169,7 +169,7 @@ func (c *runner) write(ctx context.Context, kind string) error {
 }
 
 // finish stores the end of the dispatch. If the run may still be in progress or start
-// later, it also enqueues a job that stops it.
+// later, it also enqueues a job that stops the run.
 func (c *runner) finish(ctx context.Context, f *Failure, a gateway.Answer) error {
 	err := c.job.Write(ctx, func(tx *db.Tx) error {
 		if f != nil && c.d.sent && slices.Contains([]Code{Unreachable, TimedOut, Withdrawn, Reassigned, Deactivated, Refused}, f.Code) {
@@ -205,8 +205,8 @@ func (c *runner) pause(ctx context.Context, why error) error {
 	return sleep(ctx, retryPause)
 }
 
-// handleRejection handles a rejected question. If the agent does not exist, it may be added
-// later; any other rejection is final.
+// handleRejection handles a rejected question. If the gateway does not list the agent, it
+// waits, because the agent may still be added. Any other rejection is final.
 func (c *runner) handleRejection(ctx context.Context, why error) error {
 	c.d.sent = false // the gateway rejected it
 	roster, err := c.Runtime.Agents(ctx)
@@ -222,7 +222,7 @@ func (c *runner) handleRejection(ctx context.Context, why error) error {
 		return c.finish(ctx, &Failure{Refused, errorText(why)}, gateway.Answer{})
 	}
 	if c.left() <= 0 {
-		return c.finish(ctx, &Failure{Unknown, fmt.Sprintf("The gateway did not list the agent %s for %s.", c.d.AgentID, formatDuration(c.Patience))}, gateway.Answer{})
+		return c.finish(ctx, &Failure{Unknown, fmt.Sprintf("The gateway has not listed the agent %s for %s.", c.d.AgentID, formatDuration(c.Patience))}, gateway.Answer{})
 	}
 	if err := c.setWaiting(ctx, "The gateway does not list the agent "+c.d.AgentID+"."); err != nil {
 		return err
@@ -280,8 +280,8 @@ func (c *runner) prepare(ctx context.Context) error {
 	return nil
 }
 
-// accepted stores that the gateway has the question. The time limit begins when it was
-// first accepted.
+// accepted stores that the gateway has the question. The time limit starts when
+// the gateway first accepts it.
 func (c *runner) accepted(ctx context.Context, boot string) error {
 	if c.d.State == Started && c.d.bootID == boot {
 		return nil
@@ -312,7 +312,7 @@ func (c *runner) await(ctx context.Context) (gateway.Answer, error) {
 	if c.Runtime.Status().BootID != c.d.bootID {
 		return gateway.Answer{}, restarted
 	}
-	// The time is over. If the run ended just now, that result counts.
+	// The time limit has passed. If the run ended just now, its result still counts.
 	if _, err := c.Runtime.Stop(ctx, c.d.SessionKey, c.d.RunID); gateway.IsUnavailable(err) {
 		return gateway.Answer{}, err
 	} else if err != nil {
@@ -326,8 +326,8 @@ func (c *runner) await(ctx context.Context) (gateway.Answer, error) {
 }
 
 // recover finds out what happened to a question that may have been sent before an
-// interruption. If ask is true, send it now, with the same run id or its successor.
-// Otherwise recover has ended the dispatch or waited for it.
+// interruption. If ask is true, the caller must send it now, under the run id in c.d,
+// which may be a new one. Otherwise recover has ended the dispatch or waited for its run.
 func (c *runner) recover(ctx context.Context, boot string) (ask bool, _ error) {
 	t, seen, err := c.findRuns(ctx)
 	switch {
@@ -378,9 +378,9 @@ func (c *runner) queued(ctx context.Context) error {
 	return c.conclude(ctx, a)
 }
 
-// finishUnanswered ends a dispatch whose run ended without an answer. The gateway remembers the
-// result for a few minutes. The question is not sent again, because the agent would
-// repeat the work.
+// finishUnanswered ends a dispatch whose run ended without an answer. It asks the gateway
+// for the result, which the gateway keeps for a few minutes. It does not send the question
+// again, because the agent would repeat the work.
 func (c *runner) finishUnanswered(ctx context.Context, t gateway.Trace, boot string) error {
 	if err := c.accepted(ctx, boot); err != nil {
 		return err
@@ -399,8 +399,8 @@ func (c *runner) finishUnanswered(ctx context.Context, t gateway.Trace, boot str
 }
 
 // findRuns reads the history of the session for the current question and the previous ones
-// of this dispatch. seen reports whether the agent has received the current one, or
-// answered any.
+// of this dispatch. seen reports whether the agent has received the current question
+// or answered any of them.
 func (c *runner) findRuns(ctx context.Context) (t gateway.Trace, seen bool, err error) {
 	for n := c.d.number; n >= c.d.first; n-- {
 		found, err := c.Runtime.Find(ctx, c.d.SessionKey, c.d.runID(n))
@@ -417,8 +417,9 @@ func (c *runner) findRuns(ctx context.Context) (t gateway.Trace, seen bool, err 
 	return t, seen, nil
 }
 
-// askAgain repeats a question whose run was lost when the gateway restarted, with a new
-// run id. It does not if the task must no longer be dispatched.
+// askAgain replaces a question whose run was lost when the gateway restarted, and reports
+// whether to send it now under its new run id. It ends the dispatch instead if the time
+// limit has passed or the task must no longer be dispatched.
 func (c *runner) askAgain(ctx context.Context) (bool, error) {
 	if c.d.State == Started && c.left() <= 0 {
 		return false, c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
@@ -442,7 +443,8 @@ func (c *runner) checkEligible(ctx context.Context) error {
 }
 
 // handleOvertaken handles a question that the gateway dropped because it resumed an
-// interrupted turn of the session. The gateway repeats that failure for the old run id.
+// interrupted turn of the session. The gateway keeps returning that failure for the old
+// run id.
 func (c *runner) handleOvertaken(ctx context.Context, a gateway.Answer) error {
 	if err := sleep(ctx, retryPause); err != nil {
 		return err

@@ -43,14 +43,14 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 
-	// LockTask reads and locks the task that ref names until the transaction ends. It
+	// LockTask reads the task that ref names and locks it until the transaction ends. It
 	// returns one of Refusals if the task's agent could not work on it.
 	LockTask func(ctx context.Context, tx *db.Tx, ref string) (Task, error)
 	Refusals []*fault.Error
 	// TaskID returns the id of a task, given its id or its key.
 	TaskID func(ctx context.Context, q db.Queryer, ref string) (string, error)
-	// Ineligible returns why a task must no longer be dispatched to that account; the
-	// code is empty if it still may.
+	// Ineligible returns why a task must no longer be dispatched to the given account.
+	// The code is empty if the task may still be dispatched.
 	Ineligible func(ctx context.Context, q db.Queryer, taskID, userID string) (code Code, why string, err error)
 	// Show updates the dispatch on the task's card, without recording an event. It
 	// returns a not found error if the task is gone.
@@ -75,19 +75,19 @@ const (
 	kindStop     = "stop dispatch" // stops an orphaned run
 )
 
-// Kinds returns the kinds of jobs for Jobs.
+// Kinds returns the job kinds that the queue in Jobs must run.
 func (s *Service) Kinds() map[string]job.Kind {
 	return map[string]job.Kind{kindDispatch: {Do: s.run, GaveUp: s.gaveUp}}
 }
 
-// StopKinds returns the kinds of jobs for Stops.
+// StopKinds returns the job kinds that the queue in Stops must run.
 func (s *Service) StopKinds() map[string]job.Kind {
 	return map[string]job.Kind{kindStop: {Do: s.stop}}
 }
 
 // New is the body of a request to dispatch a task.
 type New struct {
-	Note string `json:"note,omitempty" maxLength:"4000" doc:"Note to the agent, added to the task in your name."`
+	Note string `json:"note,omitempty" maxLength:"4000" doc:"A note to the agent, sent with the task in your name."`
 }
 
 // The kinds of events; their subject is the task.
@@ -181,9 +181,9 @@ func (s *Service) Cancel(ctx context.Context, ref string) (Dispatch, error) {
 	return d, nil
 }
 
-// Withdraw cancels the dispatch of a task that is being archived or deleted. If
-// deleted, it also deletes the task's dispatches. It records no event. It returns the ended
-// dispatch, or nil if there was none.
+// Withdraw cancels the dispatch of a task that is being archived or deleted. If deleted
+// is true, it also deletes the task's dispatches. It returns the dispatch that it ended,
+// or nil if there was none. It records no event.
 func (s *Service) Withdraw(ctx context.Context, tx *db.Tx, taskID string, deleted bool) (*Dispatch, error) {
 	why := Failure{Withdrawn, "The task was archived."}
 	if deleted {
@@ -199,7 +199,8 @@ func (s *Service) Withdraw(ctx context.Context, tx *db.Tx, taskID string, delete
 	return d, nil
 }
 
-// cancelActive ends the dispatch of a task if it is active, and enqueues a stop of its run.
+// cancelActive ends the dispatch of a task if it is active, and enqueues a job that stops
+// its run.
 func (s *Service) cancelActive(ctx context.Context, tx *db.Tx, taskID string, why Failure) (*Dispatch, error) {
 	d, err := last(ctx, tx, taskID)
 	if errors.Is(err, ErrNotFound) {
@@ -208,7 +209,8 @@ func (s *Service) cancelActive(ctx context.Context, tx *db.Tx, taskID string, wh
 	if err != nil {
 		return nil, err
 	}
-	// Cancel waits for writes of the job; after it the dispatch no longer changes.
+	// Canceling the job waits for its current write. After that, the dispatch no longer
+	// changes.
 	if err := s.Jobs.Cancel(ctx, tx, kindDispatch, d.ID); err != nil {
 		return nil, err
 	}
@@ -245,8 +247,8 @@ func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, cause error)
 	return s.close(ctx, tx, d, &Failure{Broken, "Wardroom failed several times while running the dispatch. See Wardroom's log."}, nil, "")
 }
 
-// close stores the end of a dispatch: first the usage of its run, then its visible
-// state, and the event last.
+// close stores the end of a dispatch, then the usage of its run, and then what users see:
+// the task's card and the inbox item. It records the event last.
 func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, u *gateway.Usage, said string) error {
 	now := s.Now()
 	d.end(now, f)

@@ -36,7 +36,7 @@ func hiddenFrom(r actor.Role) (kinds []string) {
 }
 
 // ErrActor means that a filter names an unknown actor.
-var ErrActor = fault.New(fault.Invalid, "actor_unknown", "The actor is not an account.")
+var ErrActor = fault.New(fault.Invalid, "actor_unknown", "No account matches this actor.")
 
 // Subject is what an event is about.
 type Subject struct {

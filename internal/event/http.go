@@ -31,14 +31,15 @@ Control frames: hello comes first and has the position of the stream. reset come
 
 Frames without an id are live states. agentrt.status: the connection to the agent runtime. session.changed: a new or changed runtime session, as in /agentrt/sessions. session.gone: the key of a session that no longer exists. session.message: a message in a session that you selected with session. usage.grown: /usage has changed, at most once a second. jobs.changed: the IDs of scheduled jobs of the runtime that changed or are gone; reload them. Reload the list of sessions at each agentrt.status, including the first, and then apply the frames that follow.`
 
-const auditText = `Logins, failed logins, accounts, keys, deletions, and the settings at each start: who, what, before and after, and from where. Audit events do not appear in /activity. Frequent events are combined once a minute, with a count and a start time. Wardroom does not store what a user typed in a failed login.`
+const auditText = `Lists logins, failed logins, changes to accounts and keys, deletions, and the settings at each start. Each event says who made the change, what it was before and after, and where it came from. Audit events do not appear in /activity. Frequent events are combined once a minute, with a count and a start time. Wardroom does not store what a user typed in a failed login.`
 
 const auditTableText = `All matching events as text/csv with a header row. Cells that a spreadsheet would read as a formula are prefixed with an apostrophe.`
 
 // exportTime is the time limit for downloading the whole audit log.
 const exportTime = 10 * time.Minute
 
-// begin is StreamOptions.After for a stream without earlier events.
+// begin is the value of StreamOptions.After for a stream without earlier
+// events.
 const begin = -1
 
 type eventsInput struct {
@@ -81,7 +82,7 @@ func (s *Service) handleEvents(ctx context.Context, in *eventsInput) (web.Stream
 type activityInput struct {
 	SubjectKind string    `query:"subject_kind" enum:"task,project,standup,team,schedule,inbox,session" doc:"Events about this kind of subject."`
 	SubjectID   string    `query:"subject_id" maxLength:"512" doc:"Events about the subject with this ID; for a runtime session, its key."`
-	Actor       string    `query:"actor" maxLength:"254" doc:"Events caused by this actor: a user's ID or email, an agent_id, me, or system. Without the permission manage_accounts, only your own email matches."`
+	Actor       string    `query:"actor" maxLength:"254" doc:"Events caused by this actor: a user's ID or email, an agent_id, \"me\", or \"system\". Without the permission manage_accounts, only your own email matches."`
 	Kinds       []string  `query:"kind" maxItems:"20" doc:"Events of these kinds, such as task.created; task.* matches a prefix."`
 	Since       time.Time `query:"since" doc:"Events at or after this time."`
 	Until       time.Time `query:"until" doc:"Events before this time."`
@@ -95,12 +96,12 @@ func (s *Service) handleActivity(ctx context.Context, in *activityInput) (*web.L
 	return web.Part(ctx, part), err
 }
 
-// AuditFilter is the query parameters that the audit list and its CSV export
+// AuditFilter holds the query parameters that the audit list and its CSV export
 // share.
 type AuditFilter struct {
 	SubjectKind string    `query:"subject_kind" enum:"user,address,device,service,prices,retention,task,standup,schedule,session" doc:"Events about this kind of subject."`
 	SubjectID   string    `query:"subject_id" maxLength:"512" doc:"Events about the subject with this ID; for an address, the address itself."`
-	Actor       string    `query:"actor" maxLength:"254" doc:"Events caused by this actor: a user's ID or email, an agent_id, me, system, or anonymous."`
+	Actor       string    `query:"actor" maxLength:"254" doc:"Events caused by this actor: a user's ID or email, an agent_id, \"me\", \"system\", or \"anonymous\"."`
 	Kinds       []string  `query:"kind" maxItems:"20" doc:"Events of these kinds, such as login.failed; login.* matches a prefix."`
 	Since       time.Time `query:"since" doc:"Events at or after this time."`
 	Until       time.Time `query:"until" doc:"Events before this time."`

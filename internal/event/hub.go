@@ -49,9 +49,10 @@ func (h *hub) wake() {
 	}
 }
 
-// join adds a stream that has everything up to pos. The stream receives what
-// comes after from, which may be smaller or larger than pos: it must skip what
-// it has already and read what lies between by itself.
+// join adds a stream that has everything up to pos. The stream receives the
+// events after the returned ID, which may be smaller or larger than pos: the
+// stream must skip the events that it already has, and read those in between by
+// itself.
 func (h *hub) join(pos int64, buffer int) (f *feed, from int64) {
 	f = &feed{batches: make(chan []frame, buffer), gone: make(chan struct{})}
 	h.mu.Lock()
@@ -146,7 +147,8 @@ func (h *hub) broadcast(batch []frame, upTo int64) (streams int) {
 	return len(h.streams)
 }
 
-// send is broadcast for a caller that holds the lock.
+// send sends a batch to all streams and drops those with a full queue. The
+// caller holds the lock.
 func (h *hub) send(batch []frame) {
 	for f := range h.streams {
 		select {

@@ -41,13 +41,14 @@ func (s *Service) Followed() []string {
 
 // Activity returns one page of the activity that matches f and that the caller
 // can see, newest first. It sets the class and the actors of f. by is the
-// actor: a user's ID or email, an agent_id, "me", or "system"; empty means any.
+// actor: a user's ID or email, an agent_id, "me", or "system". If it is empty,
+// events of all actors match.
 func (s *Service) Activity(ctx context.Context, f Filter, by string, want page.Want) (page.Part[Event], error) {
 	f.hidden = hiddenFrom(actor.From(ctx).Role)
 	return s.read(ctx, Activity, f, by, want)
 }
 
-// Audit is Activity for the audit log.
+// Audit is like Activity, but for the audit log.
 func (s *Service) Audit(ctx context.Context, f Filter, by string, want page.Want) (page.Part[Event], error) {
 	return s.read(ctx, Audit, f, by, want)
 }
@@ -102,7 +103,7 @@ func actorIDs(ctx context.Context, q db.Queryer, by string) ([]string, error) {
 	}
 	ids, err := findActors(ctx, q, by)
 	if err == nil && len(ids) == 0 {
-		err = ErrActor.With("Give a user's ID or email, an agent_id, me, or system.")
+		err = ErrActor.With("Specify a user's ID or email, an agent_id, \"me\", or \"system\".")
 	}
 	return ids, err
 }

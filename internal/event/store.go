@@ -151,7 +151,7 @@ func (f Filter) where(known []string) list.Where {
 		w.And(`subject_kind <> ?`, kind)
 	}
 	// The first of these conditions selects the index. A person causes fewer
-	// events than most kinds have, Wardroom itself more.
+	// events than there are of most kinds; Wardroom itself causes more.
 	if f.byPerson() {
 		list.In(&w, `actor_id`, f.ActorIDs)
 	}
@@ -180,8 +180,8 @@ func (f Filter) where(known []string) list.Where {
 }
 
 // disorder is the maximum difference between the order of event times and of
-// IDs. IDs follow the commits, times the replicas' clocks at the start of each
-// transaction.
+// IDs. IDs follow the order of commits; times come from the replicas' clocks at
+// the start of each transaction.
 const disorder = time.Hour
 
 // byPerson reports whether the filter selects the events of a user.
@@ -189,7 +189,8 @@ func (f Filter) byPerson() bool {
 	return len(f.ActorIDs) > 0 && f.ActorIDs[0] != actor.System.ID && f.ActorIDs[0] != actor.Anonymous.ID
 }
 
-// isPrefix reports whether kind matches all kinds with a prefix.
+// isPrefix reports whether kind is a pattern, such as task.*, for all kinds
+// with a prefix.
 func isPrefix(kind string) bool { return strings.HasSuffix(kind, ".*") }
 
 // ofKinds adds the condition for the kinds.

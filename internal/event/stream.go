@@ -54,7 +54,7 @@ type StreamOptions struct {
 	// access.
 	Caller func(context.Context) (actor.Actor, error)
 	Topics []string // empty means all
-	After  int64    // continue after this ID; negative begins now
+	After  int64    // continue after this ID; if negative, begin now
 	// Sessions are the keys of the runtime sessions whose messages to receive.
 	Sessions []string
 }
@@ -286,8 +286,8 @@ func (t *Stream) recheck(ctx context.Context) error {
 	return nil
 }
 
-// passAll is pass for a batch and all further ones in the queue, which are sent
-// together.
+// passAll is like pass, but for a batch and all further batches in the queue,
+// which it sends together.
 func (t *Stream) passAll(ctx context.Context, f *feed, batch []frame) error {
 	for range t.limits.Buffer { // bounded, so that the beat gets its turn
 		if err := t.gather(ctx, batch); err != nil {
@@ -303,7 +303,7 @@ func (t *Stream) passAll(ctx context.Context, f *feed, batch []frame) error {
 }
 
 // pass sends the frames of a batch that the client selected, can see, and does
-// not have.
+// not have yet.
 func (t *Stream) pass(ctx context.Context, batch []frame) error {
 	if err := t.gather(ctx, batch); err != nil {
 		return err
@@ -311,7 +311,8 @@ func (t *Stream) pass(ctx context.Context, batch []frame) error {
 	return t.flush()
 }
 
-// gather is pass, but leaves the last frames in the buffer.
+// gather is like pass, but leaves the last frames in the buffer instead of
+// sending them.
 func (t *Stream) gather(ctx context.Context, batch []frame) error {
 	if t.left() <= 0 || t.s.now().Sub(t.seen) > 2*t.limits.Beat { // if batches follow each other without a pause
 		if err := t.recheck(ctx); err != nil {

@@ -93,8 +93,8 @@ func pauseFor(streams int) time.Duration {
 }
 
 // readBatch reads the events after id, with the timeout Limits.Read. Without
-// it, a connection that died silently would block all streams until the kernel
-// drops it, after about 15 minutes.
+// the timeout, a connection that died silently would block all streams until
+// the kernel drops it, after about 15 minutes.
 func (s *Service) readBatch(ctx context.Context, id int64) ([]Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Limits.withDefaults().Read)
 	defer cancel()
@@ -113,9 +113,9 @@ func frames(events []Event) ([]frame, error) {
 }
 
 // Publish sends states to the streams of this process that selected their
-// topics. States are not stored: later streams get them from Current. It never
-// blocks. States published within one pause, or in one call, count as one
-// batch.
+// topics. States are not stored: streams that start later get the states from
+// Current. It never blocks. States published within one pause, or in one call,
+// count as one batch.
 func (s *Service) Publish(states ...State) error {
 	if _, wanted := s.hub().position(); !wanted {
 		return nil // skip the encoding

@@ -32,7 +32,7 @@ func (c *Client) call(ctx context.Context, method string, params, out any) error
 	return nil
 }
 
-// errUnreadable is returned for a response that has an unexpected form.
+// errUnreadable returns the error for a response that Wardroom could not decode.
 func errUnreadable(method string) error {
 	return ErrRefused.With("Wardroom could not read the gateway's answer to %s. Update Wardroom or the gateway, whichever is older.", method)
 }
@@ -67,8 +67,8 @@ func (c *Client) roundTrip(ctx context.Context, k *conn, method string, params a
 // broken connection and closes it.
 var errSend = ErrUnreachable.With("The connection was lost while sending the request.")
 
-// late returns the response that arrived just before the connection ended, or the error
-// for none.
+// late returns the response if it arrived just before the connection ended, and
+// otherwise the error for the lost connection.
 func (c *Client) late(answer <-chan frame) (frame, error) {
 	select {
 	case f := <-answer:
@@ -78,9 +78,9 @@ func (c *Client) late(answer <-chan frame) (frame, error) {
 	}
 }
 
-// lost returns the error of a request whose connection ended before the response. Its
-// detail includes the current status, which often explains the loss; its kind is always
-// ErrUnreachable, whatever the current state is.
+// lost returns the error for a request whose connection ended before the response
+// arrived. The error is ErrUnreachable in every state; its detail includes the status's
+// error text, which often explains the loss.
 func (c *Client) lost() error {
 	return ErrUnreachable.With("The connection was lost before the gateway answered. %s", c.Status().LastError)
 }
@@ -93,7 +93,7 @@ func interrupted(ctx context.Context, method string) error {
 	return fmt.Errorf("%s: %w", method, ctx.Err())
 }
 
-// wireFault converts an error of the gateway into one of this package.
+// wireFault converts an error that the gateway sent into one of this package's errors.
 func (c *Client) wireFault(e *wireError) error {
 	message := c.secrets.line(e.Message)
 	switch {
@@ -103,7 +103,7 @@ func (c *Client) wireFault(e *wireError) error {
 		return ErrNoJob.With("It may have been removed. Reload the list of jobs.")
 	case e.Details.Code == "CRON_JOB_CHANGED":
 		return ErrJobChanged.With("Reload the job and make the change again.")
-	case e.Code == "INVALID_REQUEST" && e.Message == "unauthorized": // of chat.abort, which has no code for it
+	case e.Code == "INVALID_REQUEST" && e.Message == "unauthorized": // chat.abort rejects runs of other clients this way, without a code
 		return ErrForeignRun.With("Another client started it, or Wardroom did over an earlier connection. Stop it in the gateway's own dashboard; to stop such runs here, pair Wardroom as a device or request operator.admin.")
 	case e.Code == "NOT_PAIRED":
 		return ErrUnpaired.With("%s", message)
@@ -142,7 +142,7 @@ func (c *Client) scopeFault(scope string) *fault.Error {
 	if slices.Contains(c.opt.Scopes, scope) {
 		return e.With("Wardroom requested %s and the gateway did not grant it. Run Wardroom on the gateway's host, or approve the scope for Wardroom's device there.", scope)
 	}
-	return e.With("This needs %s. Add it to AGENTRT_GATEWAY_SCOPES and restart Wardroom.", scope)
+	return e.With("The request needs %s. Add it to AGENTRT_GATEWAY_SCOPES and restart Wardroom.", scope)
 }
 
 // Agents lists the agents of the gateway, in the gateway's order.
@@ -185,8 +185,8 @@ func (r roster) agents(s *secrets) []Agent {
 	return agents
 }
 
-// modelName reads a model, which the gateway's configuration writes as an object or as
-// a plain name.
+// modelName returns the name of a model, which the gateway sends either as an object or
+// as a plain string.
 func modelName(raw json.RawMessage) string {
 	var object struct {
 		Primary string `json:"primary"`

@@ -25,18 +25,18 @@ import (
 // conn_routing.go.
 type Client struct {
 	opt             Options
-	leader          *Client  // of a starter: the client that it belongs to; otherwise nil
+	leader          *Client  // if this is a starter, the client that it belongs to; otherwise nil
 	starter         *Client  // holds the connection that starts runs; nil if there is only one connection
 	url             *url.URL // nil when no gateway is configured
 	http            *http.Client
 	secrets         *secrets
-	device          *device // nil without a device; used only by the goroutine of Run, as is wallet
+	device          *device // nil without a device; like wallet, used only by the goroutine of Run
 	wallet          wallet
 	onDeviceEvent   func(DeviceEvent) // called with device events; may be nil. See OnDeviceEvent
 	identityChanged chan struct{}     // signals that SetIdentity changed the identity
 	events          hub
 	runs            *runs
-	waiting         atomic.Int32  // callers in Await; with any, the next connection attempt comes soon
+	waiting         atomic.Int32  // number of callers in Await; while it is positive, retries come sooner
 	wake            chan struct{} // signals that Await was called
 	exam            examCache
 
@@ -53,13 +53,13 @@ type Client struct {
 	starting       *conn  // connection of the starter; nil while it has none
 	watching       *conn  // source of the published events: conn, or starting while conn is nil
 	lastBootID     string // boot id of the last event source
-	scopesRejected bool   // the gateway rejected only the scopes, so that the starter, which requests fewer, may connect
+	scopesRejected bool   // the gateway rejected only the scopes, so the starter, which requests fewer, may connect
 
-	copied wallet // of a starter: the leader's credentials when they were last copied
+	copied wallet // if this is a starter, the leader's credentials as last copied
 }
 
-// New returns a client that does nothing until Run. It returns an error that describes
-// the mistake if the options are invalid.
+// New returns a client that does nothing until Run is called. It returns an error if the
+// options are invalid.
 func New(opt Options) (*Client, error) {
 	address, err := parseURL(opt.URL)
 	if err != nil {
@@ -184,7 +184,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// list returns a copy that is never nil, so that an empty list is [] in JSON.
+// list returns a copy of s that is never nil, so that JSON shows an empty list as [].
 func list(s []string) []string { return append([]string{}, s...) }
 
 // Run keeps the client connected until ctx ends, and reconnects after every failure. It
@@ -204,10 +204,10 @@ func (c *Client) Run(ctx context.Context) error {
 	return nil
 }
 
-// stayConnected connects again and again until ctx ends.
+// stayConnected keeps the client connected until ctx ends.
 func (c *Client) stayConnected(ctx context.Context) {
 	failures := 0
-	var restarting time.Time // until when the gateway is expected to be restarting
+	var restarting time.Time // end of the period in which the gateway may still be restarting
 	for {
 		lived, fail := c.session(ctx)
 		if ctx.Err() != nil {
@@ -231,16 +231,16 @@ func (c *Client) stayConnected(ctx context.Context) {
 }
 
 // steadyAfter is how long a connection must last for its loss to reset the count of
-// failures. Without it, a gateway that closes every connection at once would be called
-// four times a second.
+// failures. Without it, Wardroom would dial a gateway that closes every connection at
+// once four times a second.
 const steadyAfter = 5 * time.Second
 
 // restartTakes is how long retries stay frequent after the gateway announced a restart.
-// On two slow cores a restart took 12 s.
+// On a host with two slow cores, a restart took 12 s.
 const restartTakes = time.Minute
 
-// pause waits before the next attempt. A call of Await shortens the pause, unless the
-// gateway asked for it or only a person can fix the failure.
+// pause waits before the next attempt. A call to Await shortens the pause, unless the
+// gateway requested the delay or only a person can fix the failure.
 func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) {
 	due := time.NewTimer(delay)
 	defer due.Stop()
@@ -345,8 +345,8 @@ func (c *Client) attachedState() *failure {
 	return &failure{state: Connected}
 }
 
-// detach ends all requests on k. It updates the status first, so that callers find the
-// reason.
+// detach stops using k and ends all requests on it. It updates the status first, so that
+// the callers find the reason there.
 func (c *Client) detach(k *conn, fail *failure) {
 	c.mu.Lock()
 	c.conn = nil
@@ -378,13 +378,13 @@ func (c *Client) fail(f *failure, failures int, delay time.Duration) {
 }
 
 // setState sets the state; the caller holds the lock. It logs only changes of state, so
-// that an unreachable gateway takes one line and not one per attempt.
+// that an unreachable gateway causes one log line and not one per attempt.
 func (c *Client) setState(f *failure) {
 	state, text := f.state, f.message()
 	asked := f.pairing != nil && (c.status.Pairing == nil || c.status.Pairing.RequestID != f.pairing.RequestID)
 	c.status.LastError, c.status.Pairing, c.status.Certificate = text, f.pairing, f.certificate
 	if c.status.State == state {
-		if asked { // there is another request to approve
+		if asked { // another pairing request has to be approved
 			c.notifyChange()
 		}
 		return

@@ -80,7 +80,7 @@ func TestStatusJSON(t *testing.T) {
 }
 
 // A recorded restart: a shutdown event, rejected connections, "starting", and a new
-// boot id. The state is the same all the while.
+// boot id. The state stays the same throughout.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	h := recorded[handshakes](t, "handshake.json")

@@ -17,7 +17,7 @@ type conn struct {
 	ws     *websocket.Conn
 	owner  *Client // the client that made it
 	bootID string
-	admin  bool       // has operator.admin, so that no run may start on it
+	admin  bool       // has operator.admin, so no run may start on it
 	cred   credential // used to connect
 	born   time.Time
 	gone   chan struct{} // closed when the connection has ended
@@ -29,7 +29,7 @@ type conn struct {
 	seenAt atomic.Int64 // when anything was last received, in Unix milliseconds
 	now    func() time.Time
 
-	answeredAt atomic.Int64   // time from born to the last response in time, in nanoseconds
+	answeredAt atomic.Int64   // when a response last arrived in time, in nanoseconds after born
 	probing    sync.WaitGroup // the goroutine that probes a slow gateway
 
 	mu      sync.Mutex
@@ -47,8 +47,8 @@ type conn struct {
 	warned   bool   // a malformed frame was logged; used only by the reader
 }
 
-// askedKept is how many questions of one connection are remembered until their second
-// response. The gateway itself remembers 1000.
+// askedKept limits how many questions a connection remembers while it waits for their
+// second response. The gateway itself remembers 1000.
 const askedKept = 1000
 
 var (
@@ -136,8 +136,8 @@ func (k *conn) send(method string, params any, run string, limit time.Duration) 
 	return answer, forget, nil
 }
 
-// write sends one frame. It does not use the caller's context: if that ended in the
-// middle of a frame, the whole connection would be lost.
+// write sends one frame. It does not use the caller's context: canceling that in the
+// middle of a frame would break the whole connection.
 func (k *conn) write(r request, limit time.Duration) error {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -159,7 +159,8 @@ func (k *conn) answer(f frame) {
 	}
 }
 
-// run returns the id of the run that a request started, until its last response.
+// run returns the id of the run that a request started. It returns false after the last
+// response to the request.
 func (k *conn) run(id string) (string, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

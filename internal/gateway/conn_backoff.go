@@ -24,10 +24,10 @@ type pace uint8
 
 const (
 	steady  pace = iota // double the delay up to Max
-	quick               // the gateway is about to be back: double the delay up to Quick
+	quick               // the gateway should be back soon: double the delay up to Quick
 	slow                // only a person can fix it: always Max
 	pairing             // a person is expected to approve the device: always Pairing
-	soon                // another credential or device can be tried: like quick, without a restart
+	soon                // another credential or device can be tried: the delays of quick, but no restart is assumed
 )
 
 func (b Backoff) withDefaults() Backoff {
@@ -52,10 +52,10 @@ func (b Backoff) withDefaults() Backoff {
 	return b
 }
 
-// delay returns the delay after the given number of consecutive failures (1 is the
-// first). It is between half and all of the doubled step, so that clients do not
+// delay returns the delay after the given number of consecutive failures, from 1. It is
+// random, between half of the current step and the whole step, so that clients do not
 // reconnect at the same moment. asked is the delay that the gateway requested; the
-// result is never shorter.
+// result is not shorter than that, up to maxDelay.
 func (b Backoff) delay(failures int, p pace, asked time.Duration) time.Duration {
 	step, ceiling := b.Min, b.Max
 	switch p {

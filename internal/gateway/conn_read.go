@@ -54,9 +54,9 @@ func (c *Client) receive(k *conn, typ websocket.MessageType, data []byte) {
 }
 
 // receiveRun records the end of a run that a response reports. A question gets two
-// responses, one at once and one at the end of its run; only the content tells which
-// one this is. It is recorded before the response is delivered, so that the caller
-// finds the run ended.
+// responses, one at once and one at the end of its run; only the content shows which
+// one has arrived. The end is recorded before the response is delivered, so that the
+// caller finds the run ended.
 func (c *Client) receiveRun(k *conn, run string, f frame) {
 	if a, ended := readOutcome(f.Payload); ended {
 		k.forgetRun(f.ID)
@@ -95,7 +95,8 @@ func (c *Client) receiveEvent(k *conn, f frame) {
 	c.publish(k, Event{Name: f.Event, Payload: f.Payload, Seq: seq, BootID: k.bootID})
 }
 
-// setLatency records the duration of a request that the gateway answers at once.
+// setLatency records the round-trip time of a request. It is not called for agent.wait,
+// which the gateway answers only when the run ends.
 func (c *Client) setLatency(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

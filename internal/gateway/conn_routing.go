@@ -16,8 +16,8 @@ import (
 //     events, stops runs and manages scheduled jobs. It connects first, so that an unpaired
 //     device asks for a single approval of all scopes.
 //   - The starter's connection requests all scopes except operator.admin, and starts
-//     every run. It connects only after the first, so that an unreachable gateway is
-//     not called twice.
+//     every run. It connects only after the first, so that Wardroom does not dial an
+//     unreachable gateway twice.
 //
 // There is no fallback: without the second connection, no run starts. While the first
 // is down, the second receives the events instead.
@@ -37,7 +37,7 @@ const (
 	unclassified lane = iota // treated as runsLane
 	runsLane                 // the connection without operator.admin, for everything that may start a run
 	watchLane                // the client's own connection, or the starter's while that is down
-	adminLane                // the connection with operator.admin only
+	adminLane                // only the client's own connection, for methods that require operator.admin
 )
 
 // laneOf returns the lane of a method.
@@ -50,8 +50,8 @@ func laneOf(method string) lane {
 	return runsLane
 }
 
-// connection returns the connection that carries a method, or the error for having
-// none.
+// connection returns the connection that carries a method, or an error that explains why
+// there is none.
 func (c *Client) connection(method string) (*conn, error) {
 	c.mu.Lock()
 	own, starts, watches := c.conn, c.runConn(), c.watching
@@ -94,7 +94,7 @@ func (c *Client) holdsAdmin(granted []string) bool {
 	return Covered(granted, scopeAdmin) || len(granted) == 0 && slices.Contains(c.opt.Scopes, scopeAdmin)
 }
 
-// runFault returns the error for having no connection that starts runs.
+// runFault returns an error that explains why there is no connection that starts runs.
 func (c *Client) runFault() *fault.Error {
 	c.mu.Lock()
 	waits := c.conn == nil && !c.scopesRejected
@@ -108,7 +108,7 @@ func (c *Client) runFault() *fault.Error {
 	return c.starter.fault()
 }
 
-// adminFault returns the error for having no connection with operator.admin.
+// adminFault returns an error that explains why there is no connection with operator.admin.
 func (c *Client) adminFault() *fault.Error {
 	c.mu.Lock()
 	scopesRejected := c.scopesRejected && c.starting != nil
@@ -163,8 +163,8 @@ func (c *Client) both() []*Client {
 // awaitLeader waits until a starter may connect, and copies its leader's device and
 // credentials. It returns false if ctx ended first. A starter may connect while the
 // leader's connection has operator.admin, or when the gateway rejected only the
-// leader's scopes. Otherwise it would cause a second pairing request, or repeat a wrong
-// token.
+// leader's scopes. If it connected earlier, it would cause a second pairing request or
+// present a wrong token again.
 func (c *Client) awaitLeader(ctx context.Context) bool {
 	l := c.leader
 	for {
@@ -179,7 +179,7 @@ func (c *Client) awaitLeader(ctx context.Context) bool {
 		if may {
 			c.device = device
 			c.secrets.add(has.issued) // the leader may not have added it yet
-			if has != c.copied {      // otherwise keep the wallet, which may have a rejected token marked
+			if has != c.copied {      // otherwise keep the wallet, in which a token may be marked as rejected
 				c.wallet, c.copied = has, has
 			}
 			return true
@@ -194,7 +194,7 @@ func (c *Client) awaitLeader(ctx context.Context) bool {
 }
 
 // setStarting makes k the connection that starts runs. It returns false if the identity
-// has changed in the meantime.
+// changed while k was connecting.
 func (c *Client) setStarting(k *conn, as *device, version string, h hello) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,8 +218,8 @@ func (c *Client) clearStarting() {
 	c.chooseEventSource()
 }
 
-// notifyChange wakes everything that waits for a change of status, of the leader too; the
-// caller holds the lock.
+// notifyChange wakes the goroutines that wait for a change of status, including those that
+// wait for the leader's. The caller holds the lock.
 func (c *Client) notifyChange() {
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -230,10 +230,10 @@ func (c *Client) notifyChange() {
 	}
 }
 
-// chooseEventSource chooses the connection whose events are published, after a connection was made
-// or lost, and publishes EventConnected or EventDisconnected if it changed. The caller
-// holds the lock, so that a new subscriber sees each connection exactly once. A starter
-// publishes nothing itself.
+// chooseEventSource selects the connection whose events are published. It is called after
+// a connection was made or lost, and publishes EventConnected or EventDisconnected if the
+// selection changed. The caller holds the lock, so that a new subscriber sees each
+// connection exactly once. A starter publishes nothing itself.
 func (c *Client) chooseEventSource() {
 	c.notifyChange()
 	k := c.conn
@@ -255,7 +255,7 @@ func (c *Client) chooseEventSource() {
 }
 
 // publish passes on an event that arrived over k. The gateway sends each event over
-// both connections, so events of the other one are dropped.
+// both connections, so publish drops it unless k is the event source.
 func (c *Client) publish(k *conn, e Event) {
 	to := c
 	if c.leader != nil {

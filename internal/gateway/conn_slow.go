@@ -17,7 +17,7 @@ func (c *Client) answered(k *conn) {
 }
 
 // unanswered records a request, sent at the given time, that got no response in time.
-// The gateway counts as slow only if it has answered nothing since.
+// The gateway counts as slow only if it has answered nothing since then.
 func (c *Client) unanswered(k *conn, method string, sent time.Time) {
 	if k.answeredAt.Load() >= int64(sent.Sub(k.born)) {
 		return
@@ -35,8 +35,9 @@ func (c *Client) unanswered(k *conn, method string, sent time.Time) {
 // longestProbe is the maximum interval between two probes of a slow gateway.
 const longestProbe = 15 * time.Second
 
-// probe sends health requests to a slow gateway until it answers, so that its recovery
-// is noticed without other requests. The method health requires no scope.
+// probe sends health requests to a slow gateway until it answers, so that the client
+// notices the recovery even if nothing else is requested. The method health requires no
+// scope.
 func (c *Client) probe(k *conn) {
 	wait := time.NewTicker(min(c.opt.Timeout, longestProbe))
 	defer wait.Stop()
@@ -52,8 +53,8 @@ func (c *Client) probe(k *conn) {
 	}
 }
 
-// probeOnce sends one health request. It returns whether probing can stop: the gateway
-// answered, or the connection is lost.
+// probeOnce sends one health request. It reports whether probing can stop, because the
+// gateway answered or the connection is lost.
 func (c *Client) probeOnce(k *conn) bool {
 	answer, forget, err := k.send("health", struct{}{}, "", c.opt.Timeout)
 	if err != nil {

@@ -171,7 +171,7 @@ func TestLateAnswersDoNotHeal(t *testing.T) {
 	close(sent)
 }
 
-// While a handshake hangs, the state is slow and requests fail at once with that.
+// While a handshake hangs, the state is slow and requests fail at once with ErrTimeout.
 func TestSlowHandshake(t *testing.T) {
 	t.Parallel()
 	g := replay(t, func(_ int, p *peer) { p.gone() })

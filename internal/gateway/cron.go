@@ -13,17 +13,17 @@ import (
 )
 
 // The errors of requests about scheduled jobs, in addition to the general ones. Changing
-// jobs requires operator.admin, reading them operator.read.
+// jobs requires operator.admin; reading them requires operator.read.
 var (
 	// ErrNoJob means that the gateway has no job with this id.
 	ErrNoJob = fault.New(fault.NotFound, "job_not_found", "The gateway has no such job.")
 	// ErrJobChanged means that the job changed since it was read; the request had no
 	// effect.
-	ErrJobChanged = fault.New(fault.Conflict, "job_changed", "The job was changed in the gateway in the meantime.")
+	ErrJobChanged = fault.New(fault.Conflict, "job_changed", "The job was changed in the gateway after you read it.")
 )
 
 // Job is a scheduled job of the gateway. Its JSON keeps the gateway's camelCase names.
-// Texts are cleaned.
+// Its texts are redacted and stripped of control characters.
 type Job struct {
 	ID            string      `json:"id" doc:"The gateway's id of the job."`
 	Name          string      `json:"name"`
@@ -38,19 +38,19 @@ type Job struct {
 	Revision      string      `json:"configRevision" doc:"Changes with the job's definition, but not with its runs."`
 	State         JobState    `json:"state"`
 	CreatedAt     clock.Time  `json:"createdAt"`
-	Conditional   bool        `json:"conditional,omitempty" doc:"Whether a script or the job's own runs decide when it runs, so that the next time is unpredictable."`
+	Conditional   bool        `json:"conditional,omitempty" doc:"Whether a script or the job's own runs decide when it runs; its next run is then unpredictable."`
 }
 
 // JobSchedule is when a job runs. For an unknown kind only Kind is set.
 type JobSchedule struct {
 	Kind    string `json:"kind" doc:"cron, every or at; the gateway has further kinds."`
-	Expr    string `json:"expr,omitempty" doc:"For cron: minute, hour, day of the month, month, weekday."`
-	Zone    string `json:"tz,omitempty" doc:"For cron: an IANA time zone. If empty, the zone of the gateway's host applies, which is unknown."`
-	EveryMS int64  `json:"everyMs,omitempty" doc:"For every: milliseconds between two runs."`
-	At      string `json:"at,omitempty" doc:"For at: the time of the only run, in ISO 8601."` // as the gateway sent it
-	// StaggerMS is 0 for a job that runs exactly on time. It is never sent: Wardroom's
-	// own jobs are not staggered.
-	StaggerMS int64 `json:"staggerMs,omitempty" doc:"For cron: milliseconds by which a run may be late, because the gateway spreads jobs that are due together."`
+	Expr    string `json:"expr,omitempty" doc:"For kind cron: minute, hour, day of the month, month, weekday."`
+	Zone    string `json:"tz,omitempty" doc:"For kind cron: an IANA time zone. If empty, the time zone of the gateway's host applies, which Wardroom does not know."`
+	EveryMS int64  `json:"everyMs,omitempty" doc:"For kind every: milliseconds between two runs."`
+	At      string `json:"at,omitempty" doc:"For kind at: the time of the only run, in ISO 8601."` // as the gateway sent it
+	// StaggerMS is 0 for a job that runs exactly on time. It is only read: Wardroom always
+	// sends 0 for the jobs that it adds or changes.
+	StaggerMS int64 `json:"staggerMs,omitempty" doc:"For kind cron: milliseconds by which a run may be late, because the gateway spreads jobs that are due together."`
 }
 
 // JobPayload is what a job does.
@@ -77,9 +77,9 @@ type JobState struct {
 
 const (
 	jobPage        = 200       // rows per request, the gateway's maximum
-	jobPages       = 50        // limit, even if the gateway reports more
+	jobPages       = 50        // maximum number of pages, even if the gateway reports more
 	jobMessage     = 64 * 1024 // characters of a message; the rest is truncated
-	jobDescription = 4000      // characters of a description, at least twice the length of Wardroom's own: people edit what they see of it
+	jobDescription = 4000      // characters of a description; at least twice Wardroom's own limit, because people edit the text that is shown
 )
 
 // JobsWanted filters jobs. The zero value selects all jobs, including disabled ones.
@@ -143,7 +143,7 @@ func (c *Client) pagesOfJobs(ctx context.Context, want JobsWanted) ([]Job, error
 	return all, nil
 }
 
-// jobIDOf returns the unmodified id of a row, or an empty string.
+// jobIDOf returns the unmodified id in a job's row, or an empty string if there is none.
 func jobIDOf(row json.RawMessage) string {
 	var r struct {
 		ID word `json:"id"`
@@ -241,9 +241,9 @@ type JobChange struct {
 	Delivery      *string // a mode
 }
 
-// ChangeJob changes a job. With the Revision of the Job that was read, it returns
-// ErrJobChanged if the definition has changed since; without one, the last change wins.
-// It is safe to repeat, also after ErrUnsure.
+// ChangeJob changes a job. revision is the Revision of the Job that the change is based
+// on: if the definition has changed since, ChangeJob returns ErrJobChanged. With an empty
+// revision, the last change wins. The call is safe to repeat, even after ErrUnsure.
 func (c *Client) ChangeJob(ctx context.Context, id string, change JobChange, revision string) (Job, error) {
 	p := changeParams{ID: id, Revision: revision, Patch: patchWire{
 		Name: change.Name, Description: change.Description, AgentID: change.AgentID, Enabled: change.Enabled, SessionTarget: change.SessionTarget,
@@ -294,9 +294,9 @@ func (c *Client) RemoveJob(ctx context.Context, id string) error {
 }
 
 // RunJob starts a job now, even a disabled one, without waiting for it to end; JobRuns
-// lists the run afterwards. It returns the run's id, or the gateway's reason for not
-// starting, such as "already-running". Each successful call is another run. If the
-// error includes ErrUnsure, the run may have started.
+// lists the run once it has ended. RunJob returns the run's id, or the gateway's reason
+// for not starting it, such as "already-running". Each successful call starts another
+// run. If the error includes ErrUnsure, the run may have started.
 func (c *Client) RunJob(ctx context.Context, id string) (runID, why string, err error) {
 	p := struct {
 		ID   string `json:"id"`

@@ -17,8 +17,8 @@ type scheduleWire struct {
 	Zone    string `json:"tz,omitempty"`
 	EveryMS int64  `json:"everyMs,omitempty"`
 	At      string `json:"at,omitempty"`
-	// StaggerMS of 0 makes a cron job run exactly on time: by default the gateway
-	// spreads jobs that are due at the full hour.
+	// A StaggerMS of 0 makes a cron job run exactly on time: by default, the gateway
+	// spreads jobs that are due at a full hour.
 	StaggerMS *int64 `json:"staggerMs,omitempty"`
 }
 
@@ -121,9 +121,9 @@ func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
 // present reports whether a field is present and not null.
 func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// defaultStagger is the time over which the gateway spreads jobs that are due at a full hour
-// and have no stagger of their own (docs/automation/cron-jobs/schedules.md of the
-// gateway).
+// defaultStagger is the time over which the gateway spreads jobs that are due at a full
+// hour and have no stagger of their own (docs/automation/cron-jobs/schedules.md in the
+// gateway's repository).
 const defaultStagger = 5 * time.Minute
 
 // stagger returns the milliseconds over which the gateway spreads the runs of a job.
@@ -144,10 +144,10 @@ func (r *jobRow) stagger() int64 {
 	return 0
 }
 
-// maxSpan is an upper limit for durations, to avoid an overflow.
+// maxSpan limits durations, so that the multiplication in span does not overflow.
 const maxSpan = 100 * 365 * 24 * time.Hour
 
-// span reads a number of units as a duration; zero if it is not a number.
+// span returns n units as a duration, or zero if n is not a positive integer.
 func (n number) span(unit time.Duration) time.Duration {
 	return time.Duration(min(n.count(), int64(maxSpan/unit))) * unit
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Identity is a device with which Wardroom can connect. The zero value means no device.
+// Identity is the device that Wardroom connects as. The zero value means no device.
 type Identity struct {
 	Key   ed25519.PrivateKey
 	Token string // issued by the gateway; may be empty
@@ -104,19 +104,19 @@ func (c *Client) applyIdentity() {
 	}
 }
 
-// outdated reports whether the identity changed since the connection was begun; the
-// caller holds the lock.
+// outdated reports whether the identity changed after the latest connection attempt began;
+// the caller holds the lock.
 func (c *Client) outdated() bool {
 	return c.next != nil && idOf(newDevice(c.next.Key)) != idOf(c.sharedDevice)
 }
 
-// anotherDevice is the state between the end of a connection because of a new identity
-// and the next attempt.
+// anotherDevice returns the failure of a connection that ends because the identity changed.
+// It determines the status until the next connection attempt.
 func anotherDevice() *failure {
 	return &failure{state: Connecting, pace: soon, text: "Wardroom is reconnecting with another device."}
 }
 
-// Introduction is the gateway's reaction to a device.
+// Introduction is the result of Introduce: how the gateway responded to a device.
 type Introduction struct {
 	// State is Connected if the device was accepted, Unpaired if it needs approval, and
 	// otherwise the state of the failure.
@@ -130,7 +130,7 @@ type Introduction struct {
 
 // Introduce connects with another device and the shared token, on a short connection of
 // its own; the client's connection is not affected. It takes at most Options.Timeout.
-// If ctx ends, the result looks like a gateway that does not answer.
+// If ctx ends, the result is the same as for a gateway that does not answer.
 func (c *Client) Introduce(ctx context.Context, key ed25519.PrivateKey) Introduction {
 	if c.url == nil {
 		return Introduction{State: NotConfigured, Error: notConfigured}

@@ -27,7 +27,7 @@ type failure struct {
 	after time.Duration // minimum delay that the gateway asked for
 
 	narrow bool // only the scopes were rejected: a client that requests fewer may connect
-	quiet  bool // already logged
+	quiet  bool // not to be logged, because the leader has logged it
 
 	pairing     *Pairing     // the request to approve, or nil
 	certificate *Certificate // the rejected certificate, or nil
@@ -49,7 +49,8 @@ func (f *failure) message() string { return strings.TrimSpace(f.text + " " + wit
 // whereSettings says where to change a setting, because the dashboard cannot.
 const whereSettings = "Change settings in Wardroom's environment or .env file, then restart it."
 
-// withSettingsHint appends whereSettings to a fix that names a setting.
+// withSettingsHint appends whereSettings to a fix that names a setting, unless the fix
+// already mentions a restart.
 func withSettingsHint(fix string) string {
 	if !strings.Contains(fix, "AGENTRT_") || strings.Contains(fix, "restart") {
 		return fix

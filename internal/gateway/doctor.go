@@ -76,9 +76,9 @@ type Examination struct {
 	Steps      []Step     `json:"layers" nullable:"false" doc:"All layers, from the bottom."`
 }
 
-// How long an examination is shared with later requests. A rejected credential is
-// shared longer: the gateway locks an address out after ten wrong tokens in a minute,
-// and the client's own attempts use up two to four of them.
+// How long the result of an examination is reused for later requests. A result with a
+// rejected credential is reused for longer: the gateway locks an address out after ten
+// wrong tokens in a minute, and the client's own attempts use up two to four of them.
 const (
 	examShared  = 10 * time.Second
 	examRefused = 30 * time.Second
@@ -105,7 +105,7 @@ func newExamCache() examCache { return examCache{turn: make(chan struct{}, 1)} }
 // be nil.
 //
 // Only one examination runs at a time; concurrent callers share its result. It takes at
-// most ExamLimit. The only error is that ctx ended.
+// most ExamLimit. It returns an error only if ctx ended.
 func (c *Client) Examine(ctx context.Context, report func(Step)) (Examination, error) {
 	select {
 	case c.exam.turn <- struct{}{}:
@@ -138,14 +138,14 @@ func (c *Client) connectedSince(at clock.Time) bool {
 	return now.State == Connected && now.Since.After(at.Time)
 }
 
-// examination is an examination in progress.
+// examination is an examination that is in progress or has ended.
 type examination struct {
 	client *Client // separate client, without a connection
 	owner  *Client // the client under examination
 	report func(Step)
 	result Examination
 	began  time.Time // start of the current layer
-	until  time.Time // until when the result is shared
+	until  time.Time // end of the period in which the result is reused
 }
 
 func newExamination(c *Client, report func(Step)) *examination {
@@ -179,7 +179,7 @@ func (c *Client) credentials() (*device, wallet) {
 	return c.sharedDevice, c.sharedWallet
 }
 
-// cloneAs is clone with another device and other credentials.
+// cloneAs is like clone, but uses the given device and credentials.
 func (c *Client) cloneAs(is *device, has wallet) *Client {
 	opt := c.opt
 	opt.Log = slog.New(slog.DiscardHandler)
@@ -252,9 +252,9 @@ func (x *examination) step(l Layer, state StepState, took time.Duration, saw str
 // ok records a layer that works, with the time since begin.
 func (x *examination) ok(l Layer, saw string) { x.step(l, StepOK, time.Since(x.began), saw) }
 
-// fail records the layer that does not work: that of the failure if it has one,
-// otherwise l. Unknown layers before it are skipped, because the gateway does not check
-// everything in this order.
+// fail records the layer that does not work: the failure's own layer if it has one,
+// otherwise l. Earlier layers without a result are marked as skipped, because the gateway
+// does not check everything in this order.
 func (x *examination) fail(l Layer, f *failure) bool {
 	if f.layer != "" {
 		l = f.layer

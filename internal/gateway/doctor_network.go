@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// netTrace records the network steps of one HTTP request. The standard library calls it
-// from its own goroutines.
+// netTrace records the network steps of one HTTP request. net/http may call its hooks
+// from other goroutines.
 type netTrace struct {
 	mu sync.Mutex
 
@@ -99,7 +99,7 @@ func (x *examination) checkNetwork(ctx context.Context) bool {
 	return true
 }
 
-// mostPage is how much of the health page is read.
+// mostPage limits how many bytes of the health page are read.
 const mostPage = 4096
 
 // page is the response to an HTTP request.
@@ -179,7 +179,7 @@ func (c *Client) speaksTLS(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	_ = conn.Close() // it was opened to be closed
+	_ = conn.Close() // only the handshake matters
 	return true
 }
 
@@ -191,7 +191,7 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// secured returns the address with TLS.
+// secured returns the address with the scheme wss.
 func secured(u *url.URL) string {
 	with := *u
 	with.Scheme = "wss"
@@ -280,7 +280,7 @@ func (x *examination) warnUnencrypted() {
 		return
 	}
 	x.warn(LayerTLS, "The token and all messages travel unencrypted to "+host+".",
-		"Enable TLS in the gateway (gateway.tls.enabled), use wss:// in AGENTRT_GATEWAY_URL, and set AGENTRT_GATEWAY_TLS_PIN to the certificate's fingerprint; or run both on one host.")
+		"Enable TLS in the gateway (gateway.tls.enabled), use wss:// in AGENTRT_GATEWAY_URL, and set AGENTRT_GATEWAY_TLS_PIN to the certificate's fingerprint; or run Wardroom on the gateway's host.")
 }
 
 // health is the gateway's health page.
@@ -291,8 +291,8 @@ type health struct {
 	Pending string `json:"pendingReason"`
 }
 
-// startupFailure returns what is wrong according to the response for the health page. A
-// missing page is not a failure, because a proxy may not pass it on.
+// startupFailure returns the failure that the response to the health-page request shows,
+// or nil. A missing page is not a failure, because a proxy may not pass it on.
 func (x *examination) startupFailure(p page) *failure {
 	c, body := x.client, p.body
 	var h health
@@ -323,7 +323,7 @@ func (x *examination) startupFailure(p page) *failure {
 	return f
 }
 
-// healthPage describes the health page.
+// healthPage describes the health page in a sentence for the report.
 func (x *examination) healthPage(p page) string {
 	var h health
 	if json.Unmarshal(p.body, &h) != nil || h.Status == "" {

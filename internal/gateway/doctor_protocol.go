@@ -32,8 +32,8 @@ func (x *examination) checkGateway(ctx context.Context) bool {
 	}
 }
 
-// authenticate makes one connection up to the gateway's hello-ok. again means that the
-// gateway rejected the credential and the client has another.
+// authenticate opens one connection and completes its handshake. again means that the
+// gateway rejected the credential and the client has another one to try.
 func (x *examination) authenticate(ctx context.Context) (k *conn, h hello, ok, again bool) {
 	c := x.client
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
@@ -63,7 +63,7 @@ func (x *examination) authenticate(ctx context.Context) (k *conn, h hello, ok, a
 		}
 		if fail.narrow && x.asksForAdmin() {
 			if _, second := x.checkRunConn(ctx); second == nil {
-				fail.text += " Without operator.admin the connection works: until then, schedules cannot be changed, and runs of other clients cannot be stopped."
+				fail.text += " Without operator.admin the connection works, but Wardroom cannot change schedules or stop other clients' runs."
 			}
 		}
 		return nil, h, x.fail(LayerAuth, fail), false
@@ -88,13 +88,13 @@ func (x *examination) checkClocks(k *conn) string {
 		by = fmt.Sprintf("%s behind", (-ahead).Round(time.Second))
 	}
 	if !slices.ContainsFunc(x.result.Warnings, func(f Finding) bool { return f.Layer == LayerChallenge }) {
-		x.warn(LayerChallenge, fmt.Sprintf("The gateway's clock is %s this host's. The connection works, but the times of sessions and schedules are wrong by as much.", by),
+		x.warn(LayerChallenge, fmt.Sprintf("The gateway's clock is %s this host's. The connection works, but the times of sessions and schedules are wrong by the same amount.", by),
 			"Correct the clock of the host that is wrong, for example with: timedatectl set-ntp true")
 	}
 	return fmt.Sprintf(". The gateway's clock is %s this host's", by)
 }
 
-// recordAuth records which credential the gateway accepted, and the state of the pairing.
+// recordAuth records which credential the gateway accepted, and whether the device is paired.
 func (x *examination) recordAuth(k *conn) {
 	c := x.client
 	took := time.Since(k.challengedAt)
@@ -152,10 +152,11 @@ func (x *examination) checkScopes(ctx context.Context, h hello) bool {
 	return x.fail(LayerScopes, f)
 }
 
-// asksForAdmin reports whether there are two connections to examine.
+// asksForAdmin reports whether the client requests operator.admin, so that there are two
+// connections to examine.
 func (x *examination) asksForAdmin() bool { return slices.Contains(x.client.opt.Scopes, scopeAdmin) }
 
-// runConn makes the connection that starts runs, as the client does, and closes it.
+// checkRunConn makes the connection that starts runs, as the client does, and closes it.
 func (x *examination) checkRunConn(ctx context.Context) (saw string, fail *failure) {
 	s := x.client.cloneAs(x.client.device, x.client.wallet)
 	s.opt.Scopes = runScopes(s.opt.Scopes)
@@ -258,8 +259,8 @@ func (x *examination) sendProbe(ctx context.Context) (saw string, err error) {
 }
 
 // checkEvents checks that events arrive. If the client's own connection received one
-// recently, that is enough; otherwise it waits for one, for as long as the gateway
-// announces.
+// recently, that is enough; otherwise it waits for one slightly longer than the interval
+// that the gateway announced.
 func (x *examination) checkEvents(ctx context.Context, k *conn, events <-chan Event) bool {
 	c := x.client
 	x.begin()

@@ -24,7 +24,7 @@ type need struct {
 	scope   string // scope that the gateway requires for it; may be empty
 	over    lane   // connection that carries it
 	// hidden means that the gateway (version 2026.9.6) has the method but does not list
-	// it, so that its absence from the list means nothing.
+	// it, so its absence from the list means nothing.
 	hidden bool
 }
 
@@ -64,8 +64,8 @@ func needs() []need {
 	}
 }
 
-// missingFeatures returns the features whose methods the gateway does not list. If the gateway
-// lists no methods at all, the result is empty.
+// missingFeatures returns the features whose methods the gateway does not list. If the
+// gateway lists no methods at all, the result is empty.
 func missingFeatures(methods []string) []Unavailable {
 	out := []Unavailable{}
 	if len(methods) == 0 {
@@ -81,8 +81,8 @@ func missingFeatures(methods []string) []Unavailable {
 
 const updateGateway = "Update the gateway: Wardroom is tested with version " + Tested + "."
 
-// unknownMethod returns which method an error says is unknown, or nil if the error says
-// something else. The gateway has no error code for it.
+// unknownMethod returns the method that the gateway reports as unknown, or nil for any
+// other error. It parses the message, because the gateway has no error code for this.
 func unknownMethod(e *wireError) *need {
 	named, ok := strings.CutPrefix(e.Message, "unknown method: ")
 	if !ok {
@@ -121,8 +121,8 @@ func NeededFor(scope string) []string {
 	return features
 }
 
-// NeededScopes returns the scopes that Wardroom's features require, in the order of
-// needs.
+// NeededScopes returns the scopes that Wardroom's features require, each once, in the
+// order in which needs lists them.
 func NeededScopes() []string {
 	var scopes []string
 	for _, n := range needs() {

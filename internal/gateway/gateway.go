@@ -49,8 +49,7 @@ var (
 	ErrRefused = fault.New(fault.Conflict, "gateway_refused", "The gateway rejected the request.")
 )
 
-// Options configures a Client. The operator sets the first block; every other zero
-// value stands for its default.
+// Options configures a Client. Zero values stand for the defaults.
 type Options struct {
 	URL     string        // http, https, ws or wss; empty means that no gateway is configured
 	Token   string        // the gateway's shared token; never shown, logged or returned

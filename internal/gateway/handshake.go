@@ -52,7 +52,7 @@ type auth struct {
 	DeviceToken string `json:"deviceToken,omitempty"`
 }
 
-// hello is the part of hello-ok that is used.
+// hello is the part of hello-ok that Wardroom uses.
 type hello struct {
 	Type     string `json:"type"`
 	Protocol number `json:"protocol"`
@@ -72,8 +72,9 @@ type hello struct {
 	} `json:"policy"`
 }
 
-// readLimit returns the maximum size of a frame: the gateway's announcement, between 1
-// and 64 MiB. The gateway's default is 25 MiB.
+// readLimit returns the maximum size of a frame: the announced size, raised to 1 MiB or
+// lowered to 64 MiB if necessary. Without an announcement it is 25 MiB, the gateway's
+// default.
 func (h hello) readLimit() int64 {
 	n, ok := h.Policy.MaxPayload.whole()
 	if !ok {
@@ -82,7 +83,7 @@ func (h hello) readLimit() int64 {
 	return min(max(n, 1<<20), 64<<20)
 }
 
-// tick returns the announced interval of events, or 0 if there is none.
+// tick returns the announced interval of tick events, or 0 if none was announced.
 func (h hello) tick() time.Duration {
 	ms, _ := h.Policy.Tick.whole()
 	return time.Duration(min(max(ms, 0), time.Hour.Milliseconds())) * time.Millisecond
@@ -214,7 +215,7 @@ func missingText(missing []string) string {
 		strings.Join(missing, ", "))
 }
 
-// incompatible is the failure of a gateway whose version is incompatible.
+// incompatible returns the failure for a gateway whose version is probably incompatible.
 func incompatible(text string, layer Layer) *failure {
 	return (&failure{state: Unreachable, pace: slow, layer: layer, text: text}).
 		withFix("The versions may be incompatible: update the gateway or Wardroom, whichever is older.")

@@ -29,7 +29,7 @@ func (c *Client) refusal(e *wireError, cr credential) *failure {
 	return f
 }
 
-// anotherCredential is appended to the fix of a rejected credential.
+// anotherCredential is appended to the fix for a rejected credential if there is another one.
 const anotherCredential = " Wardroom tries another credential next."
 
 // refusalKind explains an error response, by its code.
@@ -174,7 +174,7 @@ func (c *Client) unpaired(d details) *failure {
 	return f
 }
 
-// orNone lists scopes for a sentence.
+// orNone returns the scopes separated by commas, or "no scopes" if there are none.
 func orNone(scopes []string) string {
 	if len(scopes) == 0 {
 		return "no scopes"

@@ -30,14 +30,14 @@ type Trace struct {
 	Asked    bool // the question is in the history
 	Answered bool // the answer is in the history
 	Active   bool // the run is in progress or queued
-	Other    bool // another run is in progress in the session: after an interruption, the one that resumes the turn
+	Other    bool // another run is in progress in the session; after a restart, it may be the one that resumes the turn
 	// Resumed is the id of that other run, if the history names it. After a restart the
 	// gateway resumes interrupted turns in a new run, which answers the question.
 	Resumed string
 
-	// Answer is the text and usage found so far. Its Outcome is Finished if Answered,
-	// otherwise the end that the history shows, otherwise Running if Active. An empty
-	// Outcome means that the run is lost and may be started again.
+	// Answer is the text and usage found so far. Its Outcome is Finished if Answered is
+	// true; TimedOut, Stopped or Failed if the history shows such an end; and Running if
+	// Active is true. An empty Outcome means that the run is lost and may be started again.
 	Answer Answer
 }
 
@@ -225,7 +225,7 @@ func trace(rows []row, newest history, runID string) Trace {
 }
 
 // resume looks for a turn that the gateway resumed after a restart, among the rows
-// between the question and the next one.
+// between the question and the next message to the agent.
 func (t *Trace) resume(rows []row, runID string) {
 	i := slices.IndexFunc(rows, func(r row) bool { return r.key() == runID+":user" })
 	rows = rows[i+1:]
@@ -274,8 +274,8 @@ func (h history) other(runID string) bool {
 		slices.ContainsFunc(h.SessionInfo.ActiveRunIDs, func(id string) bool { return id != runID })
 }
 
-// undecided reports whether a run is in progress that the gateway does not identify.
-// The question must not be asked again then.
+// undecided reports whether a run is in progress that the gateway does not identify. It
+// may be the run of the question, so the question must not be asked again.
 func (h history) undecided() bool {
 	return h.SessionInfo.HasActiveRun && h.SessionInfo.ActiveRunIDs == nil
 }

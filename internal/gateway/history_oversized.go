@@ -9,7 +9,7 @@ import (
 // chat.history omits the text and the run id of rows larger than 128 KiB (OpenClaw
 // 2026.9.6). chat.message.get reads such a row individually.
 
-// largeMost is how many of these rows are read for one run.
+// largeMost limits how many oversized rows are read for one run.
 const largeMost = 8
 
 // large reports whether the row was too large for chat.history.
@@ -18,7 +18,7 @@ func (r row) large() bool {
 }
 
 // fetchLarge replaces the incomplete rows after a run's question with complete ones,
-// newest first. It leaves them unchanged if the gateway lacks the method.
+// newest first. It leaves them unchanged if the gateway rejects the request for them.
 func (c *Client) fetchLarge(ctx context.Context, sessionKey string, rows []row, runID string) error {
 	fetched := 0
 	for i := len(rows) - 1; i >= 0 && fetched < largeMost; i-- {

@@ -10,7 +10,8 @@ import (
 )
 
 // Turn is a message of a conversation: its texts, its reasoning, and its tool calls
-// with their results. Texts are cleaned and truncated, but still untrusted.
+// with their results. Texts are redacted, stripped of control characters and truncated,
+// but still untrusted.
 type Turn struct {
 	ID     string
 	Seq    int64  // row number in the transcript, from 1; 0 when unknown
@@ -83,9 +84,9 @@ func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset
 	return page, nil
 }
 
-// TurnsBefore is Turns for rows older than seq. offset applies to a transcript of total
-// rows; TurnsBefore corrects it for rows that were added since, so that no row is
-// repeated or missed.
+// TurnsBefore is like Turns, but returns only rows older than seq. offset is the number of
+// newest rows to skip when the transcript had total rows; TurnsBefore adds the rows that
+// were written since, so that no row is repeated or missed.
 func (c *Client) TurnsBefore(ctx context.Context, sessionKey string, limit int, offset, total, seq int64) (TurnPage, error) {
 	var page TurnPage
 	for range turnsTried {
@@ -192,7 +193,7 @@ func (r turnRow) usage() *Usage {
 	return w.read(string(r.Provider), string(r.Model), "")
 }
 
-// short returns a text on one line, truncated.
+// short returns a text on one line, redacted and truncated.
 func (c *Client) short(text string) string {
 	text, _ = c.secrets.text(text, turnChars)
 	return c.secrets.line(text)

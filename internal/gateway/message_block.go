@@ -8,9 +8,9 @@ import (
 // Block is a part of a message.
 type Block struct {
 	Kind BlockKind
-	Text string    // of text and thinking; for OtherBlock the type of the part, such as image
+	Text string    // text of a TextBlock or ThinkingBlock; for an OtherBlock, the type of the part, such as image
 	Cut  int64     // characters that were truncated from Text
-	Tool *ToolCall // of ToolBlock
+	Tool *ToolCall // set only for a ToolBlock
 }
 
 // BlockKind is the kind of a block.
@@ -261,7 +261,7 @@ func (t Turn) Said() string {
 	return strings.Join(texts, "\n")
 }
 
-// MessageEvent is a message that the gateway reported when it was written.
+// MessageEvent is a new message, as the gateway reports it in an event.
 type MessageEvent struct {
 	SessionKey   string
 	TranscriptID string
@@ -269,7 +269,7 @@ type MessageEvent struct {
 }
 
 // MessageEvent reads an event about a new message, and returns false for any other event.
-// Here a tool result is a message of its own: an earlier event reported its call.
+// A tool result is a message of its own here, because an earlier event reported its call.
 func (c *Client) MessageEvent(e Event) (MessageEvent, bool) {
 	if e.Name != "session.message" {
 		return MessageEvent{}, false

@@ -20,7 +20,7 @@ func (c *Client) RawTurns(ctx context.Context, sessionKey string, limit int) ([]
 		Limit int    `json:"limit"`
 	}{sessionKey, min(max(limit, 1), rawTurnsMost)}
 	var out struct {
-		Messages []json.RawMessage `json:"messages"` // the oldest first
+		Messages []json.RawMessage `json:"messages"` // oldest first
 	}
 	if err := c.call(ctx, "sessions.get", params, &out); err != nil {
 		if noSession(err) {

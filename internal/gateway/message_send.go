@@ -23,8 +23,9 @@ type OutgoingMessage struct {
 // in the session. If the agent is working, it reads the message during the current run,
 // unless the gateway is configured otherwise. SendMessage requires operator.write.
 //
-// If the error includes ErrUnsure, the gateway may have accepted the message. Repeating
-// it with the same RunID is safe while the gateway runs; call Sent first.
+// If the error includes ErrUnsure, the gateway may have accepted the message. Call Sent
+// before sending it again with the same RunID, because the gateway recognizes a repeated
+// RunID only for a while.
 func (c *Client) SendMessage(ctx context.Context, s OutgoingMessage) error {
 	params := struct {
 		SessionKey     string `json:"sessionKey"`
@@ -52,9 +53,8 @@ const (
 )
 
 // Sent reports whether a session has received, or is about to receive, the message with
-// that run id, according to its newest rows. The transcript is reliable for this,
-// because the gateway forgets run ids when it restarts and after a while (five minutes
-// in 2026.9.6).
+// that run id, according to its newest rows. Sent reads the transcript because the gateway
+// itself forgets run ids when it restarts and after a while (five minutes in 2026.9.6).
 func (c *Client) Sent(ctx context.Context, sessionKey, runID string) (bool, error) {
 	var h history
 	if err := c.call(ctx, "chat.history", historyParams{SessionKey: sessionKey, Limit: sentRows, MaxChars: sentChars}, &h); err != nil {
@@ -66,8 +66,8 @@ func (c *Client) Sent(ctx context.Context, sessionKey, runID string) (bool, erro
 	return asked(h.rows(), runID) || h.active(runID), nil
 }
 
-// once is call for requests that change something: it adds ErrUnsure to the error if
-// the request may have been carried out.
+// once is like call, but for requests that change something: it adds ErrUnsure to the
+// error if the gateway may have carried out the request.
 func (c *Client) once(ctx context.Context, method string, params, out any) error {
 	k, err := c.connection(method)
 	if err != nil {

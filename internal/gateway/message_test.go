@@ -200,7 +200,7 @@ func TestTurnsBefore(t *testing.T) {
 	t.Run("while the agent talks faster than anybody can read", func(t *testing.T) { scrollBack(t, 3, 1) })
 }
 
-// scrollBack reads a transcript that grows with every grows-th page.
+// scrollBack reads a transcript to which a row is added after every grows-th page.
 func scrollBack(t *testing.T, limit, grows int) {
 	t.Helper()
 	s := &transcript{}

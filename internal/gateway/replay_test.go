@@ -67,7 +67,7 @@ func replay(t *testing.T, script func(n int, p *peer)) *replayer {
 	return g
 }
 
-// newReplayer is replay without a listener.
+// newReplayer is like replay, but does not start the server.
 func newReplayer(t *testing.T, script func(n int, p *peer)) *replayer {
 	t.Helper()
 	g := &replayer{t: t}

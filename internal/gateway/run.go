@@ -200,9 +200,9 @@ func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limi
 	return c.cleaned(runID, a), nil
 }
 
-// awaitUsage waits briefly for the second response to the question: only that contains the
-// tokens and the cost of this run, and it arrives within milliseconds of the end. It
-// does not wait for a run that was started on another connection.
+// awaitUsage waits briefly for the second response to the question: only that response
+// contains the tokens and the cost of this run, and it arrives within milliseconds of the
+// run's end. awaitUsage does not wait for a run that was started on another connection.
 func (c *Client) awaitUsage(ctx context.Context, k *conn, r *run, a Answer) Answer {
 	if c.runs.expected(r) != k {
 		return a
@@ -222,7 +222,7 @@ func (c *Client) awaitUsage(ctx context.Context, k *conn, r *run, a Answer) Answ
 	return a
 }
 
-// cleaned redacts and cleans the texts of an answer.
+// cleaned returns an answer with its texts redacted and stripped of control characters.
 func (c *Client) cleaned(runID string, a Answer) Answer {
 	a.RunID = runID
 	a.Text = c.secrets.multiline(a.Text)
@@ -266,7 +266,7 @@ func (rs *runs) watch(id string) *run {
 	return rs.get(id)
 }
 
-// begin is watch for a run that is about to be started. It discards an earlier result,
+// begin is like watch, but for a run that is about to be started. It discards an earlier result,
 // because the gateway may have restarted since.
 func (rs *runs) begin(id string) *run {
 	rs.mu.Lock()

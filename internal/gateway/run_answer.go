@@ -111,8 +111,8 @@ type waitPayload struct {
 	} `json:"terminalReply"`
 }
 
-// stopped reports whether the reason is that of a run that was stopped, either by a
-// client or inside the gateway.
+// stopped reports whether the stop reason means that the run was stopped, either by a
+// client or by the gateway itself.
 func stopped(reason string) bool { return reason == "rpc" || reason == "aborted" }
 
 // readWait reads the state of a run. The status "timeout" has two meanings: with an end
@@ -154,7 +154,7 @@ func isOvertaken(message string) bool {
 	return strings.Contains(message, "SESSION_WORK_START_CHANGED") || strings.Contains(message, "changed while starting work")
 }
 
-// readOvertaken is readOutcome for a response that carries only an error.
+// readOvertaken is like readOutcome, but for a response that contains only an error.
 func readOvertaken(f frame) (Answer, bool) {
 	if f.Error == nil || !isOvertaken(f.Error.Message) && !isOvertaken(f.Error.Details.Code) {
 		return Answer{}, false

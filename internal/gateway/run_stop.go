@@ -41,9 +41,9 @@ const (
 	restPause = 200 * time.Millisecond
 )
 
-// abortOthers ends the runs in a session that other clients started, after stopped are
-// ended, and returns all ids. chat.abort ignores runs of other clients while one of
-// Wardroom's is still listed.
+// abortOthers ends the runs that other clients started in a session, after the runs in
+// stopped have ended, and returns the ids of both. chat.abort ignores runs of other
+// clients while one of Wardroom's is still listed.
 func (c *Client) abortOthers(ctx context.Context, sessionKey string, stopped []string) ([]string, error) {
 	for range restTries {
 		more, err := c.abort(ctx, sessionKey, "")
@@ -108,8 +108,8 @@ type ledgerTask struct {
 	RunID   word `json:"runId"`
 }
 
-// cancel is abort through the task ledger. Unlike other methods, the ledger requires
-// session keys in lower case.
+// cancel is like abort, but uses the gateway's task ledger. Unlike other methods,
+// tasks.list requires session keys in lowercase.
 func (c *Client) cancel(ctx context.Context, sessionKey, runID string) ([]string, error) {
 	list := struct {
 		SessionKey string   `json:"sessionKey"`

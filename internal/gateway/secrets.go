@@ -24,21 +24,21 @@ type secrets struct {
 	now   atomic.Pointer[[]needle] // all needles, longest first because one may be a prefix of another
 
 	adding sync.Mutex // guards the fields below, because both connections may add tokens
-	keys   [][]needle // of the devices used so far, the latest last
+	keys   [][]needle // of the devices used most recently, the latest last
 	added  []needle   // tokens that the gateway issued
 }
 
 // needle is one spelling of a secret.
 type needle struct {
 	text  []byte
-	frame bool // long enough to be redacted in whole frames
+	frame bool // long enough to be redacted across an entire frame
 }
 
-// maskable is the minimum length of a token to be redacted in whole frames. A shorter
-// one could match the frame's own keywords; it is still redacted in all texts.
+// maskable is the minimum length at which a token is redacted across an entire frame. A
+// shorter token could match the frame's own keywords, so it is redacted only in text values.
 const maskable = 16
 
-// redact replaces a secret.
+// masked replaces a secret.
 const masked = "[token]"
 
 // addedForms limits the spellings of issued tokens that are kept. The gateway may issue
@@ -136,8 +136,8 @@ func (s *secrets) all() []needle {
 	return *s.now.Load()
 }
 
-// frame returns data with the secrets redacted. An agent may have read one in a file
-// and repeat it in its answer.
+// frame returns data with the secrets redacted. An agent may have read a secret in a file
+// and repeated it in its answer.
 func (s *secrets) frame(data []byte) []byte {
 	if bytes.Contains(data, []byte("wrk_")) {
 		data = ownKey.ReplaceAll(data, []byte(ownKeyMasked))
@@ -164,7 +164,8 @@ func (s *secrets) bounded(text string, most int) string {
 // multiline returns a text with its line breaks, of any length.
 func (s *secrets) multiline(text string) string { return s.redact(plaintext.Lines(s.redact(text))) }
 
-// text is multiline, truncated to most characters. cut reports whether it was longer.
+// text is like multiline, but truncates the result to most characters. cut reports whether
+// it was longer.
 func (s *secrets) text(text string, most int) (clean string, cut bool) {
 	text = s.multiline(text)
 	n := 0
@@ -177,8 +178,8 @@ func (s *secrets) text(text string, most int) (clean string, cut bool) {
 	return text, false
 }
 
-// bound is multiline, truncated to most characters. cut is the number of characters
-// removed.
+// bound is like multiline, but truncates the result to most characters. cut is the number
+// of characters that were removed.
 func (s *secrets) bound(text string, most int) (clean string, cut int64) {
 	clean = s.multiline(text)
 	n, end := 0, len(clean)
@@ -201,7 +202,7 @@ func (s *secrets) usage(u *Usage) *Usage {
 	return &clean
 }
 
-// ownKeyMasked replaces an API key of Wardroom, as in the archive.
+// ownKeyMasked replaces an API key of Wardroom, as it does in the archive.
 const ownKeyMasked = "[masked:wardroom_key]"
 
 // ownKey matches the API keys that Wardroom gives to agents, even partial ones. An

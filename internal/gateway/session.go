@@ -12,8 +12,9 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Session is a conversation of an agent, as the gateway lists it. Texts are cleaned and
-// short. Empty texts and zero numbers and times are unknown. Sessions are comparable.
+// Session is a conversation of an agent, as the gateway lists it. Its texts are redacted,
+// stripped of control characters and short. An empty text, a zero number or a zero time
+// means unknown. Sessions are comparable.
 type Session struct {
 	Key          string // such as "agent:cto:main"; exactly as the gateway sends it
 	ID           string // id of the transcript; changes with a reset
@@ -36,7 +37,7 @@ type Session struct {
 
 // Sessions is a list of sessions.
 type Sessions struct {
-	Rows   []Session // last changed first
+	Rows   []Session // most recently changed first
 	Left   int       // sessions beyond the requested number
 	Stamps []int64   // when the gateway built each row, in milliseconds of its clock; 0 when unknown. Nil means all 0
 }
@@ -65,8 +66,8 @@ type SessionUsage struct {
 	// in the background and otherwise returns its previous result, initially zeros.
 	Fresh bool
 	// At is when the gateway counted, by its clock; later usage is not included. The
-	// gateway repeats a result for 30 seconds, and once more after that regardless of
-	// its age. Zero when unknown.
+	// gateway returns the same result for 30 seconds, and once more after that, however
+	// old it is. Zero when unknown.
 	At     clock.Time
 	Totals map[string]Totals
 	// Transcripts is the same usage by transcript and model. It includes deleted
@@ -76,15 +77,15 @@ type SessionUsage struct {
 
 const (
 	sessionPage  = 200             // rows per request; a row has about 4 KiB
-	sessionPages = 100             // limit, even if the gateway reports more
+	sessionPages = 100             // maximum number of pages, even if the gateway reports more
 	usageMost    = 1000            // sessions per usage request; one has about 5 KiB
 	keyMost      = 512             // characters of a session key
 	endOfTime    = 253402300800000 // milliseconds from 1970 to the year 10000, which is the limit for times in JSON
 )
 
-// Connection returns a value that identifies the connection used for reading sessions:
-// it is equal to another one exactly if the connection is the same. Without a
-// connection it returns the error of the current state.
+// Connection returns a value that identifies the connection used for reading sessions.
+// Two such values are equal only if they belong to the same connection. Without a
+// connection, Connection returns the error of the current state.
 func (c *Client) Connection() (id any, err error) {
 	k, err := c.connection("sessions.subscribe")
 	if err != nil {
@@ -103,8 +104,8 @@ func (c *Client) SubscribeSessions(ctx context.Context) error {
 	return nil
 }
 
-// ListSessions lists the sessions of all agents, last changed first, at most most of
-// them. Like the other methods for reading sessions it requires operator.read.
+// ListSessions lists the sessions of all agents, most recently changed first; most limits
+// their number. Like the other methods that read sessions, it requires operator.read.
 func (c *Client) ListSessions(ctx context.Context, most int) (Sessions, error) {
 	var all Sessions
 	place := map[string]int{}
@@ -180,8 +181,8 @@ func (c *Client) Session(ctx context.Context, key string) (Session, bool, error)
 	return s, ok && s.Key == key, nil
 }
 
-// sessionRow is a session on the wire. A field of an unexpected type counts as absent,
-// so that it does not cost the whole row.
+// sessionRow is a session on the wire. A field of an unexpected type counts as absent, so
+// that the rest of the row can still be read.
 type sessionRow struct {
 	Key            word   `json:"key"`
 	SessionID      word   `json:"sessionId"`
@@ -222,7 +223,7 @@ type rowFacts struct {
 	archived bool
 }
 
-// readRow is readSession with the additional facts of the row.
+// readRow is like readSession, but also returns the other facts in the row.
 func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 	var r sessionRow
 	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.Key)) {
@@ -277,8 +278,8 @@ func first(a, b word) word {
 	return b
 }
 
-// Usage reads the totals of the sessions, at most those of the 1,000 last changed. A
-// session that is missing from the result has unknown usage, not zero.
+// Usage reads the totals of the 1,000 most recently changed sessions. The usage of a
+// session that is missing from the result is unknown, not zero.
 func (c *Client) Usage(ctx context.Context) (SessionUsage, error) {
 	params := struct {
 		AgentScope string `json:"agentScope"` // by default only the default agent is included

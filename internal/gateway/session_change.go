@@ -6,8 +6,8 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// SessionChange is the change of one session that an event reports. The later of two
-// events is the newer: the gateway builds the row when it sends the event.
+// SessionChange is a change to one session that an event reports. An event that arrives
+// later is also newer, because the gateway builds the row when it sends the event.
 type SessionChange struct {
 	Key   string  // empty when the event names no session
 	Row   Session // the session's current row; set only if Whole
@@ -60,9 +60,9 @@ func (e Event) Run() (RunChange, bool) {
 	return r, true
 }
 
-// SessionOf reads what an event says about a session. It returns false if the event
-// leaves a previously read list of sessions valid. A change without Whole and Gone
-// means that something changed: read the list again.
+// SessionOf reads what an event says about a session. It returns false if a list of
+// sessions that was read before the event is still valid. If neither Whole nor Gone is
+// set, something changed that the event does not describe: read the list again.
 func (c *Client) SessionOf(e Event) (SessionChange, bool) {
 	switch e.Name {
 	case "sessions.changed", "session.message":

@@ -7,8 +7,8 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// mostTokens and mostNanos are the largest credible numbers: a trillion tokens, and
-// $100,000 for one model call or $1,000,000 for a session. Larger numbers count as
+// The largest credible numbers: mostTokens is a trillion tokens, mostNanos is $100,000 for
+// one model call, and mostNanosAll is $1,000,000 for a session. Larger numbers count as
 // absent, so that sums of thousands of them do not overflow 64 bits.
 const (
 	mostTokens              = 1_000_000_000_000
@@ -29,7 +29,7 @@ func (n number) tooLarge() bool {
 
 // TranscriptUsage is what one transcript has used since it began, by model.
 type TranscriptUsage struct {
-	SessionKey string // of a deleted session: derived from the agent and the transcript
+	SessionKey string // for a deleted session, derived from the agent and the transcript
 	SessionID  string // id of the transcript
 	AgentID    string
 	LastAt     clock.Time // time of the last message; zero when unknown

@@ -25,15 +25,15 @@ type Connection struct {
 	ScopesGranted []string    `json:"scopes_granted" nullable:"false" doc:"Scopes that the gateway last granted."`
 }
 
-// as returns the Connection part of a status.
+// as returns the status as that of a connection with the given purpose.
 func (s Status) as(p Purpose) Connection {
 	return Connection{p, s.State, s.Since, s.LastError, s.ConnectedAt, s.LastSeenAt, s.RetryAt, s.ScopesAsked, s.ScopesGranted}
 }
 
 // Status returns the current status. With two connections, the state is Connected only
-// if both are; otherwise it is the state of the one that is down, or of the first if
-// both are. ConnectedAt is nil then, except if the gateway rejected only
-// operator.admin, without which everything but changing schedules works.
+// if both are connected. Otherwise it is the state of the connection that is down, or of
+// the client's own connection if both are down. ConnectedAt is then nil, unless the
+// gateway rejected only operator.admin: the connection that starts runs still works.
 func (c *Client) Status() Status {
 	s := c.ownStatus()
 	if s.State == NotConfigured {

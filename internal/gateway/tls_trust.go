@@ -14,11 +14,11 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// errPlainPins is returned for certificate settings with an unencrypted address.
+// errPlainPins is returned if certificates are configured for an unencrypted address.
 var errPlainPins = errors.New("the gateway's address must begin with wss:// to check its certificate")
 
-// tlsConfig returns how to verify the gateway's certificate. Nothing is sent before the
-// verification succeeds.
+// tlsConfig returns the TLS settings that verify the gateway's certificate. Wardroom sends
+// nothing before the verification succeeds.
 func (o Options) tlsConfig() *tls.Config {
 	cfg := o.HTTP.TLSClientConfig
 	if cfg == nil {
@@ -76,7 +76,7 @@ func (c *Client) pinned() string {
 	return strings.Join(names, ", ")
 }
 
-// tlsFailure explains a failure of the encryption, and returns nil for any other error.
+// tlsFailure explains a TLS error, and returns nil for any other error.
 func (c *Client) tlsFailure(err error) *failure {
 	host := c.url.Host
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {

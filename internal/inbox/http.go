@@ -10,16 +10,16 @@ import (
 )
 
 // Mount adds the routes of the inbox. They require the permission use_inbox,
-// because the detail of an item may quote an agent that another agent has no
-// access to.
+// because an item's detail may quote an agent, and other agents must not read
+// that.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/inbox", actor.UseInbox, "List inbox items, most urgent first", s.handleList,
 		web.Fails(ErrAssignee, page.ErrCursor), web.Describe(listText))
 	web.Get(api, "/inbox/{id}", actor.UseInbox, "Get an inbox item", s.handleGet, web.Fails(ErrNotFound))
 	web.Post(api, "/inbox/{id}/ack", actor.UseInbox, "Acknowledge an item", s.handleAck, web.Fails(ErrNotFound, ErrStale, ErrResolved),
-		web.Describe("The item stays in the list. If it is raised again, only its count rises, unless its severity rises: then it reopens. Acknowledging a snoozed item returns it to the list."))
+		web.Describe("The item stays in the list. If it is raised again, only its count increases. If its severity also rises, it reopens. Acknowledging a snoozed item returns it to the list."))
 	web.Post(api, "/inbox/{id}/snooze", actor.UseInbox, "Snooze an item", s.handleSnooze, web.Fails(ErrNotFound, ErrStale, ErrResolved),
-		web.Describe("The item leaves the list until that time, at most 90 days from now, and then reopens. If it is raised before then, only its count rises, unless its severity rises: then it reopens at once."))
+		web.Describe("The item leaves the list until the given time, at most 90 days from now, and then reopens. If it is raised before then, only its count increases. If its severity also rises, it reopens at once."))
 	web.Post(api, "/inbox/{id}/assign", actor.UseInbox, "Assign an item", s.handleAssign, web.Fails(ErrNotFound, ErrStale, ErrResolved, ErrAssignee),
 		web.Describe("The assignee must be a human with an active account; null unassigns the item."))
 	web.Post(api, "/inbox/{id}/resolve", actor.UseInbox, "Resolve an item", s.handleResolve, web.Fails(ErrNotFound, ErrStale),
@@ -30,13 +30,13 @@ func (s *Service) Mount(api *web.API) {
 
 const listText = `Each cause has one item with a count. The most severe items come first, then those that have waited longest. Wardroom resolves an item when its cause ends and reopens it if the cause recurs.
 
-Without state, the list has the items that are open or acknowledged. An item whose severity rises while you page may appear twice or not at all; all other items appear exactly once.`
+Without the parameter state, the list contains the items that are open or acknowledged. An item whose severity rises while you page may appear twice or not at all; all other items appear exactly once.`
 
 type listInput struct {
 	State    []State    `query:"state" enum:"open,acked,snoozed,resolved" doc:"Items in any of these states. Default: open and acked."`
 	Kind     []Kind     `query:"kind" enum:"escalation,standup_failed,standup_missed,old_blocker,job_missed,job_failed,dispatch_failed,run_stalled,task_blocked,gateway_trouble,pairing_pending" doc:"Items of any of these kinds."`
 	Severity []Severity `query:"severity" enum:"urgent,high,medium,low" doc:"Items with any of these severities."`
-	Assignee string     `query:"assignee" maxLength:"254" doc:"Items assigned to this user: an ID, an email, an agent_id, me, or none. Without the permission manage_accounts, only your own email matches."`
+	Assignee string     `query:"assignee" maxLength:"254" doc:"Items assigned to this user: an ID, an email, an agent_id, 'me', or 'none'. Without the permission manage_accounts, only your own email matches."`
 	Sort     string     `query:"sort" enum:"rank,last,-last" default:"rank" doc:"rank: by severity, then longest wait. last: by when the item was last raised; a minus reverses the order."`
 	page.Query
 	page.Total
@@ -64,7 +64,7 @@ type Versioned struct {
 	web.IfMatch
 }
 
-// answer applies do to the version in If-Match and returns the item.
+// answer calls do with the version from If-Match and returns the resulting item.
 func (v Versioned) answer(do func(version *int64) (Item, error)) (*web.Tagged[Item], error) {
 	version, err := v.Version()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package inbox is the ranked list of what needs a human: escalations,
-// failures, and things that did not happen on time.
+// Package inbox keeps the ranked list of issues that need a human: escalations,
+// failures, and missed standups and jobs.
 //
 // Other packages raise an item when something needs attention and resolve it
 // when its cause has ended, both within their own transactions. Each cause has
@@ -24,7 +24,7 @@ import (
 // are sanitized and truncated, never rejected.
 type NewItem struct {
 	// Cause identifies what the item is about, such as standup/<id>/failed.
-	// Everything raised with one cause is one item. At most 200 bytes; not
+	// Everything raised with the same cause is one item. At most 200 bytes; not
 	// shown to users.
 	Cause    string
 	Kind     string // one of Kinds
@@ -34,15 +34,15 @@ type NewItem struct {
 	// Subject is the task, standup, agent, or other thing that the item is
 	// about. It may be empty.
 	Subject event.Subject
-	// At is when it happened, if that was before it was raised, such as while
-	// Wardroom was down. A zero or future time means now.
+	// At is when the issue occurred, if that was before it was raised, such as
+	// while Wardroom was down. A zero or future time means now.
 	At time.Time
 }
 
 // Kind is the kind of an item.
 type Kind string
 
-// The kinds.
+// The kinds of items.
 const (
 	Escalation    Kind = "escalation"     // the facilitator of a standup needs a human decision
 	StandupFailed Kind = "standup_failed" // a standup could not be held
@@ -67,7 +67,7 @@ func Kinds() []Kind {
 // Severity is the urgency of an item.
 type Severity string
 
-// The severities.
+// The severities of items.
 const (
 	Urgent Severity = "urgent"
 	High   Severity = "high"
@@ -84,7 +84,7 @@ func (s Severity) urgency() int64 { return int64(slices.Index(Severities(), s)) 
 // State is the state of an item.
 type State string
 
-// The states.
+// The states of items.
 const (
 	Open     State = "open"     // not acknowledged yet
 	Acked    State = "acked"    // acknowledged by a user
@@ -138,19 +138,19 @@ const (
 	maxSnooze  = 90 * 24 * time.Hour
 )
 
-// Errors of the inbox.
+// Errors that the inbox returns.
 var (
 	ErrNotFound = fault.New(fault.NotFound, "inbox_item_not_found", "Inbox item not found.")
 	ErrStale    = fault.New(fault.Stale, "inbox_item_changed", "The item has changed since you read it.")
 	ErrResolved = fault.New(fault.Conflict, "inbox_item_resolved", "The item is resolved.")
-	ErrAssignee = fault.New(fault.Invalid, "inbox_assignee_unknown", "The assignee is not a user who can be assigned.")
+	ErrAssignee = fault.New(fault.Invalid, "inbox_assignee_unknown", "The assignee is unknown or cannot be assigned.")
 )
 
 // check rejects values that only a programming error can produce.
 func (m NewItem) check() error {
 	switch {
 	case m.Cause == "" || len(m.Cause) > maxCause || plaintext.Lines(m.Cause) != m.Cause:
-		return fmt.Errorf("the cause %.300q is not a valid text of 1 to %d bytes", m.Cause, maxCause)
+		return fmt.Errorf("the cause %.300q is invalid: it must be plain text of 1 to %d bytes", m.Cause, maxCause)
 	case !slices.Contains(Kinds(), Kind(m.Kind)):
 		return fmt.Errorf("unknown kind %q", m.Kind)
 	case !slices.Contains(Severities(), Severity(m.Severity)):
@@ -159,7 +159,7 @@ func (m NewItem) check() error {
 	return nil
 }
 
-// happened returns when it happened, and now for a zero or future time.
+// happened returns At, or now if At is zero or in the future.
 func (m NewItem) happened(now time.Time) clock.Time {
 	if m.At.IsZero() || m.At.After(now) {
 		return clock.At(now)
@@ -167,7 +167,7 @@ func (m NewItem) happened(now time.Time) clock.Time {
 	return clock.At(m.At)
 }
 
-// open returns the new item for a cause that has none.
+// open returns the first item for the cause of m.
 func (m NewItem) open(id string, now time.Time) Item {
 	at := m.happened(now)
 	i := Item{
@@ -204,7 +204,7 @@ func (i Item) repeat(m NewItem, now time.Time) Item {
 	return i
 }
 
-// at returns the item as of a time: a snooze ends by itself.
+// at returns the item as of the given time, because a snooze ends by itself.
 func (i Item) at(now time.Time) Item {
 	if i.State == Snoozed && !i.SnoozedUntil.After(now) {
 		return i.to(Open)
@@ -212,7 +212,7 @@ func (i Item) at(now time.Time) Item {
 	return i
 }
 
-// to moves the item to another state and clears what belonged to the old one.
+// to moves the item to another state and clears its snooze and resolution.
 func (i Item) to(s State) Item {
 	i.State, i.SnoozedUntil, i.Resolution = s, nil, nil
 	return i
@@ -293,7 +293,7 @@ func (i Item) checkVersion(version *int64) error {
 	if version == nil || *version == i.Version {
 		return nil
 	}
-	return ErrStale.With("It is now at version %d. Read it again and repeat the change.", i.Version).Fact("current_version", i.Version)
+	return ErrStale.With("It is now at version %d. Read it again and retry the change.", i.Version).Fact("current_version", i.Version)
 }
 
 // changes returns the fields that differ, as field → [before, after].

@@ -7,7 +7,7 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// line returns text as one line of at most most characters.
+// line returns text as one line, truncated to most characters.
 func line(text string, most int) string { return plaintext.Cut(plaintext.Line(text), most, "…") }
 
 // markdown sanitizes text, keeps its lines and indentation, and truncates it to

@@ -42,14 +42,14 @@ const (
 // transactions short for other writers.
 const batch = 100
 
-// Raise opens an item in the caller's transaction, or counts the existing item
-// of the same cause once more and updates its texts. A resolved item reopens
-// and keeps its count. An acknowledged or snoozed item stays so unless the
-// severity rises.
+// Raise opens an item in the caller's transaction. If the cause already has an
+// item, Raise increments its count and updates its texts. A resolved item
+// reopens and keeps its count. An acknowledged or snoozed item keeps its state
+// unless the severity rises.
 //
-// It writes an event, so call it after the transaction's other statements, like
-// event.Record. It fails for an invalid kind, severity, or cause, but accepts
-// any text.
+// Raise records an event, so call it after the transaction's other statements,
+// like event.Record. It fails for an invalid kind, severity, or cause, but
+// accepts any text.
 func (s *Service) Raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 	if err := s.raise(ctx, tx, m); err != nil {
 		return fmt.Errorf("raise %.200q in the inbox: %w", m.Cause, err)
@@ -149,8 +149,8 @@ func (s *Service) Get(ctx context.Context, id string) (Item, error) {
 	return i.at(s.Now()), err
 }
 
-// Ack acknowledges an item. If version is set and the item has changed since,
-// it fails with ErrStale; so do the other actions.
+// Ack acknowledges an item. Like the other actions, it fails with ErrStale if
+// version is not nil and the item has changed since that version.
 func (s *Service) Ack(ctx context.Context, id string, version *int64) (Item, error) {
 	return s.do(ctx, id, version, acked, ack)
 }
@@ -287,7 +287,7 @@ func (s *Service) CountResolved(ctx context.Context, before time.Time) (n int64,
 	return n, oldest, nil
 }
 
-// PurgeResolved deletes up to limit items that were resolved before that time,
+// PurgeResolved deletes up to limit items that were resolved before the given time,
 // oldest first, in the caller's transaction, and returns the count. If a cause
 // recurs later, it gets a new item.
 func (s *Service) PurgeResolved(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
@@ -310,7 +310,7 @@ type eventItem struct {
 }
 
 // record writes an event about a change that Wardroom itself made. It must be
-// the inbox's last write of a transaction.
+// the inbox's last write in a transaction.
 func (s *Service) record(ctx context.Context, tx *db.Tx, kind string, i Item, changes map[string][2]any) error {
 	return s.recordBy(actor.With(ctx, actor.System), tx, kind, i, changes)
 }

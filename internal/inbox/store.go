@@ -29,8 +29,8 @@ var items = list.List[Item]{
 	},
 }
 
-// where returns the filter as SQL. It depends on the time, because a snooze
-// ends by itself.
+// where returns the filter as SQL. The result depends on the time, because a
+// snooze ends by itself.
 func (f Filter) where(ctx context.Context, q db.Queryer, now time.Time) (w list.Where, err error) {
 	f.ofStates(&w, now)
 	list.In(&w, `kind`, f.Kinds)
@@ -48,7 +48,7 @@ func (f Filter) where(ctx context.Context, q db.Queryer, now time.Time) (w list.
 	default:
 		ids, err := findUsers(ctx, q, f.Assignee)
 		if err == nil && len(ids) == 0 {
-			err = ErrAssignee.With("Give a user's ID or email, an agent_id, me, or none.")
+			err = ErrAssignee.With("Specify a user's ID or email, an agent_id, \"me\", or \"none\".")
 		}
 		if err != nil {
 			return w, err
@@ -91,8 +91,8 @@ func (f Filter) ofStates(w *list.Where, now time.Time) {
 	w.And(condition)
 }
 
-// index returns the index through which to read the items. Few items are
-// unresolved, so their index is best unless resolved items are wanted.
+// index returns the name of the database index to use for reading the items. Few
+// items are unresolved, so their index is best unless resolved items are wanted.
 func (f Filter) index(sort string) string {
 	switch {
 	case !f.wanted()[Resolved]:
@@ -187,7 +187,7 @@ const (
 	longResolved  = `SELECT id FROM inbox_items WHERE state = 'resolved' AND resolved_at < ? ORDER BY resolved_at, id LIMIT ?`
 )
 
-// purgeResolved deletes items that were resolved before that time, oldest
+// purgeResolved deletes items that were resolved before the given time, oldest
 // first. It deletes one by one, because PostgreSQL would scan the table for a
 // list of IDs.
 func purgeResolved(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
@@ -227,7 +227,7 @@ func findAssignee(ctx context.Context, q db.Queryer, ref string) (a Assignee, er
 	err = q.QueryRow(ctx, `SELECT id, name FROM users WHERE (id = ? OR email_key = ?) AND active AND role <> ?`, lower, lower, actor.Agent).
 		Scan(&a.ID, &a.Name)
 	if db.IsNotFound(err) {
-		err = ErrAssignee.With("Give the ID or email of a human with an active account, or null to unassign the item.")
+		err = ErrAssignee.With("Specify the ID or email of a human with an active account, or null to unassign the item.")
 	}
 	return a, err
 }

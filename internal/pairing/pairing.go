@@ -21,7 +21,7 @@ import (
 	"wardroom/internal/platform/vault"
 )
 
-// The errors of pairing.
+// Errors that pairing operations return.
 var (
 	// ErrSettings means that the device is configured in the settings, which take
 	// precedence.
@@ -59,7 +59,7 @@ const (
 // Pairing is Wardroom's device, its state and its missing scopes.
 type Pairing struct {
 	State  State       `json:"state" enum:"none,settings,made,pending,paired,local,unreadable" doc:"none: no device; only the shared token is used. settings: configured in AGENTRT_DEVICE_PRIVATE_KEY and read-only here. made: created, without a response from the gateway yet. pending: waiting for approval on the gateway's host. paired: approved. local: accepted without approval, as on the gateway's own host. unreadable: stored, but Wardroom cannot decrypt it."`
-	Since  *clock.Time `json:"since" doc:"When the device was created or first accepted; null without a device of Wardroom's own."`
+	Since  *clock.Time `json:"since" doc:"When the device was created or first accepted; null if Wardroom has created no device."`
 	Detail string      `json:"detail" doc:"Explanation of the state, and what to do."`
 	Device *Device     `json:"device" doc:"The device; null if none."`
 
@@ -75,14 +75,14 @@ type Pairing struct {
 	Missing []Missing `json:"scopes_missing" nullable:"false" doc:"Scopes that a feature needs and Wardroom does not have; empty while unknown."`
 
 	Next     *Next     `json:"next" doc:"Device that waits for approval to replace this one; null if none."`
-	Replaced *Reminder `json:"replaced" doc:"Device that this one replaced, which the gateway may still list; null when there was none."`
+	Replaced *Reminder `json:"replaced" doc:"The device that this one replaced, which the gateway may still list; null if there was none."`
 }
 
 // Device is a device as the gateway lists it. It contains no secrets.
 type Device struct {
 	ID          string      `json:"device_id" doc:"Id in the gateway's list: the SHA-256 of the public key, in hex."`
 	PublicKey   string      `json:"public_key" doc:"Ed25519 public key, in base64url without padding, as in the gateway's list."`
-	Fingerprint string      `json:"fingerprint" doc:"The id in the form AB:CD:…, for comparison by people."`
+	Fingerprint string      `json:"fingerprint" doc:"The id in the form AB:CD:…, for people to compare."`
 	MadeAt      *clock.Time `json:"made_at" doc:"When the device was created; null when it is configured in the settings."`
 	Remove      string      `json:"remove_command" doc:"Command that removes the device, to run on the gateway's host."`
 }
@@ -114,7 +114,7 @@ type Forgotten struct {
 	Detail  string     `json:"detail" doc:"Explanation of what to do."`
 }
 
-// deviceOf returns the Device of a public key.
+// deviceOf returns the Device with the given public key.
 func deviceOf(public []byte) Device {
 	sum := sha256.Sum256(public)
 	id := hex.EncodeToString(sum[:])
@@ -128,12 +128,12 @@ func removal(deviceID string) string { return "openclaw devices remove " + devic
 
 func reminder(deviceID string) Reminder { return Reminder{deviceID, removal(deviceID)} }
 
-// keyPlace and tokenPlace bind an encrypted secret to its device: moved to another
-// device's row, it cannot be decrypted.
+// keyPlace and tokenPlace bind an encrypted secret to its device. A secret that is moved to
+// another device's row cannot be decrypted.
 func keyPlace(deviceID string) string   { return "pairing/device-key/" + deviceID }
 func tokenPlace(deviceID string) string { return "pairing/device-token/" + deviceID }
 
-// keyFault converts an error of the vault into one with instructions for the operator.
+// keyFault converts an error from the vault into one with instructions for the operator.
 func keyFault(err error) error {
 	switch {
 	case err == nil || fault.Of(err) != nil:
@@ -185,7 +185,7 @@ type answer struct {
 	Error   string           `json:"error"`
 }
 
-// open decrypts the identity of a row. It omits a token that another gateway issued, so
+// open decrypts the identity in a row. It omits a token that another gateway issued, so
 // that the current one does not receive it.
 func (r stored) open(v *vault.Vault, address string) (gateway.Identity, error) {
 	seed, err := v.Open(keyPlace(r.device.ID), r.sealedKey)

@@ -33,12 +33,12 @@ type Service struct {
 
 	Gateway string            // the gateway's address; a token is sent only to the gateway that issued it
 	Shared  bool              // whether a shared token is set
-	Own     ed25519.PublicKey // device from the settings, which takes precedence; nil without one
+	Own     ed25519.PublicKey // public key of the device from the settings, which takes precedence; nil if none
 
 	Every time.Duration // how often to check the database for changes by other replicas; default 2 s
 	Ask   time.Duration // how often to connect with the next device until it is approved; default 4 s
-	// Away, if set, reports whether an error means that the database is unavailable,
-	// which it then logs once for all callers. It must not block.
+	// Away, if set, reports whether an error means that the database is unavailable. It
+	// logs such an outage once for all callers. It must not block.
 	Away func(error) bool
 
 	once   sync.Once
@@ -54,8 +54,8 @@ type Service struct {
 // held is the device that this replica's client uses.
 type held struct {
 	deviceID    string
-	sealedKey   string // both as read from the database, to detect changes
-	sealedToken string
+	sealedKey   string // as read from the database, to detect changes
+	sealedToken string // likewise
 	token       string // a secret
 	trouble     string // why the stored device cannot be used; logged once
 }
@@ -87,9 +87,9 @@ func (s *Service) decrypt(r stored) (gateway.Identity, error) {
 	return r.open(v, s.Gateway)
 }
 
-// Start creates a device, unless there is one, and has the client use it. made reports
+// Start creates a device, unless there is one, and makes the client use it. made reports
 // whether it created one. It returns ErrSettings if the settings contain a device,
-// ErrOtherKey if the existing device cannot be decrypted (it is never replaced then),
+// ErrOtherKey if the existing device cannot be decrypted (it is not replaced in that case),
 // and ErrNoKey or ErrKeyFile without a valid key.
 func (s *Service) Start(ctx context.Context) (p Pairing, made bool, err error) {
 	if s.Own != nil {
@@ -154,7 +154,7 @@ func fresh(v *vault.Vault) (*stored, error) {
 	return &stored{device: d, sealedKey: v.Seal(keyPlace(d.ID), private.Seed())}, nil
 }
 
-// applied has the client use what was stored, and returns the pairing.
+// applied makes the client use the device that is now stored, and returns the pairing.
 func (s *Service) applied(ctx context.Context, changed bool) (Pairing, bool, error) {
 	if err := s.syncClient(ctx); err != nil {
 		return Pairing{}, changed, err
@@ -164,9 +164,9 @@ func (s *Service) applied(ctx context.Context, changed bool) (Pairing, bool, err
 	return p, changed, err
 }
 
-// Forget deletes the device and a waiting replacement, and has the client use only the
-// shared token. Wardroom is not allowed to remove them from the gateway: the result
-// contains the commands for it.
+// Forget deletes the device and any waiting replacement, and makes the client use only
+// the shared token. Wardroom is not allowed to remove devices from the gateway, so the
+// result contains the commands that do.
 func (s *Service) Forget(ctx context.Context) (Forgotten, error) {
 	if s.Own != nil {
 		return Forgotten{}, ErrSettings.With("Remove AGENTRT_DEVICE_PRIVATE_KEY and the other AGENTRT_DEVICE_ settings, then restart Wardroom.")
@@ -206,8 +206,8 @@ func (s *Service) Forget(ctx context.Context) (Forgotten, error) {
 }
 
 // Rotate creates a device that replaces the current one when the gateway accepts it;
-// until then the current one stays in use. If one is already waiting, Rotate returns
-// that, and made is false. It returns ErrNone or ErrNotPaired if there is nothing to
+// until then the current one stays in use. If such a device is already waiting, Rotate
+// keeps it, and made is false. It returns ErrNone or ErrNotPaired if there is nothing to
 // replace.
 func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) {
 	if s.Own != nil {
@@ -237,7 +237,7 @@ func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) 
 		case current == nil:
 			return ErrNone.With("%s", howToPair)
 		case current.admitted == "":
-			return ErrNotPaired.With("To get another device, forget this one in the dashboard under Settings → Gateway, and pair again.")
+			return ErrNotPaired.With("To use a different device, forget this one in the dashboard under Settings → Gateway, then pair again.")
 		}
 		if _, err := current.open(v, s.Gateway); err != nil {
 			return ErrOtherKey.With("%s", unreadable(err))

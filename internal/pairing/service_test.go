@@ -410,8 +410,8 @@ func TestReplicas(t *testing.T) {
 	})
 }
 
-// A service that requests operator.admin in addition keeps working with what is
-// approved. Both connections share one device and one approval.
+// A service that also requests operator.admin keeps working with the scopes that are
+// already approved. Both connections share one device and one approval.
 func TestMoreScopes(t *testing.T) {
 	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {

@@ -15,7 +15,7 @@ const (
 	placeNext    = "next"
 )
 
-// lockName is the lock that serializes transactions which write devices.
+// lockName is the lock that serializes the transactions that write devices.
 const lockName = "pairing"
 
 const columns = `place, device_id, public_key, sealed_key, sealed_token, token_at, gateway, made_at, admitted, admitted_at, replaced_id, answer`
@@ -46,8 +46,8 @@ func load(ctx context.Context, q db.Queryer) (current, next *stored, err error) 
 	return current, next, err
 }
 
-// insert adds a device. askAt is when to connect with it first; nil for the current
-// device, which the client uses.
+// insert adds a device. askAt is when to connect with it for the first time; nil for the
+// current device, which the client uses at once.
 func insert(ctx context.Context, tx *db.Tx, r stored, now time.Time, askAt *time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO pairing_devices (`+columns+`, ask_at) VALUES (?, ?, ?, ?, '', NULL, '', ?, '', NULL, '', '{}', ?)`,

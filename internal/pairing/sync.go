@@ -41,9 +41,9 @@ func (s *Service) wakeups() chan struct{} {
 	return s.wakeup
 }
 
-// Load passes the stored device to the client before it first connects, and encrypts
-// secrets again that were encrypted with an old key. It logs a device that cannot be
-// decrypted; the error is only that of the database.
+// Load passes the stored device to the client before it first connects, and re-encrypts
+// secrets that were encrypted with an old key. It only logs that a device cannot be
+// decrypted; the errors it returns come from the database.
 func (s *Service) Load(ctx context.Context) error {
 	if s.Own != nil {
 		return nil
@@ -58,7 +58,7 @@ func (s *Service) Load(ctx context.Context) error {
 	return s.syncClient(ctx)
 }
 
-// reencrypt encrypts secrets with the current key that were encrypted with an old one.
+// reencrypt re-encrypts, with the current key, secrets that were encrypted with an old key.
 // Secrets that no key can decrypt stay unchanged.
 func (s *Service) reencrypt(ctx context.Context) (n int, err error) {
 	v, err := s.Keys.Find()
@@ -143,8 +143,8 @@ func (s *Service) step(ctx context.Context) error {
 }
 
 // syncClient passes the stored device to the client if it has changed. If the stored device
-// cannot be decrypted, for example during a change of keys, the client keeps the one it
-// has.
+// cannot be decrypted, for example during a change of keys, the client continues to use
+// that device if it already does, and otherwise uses none.
 func (s *Service) syncClient(ctx context.Context) error {
 	if s.Own != nil {
 		return nil
@@ -212,7 +212,7 @@ func (s *Service) storeEvent(ctx context.Context, n gateway.DeviceEvent) error {
 		}
 		current, _, err := load(ctx, tx)
 		if err != nil || current == nil || current.device.ID != n.DeviceID {
-			return err // the device was forgotten or replaced in the meantime
+			return err // the device has since been forgotten or replaced
 		}
 		has, err := current.open(v, s.Gateway)
 		if err != nil {

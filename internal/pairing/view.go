@@ -8,7 +8,7 @@ import (
 	"wardroom/internal/gateway"
 )
 
-// show combines what is stored with the status of the connection.
+// show combines the stored devices with the status of the connection.
 func (s *Service) show(st gateway.Status, current, next *stored, trouble error) Pairing {
 	p := Pairing{
 		State: None, Connection: st.State, Auth: st.Auth, Request: st.Pairing,

@@ -13,8 +13,8 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 )
 
-// beside measures how long others wait that record an event every few milliseconds, until stop is
-// called.
+// beside records an event every few milliseconds until stop is called, and measures how
+// long each one waits.
 func beside(t testing.TB, d *db.DB) (stop func() []time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(actor.With(context.Background(), actor.Actor{ID: "ada", Name: "Ada"}))

@@ -19,13 +19,14 @@ import (
 // ErrRunning means that a run is already in progress.
 var ErrRunning = fault.New(fault.Conflict, "retention_running", "Retention is already running.")
 
-// Policy is the retention of one kind of data.
+// Policy is the retention policy for one kind of data.
 type Policy struct {
 	Name    string // such as activity; stored with the last run, so it must never change
 	Setting string // environment variable with the number of days
 	Days    int    // 0 keeps the data forever
 	Does    string // a description of what is deleted and what is kept
-	// NotYet is why there is no such data; then Count and Apply are nil.
+	// NotYet, if not empty, is the reason why this version has no such data. Count and
+	// Apply are nil then.
 	NotYet string
 
 	// Count returns how many rows Apply would process in total, and the time of the oldest
@@ -33,7 +34,7 @@ type Policy struct {
 	Count func(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error)
 	// Apply archives or deletes up to limit rows older than before and returns the count,
 	// which is less than limit if none are left. The transaction is committed right
-	// afterwards. Calls can be repeated.
+	// afterwards. It is safe to repeat a call.
 	Apply func(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error)
 }
 
@@ -72,7 +73,7 @@ type Status struct {
 
 // Preview is what a run would do now.
 type Preview struct {
-	Before   clock.Time  `json:"before" doc:"Older data would be processed. The start of a day in the time zone."`
+	Before   clock.Time  `json:"before" doc:"Data from before this time would be processed. It is the start of a day in the time zone."`
 	Count    int64       `json:"count"`
 	OldestAt *clock.Time `json:"oldest_at" doc:"Null if there is nothing to process."`
 }
@@ -80,7 +81,7 @@ type Preview struct {
 // Overview is the current state of all policies.
 type Overview struct {
 	Timezone string   `json:"timezone" doc:"The time zone of the days."`
-	Running  *Run     `json:"running" doc:"The run in progress; null without one."`
+	Running  *Run     `json:"running" doc:"The run in progress; null if no run is in progress."`
 	Policies []Status `json:"policies"`
 }
 
@@ -114,9 +115,9 @@ type Outcome struct {
 	Error      *string     `json:"error" doc:"Why the policy failed; null if it succeeded. The next run processes the rest."`
 }
 
-// daysAgo returns the start of the day that was days before today in the zone. If clocks
-// skip midnight that is the first moment after it; if midnight occurs twice it is the
-// first one.
+// daysAgo returns the start of the day that is the given number of days before today, in
+// the zone. If the clocks skip midnight, it is the first moment after midnight; if
+// midnight occurs twice, it is the first one.
 func daysAgo(now time.Time, zone *time.Location, days int) (time.Time, error) {
 	midnight, err := cron.Parse("0 0 * * *", zone.String())
 	if err != nil {

@@ -20,7 +20,7 @@ const subjectKind = "retention"
 // Error texts of a policy; the log has the cause.
 const (
 	failedText = "The policy failed; the log has the error. The next run processes the rest."
-	gaveUp     = "The run was given up after several attempts. The next run processes the rest."
+	gaveUp     = "The run was abandoned after several attempts. The next run processes the rest."
 )
 
 // work performs one run. A retry continues with the policy at which the previous attempt

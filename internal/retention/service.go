@@ -113,8 +113,8 @@ func (s *Service) preview(ctx context.Context, p Policy, now time.Time) (*Previe
 	return v, nil
 }
 
-// Run starts a run now and records it in the audit. It returns ErrRunning while a run is
-// in progress.
+// Run starts a run now and records it in the audit log. It returns ErrRunning while a run
+// is in progress.
 func (s *Service) Run(ctx context.Context) (Run, error) {
 	return s.enqueue(ctx, func(tx *db.Tx, r Run) error {
 		about := event.Subject{Kind: subjectKind, ID: r.ID, Name: "run"}
@@ -122,7 +122,8 @@ func (s *Service) Run(ctx context.Context) (Run, error) {
 	})
 }
 
-// enqueue queues a run. also, if not nil, runs in the same transaction.
+// enqueue queues a run. If the function also is not nil, it is called in the same
+// transaction.
 func (s *Service) enqueue(ctx context.Context, also func(*db.Tx, Run) error) (Run, error) {
 	var made Run
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -131,7 +132,7 @@ func (s *Service) enqueue(ctx context.Context, also func(*db.Tx, Run) error) (Ru
 			return err
 		}
 		if made, err = findActive(ctx, tx); err != nil {
-			if !added && db.IsNotFound(err) { // it ended between the two
+			if !added && db.IsNotFound(err) { // the run ended between the two statements
 				return ErrRunning.With("The run is about to end. Try again.")
 			}
 			return err

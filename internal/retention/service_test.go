@@ -154,8 +154,8 @@ func (s *Service) overview(t testing.TB) Overview {
 	return o
 }
 
-// TestRun checks that a run deletes exactly what the preview shows, also with a day of 25 hours,
-// and records it in the audit.
+// TestRun checks that a run deletes exactly what the preview shows, also with a day of 25
+// hours, and records it in the audit log.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	dbtest.Twice(t, func(t *testing.T, d *db.DB) {
@@ -315,7 +315,8 @@ func TestRunGoesOn(t *testing.T) {
 	})
 }
 
-// TestRunIsGivenUp checks that a run that crashes every process is given up and recorded.
+// TestRunIsGivenUp checks that a run that crashes every process is abandoned and
+// recorded.
 func TestRunIsGivenUp(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

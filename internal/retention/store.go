@@ -14,8 +14,8 @@ func scanOutcome(row db.Row) (o Outcome, err error) {
 	return o, row.Scan(&o.Policy, &o.RunID, &o.Before, &o.StartedAt, &o.FinishedAt, &o.Count, &o.Error)
 }
 
-// begin stores that a run has started a policy, unless it had started before, and returns
-// the progress.
+// begin records that a run has started to apply a policy, unless it already had, and
+// returns the progress.
 func begin(ctx context.Context, tx *db.Tx, o Outcome) (Outcome, error) {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO retention_runs (policy, job_id, cutoff, started_at, gone) VALUES (?, ?, ?, ?, 0)
@@ -34,13 +34,14 @@ func add(ctx context.Context, tx *db.Tx, policy string, n int64) error {
 	return err
 }
 
-// end stores that a run has finished a policy, and returns the result.
+// end records that a run has finished applying a policy, and returns the result.
 func end(ctx context.Context, tx *db.Tx, policy string, now time.Time, failure *string) (Outcome, error) {
 	return scanOutcome(tx.QueryRow(ctx, `
 		UPDATE retention_runs SET finished_at = ?, failure = ? WHERE policy = ? RETURNING `+outcomeColumns, clock.At(now), failure, policy))
 }
 
-// outcomes returns the results of all policies, or only those of one run.
+// outcomes returns the last result of each policy or, if run is not empty, only those of
+// that run.
 func outcomes(ctx context.Context, q db.Queryer, run string) ([]Outcome, error) {
 	rows, err := q.Query(ctx, `SELECT `+outcomeColumns+` FROM retention_runs WHERE ? IN ('', job_id) ORDER BY policy`, run)
 	return db.All(rows, err, scanOutcome)

@@ -214,7 +214,7 @@ func (o *told) add(format string, args ...any) {
 	o.lines = append(o.lines, fmt.Sprintf(format, args...))
 }
 
-// since returns the changes of the inbox since the last call.
+// since returns the changes to the inbox since the last call.
 func (o *told) since() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -256,7 +256,7 @@ func (h *fixture) replica(d *db.DB) *Service {
 // ctx returns a context with Wardroom itself as the actor.
 func (h *fixture) ctx() context.Context { return actor.With(h.t.Context(), actor.System) }
 
-// at sets the clock to a time of the day and reads the runtime, if it is reachable.
+// at sets the clock to a time of day and reads the runtime, if it is reachable.
 func (h *fixture) at(when string) {
 	h.t.Helper()
 	h.r.change(func() { h.r.now = at(when) })
@@ -285,7 +285,8 @@ func (h *fixture) ledger(id string) string {
 	return strings.Join(out, ", ")
 }
 
-// want compares the ledger of the job j, and the changes of the inbox since the last call.
+// want compares the ledger of the job j, and the changes to the inbox since the last
+// call.
 func (h *fixture) want(ledger, inbox string) {
 	h.t.Helper()
 	if got := h.ledger("j"); got != ledger {

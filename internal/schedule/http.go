@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	listText = `Jobs have the runtime's field names and are sorted by ID. The list is the last one read from the runtime; X-As-Of says when. While the runtime is unreachable, live is false and X-Away says why. Before the first read the request fails with that reason.
+	listText = `Jobs use the runtime's field names and are sorted by ID. The list is the one last read from the runtime; X-As-Of has the time of that read. While the runtime is unreachable, live is false and X-Away has the reason. If the jobs have never been read, the request fails with that reason.
 
-Fields that Wardroom does not support are not shown, and changes keep them.`
-	patchText = `Send the configRevision that you have read: the change then fails if the job has changed since. The error has expected_revision, current_revision and the current job in current. It is the same for a concurrent change.
+Fields that Wardroom does not support are not shown, but a change preserves them.`
+	patchText = `Send the configRevision that you have read: the change then fails if the job has changed since. The error contains expected_revision, current_revision, and the current job as current. A concurrent change causes the same error.
 
-You can send a whole job as returned by GET, or only the fields to change, such as schedule.tz. Read-only fields are rejected if they differ.
+You can send a whole job as returned by GET, or only the fields to change, such as schedule.tz. A read-only field is rejected if its value differs from the current one.
 
 For jobs that are not cron jobs, only enabled can be changed.`
-	slotsText = `A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute them, there is the next one and, for intervals, those after it.
+	slotsText = `A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute a job's slots, the list has the next one and, if the job runs at an interval, those after it.
 
-There are no slots for times at which the job was disabled, had another definition or did not exist.`
+A schedule has no slots for times when it was not in effect: before it was set, while the job was disabled, or before the job existed.`
 )
 
 // Mount registers the routes of the runtime's scheduled jobs.
@@ -46,7 +46,7 @@ func (s *Service) Mount(api *web.API) {
 	web.Delete(api, "/agentrt/jobs/{id}", actor.ManageSchedules, "Delete a scheduled job", s.handleRemove, away, none, web.Asks(3, s.Patience), web.Fails(gateway.ErrJobChanged),
 		web.Describe("A run in progress continues. The runs and slots of the job are kept for the retention period."))
 	web.Post(api, "/agentrt/jobs/{id}/run", actor.ManageSchedules, "Run a job now", s.handleRun, away, none, web.Asks(2, s.Patience), web.Fails(ErrGoing),
-		web.Status(http.StatusAccepted), web.Describe("Also runs disabled jobs. The request does not wait for the end of the run, and each request starts a new run."))
+		web.Status(http.StatusAccepted), web.Describe("Also runs disabled jobs. The request does not wait for the run to end, and each request starts a new run."))
 	web.Get(api, "/agentrt/jobs/{id}/runs", actor.Read, "List the runs of a job", s.handleRuns, none, web.Fails(page.ErrCursor), web.Quiet(),
 		web.Describe("Lists ended runs, newest first. Also works for deleted jobs."))
 	web.Get(api, "/agentrt/jobs/{id}/slots", actor.Read, "List the slots of a job", s.handleJobSlots, none, web.Fails(page.ErrCursor, ErrSpan), web.Quiet(),
@@ -64,7 +64,7 @@ type listInput struct {
 
 type listOutput struct {
 	web.List[Job]
-	AsOf string `header:"X-As-Of" doc:"When the list was read from the runtime, in RFC 3339."`
+	AsOf string `header:"X-As-Of" doc:"When the list was read from the runtime, in RFC 3339 format."`
 	Away string `header:"X-Away" doc:"Why the runtime is unreachable; absent if it is reachable."`
 }
 
@@ -91,15 +91,16 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*listOutput, e
 	return &listOutput{List: *web.Page(ctx, jobs, next), AsOf: known.AsOf.Format(clock.Layout), Away: known.Away}, nil
 }
 
-// filterDigest returns a short digest of the filters of a list, which ties a cursor to
-// its filters. It prevents mistakes and is not a security measure.
+// filterDigest returns a short digest of a list's filters. Each cursor contains it, so
+// that a client cannot use a cursor with other filters by mistake. It is not a security
+// measure.
 func filterDigest(filters ...string) string {
 	sum := sha256.Sum256([]byte(page.Encode(filters...)))
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// decode parses a cursor of n parts and rejects one with other filters. It returns the
-// parts after the filter digest, or nil for an empty cursor.
+// decode parses a cursor of n parts and rejects a cursor that belongs to other filters.
+// It returns the parts after the filter digest, or nil for an empty cursor.
 func decode(cursor, bound string, n int) ([]string, error) {
 	parts, err := page.Decode(cursor, n)
 	if err != nil || parts == nil {
@@ -174,8 +175,8 @@ func (s *Service) handleRuns(ctx context.Context, in *runsInput) (*web.List[Run]
 
 // Span has the query parameters for a time range of the ledger.
 type Span struct {
-	From time.Time `query:"from" doc:"Only slots due at this time or later. Defaults to 2 days before to, or to 1 day ago."`
-	To   time.Time `query:"to" doc:"Only slots due before this time, at most 31 days after from. Defaults to 2 days after from, or to 1 day from now."`
+	From time.Time `query:"from" doc:"Only slots due at this time or later. Defaults to 2 days before \"to\"; if both are omitted, to 1 day ago."`
+	To   time.Time `query:"to" doc:"Only slots due before this time, at most 31 days after \"from\". Defaults to 2 days after \"from\"; if both are omitted, to 1 day from now."`
 }
 
 // defaultSpan is the default length of a time range.
@@ -213,8 +214,8 @@ func (s *Service) handleJobSlots(ctx context.Context, in *jobSlotsInput) (*web.L
 	return s.slots(ctx, in.ID, in.Span, in.Query)
 }
 
-// slots returns one page of the ledger. The cursor has the time range, so that all pages
-// use the same default.
+// slots returns one page of the ledger. The cursor contains the time range, so that a
+// default range is the same for all pages.
 func (s *Service) slots(ctx context.Context, id string, in Span, q page.Query) (*web.List[Slot], error) {
 	bound := filterDigest(id, in.From.String(), in.To.String())
 	parts, err := decode(q.Cursor, bound, 5)

@@ -76,7 +76,7 @@ const (
 // checkLength adds a validation error if a text is too long.
 func checkLength(bad *fault.Fields, pointer, text string, most int) {
 	if n := utf8.RuneCountInString(text); n > most {
-		bad.Add(pointer, "Must have at most %[2]d characters; has %[1]d.", n, most)
+		bad.Add(pointer, "Must be at most %[2]d characters, but has %[1]d.", n, most)
 	}
 }
 
@@ -99,8 +99,9 @@ func checkMessage(bad *fault.Fields, pointer, text string) string {
 	return text
 }
 
-// checkAgent validates that the runtime has an agent. It does nothing if there are other
-// errors, because it is the only check that sends a request to the runtime.
+// checkAgent validates that the runtime has an agent with the given ID. It does nothing
+// if there are other errors, because it is the only check that sends a request to the
+// runtime.
 func (s *Service) checkAgent(ctx context.Context, bad *fault.Fields, id *string) error {
 	if id == nil || len(*bad) > 0 {
 		return nil
@@ -116,7 +117,7 @@ func (s *Service) checkAgent(ctx context.Context, bad *fault.Fields, id *string)
 }
 
 // Make creates a job in the runtime. It validates the input before it sends anything.
-// Requests with the same Idempotency-Key create the job once.
+// Requests with the same Idempotency-Key create the job only once.
 func (s *Service) Make(ctx context.Context, d Draft) (Job, error) {
 	var bad fault.Fields
 	d.checkCopied(&bad)
@@ -212,16 +213,16 @@ func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind stri
 	return *is, s.recordAction(ctx, tx, jobAction{kind, j.ID, j.Name, data})
 }
 
-// conflictError returns the error for a change of a job that has another revision than
-// expected.
+// conflictError returns the error for changing a job whose revision is not the expected
+// one.
 func conflictError(expected string, is gateway.Job) error {
 	return gateway.ErrJobChanged.With("Read it again and retry the change.").
 		Fact("expected_revision", plaintext.Line(expected)).Fact("current_revision", is.Revision).Fact("current", is)
 }
 
 // Change updates a job in the runtime. It returns gateway.ErrJobChanged, with both
-// revisions, if the job differs from the one that the caller has read or changes
-// concurrently. A change without differences is not sent.
+// revisions, if the job has changed since the caller read it, or changes concurrently. A
+// change that alters nothing is not sent to the runtime.
 func (s *Service) Change(ctx context.Context, id string, c Change) (Job, error) {
 	now, err := s.Runtime.Job(ctx, id)
 	if err != nil {
@@ -262,7 +263,7 @@ func (s *Service) Change(ctx context.Context, id string, c Change) (Job, error) 
 	return s.api(w, Known{AsOf: clock.At(s.Now())}), nil
 }
 
-// unchangedJob returns the mirrored job for a change without differences.
+// unchangedJob returns the mirrored job after a change that alters nothing.
 func (s *Service) unchangedJob(ctx context.Context, tx *db.Tx, j gateway.Job) (mirroredJob, error) {
 	w, err := findJob(ctx, tx, j.ID)
 	if err != nil || w != nil && w.present {
@@ -324,12 +325,12 @@ func (s *Service) Remove(ctx context.Context, id, revision string) error {
 // Started is a manually started run.
 type Started struct {
 	JobID string     `json:"job_id"`
-	RunID string     `json:"run_id" doc:"The ID of the run in the job's runs, which list it when it has ended."`
+	RunID string     `json:"run_id" doc:"The ID of the run. The job's runs list it when it has ended."`
 	At    clock.Time `json:"at"`
 }
 
-// Start runs a job now, even a disabled one, and does not wait for its end. Each call
-// starts a new run.
+// Start runs a job now, even if it is disabled, and does not wait for the run to end.
+// Each call starts a new run.
 func (s *Service) Start(ctx context.Context, id string) (Started, error) {
 	if _, err := s.Runtime.Connection(); err != nil {
 		return Started{}, fmt.Errorf("run job: %w", err)

@@ -15,12 +15,12 @@ import (
 // jobAction is an action of a user on a job.
 type jobAction struct {
 	kind     string // of its events
-	id, name string // of the job; the ID of a new job can be unknown
+	id, name string // of the job; the ID of a new job may be unknown
 	data     map[string]any
 }
 
-// recordAction records an action in the activity and in the audit, because jobs cause
-// costs.
+// recordAction records an action both as activity and in the audit log, because jobs
+// cause costs.
 func (s *Service) recordAction(ctx context.Context, tx *db.Tx, d jobAction) error {
 	if err := s.recordEvent(ctx, tx, event.Activity, d.kind, d.id, d.name, d.data); err != nil {
 		return err
@@ -28,12 +28,12 @@ func (s *Service) recordAction(ctx context.Context, tx *db.Tx, d jobAction) erro
 	return s.recordEvent(ctx, tx, event.Audit, d.kind, d.id, d.name, d.data)
 }
 
-// readFirst is the advice for a change without confirmation.
+// readFirst is the advice for a change that the runtime has not confirmed.
 const readFirst = "Read the job again before you retry."
 
-// unconfirmedError returns the error of an action. If the runtime may have performed it,
-// the error says so, with the advice next, and the action is recorded as unconfirmed,
-// even if the client has disconnected.
+// unconfirmedError returns the error of an action. If the runtime may have performed the
+// action, the error says so and gives the advice in next, and the action is recorded as
+// unconfirmed, even if the client has disconnected.
 func (s *Service) unconfirmedError(ctx context.Context, err error, d jobAction, next string) error {
 	if !errors.Is(err, gateway.ErrUnsure) {
 		return err

@@ -10,8 +10,8 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// A job can be sent as it was read. Unchanged parts are accepted even where Wardroom
-// could not set them.
+// A client can send a job back as it was read. Unchanged fields are accepted even if
+// Wardroom could not set them.
 
 // Change is a partial update of a job. Omitted and unchanged fields keep their values.
 type Change struct {
@@ -31,7 +31,7 @@ type Change struct {
 type TimesChange struct {
 	Kind      *string `json:"kind,omitempty" maxLength:"400" doc:"Read-only, like everyMs, at and staggerMs."`
 	Expr      *string `json:"expr,omitempty" maxLength:"500" doc:"A cron expression with five fields: minute, hour, day of the month, month, weekday." example:"30 9 * * 1-5"`
-	Zone      *string `json:"tz,omitempty" maxLength:"400" doc:"The IANA time zone of expr. Defaults to the current one, then to the setting TIMEZONE." example:"Europe/Berlin"`
+	Zone      *string `json:"tz,omitempty" maxLength:"400" doc:"The IANA time zone of expr. Defaults to the job's current time zone or, if it has none, to the setting TIMEZONE." example:"Europe/Berlin"`
 	EveryMS   *int64  `json:"everyMs,omitempty"`
 	At        *string `json:"at,omitempty" maxLength:"400"`
 	StaggerMS *int64  `json:"staggerMs,omitempty"`
@@ -48,11 +48,11 @@ type Delivery struct {
 	Mode string `json:"mode" maxLength:"400" doc:"none, announce to send the answer to the agent's last chat channel, or the current value."`
 }
 
-// AsRead has the read-only parts of a job. The first three must have their current
-// values; the others change by themselves and are ignored.
+// AsRead has the read-only fields of a job. If the first three are sent, they must have
+// their current values; the others change by themselves and are ignored.
 type AsRead struct {
 	ID          *string           `json:"id,omitempty" maxLength:"512" doc:"Read-only. Ignored for a new job."`
-	WakeMode    *string           `json:"wakeMode,omitempty" maxLength:"400" doc:"Read-only. New jobs have the value now."`
+	WakeMode    *string           `json:"wakeMode,omitempty" maxLength:"400" doc:"Read-only. New jobs have the value \"now\"."`
 	Conditional *bool             `json:"conditional,omitempty" doc:"Read-only. New jobs have no condition."`
 	State       *gateway.JobState `json:"state,omitempty" doc:"Ignored, like the following fields."`
 	CreatedAt   *clock.Time       `json:"createdAt,omitempty"`
@@ -75,11 +75,11 @@ func checkUnchanged[T comparable](bad *fault.Fields, pointer string, given *T, i
 	}
 }
 
-// checkCopied adds validation errors for fields of another job that a new job cannot
-// have.
+// checkCopied adds validation errors for fields that were copied from another job but
+// cannot be set for a new one.
 func (d Draft) checkCopied(bad *fault.Fields) {
 	if d.WakeMode != nil && *d.WakeMode != "" && *d.WakeMode != "now" {
-		bad.Add("/wakeMode", "New jobs can only have the value now. Omit it.")
+		bad.Add("/wakeMode", "New jobs can only have the value \"now\". Omit it.")
 	}
 	if d.Conditional != nil && *d.Conditional {
 		bad.Add("/conditional", "New jobs cannot have a condition. Omit it.")

@@ -180,7 +180,7 @@ func TestPartsOfAJob(t *testing.T) {
 	}
 }
 
-// TestCopyAJob checks that a job can be created from the representation of another one.
+// TestCopyAJob checks that a job can be created from the JSON of another one.
 func TestCopyAJob(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, dbtest.New(t), shapes(t)...)

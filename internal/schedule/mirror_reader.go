@@ -32,9 +32,9 @@ const (
 	// skew is the largest tolerated difference between the clocks of the runtime and of
 	// Wardroom.
 	skew = 5 * time.Minute
-	// maxPages limits how many pages of history are read, with runsPerPage each, and
-	// maxFirstPages does so on the first read. knownPageRuns is the size of the first page
-	// on later reads.
+	// maxPages limits how many pages of the history are read, with runsPerPage runs each;
+	// on the first read the limit is maxFirstPages. On later reads the first page has
+	// knownPageRuns runs.
 	maxFirstPages, maxPages, runsPerPage, knownPageRuns = 5, 50, 200, 20
 )
 
@@ -62,7 +62,7 @@ func (s *Service) Run(ctx context.Context) error {
 		began := time.Now()
 		r.read(ctx)
 		took := time.Since(began)
-		sleep(ctx, max(pause-took, took)) // at most half of the time
+		sleep(ctx, max(pause-took, took)) // so that reading takes at most half of the time
 	}
 }
 
@@ -112,7 +112,7 @@ func (s *Service) listen(ctx context.Context, wake chan<- struct{}) {
 			}
 		}
 		stop()
-		sleep(ctx, pause) // too slow, or the gateway client has ended
+		sleep(ctx, pause) // the subscription ended: this was too slow, or the gateway client has stopped
 	}
 }
 
@@ -120,7 +120,7 @@ func (s *Service) listen(ctx context.Context, wake chan<- struct{}) {
 type reader struct {
 	s      *Service
 	last   time.Time         // start of the last successful read
-	tried  time.Time         // start of the last read
+	tried  time.Time         // start of the last read, successful or not
 	texts  map[string]string // definitions at the last read, by job ID
 	logged string            // the failure that was logged last
 }
@@ -174,7 +174,7 @@ func (r *reader) read(ctx context.Context) {
 	}
 }
 
-// logFailure logs a failure once until it changes.
+// logFailure logs a failure, unless it is the same as the last one.
 func (r *reader) logFailure(ctx context.Context, err error) {
 	text := ""
 	if err != nil {
@@ -194,7 +194,7 @@ type snapshot struct {
 	at    time.Time // start of the read
 	jobs  []gateway.Job
 	runs  []Run
-	from  time.Time // all runs that ended since are in runs or known already
+	from  time.Time // all runs that ended since then are in runs or already stored
 	known reading
 }
 
@@ -275,7 +275,7 @@ func (s snapshot) began() map[string]time.Time {
 	return out
 }
 
-// store writes a snapshot, except for newer data of other replicas.
+// store writes a snapshot, except where another replica has stored newer data.
 func (s *Service) store(ctx context.Context, seen snapshot) error {
 	texts := make([]string, len(seen.jobs))
 	for i, j := range seen.jobs {

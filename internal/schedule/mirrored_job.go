@@ -22,15 +22,15 @@ type mirroredJob struct {
 
 const (
 	// maxAbsence is how far back slots are added after a period without reads. Older ones
-	// are not relevant anymore.
+	// are no longer relevant.
 	maxAbsence = 7 * 24 * time.Hour
-	// maxSlotsAtOnce is how many of the last slots of one job are added then. A job that
-	// runs every minute has thousands in a week.
+	// maxSlotsAtOnce is how many slots of one job, the latest ones, are added after such
+	// a period. A job that runs every minute has thousands in a week.
 	maxSlotsAtOnce = 200
 )
 
-// due returns the slots that are due and not in the ledger, and the job after they are
-// added.
+// due returns the slots that are due and not in the ledger, and the job as it is after
+// they are added.
 func (w mirroredJob) due(now time.Time, grace time.Duration) (mirroredJob, []Slot) {
 	var slots []Slot
 	p, why := planOf(w.job)

@@ -71,7 +71,7 @@ func drawWorld(t *rapid.T) world {
 	return w
 }
 
-// ledger is the ledger that a service makes of a world.
+// ledger is the ledger that a service keeps about a world.
 type ledger struct {
 	w     mirroredJob
 	slots []Slot

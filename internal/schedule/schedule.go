@@ -1,11 +1,11 @@
 // Package schedule manages the runtime's scheduled jobs and keeps a ledger of their
 // slots: when each job was due and what happened. The runtime keeps no record of a run
-// that did not start; the ledger does, and raises an inbox item for it.
+// that did not start. The ledger does, and Wardroom raises an inbox item for it.
 //
-// A reader (mirror_reader.go) mirrors the jobs and their runs into the database.
-// Requests are answered from the database, also while the gateway is unreachable, so the
-// gateway's load does not depend on the number of clients. The slot ledger
-// (slot_ledger.go) uses only the mirror, so any replica can keep it.
+// A reader (mirror_reader.go) mirrors the jobs and their runs into the database. Requests
+// are answered from the database, even while the gateway is unreachable, so the gateway's
+// load does not depend on the number of clients. The slot ledger (slot_ledger.go) uses
+// only the mirror, so any replica can update it.
 package schedule
 
 import (
@@ -59,7 +59,7 @@ type Job struct {
 // Time is a time in UTC and in the job's time zone.
 type Time struct {
 	At    clock.Time `json:"at"`
-	Local string     `json:"local" maxLength:"40" example:"2026-11-20T09:00:00+01:00" doc:"The same time in the job's time zone, or in UTC without one."`
+	Local string     `json:"local" maxLength:"40" example:"2026-11-20T09:00:00+01:00" doc:"The same time in the job's time zone, or in UTC if the job has none."`
 }
 
 // Run is an ended run of a job. Its texts come from agents and are untrusted.
@@ -68,7 +68,7 @@ type Run struct {
 	RunID      string     `json:"run_id" doc:"Empty if unknown."`
 	SessionKey string     `json:"session_key" doc:"The session of the run; empty if unknown."`
 	Status     string     `json:"status" doc:"The runtime's status: ok, error or skipped."`
-	Error      string     `json:"error" doc:"The runtime's error message; empty without an error."`
+	Error      string     `json:"error" doc:"The runtime's error message; empty if the run had no error."`
 	Summary    string     `json:"summary" doc:"The start of the agent's answer."`
 	Manual     bool       `json:"manual" doc:"Whether the run was started manually."`
 	StartedAt  clock.Time `json:"started_at"`
@@ -104,10 +104,10 @@ type Slot struct {
 	Deadline  clock.Time  `json:"deadline_at" doc:"When the slot counts as missed if no run has started."`
 	State     State       `json:"state" enum:"pending,running,unknown,on_time,late,missed,failed,skipped" doc:"unknown: the runtime is unreachable or has no record."`
 	Reason    string      `json:"reason" doc:"Why the slot is missed, failed, skipped or unknown; otherwise empty."`
-	StartedAt *clock.Time `json:"started_at" doc:"When the run started; null without one."`
+	StartedAt *clock.Time `json:"started_at" doc:"When the run started; null if no run has started."`
 	JudgedAt  *clock.Time `json:"judged_at" doc:"When the state was determined; null while pending."`
 
-	spread    time.Duration // by how much the runtime can delay it
+	spread    time.Duration // by how much the runtime can delay the run
 	final     bool          // the state cannot change anymore
 	recheckAt *clock.Time   // when to check it again without new data; nil for never
 }
@@ -158,11 +158,11 @@ func (p plan) next(j gateway.Job, t time.Time) time.Time {
 	return time.Time{}
 }
 
-// maxNextRuns is the maximum of next runs in a response.
+// maxNextRuns is the maximum number of next runs in a response.
 const maxNextRuns = 10
 
-// upcoming returns at most n next runs of j after t. If only the runtime knows the next
-// run, the others follow it at the job's interval, if any.
+// upcoming returns up to n runs of j after t. If only the runtime knows the next run,
+// later runs follow it at the job's interval, if the job has one.
 func (p plan) upcoming(j gateway.Job, t time.Time, n int) (due []time.Time) {
 	at := p.next(j, t)
 	for ; len(due) < n && !at.IsZero(); at = p.following(j, at) {

@@ -28,8 +28,8 @@ type Service struct {
 	Zone     *time.Location // the default time zone of new jobs
 	Grace    time.Duration  // how late a run can start before it is missed
 	Patience time.Duration  // how long requests wait for the first read
-	// Raise raises an inbox item, and Resolve resolves it. Only events follow them in a
-	// transaction.
+	// Raise raises an inbox item, and Resolve resolves it. After them, only events may be
+	// written in the same transaction.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// Changed, if not nil, is called with the IDs of changed and of removed jobs. Calls do
@@ -50,7 +50,7 @@ func (f Filter) matches(j gateway.Job) bool {
 	return (f.AgentID == "" || f.AgentID == j.AgentID) && (f.Kind == "" || f.Kind == j.Schedule.Kind) && (f.Enabled == nil || *f.Enabled == j.Enabled)
 }
 
-// Known is the freshness of a result.
+// Known says how fresh a result is.
 type Known struct {
 	AsOf clock.Time
 	Away string // why the runtime is unreachable; empty if it is reachable
@@ -93,8 +93,8 @@ func (s *Service) Get(ctx context.Context, id string) (Job, error) {
 	return s.api(*w, known), nil
 }
 
-// known returns the freshness of the mirror. Before the first read it waits for it, or
-// fails with the reason why it is not possible.
+// known returns how fresh the mirror is. If the runtime has never been read, it waits for
+// the first read, or fails with the reason why the runtime cannot be read.
 func (s *Service) known(ctx context.Context) (Known, error) {
 	late := time.NewTimer(s.Patience)
 	defer late.Stop()
@@ -129,7 +129,7 @@ func (s *Service) known(ctx context.Context) (Known, error) {
 	}
 }
 
-// api returns a job as it is in API responses.
+// api converts a job to its form in API responses.
 func (s *Service) api(w mirroredJob, k Known) Job {
 	now := s.Now()
 	j := Job{Job: w.job, NextRuns: []Time{}, Since: w.since, Grace: int64(s.Grace / time.Second), AsOf: k.AsOf, Live: k.Away == ""}

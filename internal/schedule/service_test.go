@@ -20,7 +20,8 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// TestChangeRace checks that of two concurrent changes one fails and gets the current job.
+// TestChangeRace checks that of two concurrent changes, one fails and returns the current
+// job.
 func TestChangeRace(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -134,7 +135,8 @@ func TestChangesOfWhoLeft(t *testing.T) {
 	})
 }
 
-// TestChangeAsks checks that invalid changes and changes without differences are not sent.
+// TestChangeAsks checks that invalid changes, and changes that alter nothing, are not
+// sent.
 func TestChangeAsks(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t, dbtest.New(t), hourly(nil), hourly(func(j *gateway.Job) { j.ID, j.Schedule = "e", gateway.JobSchedule{Kind: "every", EveryMS: 1000} }))

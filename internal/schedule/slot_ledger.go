@@ -16,7 +16,7 @@ import (
 // judged has this process's progress on the ledger. The zero value is ready to use.
 type judged struct {
 	mu sync.Mutex
-	by time.Time // the read of the runtime that all slots were last evaluated with
+	by time.Time // time of the read of the runtime with which all slots were last evaluated
 }
 
 // Judge adds due slots to the ledger, determines their state from the known runs, and
@@ -146,7 +146,7 @@ func alertStates() []State { return []State{Missed, Failed} }
 // cases are the slots to evaluate.
 type cases struct {
 	jobs  map[string]*mirroredJob
-	open  map[string][]Slot      // by job, in the order of time
+	open  map[string][]Slot      // by job, in chronological order
 	added map[slotKey]bool       // slots that are not in the ledger yet
 	came  map[string]mirroredJob // jobs with changed rows
 }
@@ -180,7 +180,8 @@ func (s *Service) cases(ctx context.Context, tx *db.Tx, now time.Time) (cases, e
 	return c, nil
 }
 
-// judgeJob returns the slots of one job, in the order of time, with their current state.
+// judgeJob returns the slots of one job, in chronological order, with their current
+// state.
 func (f facts) judgeJob(w mirroredJob, open []Slot) []Slot {
 	after := make([]Slot, len(open))
 	p, why := planOf(w.job)
@@ -206,9 +207,10 @@ func (f facts) judgeJob(w mirroredJob, open []Slot) []Slot {
 	return after
 }
 
-// skippedTime explains a missed slot when clocks go forward: the runtime (OpenClaw
-// 2026.9.6) does not run a job at another time of a day that skips the job's time.
-const skippedTime = " The clocks went forward over this time. Run the job now if necessary, or change its time."
+// skippedTime explains a slot that was missed when the clocks went forward: if a day
+// skips the job's time, the runtime (OpenClaw 2026.9.6) does not run the job at another
+// time of that day.
+const skippedTime = " The clocks went forward and skipped this time. Run the job now if necessary, or change its time."
 
 // differs reports whether the slot has to be written.
 func (s Slot) differs(was Slot) bool {
@@ -224,8 +226,8 @@ type slotChange struct {
 	count    int     // number of slots that this change stands for
 }
 
-// slotChangesOf returns the changes of one job in order. Several missed or failed slots
-// in a row become one change, for the last one, with their number.
+// slotChangesOf returns the changes of one job in order. Consecutive missed slots, and
+// consecutive failed slots, become one change: that of the last slot, with their number.
 func slotChangesOf(before, after []Slot) []slotChange {
 	var out []slotChange
 	for i, slot := range after {
@@ -283,8 +285,8 @@ func (s *Service) reportChanges(ctx context.Context, tx *db.Tx, all []slotChange
 
 func minute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04 MST") }
 
-// inboxItem returns the inbox item of a missed or failed slot. It quotes texts of the
-// runtime and of agents.
+// inboxItem returns the inbox item for a missed or failed slot. It quotes text from the
+// runtime and from agents.
 func (n slotChange) inboxItem() InboxItem {
 	m := InboxItem{
 		Cause: cause(n.slot.State, n.slot.JobID), Kind: "job_" + string(n.slot.State), Severity: "high",

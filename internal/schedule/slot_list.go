@@ -24,7 +24,7 @@ const maxSpan = 31 * 24 * time.Hour
 // It returns the slots in the ledger and upcoming ones.
 func (s *Service) Slots(ctx context.Context, f SlotFilter, after *slotKey, limit int) ([]Slot, error) {
 	if !f.From.Before(f.To) || f.To.Sub(f.From) > maxSpan {
-		return nil, ErrSpan.With("from must be before to, by at most 31 days.")
+		return nil, ErrSpan.With("\"from\" must be earlier than \"to\", by at most 31 days.")
 	}
 	if f.JobID != "" {
 		if err := s.exists(ctx, f.JobID); err != nil {
@@ -120,7 +120,7 @@ func (c *upcomingJob) skip(from time.Time) {
 		return
 	}
 	every := step.Sub(c.due)
-	for c.due.Before(from) { // a few times if the difference exceeds maxInterval
+	for c.due.Before(from) { // repeats only if the difference exceeds maxInterval
 		missing := min(from.Sub(c.due), maxInterval) + every - 1
 		c.due = c.due.Add(missing - missing%every)
 	}

@@ -22,7 +22,7 @@ const (
 // facts are the inputs for the state of a job's slots.
 type facts struct {
 	now       time.Time
-	knownFrom time.Time // runs has all runs that ended from here to knownTo
+	knownFrom time.Time // runs has all runs that ended between knownFrom and knownTo
 	knownTo   time.Time
 	since     time.Time // when the current definition of the job took effect
 	running   time.Time // start of the run in progress; zero without one
@@ -65,7 +65,7 @@ func (f facts) judge(s Slot, next time.Time) Slot {
 		case end.After(f.now):
 			s.recheckAt = clock.Ptr(end)
 		default:
-			s.final = !f.within(f.running, s, next) // wait for the end of the run
+			s.final = !f.within(f.running, s, next) // wait for the run in progress to end
 		}
 	case Running:
 	}
@@ -95,12 +95,12 @@ func (f facts) verdict(s Slot, next time.Time) (State, string, *clock.Time) {
 	case f.now.Before(s.Deadline.Time):
 		return Pending, "", nil
 	case f.knownTo.Before(s.Deadline.Time):
-		return Unknown, "The runtime has been unreachable since.", nil
+		return Unknown, "The runtime has been unreachable since then.", nil
 	case f.historyGone(s):
 		return Unknown, "The runtime's history does not go back that far.", nil
 	}
 	if s.State == Missed {
-		return Missed, s.Reason, nil // later changes of the job do not matter
+		return Missed, s.Reason, nil // later changes to the job do not matter
 	}
 	if why := f.skipReason(s); why != "" {
 		return Skipped, why, nil

@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/list"
 )
 
-// lock is the database lock for changes of the mirror and the ledger.
+// lock is the database lock for changes to the mirror and the ledger.
 const lock = "schedule"
 
 const jobColumns = `id, definition, present, watched_from, next_due, last_due, alarmed, changed_at`
@@ -57,7 +57,7 @@ func byID(all []mirroredJob, err error) (map[string]*mirroredJob, error) {
 	return out, err
 }
 
-// findJob returns a job, which can be a removed one, or nil if there is none.
+// findJob returns a job, even if it was removed, or nil if there is none.
 func findJob(ctx context.Context, q db.Queryer, id string) (*mirroredJob, error) {
 	w, err := scanJob(q.QueryRow(ctx, `SELECT `+jobColumns+` FROM schedule_jobs WHERE id = ?`, id))
 	if db.IsNotFound(err) {
@@ -136,7 +136,8 @@ func addRun(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 // verdictColumns are the columns of a run that determine the state of a slot.
 const verdictColumns = `job_id, started_at, ended_at, status, error, manual`
 
-// runsSince returns the runs that ended since a time, by job and in the order of start.
+// runsSince returns the runs that ended at or after a given time, by job and sorted by
+// start time.
 func runsSince(ctx context.Context, q db.Queryer, since time.Time) (map[string][]Run, error) {
 	rows, err := q.Query(ctx, `SELECT `+verdictColumns+` FROM schedule_runs WHERE ended_at >= ? ORDER BY job_id, started_at`, since)
 	all, err := db.All(rows, err, func(row db.Row) (r Run, err error) {

@@ -1,4 +1,4 @@
-// Package schema has the database migrations: numbered SQL files for SQLite and
+// Package schema contains the database migrations: numbered SQL files for SQLite and
 // PostgreSQL.
 package schema
 

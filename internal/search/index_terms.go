@@ -62,7 +62,7 @@ func (f Filter) prefixes(titles bool) (all []string) {
 
 // match returns the search expression in the engine's syntax: texts of any of
 // the classes that have all the words. endings has the possible last words by
-// prefix; a prefix that is not in it uses a prefix match for the last word.
+// prefix; for a prefix that is not in it, the last word matches as a prefix.
 func (q query) match(engine db.Engine, prefixes []string, endings map[string][]string) string {
 	quote, and, or, begins := `"`, ` AND `, ` OR `, `*`
 	if engine == db.Postgres {

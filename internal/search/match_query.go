@@ -17,7 +17,8 @@ const (
 	inIndex  = `SELECT id FROM (SELECT id FROM search_texts WHERE` + isVector + ` OFFSET 0) AS hits ORDER BY id DESC LIMIT ?`
 )
 
-// amongNewest returns the query that scans the newest texts of one side.
+// amongNewest returns the query that scans the newest texts for which the
+// condition side is true.
 func amongNewest(side string, most int) string {
 	return fmt.Sprintf(`SELECT id FROM (SELECT id, words FROM search_texts WHERE %s ORDER BY id DESC LIMIT %d) AS newest WHERE`, side, most) +
 		isVector + ` ORDER BY id DESC LIMIT ?`

@@ -75,7 +75,7 @@ type Mark struct {
 	End   int `json:"end" doc:"Offset after the last character."`
 }
 
-// longestWord is the number of characters of a word that are indexed.
+// longestWord is the maximum number of characters of a word that are indexed.
 const longestWord = 64
 
 // each calls fn with every word of a text, in lower case, and its byte range,
@@ -120,13 +120,13 @@ func kindOf(r rune, within bool) (inWord, alone bool) {
 	return inWord, alone
 }
 
-// word is the word being read.
+// word is a word while the function each reads it from a text.
 type word struct {
 	text   string
 	start  int
 	runes  int
 	folded []byte // the normalized word, if it differs from the text
-	other  bool   // whether it differs
+	other  bool   // whether the normalized word differs from the text
 }
 
 // add appends the next character, at byte offset at.
@@ -155,8 +155,8 @@ func (w *word) upTo(end int) string {
 	return w.text[w.start:end]
 }
 
-// fold maps letters that differ only in case to one letter. Some have more than
-// two forms, such as the Greek sigma.
+// fold maps letters that differ only in case to one letter. Some letters have
+// more than two forms, such as the Greek sigma.
 func fold(r rune) rune {
 	switch {
 	case r >= utf8.RuneSelf:

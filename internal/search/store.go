@@ -16,7 +16,7 @@ import (
 // text also deletes its index entry.
 func Add(ctx context.Context, tx *db.Tx, t Text) error { return put(ctx, tx, t, addWords) }
 
-// Put is Add for a text that may be indexed already.
+// Put is like Add, but for a text that may be indexed already.
 func Put(ctx context.Context, tx *db.Tx, t Text) error { return put(ctx, tx, t, putWords) }
 
 func put(ctx context.Context, tx *db.Tx, t Text, write func(ctx context.Context, tx *db.Tx, task string, comment *string, words string) error) error {
@@ -71,7 +71,7 @@ func putWords(ctx context.Context, tx *db.Tx, task string, comment *string, word
 	return err
 }
 
-// vector formats words as a PostgreSQL tsvector. Words have no quotes.
+// vector formats words as a PostgreSQL tsvector. Words contain no quotes.
 func vector(words []string) string {
 	if len(words) == 0 {
 		return ``
@@ -79,9 +79,9 @@ func vector(words []string) string {
 	return `'` + strings.Join(words, `' '`) + `'`
 }
 
-// read loads the matched texts in order. The statement has limit placeholders,
-// so that the number of prepared statements depends on the limits used and not
-// on the number of results.
+// read loads the matched texts in order. The statement always has as many
+// placeholders as the limit, so that the number of prepared statements depends
+// on the limits used and not on the number of results.
 func read(ctx context.Context, q db.Queryer, found []hit, limit int) ([]row, error) {
 	args := make([]any, limit)
 	for i := range args {
@@ -160,8 +160,8 @@ func PutSession(ctx context.Context, tx *db.Tx, t SessionText) error {
 
 // PutReport indexes a standup report, or updates its entry, in the transaction
 // that writes it. An updated report ranks as the newest text. Deleting the
-// standup also deletes the entry. Reports have no title, or the word standup
-// would match every report.
+// standup also deletes the entry. Reports are indexed without a title, because
+// otherwise the word "standup" would match every report.
 func PutReport(ctx context.Context, tx *db.Tx, t ReportText) error {
 	err := DropReport(ctx, tx, t.StandupID, t.AgentID)
 	if err == nil {

@@ -12,11 +12,13 @@ const (
 	// eventBuffer is how many events can be pending. When it is full the gateway client
 	// ends the subscription, and everything is read again.
 	eventBuffer = 1024
-	// maxReorder is the largest difference, in milliseconds, by which a row with an older
-	// timestamp counts as outdated. A larger one means that the gateway's clock was set.
+	// maxReorder is how much older, in milliseconds, a row's timestamp may be for the row
+	// to count as outdated. A larger difference means that the gateway's clock was set
+	// back.
 	maxReorder = 5000
-	// verifyAfter is when the list is read after an event that can be incomplete: the end
-	// of a run, whose events can have an older last message, and a new session.
+	// verifyAfter is how long after an event that may be incomplete the list is read.
+	// Such events report the end of a run, possibly with an older last message, or a new
+	// session.
 	verifyAfter = 2 * time.Second
 )
 
@@ -112,7 +114,7 @@ func (m *mirror) run(run gateway.RunChange, came time.Time) {
 // remove removes a session. The caller holds the lock.
 func (m *mirror) remove(key string, came time.Time) {
 	m.removed[key] = came
-	if len(m.removed) > maxSessions { // the list has not been read for long
+	if len(m.removed) > maxSessions { // the list has not been read for a long time
 		clear(m.removed)
 		m.invalidate()
 	}
@@ -127,7 +129,7 @@ func (m *mirror) remove(key string, came time.Time) {
 	m.markChanged(key)
 }
 
-// apply applies the row of an event. The caller holds the lock.
+// apply applies the session row in an event. The caller holds the lock.
 func (m *mirror) apply(change gateway.SessionChange, came time.Time) {
 	m.stats.Rows++
 	was := m.rows[change.Key]
@@ -160,8 +162,8 @@ func (m *mirror) apply(change gateway.SessionChange, came time.Time) {
 	m.markChanged(change.Key)
 }
 
-// setLastMessage applies the message of an event without a row. The caller holds the
-// lock.
+// setLastMessage applies the message in an event that has no session row. The caller
+// holds the lock.
 func (m *mirror) setLastMessage(change gateway.SessionChange, came time.Time) {
 	if k := m.rows[change.Key]; k != nil && !came.Before(k.came) {
 		next := *k
@@ -181,7 +183,8 @@ func outdated(was *entry, stamp int64, came time.Time) bool {
 	return came.Before(was.came)
 }
 
-// awaitRow notes that the row of a session should follow. The caller holds the lock.
+// awaitRow notes that an event with the row of this session should follow. The caller
+// holds the lock.
 func (m *mirror) awaitRow(key string) {
 	if _, ok := m.awaitingRow[key]; !ok && len(m.awaitingRow) < maxSessions {
 		m.awaitingRow[key] = time.Now()

@@ -27,11 +27,11 @@ func (s *Service) Mount(api *web.API) {
 	)
 	asks := web.Asks(3, s.Patience)
 	web.Get(api, "/agentrt/sessions", actor.Read, "List the runtime's sessions", s.handleList, away, asks, web.Fails(page.ErrCursor),
-		web.Describe("Active sessions first, then by last change, newest first. While the runtime is unreachable the request fails with the reason, so that outdated data never looks live."), web.Quiet())
+		web.Describe("Active sessions come first; within each group, the most recently changed come first. While the runtime is unreachable, the request fails with the reason, so that outdated data never looks live."), web.Quiet())
 	web.Get(api, "/agentrt/sessions/{key}", actor.Read, "Get a session", s.handleGet, away, asks, web.Fails(ErrNotFound, ErrReads), web.Quiet())
 	web.Get(api, "/agentrt/sessions/{key}/messages", actor.Read, "List the messages of a session", s.handleMessages, away, asks,
 		web.Fails(ErrNotFound, ErrReads, page.ErrCursor), web.Quiet(),
-		web.Describe("The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, with the number of omitted characters. To receive new messages live, use GET /events?session=."))
+		web.Describe("The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, and the response has the number of omitted characters. To receive new messages live, use GET /events?session=."))
 	web.Post(api, "/agentrt/sessions/{key}/messages", actor.ControlSessions, "Send a message to a session", s.handleSend, away, asks, web.Fails(ErrNotFound, ErrReads),
 		web.Status(http.StatusAccepted), web.Once(),
 		web.Describe("Responds when the runtime has accepted the message. The agent's answer appears in the session's messages. If an error has maybe_sent true, retry with the same Idempotency-Key, which sends the message at most once."))
@@ -70,8 +70,8 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*listOutput, e
 	return &listOutput{List: *web.Page(ctx, sessions, next), LeftOut: int64(left)}, nil
 }
 
-// digest returns a short digest of the filter, which ties a cursor to its filter. It
-// prevents mistakes and is not a security measure.
+// digest returns a short digest of the filter. Each cursor contains it, so that a client
+// cannot use a cursor with another filter by mistake. It is not a security measure.
 func (f Filter) digest() string {
 	active := ""
 	if f.Active != nil {
@@ -147,7 +147,7 @@ func (s *Service) handleGet(ctx context.Context, in *Ref) (*getOutput, error) {
 type sendInput struct {
 	Ref
 	Body struct {
-		Text string `json:"text" minLength:"1" maxLength:"20000" doc:"The message to the agent, in Markdown. It must not start with a slash or be a stop word such as stop, which the runtime treats as commands. All users with read access can see it, so do not include credentials."`
+		Text string `json:"text" minLength:"1" maxLength:"20000" doc:"The message to the agent, in Markdown. It must not start with a slash or be a stop word such as \"stop\", because the runtime treats those as commands. All users with read access can see it, so do not include credentials."`
 	}
 }
 

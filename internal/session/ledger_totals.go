@@ -11,7 +11,7 @@ import (
 // the last run of a session, the session's totals come from the usage ledger, which reads
 // the transcript when a run ends.
 
-// Noted is the usage ledger's totals of a transcript.
+// Noted has the totals of a transcript from the usage ledger.
 type Noted struct {
 	gateway.Totals
 	Version time.Time // the last change of the session up to which the ledger is complete
@@ -31,8 +31,8 @@ func (s *Service) LedgerGrown() {
 func (c counted) includes(v version) bool { return c.of == v && !c.noted }
 
 // applyLedgerTotals takes the totals from the ledger for sessions that have changed since
-// the runtime's totals. It skips sessions of the first list until the runtime's totals
-// include them once, because the ledger may lack their start.
+// the runtime computed its totals. It skips a session of the first list until the
+// runtime's totals have included it once, because the ledger may lack its beginning.
 func (r *reader) applyLedgerTotals(ctx context.Context) {
 	m := &r.s.mirror
 	m.mu.Lock()
@@ -74,8 +74,8 @@ func (r *reader) applyLedgerTotals(ctx context.Context) {
 	}
 }
 
-// rounding is the difference in nano-dollars up to which two costs are equal. The runtime
-// adds costs in floating point.
+// rounding is the difference in nano-dollars up to which two costs count as equal,
+// because the runtime adds costs in floating point.
 const rounding = 100
 
 // covers reports whether t is at least was.

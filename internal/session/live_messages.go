@@ -35,7 +35,7 @@ func (s *Service) FollowMessages(ctx context.Context) {
 		s.relayMessages(ctx, events)
 		stop()
 		s.notifyMissed(nil)
-		sleep(ctx, retryFirst) // too slow, or the gateway client has ended
+		sleep(ctx, retryFirst) // the subscription ended: this was too slow, or the gateway client has stopped
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// maxSessions is how many sessions the mirror has, the last changed ones.
+// maxSessions is the maximum number of sessions in the mirror: those changed most
+// recently.
 const maxSessions = 5000
 
 // mirror is the current state of the runtime's sessions: the last list with the events
@@ -22,7 +23,7 @@ const maxSessions = 5000
 type mirror struct {
 	mu         sync.Mutex
 	marked     uint64               // number of invalidations, after which requests wait for a new read
-	read       uint64               // marked before the last read
+	read       uint64               // value of marked before the last read
 	on         any                  // connection of the last read
 	err        error                // error of the last read
 	changed    chan struct{}        // closed and replaced when any of the above changes
@@ -40,7 +41,7 @@ type mirror struct {
 	counted int                          // number of the last finished read of totals
 
 	awaitingRow  map[string]time.Time // sessions with an event but without its row yet, and since when
-	verify       time.Time            // when to read the list without a waiting request; zero is never
+	verify       time.Time            // when to read the list without a waiting request; zero means never
 	grown        bool                 // rows have changed since the last call of Read
 	unexplained  map[string]time.Time // sessions for which a list had a change without an event, and since when
 	totalsWanted bool                 // an idle session has changed, so its totals are unknown
@@ -65,7 +66,7 @@ type entry struct {
 	said  time.Time  // when an event brought the last message; zero if a list did
 }
 
-// snapshot is the list at one time. It is immutable.
+// snapshot is the list at one point in time. It is immutable.
 type snapshot struct {
 	asOf   clock.Time
 	rows   []row // in the order of lists
@@ -82,8 +83,8 @@ type Counts struct {
 	Corrected uint64 // rows in which a list differed from the events
 }
 
-// Counts returns the statistics of the mirror. Corrected rows indicate an error of
-// Wardroom or of the gateway.
+// Counts returns the statistics of the mirror. Corrected rows indicate a bug in Wardroom
+// or in the gateway.
 func (s *Service) Counts() Counts {
 	s.mirror.mu.Lock()
 	defer s.mirror.mu.Unlock()
@@ -217,11 +218,11 @@ func (m *mirror) row(k *entry) row {
 	return r
 }
 
-// merge applies a list, requested at asOf, below the events since then. If sure, the
-// events should have covered all its changes, and merge returns the sessions for which
-// they did not. The caller holds the lock.
+// merge applies a list that was requested at asOf; events received since then take
+// precedence. If sure is set, events should have reported all changes in the list, and
+// merge returns the sessions for which they did not. The caller holds the lock.
 func (m *mirror) merge(list gateway.Sessions, asOf clock.Time, sure bool) (corrected []string) {
-	asked := asOf.Time // in whole milliseconds, like the times of events; in the same one the event is newer
+	asked := asOf.Time // whole milliseconds, like event times; within one millisecond, the event counts as newer
 	var news []string
 	there := make(map[string]bool, len(list.Rows))
 	for i := range list.Rows {
@@ -266,8 +267,8 @@ func (m *mirror) merge(list gateway.Sessions, asOf clock.Time, sure bool) (corre
 	return m.trackUnexplained(news)
 }
 
-// mergeRow applies one row of a list and reports whether it differs from the state
-// according to events. The caller holds the lock.
+// mergeRow applies one row of a list and reports whether the row differs from the state
+// that the events have produced. The caller holds the lock.
 func (m *mirror) mergeRow(g *gateway.Session, stamp int64, asOf clock.Time) (other bool) {
 	asked := asOf.Time
 	was := m.rows[g.Key]

@@ -14,8 +14,8 @@ import (
 // Intervals of reads. While events are complete, only reconcileInterval and
 // verifyInterval apply.
 const (
-	// reconcileInterval is how often the list is read without a reason, and
-	// unsubscribedInterval is the same without a subscription to session changes.
+	// reconcileInterval is how often the list is read even if nothing requires it.
+	// Without a subscription to session changes, it is read every unsubscribedInterval.
 	reconcileInterval, unsubscribedInterval = 2 * time.Minute, time.Minute
 	// verifyInterval is the minimum time between two reads for which no request waits. It
 	// is at least verifyFactor times the usual duration of a read.
@@ -26,7 +26,7 @@ const (
 	// rowTimeout is how long to wait for a session's row after an event without one.
 	rowTimeout = 2 * time.Second
 	// publishInterval is the minimum time between two calls of Read because of events.
-	// The cost of a run appears after this time.
+	// The cost of a run may appear this much later.
 	publishInterval = 500 * time.Millisecond
 	// retryFirst and retryLast are the first and the longest delay after a failure, or
 	// after totals that the runtime was still computing.
@@ -44,7 +44,7 @@ type reader struct {
 	took           time.Duration  // duration of the last read
 	usual          time.Duration  // the shorter of the last two durations, because one can be an outlier
 	free           time.Time      // earliest start of the next read
-	due            time.Time      // start of the next read without a reason
+	due            time.Time      // when to read next if nothing requires it earlier
 	published      time.Time      // when Read was last called
 	tries          map[string]int // failures in a row, by what failed
 	warnedLeftOut  bool           // the log has a warning about too many sessions

@@ -48,7 +48,8 @@ func (s *Service) runNotifier(ctx context.Context) {
 	}
 }
 
-// wasNotified reports whether Changed has received a session and not its removal.
+// wasNotified reports whether Changed has received a session and has not been notified of
+// its removal.
 func (m *mirror) wasNotified(key string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// ErrReads means that a caller exceeds the rate limit of reads from the runtime.
+// ErrReads means that a caller exceeds the rate limit for reads from the runtime.
 var ErrReads = fault.New(fault.Throttled, "too_many_session_reads", "Too many session reads from the runtime.")
 
-// Rate limits per caller for messages, and for sessions that are not in the list. A
-// person who scrolls needs a few reads per second.
+// Rate limits, per caller, for reading messages and for reading sessions that are not in
+// the list. A person who scrolls needs a few reads per second.
 const (
 	maxConcurrentReads = 8
 	readBurst          = 100

@@ -25,7 +25,7 @@ type Controls interface {
 
 // Sent is a message that the runtime has accepted.
 type Sent struct {
-	RunID string `json:"run_id" doc:"The ID of the message and of the run that answers it. During a run, the message can become part of that run instead."`
+	RunID string `json:"run_id" doc:"The ID of the message and of the run that answers it. If a run is in progress, the message may become part of that run instead."`
 	Key   string `json:"session_key"`
 }
 
@@ -40,7 +40,7 @@ func subject(key string) event.Subject {
 	return event.Subject{Kind: event.TopicSession, ID: key, Name: key}
 }
 
-// record records an action on a session in the activity and in the audit, because it
+// record records an action on a session both as activity and in the audit log, because it
 // can cause costs.
 func (s *Service) record(ctx context.Context, tx *db.Tx, kind, key string, data map[string]any) error {
 	if err := event.Record(ctx, tx, s.Now(), event.Activity, kind, subject(key), data); err != nil {
@@ -142,7 +142,7 @@ func (s *Service) sendError(ctx context.Context, err error, key string, data map
 	return errors.Join(err, noted)
 }
 
-// recordUnconfirmed records an action without confirmation from the runtime, even if the
+// recordUnconfirmed records an action that the runtime has not confirmed, even if the
 // client has disconnected.
 func (s *Service) recordUnconfirmed(ctx context.Context, kind, key string, data map[string]any) error {
 	data["confirmed"] = false
@@ -186,7 +186,7 @@ func partialStopError(err error, ids []string) error {
 	return err
 }
 
-// stopError returns the error for a Stop without confirmation from the runtime.
+// stopError returns the error for a Stop that the runtime has not confirmed.
 func (s *Service) stopError(ctx context.Context, err error, key, runID string) error {
 	ids := []string{}
 	if runID != "" {

@@ -138,8 +138,8 @@ func (s *Service) Doubt() {
 	s.mirror.invalidate()
 }
 
-// Activities returns the activity of each agent that has sessions, and its time. It fails
-// while the sessions cannot be read.
+// Activities returns the activity of each agent that has sessions, as of the time asOf.
+// It fails while the sessions cannot be read.
 func (s *Service) Activities(ctx context.Context) (asOf clock.Time, byAgent map[string]Activity, err error) {
 	shown, err := s.current(ctx)
 	if err != nil {

@@ -3,9 +3,10 @@
 //
 // Service keeps a mirror of the runtime's sessions (mirror.go). It applies the rows in
 // the gateway's events (gateway_events.go) and regularly reads the list
-// (mirror_reader.go), so the load of the gateway does not depend on the number of
-// clients. Requests never see stale data: after a change without details they wait until
-// the list has been read again, and while the gateway is unreachable they fail.
+// (mirror_reader.go), so the load on the gateway does not depend on the number of
+// clients. Requests never see stale data: if an event reports a change without its
+// details, they wait until the list has been read again, and while the gateway is
+// unreachable, they fail.
 package session
 
 import (
@@ -33,7 +34,7 @@ type Session struct {
 	Active       bool        `json:"active" doc:"Whether a run is in progress or queued."`
 	Stalled      bool        `json:"stalled" doc:"Whether a run is in progress and has shown no activity for longer than STALLED_AFTER."`
 	SilentSince  *clock.Time `json:"silent_since" doc:"Last activity of the stalled run; null unless stalled."`
-	ActiveRunID  *string     `json:"active_run_id" doc:"The ID of the run in progress; null without one or if unknown."`
+	ActiveRunID  *string     `json:"active_run_id" doc:"The ID of the run in progress; null if no run is in progress or its ID is unknown."`
 	Model        *string     `json:"model" doc:"Provider and model."`
 	Context      *int64      `json:"context_tokens" doc:"Tokens of the last prompt."`
 	ContextLimit *int64      `json:"context_limit" doc:"The context window of the model in tokens."`
@@ -70,7 +71,8 @@ func (r row) same(other *row) bool {
 	return r == *other
 }
 
-// compare orders positions: active sessions first, then the last changed ones first.
+// compare orders positions: active sessions first, and within each group the most
+// recently changed first.
 func (p position) compare(q position) int {
 	if p.active != q.active {
 		if p.active {
@@ -96,7 +98,7 @@ func (r *row) position() position {
 	return p
 }
 
-// api returns the row as it is in API responses.
+// api converts the row to its form in API responses.
 func (r *row) api() Session {
 	s := Session{
 		Key: r.Key, AgentID: r.AgentID, Kind: text(r.Kind), Label: text(r.Label), Status: text(r.Status), Active: r.Active,
@@ -179,7 +181,7 @@ func (f Filter) matches(r *row) bool {
 type Activity struct {
 	Active int        // sessions with a run in progress
 	Key    string     // the active session whose run started first
-	Since  clock.Time // when that run started; without one, the last activity; zero if unknown
+	Since  clock.Time // when that run started or, without an active session, the last activity; zero if unknown
 
 	Stalled int        // active sessions with a stalled run
 	Silent  clock.Time // the earliest last activity of those

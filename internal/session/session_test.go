@@ -93,7 +93,8 @@ func TestPositionRefused(t *testing.T) {
 	}
 }
 
-// TestCursorBelongsToItsFilters checks that a cursor with other filters is rejected.
+// TestCursorBelongsToItsFilters checks that a cursor is rejected if it belongs to other
+// filters.
 func TestCursorBelongsToItsFilters(t *testing.T) {
 	t.Parallel()
 	mirrored(t, func(t *testing.T, s *Service, r *runtime) {

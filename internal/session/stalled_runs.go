@@ -35,7 +35,7 @@ type activityLog struct {
 	mu       sync.Mutex
 	seen     map[string]time.Time // last event by session key; kept across connections
 	first    map[string]time.Time // when a run without a known start was first seen
-	reported map[string]bool      // sessions that Changed has as stalled; used only by the notifier's goroutine
+	reported map[string]bool      // sessions that Changed last received as stalled; used only by the notifier's goroutine
 }
 
 // record stores the activity of a run, unless it is older than the last one.
@@ -107,7 +107,8 @@ func (s *Service) silentSince(r *row) (since time.Time, stalled bool) {
 	return since, now.Sub(since) >= s.StalledAfter
 }
 
-// apiSession returns a row as it is in API responses, including whether it is stalled.
+// apiSession converts a row to its form in API responses, including whether its run is
+// stalled.
 func (s *Service) apiSession(r *row) Session {
 	out := r.api()
 	if since, stalled := s.silentSince(r); stalled {
@@ -259,7 +260,7 @@ type runState struct {
 	stalled bool
 }
 
-// runStates has the active runs by session key.
+// runStates maps session keys to the states of their active runs.
 type runStates map[string]runState
 
 // runStates returns the state of each active run in a snapshot.
@@ -337,8 +338,8 @@ func (s *Service) storeStalls(ctx context.Context, seen runStates) (kept map[str
 // learns of the end late does not raise it again.
 const endedRetention = time.Hour
 
-// endStall marks a run in the table as ended, which is its last activity, and deletes it
-// after endedRetention.
+// endStall records in the table that a run has ended, as its last activity, and deletes
+// the run after endedRetention.
 func (s *Service) endStall(ctx context.Context, tx *db.Tx, key string, of runState) error {
 	now := s.Now()
 	if of.stalled {

@@ -15,11 +15,11 @@ const (
 	// them.
 	usageGrace = time.Second
 	// usagePause is the minimum time between two successful reads on one connection,
-	// because a response can have megabytes.
+	// because a response can be several megabytes.
 	usagePause = 4 * time.Second
 	// The gateway caches totals for 30 seconds and needs three requests to compute new
-	// ones. Until the totals include the last change they are read every staleInterval, and
-	// after staleTries with the usual backoff.
+	// ones. Until the totals include the last change they are read every staleInterval,
+	// and after staleTries attempts with the usual backoff.
 	staleInterval, staleTries = 4 * time.Second, 20
 )
 

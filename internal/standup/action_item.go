@@ -46,7 +46,7 @@ func sameItem(a, b string) bool {
 }
 
 // makeTask returns the key of an action item's task. It creates the task unless this
-// standup or one of the last knownDays already did.
+// standup, or another one in the last knownDays days, already did.
 func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, error) {
 	for _, e := range c.fresh {
 		if e.Kind == "task" && strings.EqualFold(e.Words, w.Title) {
@@ -56,7 +56,7 @@ func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, e
 	if e, had := c.earlierEffect("task", "", w.Title); had {
 		return &e.Subject, nil
 	}
-	for _, e := range c.items { // an item repeated daily until it is done is one task
+	for _, e := range c.items { // an item that is repeated daily until it is done gets one task
 		if sameItem(e.Words, w.Title) {
 			return &e.Subject, nil
 		}
@@ -73,8 +73,8 @@ func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, e
 	return &key, nil
 }
 
-// openItems returns the action items of the last knownDays whose tasks are not done,
-// newest first.
+// openItems returns the action items of the last knownDays days whose tasks are still
+// open, newest first.
 func (s *Service) openItems(ctx context.Context, q db.Queryer, row Standup) ([]effect, error) {
 	from, err := row.lately()
 	if err != nil {

@@ -13,7 +13,7 @@ type AgentAnswer struct {
 	StandupID, Date, Team            string
 	Status                           ReportStatus
 	Yesterday, Today, Blockers, Text *string
-	At                               *clock.Time // when the agent answered; when it was asked if it did not
+	At                               *clock.Time // when the agent answered or, if it did not, when it was asked
 }
 
 // AnswersBy returns an agent's latest reports, newest first. It includes standups

@@ -20,7 +20,7 @@ const maxAnswer = 200_000
 
 // ask sends a question to an agent and returns it once it has ended. After a crash
 // it continues with the stored question instead of asking twice: the gateway
-// deduplicates by run id. Questions that ended before since are ignored.
+// deduplicates by run id. It ignores questions that ended before the time since.
 func (m *meeting) ask(ctx context.Context, agentID, purpose string, since *clock.Time, message func() string) (question, error) {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {
@@ -170,7 +170,8 @@ func (m *meeting) runQuestion(ctx context.Context, q question, fresh bool) (ques
 }
 
 // historyUnreadable reports whether the gateway has been too busy to return a
-// question's outcome for the whole agent timeout. It sets since to when that began.
+// question's outcome for the whole agent timeout. It sets *since to the time when
+// that began.
 func (m *meeting) historyUnreadable(err error, q question, since *time.Time) bool {
 	if !errors.Is(err, gateway.ErrBusy) {
 		*since = time.Time{}
@@ -183,8 +184,8 @@ func (m *meeting) historyUnreadable(err error, q question, since *time.Time) boo
 	return now.Sub(*since) > m.AgentTimeout && now.After(q.DeadlineAt.Time)
 }
 
-// notRecordedError is a database error after the gateway accepted a question. It is
-// not a failure of the gateway or the agent.
+// notRecordedError is a database error that occurred after the gateway accepted a
+// question. It is not a failure of the gateway or the agent.
 type notRecordedError struct{ error }
 
 func (u notRecordedError) Unwrap() error { return u.error }
@@ -274,7 +275,7 @@ func (m *meeting) resumeQuestion(ctx context.Context, q question, boot string) (
 }
 
 // stopCancelled stops a run that started while its standup was being canceled,
-// because Cancel could not stop it yet. It leaves runs alone that another process
+// because Cancel could not stop it yet. It does not touch runs that another process
 // continues.
 func (m *meeting) stopCancelled(ctx context.Context, q question) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
@@ -332,7 +333,7 @@ func (m *meeting) finish(ctx context.Context, q question, a gateway.Answer) (que
 	case a.Outcome == gateway.Finished && text != "":
 		q.State = "answered"
 	case a.Outcome == gateway.TimedOut || a.Outcome == gateway.Stopped && !q.EndedAt.Before(q.DeadlineAt.Time):
-		// Wardroom itself stopped a run that was stopped after its deadline, before the
+		// A run that was stopped after its deadline was stopped by Wardroom, before the
 		// connection broke or the process ended.
 		q.State, text = "timed_out", timeoutText
 	case a.Outcome == gateway.Finished:
@@ -358,7 +359,7 @@ func (m *meeting) finish(ctx context.Context, q question, a gateway.Answer) (que
 // cost and returns errSubmitted.
 func (m *meeting) save(ctx context.Context, q question) error { return m.saveWithUsage(ctx, q, nil) }
 
-// saveWithUsage is save for an ended run and also records the run's usage. It records
+// saveWithUsage is like save, and also records the usage u of an ended run. It records
 // only usage that the run itself reported: usage read from a history may belong to
 // a resumed run, which the ledger counts separately.
 func (m *meeting) saveWithUsage(ctx context.Context, q question, u *gateway.Usage) error {
@@ -387,7 +388,8 @@ func (m *meeting) saveWithUsage(ctx context.Context, q question, u *gateway.Usag
 }
 
 // awaitGateway waits for a connection and returns the gateway's boot id. If there was
-// none, it extends the deadline of q by the time spent waiting. q may be nil.
+// no connection at first, it extends the deadline of q by the time spent waiting. q may
+// be nil.
 func (m *meeting) awaitGateway(ctx context.Context, q *question) (boot string, err error) {
 	st := m.Runtime.Status()
 	there := st.State == gateway.Connected || st.ConnectedAt != nil
@@ -432,8 +434,8 @@ const minReportedOutage = 2 * time.Second
 // retryHint is the advice appended to failures that a retry can fix.
 const retryHint = "A retry asks only for what is missing."
 
-// gatewayTimeout returns how long to wait for the gateway: Grace once it has accepted
-// a question of this attempt, else Patience.
+// gatewayTimeout returns how long to wait for the gateway: Grace if it has accepted a
+// question of this attempt, otherwise Patience.
 func (m *meeting) gatewayTimeout(ctx context.Context) (time.Duration, error) {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {

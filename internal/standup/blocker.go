@@ -16,8 +16,8 @@ import (
 // follows the same blocker across standups.
 type Blocker struct {
 	ID          *string       `json:"id" doc:"The same in every standup that reports the blocker; null for a resolution that matches no reported blocker."`
-	Status      BlockerStatus `json:"status" enum:"open,ended" doc:"The current status, also in the record of an earlier day."`
-	EndedWhy    *string       `json:"ended_why" enum:"unblocked,done,archived,deleted,unnamed,left" doc:"Why it ended. unblocked, done, archived, deleted: its task was. unnamed: no participant reported it again. left: the participant who reported it is no longer in the team."`
+	Status      BlockerStatus `json:"status" enum:"open,ended" doc:"The current status, even in the record of an earlier day."`
+	EndedWhy    *string       `json:"ended_why" enum:"unblocked,done,archived,deleted,unnamed,left" doc:"Why it ended. unblocked, done, archived and deleted say what happened to its task. unnamed: no participant reported it again. left: the participant who reported it is no longer in the team."`
 	Text        string        `json:"text"`
 	AgentID     string        `json:"agent_id" doc:"The blocked agent: the first one who reported the blocker."`
 	NamedBy     []string      `json:"named_by" nullable:"false" doc:"The agents who reported it on this day. Empty if it stays open because the agent who last reported it gave no report."`
@@ -102,7 +102,7 @@ type mention struct {
 	text    string
 	task    *int64
 	words   wording
-	since   string // since when the task is blocked on the board; empty if it is not
+	since   string // the day on which the task was blocked on the board; empty if it is not blocked
 }
 
 // blockerTracker matches the blockers of one standup's reports with a team's tracked
@@ -230,8 +230,8 @@ func (b *blockerTracker) byWords(named []mention, taken map[*trackedBlocker]bool
 	return found
 }
 
-// sameTasks reports whether the tasks of the two texts allow a match: one of them
-// names no task, or both name the same set.
+// sameTasks reports whether the blocker and the mention can be the same, judging by the
+// tasks that their texts name: one of them names no task, or both name the same tasks.
 func (l *trackedBlocker) sameTasks(n mention) bool {
 	if l.Task == nil || n.task == nil {
 		return true
@@ -274,7 +274,7 @@ func (b *blockerTracker) addMention(l *trackedBlocker, n mention) {
 		l.Task, l.Board = n.task, b.board[*n.task]
 	}
 	if l.Status == BlockerEnded && (*l.EndedWhy == endUnnamed || *l.EndedWhy == endLeft) {
-		// It ended in an earlier run of this standup, or just now in another one.
+		// It ended in an earlier run of this standup, or just now in another standup.
 		l.Status, l.EndedAt, l.EndedWhy, l.EndedIn = BlockerOpen, nil, nil, nil
 		if equalPtr(l.Cause, new(l.cause())) {
 			l.Cause = nil // its inbox item is resolved, so raise a new one
@@ -325,8 +325,9 @@ func (l *trackedBlocker) end(why string, now time.Time) {
 	l.Status, l.EndedWhy, l.EndedAt, l.changed = BlockerEnded, &why, clock.Ptr(now), true
 }
 
-// endUnmentioned ends the blockers that are not in named, the standup's record, if
-// every agent who last reported them has answered or left.
+// endUnmentioned ends the blockers that nobody reported again. named holds the blockers
+// in the standup's record. A blocker stays open while an agent who last reported it still
+// owes a report: see awaitsReport.
 func (b *blockerTracker) endUnmentioned(named []Blocker) (ended []*trackedBlocker) {
 	for _, l := range b.blockers {
 		again := slices.ContainsFunc(named, func(x Blocker) bool { return equalPtr(x.ID, &l.ID) && len(x.NamedBy) > 0 })
@@ -395,7 +396,8 @@ func (l *trackedBlocker) recordEntry(date string) Blocker {
 	return e
 }
 
-// blockedSince returns the day since which the task is blocked, by the report's evidence; empty if it is not.
+// blockedSince returns the day on which the task was blocked, according to the report's
+// evidence. It returns "" if the task is not blocked.
 func (r Report) blockedSince(task *string, timezone string) string {
 	zone, err := time.LoadLocation(timezone)
 	if task == nil || r.Evidence == nil || err != nil {

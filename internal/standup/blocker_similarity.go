@@ -13,10 +13,10 @@ import (
 // This file decides whether two texts describe the same thing, because agents word a
 // blocker differently every day. The measure is the Dice coefficient (L. R. Dice,
 // "Measures of the amount of ecologic association between species", Ecology 26, 1945)
-// over word trigrams, padded as in PostgreSQL's pg_trgm. It tolerates different
-// endings, spelling and word order, and needs no dictionary.
+// over the character trigrams of the words, padded as in PostgreSQL's pg_trgm. It
+// tolerates different endings, spelling and word order, and needs no dictionary.
 //
-// The thresholds separate the same from the different pairs in this file's tests.
+// The thresholds separate the matching pairs in this file's tests from the different ones.
 const (
 	// similarEnough is the score from which two texts describe the same thing.
 	similarEnough = 0.6
@@ -27,7 +27,8 @@ const (
 	// containedShare is the share of the shorter text that the longer text must contain
 	// to count as a longer version of it.
 	containedShare = 0.85
-	// sameWord is the score from which two words are forms of one word: sign, signed.
+	// sameWord is the score from which two words are forms of the same word, such as sign
+	// and signed.
 	sameWord = 0.4
 	// maxWording is the number of characters compared. The beginning of a text names
 	// its subject, and the limit bounds the time that a long text takes.
@@ -164,7 +165,7 @@ func (w wording) single() bool {
 	})
 }
 
-// missing reports whether w has words of which o has no form, and whether one of
+// missing reports whether w has words that o lacks in every form, and whether one of
 // those words is a name.
 func (w wording) missing(o wording) (some, name bool) {
 	for _, x := range w.words {
@@ -176,8 +177,8 @@ func (w wording) missing(o wording) (some, name bool) {
 	return some, name
 }
 
-// formOf reports whether two words may be forms of one word, or one abbreviates the
-// other: database, db. Words with digits match only themselves.
+// formOf reports whether two words may be forms of the same word, or one abbreviates the
+// other, as db abbreviates database. Words with digits match only themselves.
 func (x word) formOf(y word) bool {
 	if x.text == y.text {
 		return true

@@ -49,7 +49,7 @@ func openBlockers(ctx context.Context, q db.Queryer, team string) ([]*trackedBlo
 	return db.All(rows, err, scanBlocker)
 }
 
-// openBlockersWithTasks returns the open blockers of all teams that name a task.
+// openBlockersWithTasks returns every team's open blockers that name a task.
 func openBlockersWithTasks(ctx context.Context, q db.Queryer) ([]*trackedBlocker, error) {
 	rows, err := q.Query(ctx, `SELECT `+blockerColumns+` FROM standup_blockers WHERE status = 'open' AND task IS NOT NULL ORDER BY team, first_seen, id`)
 	return db.All(rows, err, scanBlocker)
@@ -164,8 +164,8 @@ func effectsOf(ctx context.Context, q db.Queryer, standupID string) ([]effect, e
 	return db.All(rows, err, scanEffect)
 }
 
-// effectsSince returns the effects of one kind that a team's standups had since a
-// day, newest first.
+// effectsSince returns a team's effects of one kind on or after a day, newest first. It
+// returns at most 200.
 func effectsSince(ctx context.Context, q db.Queryer, team, kind, from string) ([]effect, error) {
 	rows, err := q.Query(ctx, `SELECT `+effectColumns+` FROM standup_effects WHERE team = ? AND kind = ? AND date >= ?
 		ORDER BY date DESC, standup_id DESC, seq DESC LIMIT 200`, team, kind, from)

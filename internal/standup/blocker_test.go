@@ -107,7 +107,7 @@ func quiet(t *testing.T, d *db.DB) (*office, *attention) {
 	return o, attend(o.Service)
 }
 
-// on sets the clock to an hour of a day in the office's time zone.
+// on sets the clock to the given day and hour in the office's time zone.
 func (o *office) on(t *testing.T, date string, hour int) {
 	t.Helper()
 	at, err := time.ParseInLocation(time.DateOnly, date, o.Zone)
@@ -307,7 +307,7 @@ func TestSettleBlockers(t *testing.T) {
 	})
 }
 
-// Ages count calendar days of the team's time zone, also when the clocks change.
+// Ages count calendar days in the team's time zone, even when the clocks change.
 func TestBlockerDays(t *testing.T) {
 	t.Parallel()
 	for zone, days := range map[string][]string{

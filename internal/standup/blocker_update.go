@@ -85,7 +85,7 @@ func (s *Service) resolveEnded(ctx context.Context, tx *db.Tx, row Standup, ende
 	return nil
 }
 
-// cause is the inbox cause of a blocker that was raised because of its age.
+// cause returns the cause of the inbox item that is raised because of the blocker's age.
 func (l *trackedBlocker) cause() string { return "blocker/" + l.ID }
 
 // endReason describes why a blocker ended.
@@ -109,8 +109,8 @@ func (l *trackedBlocker) endReason() string {
 	return "No participant reported it in the latest standup."
 }
 
-// EndClearedBlockers ends the blockers whose tasks are no longer blocked, done,
-// archived or deleted. A timer calls it every few seconds so that the inbox stays
+// EndClearedBlockers ends the blockers whose tasks are done, archived, deleted or no
+// longer blocked. A timer calls it every few seconds so that the inbox stays
 // current; a running standup does the same.
 func (s *Service) EndClearedBlockers(ctx context.Context) error {
 	if pending, err := s.changedBlockers(ctx, s.DB); err != nil || len(pending) == 0 {
@@ -132,7 +132,7 @@ func (s *Service) EndClearedBlockers(ctx context.Context) error {
 				continue
 			}
 			row, err := find(ctx, tx, l.StandupID)
-			if errors.Is(err, ErrNotFound) { // it was deleted
+			if errors.Is(err, ErrNotFound) { // the standup was deleted
 				row, err = Standup{ID: l.StandupID, Title: "Standup of " + l.LastSeen}, nil
 			}
 			if err == nil {
@@ -166,8 +166,8 @@ func (s *Service) changedBlockers(ctx context.Context, q db.Queryer) ([]*tracked
 	return slices.DeleteFunc(blockers, func(l *trackedBlocker) bool { return !l.changed }), nil
 }
 
-// openBlockersByAgent returns the open blockers of each participant, as lines for
-// the question to it.
+// openBlockersByAgent returns the open blockers of each participant, as lines for that
+// participant's question.
 func openBlockersByAgent(ctx context.Context, q db.Queryer, row Standup) (map[string][]string, error) {
 	blockers, err := openBlockers(ctx, q, row.Team)
 	if err != nil {
@@ -183,8 +183,8 @@ func openBlockersByAgent(ctx context.Context, q db.Queryer, row Standup) (map[st
 	return byAgent, nil
 }
 
-// reminder lists a participant's open blockers in its own words, so that it repeats
-// them in a form that can be matched.
+// reminder lists a participant's open blockers in the participant's own words, so that
+// the next report repeats them in a form that can be matched.
 func reminder(open []string) string {
 	if len(open) == 0 {
 		return ""

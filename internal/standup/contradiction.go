@@ -38,7 +38,7 @@ type boardState struct {
 	blocked bool // marked as blocked, or waiting for other tasks
 }
 
-// disputes returns the board's state if it contradicts a statement, else empty.
+// disputes returns the board's state if it contradicts a statement, otherwise "".
 func (b boardState) disputes(says string) string {
 	switch {
 	case says == answer.Done && b.status == "":
@@ -79,9 +79,9 @@ func contradictions(ctx context.Context, q db.Queryer, r Report) ([]Claim, error
 	return claims, nil
 }
 
-// statements returns the report's unambiguous statements about tasks: those it calls
-// finished under Yesterday, and the state of others. It skips tasks with two
-// different statements.
+// statements returns the report's unambiguous statements about tasks: first the tasks
+// that it calls finished under Yesterday, then statements about other states. It skips
+// tasks about which it makes two different statements.
 func (r Report) statements() []answer.Statement {
 	var said []answer.Statement
 	if r.Yesterday != nil {

@@ -34,7 +34,7 @@ func digest(row Standup) string {
 	for _, l := range []struct {
 		word    string
 		items   []string
-		between string // items that are sentences contain commas
+		between string // the separator; items that are sentences may contain commas
 	}{
 		{"No report", silent, ", "},
 		{"Finished", finished, ", "},
@@ -164,8 +164,8 @@ var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[
 
 func spaced(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
-// joinCapped joins the items after a colon, up to a limit, and appends the number of
-// the others.
+// joinCapped joins the items after a colon, up to a limit, and appends how many more
+// there are.
 func joinCapped(items []string, between string) string {
 	const most = 100
 	if len(items) == 0 {

@@ -183,7 +183,7 @@ func TestContradictions(t *testing.T) {
 	})
 }
 
-// Each kind of statement against each state of the board.
+// Each kind of statement is compared with each state of the board.
 func TestContradictionsOfEach(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)

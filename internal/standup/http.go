@@ -19,12 +19,12 @@ const maxWait = 10 * time.Minute
 // Mount registers the routes of standups, schedules and teams.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/standups", actor.Read, "List standups, latest day first by default", s.handleList, web.Fails(ErrTeam, page.ErrCursor),
-		web.Describe("Lists the standups of the team executive by default."))
+		web.Describe("Lists the standups of the executive team by default."))
 	web.Post(api, "/standups", actor.HoldStandups, "Open a standup", s.handleOpen,
 		web.Status(http.StatusCreated), web.Also(http.StatusOK), web.Once(), web.Fails(ErrTeam, ErrTeamArchived),
 		web.Describe("Answers 201 with the new standup, or 200 if the team already has one on that day."))
 	web.Get(api, "/standups/latest", actor.Read, "Get the latest standup", s.handleLatest, web.Fails(ErrNotFound, ErrTeam),
-		web.Describe("Returns the team's standup of today or of the most recent day that has one. Standups opened for a future day do not count."))
+		web.Describe("Returns the team's standup for today, or for the most recent day that has one. Standups opened for a future day do not count."))
 	s.mountSchedule(api)
 	web.Get(api, "/standups/{id}", actor.Read, "Get a standup with its reports and transcript", s.handleGet, web.Fails(ErrNotFound))
 	web.Text(api, "/standups/{id}/transcript", actor.Read, "Stream the transcript as plain text", s.handleTranscript,
@@ -51,8 +51,8 @@ func (s *Service) mountTeams(api *web.API) {
 	web.Get(api, "/teams/{id}", actor.Read, "Get a team by id or key", s.handleTeam, web.Fails(ErrTeamNotFound))
 	web.Patch(api, "/teams/{id}", actor.ManageStandups, "Change a team", s.handleUpdateTeam,
 		web.Fails(ErrTeamNotFound, ErrTeamChanged, ErrTeamKept),
-		web.Describe("Open standups keep their participants. New limits apply from the next start of a standup. "+
-			"An archived team keeps its standups and opens no new ones."))
+		web.Describe("Open standups keep their participants. New limits apply the next time a standup starts. "+
+			"An archived team keeps its standups and cannot open new ones."))
 }
 
 // Schema describes an agent id in the OpenAPI document.
@@ -60,7 +60,7 @@ func (AgentID) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, MaxLength: new(64), Pattern: agentID.String(), Examples: []any{"cto"}}
 }
 
-// mountSchedule registers the routes of the runtime's job that starts the standups.
+// mountSchedule registers the routes for the runtime's job that starts the standups.
 func (s *Service) mountSchedule(api *web.API) {
 	fails := web.Fails(
 		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,

@@ -29,7 +29,8 @@ const (
 	highSeverityAge = 7
 )
 
-// headline turns an agent's text into a title: one line of plain text, cut to length.
+// headline turns an agent's text into a title: one line of plain text, cut to
+// maxItemTitle characters.
 func headline(text string) string {
 	return plaintext.Cut(plaintext.Line(text), maxItemTitle, "… [cut]")
 }
@@ -46,7 +47,7 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m InboxItem) error {
 	return nil
 }
 
-// resolve resolves the inbox item of a cause. It does nothing if no inbox is configured.
+// resolve resolves the inbox item with the given cause. It does nothing if no inbox is configured.
 func (s *Service) resolve(ctx context.Context, tx *db.Tx, cause, why string) error {
 	if s.Resolve == nil {
 		return nil
@@ -66,7 +67,7 @@ func (s Standup) inTeam() string {
 	return " in team " + s.Team
 }
 
-// failedCause is the inbox cause of a failed standup.
+// failedCause returns the cause of the inbox item for a failed standup.
 func (s Standup) failedCause() string { return "standup/" + s.ID + "/failed" }
 
 // raiseFailed adds a failed standup to the inbox. Canceling a standup instead

@@ -11,5 +11,5 @@ import (
 type InboxItem struct {
 	Cause, Kind, Severity, Title, Detail string
 	Subject                              event.Subject
-	At                                   time.Time // when it happened; zero means now
+	At                                   time.Time // when the issue occurred; zero means now
 }

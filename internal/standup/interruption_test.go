@@ -31,7 +31,7 @@ const longThought = 20 * time.Second
 // on a slow machine.
 const shortTime = 4 * time.Second
 
-// longAway is the length of an outage that must be detected, also on a slow machine.
+// longAway is the length of an outage that must be detected, even on a slow machine.
 const longAway = 8 * time.Second
 
 // A broken connection during a run neither repeats the question nor causes a [Timeout].
@@ -167,7 +167,7 @@ func TestReviewInProse(t *testing.T) {
 const review = "Here it is:\n```json\n" + `{"summary":"Fine.","resolutions":[{"task":"TASK-3","blocker":"no figures","resolution":"cto sends them"}],
 "escalations":[{"title":"Pay the invoice","detail":"It is due.","task":null}],"action_items":[{"title":"Send the figures","assignee":"cto"}]}` + "\n```"
 
-// The review takes effect once, also if the standup is run again.
+// The review takes effect once, even if the standup is run again.
 func TestReviewTakesEffect(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -383,7 +383,7 @@ func exec(t *testing.T, d *db.DB, query string, args ...any) {
 	}
 }
 
-// If a retry adds a report after the review was asked, the review is asked again.
+// If a retry adds a report after the review was requested, the review is requested again.
 func TestReviewOfRetry(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, dbtest.New(t))

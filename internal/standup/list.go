@@ -11,8 +11,8 @@ import (
 	"wardroom/internal/platform/list"
 )
 
-// This file lists standups. Lists are the most frequent read, so a page is one statement
-// that reads only the columns shown, and a Brief encodes its own JSON.
+// This file lists standups. Lists are read most often, so each page takes one SQL
+// statement that selects only the columns shown, and a Brief encodes its own JSON.
 
 // Filter selects the standups to list. The zero Filter selects all.
 type Filter struct {
@@ -35,7 +35,7 @@ func (f Filter) where() list.Where {
 	return w
 }
 
-// list defines how standups are listed, by day. Across teams, the team's key breaks ties.
+// list defines how standups are listed: by day and, across teams, then by the team's key.
 func (f Filter) list() list.List[Brief] {
 	byDay := list.Sort[Brief]{Columns: []string{`date`}, Position: func(b Brief) []any { return []any{b.Date} }}
 	if f.Team == "" {
@@ -62,8 +62,8 @@ func scanBrief(row db.Row) (Brief, error) {
 	return b, err
 }
 
-// updateRoll stores the brief reports of a standup in its own row, so that lists need no
-// join: one line per report with the agent's id, status and name.
+// updateRoll stores the brief reports of a standup in the standup's row, so that lists
+// need no join. The roll has one line per report with the agent's id, status and name.
 func updateRoll(ctx context.Context, tx *db.Tx, standupID string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE standups SET roll = COALESCE((

@@ -77,8 +77,8 @@ func TestListOverHTTP(t *testing.T) {
 	})
 }
 
-// A client that lists continuously cannot take all connections: lists of standups are
-// throttled like others.
+// A client that lists standups continuously cannot take all connections: listing standups
+// is throttled like other lists.
 func TestListWaitsForItsTurn(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

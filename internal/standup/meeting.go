@@ -22,7 +22,8 @@ const (
 	team    = "team"
 )
 
-// errDeadline is the cause of a context that reached the standup's deadline.
+// errDeadline is the cause of the cancellation when a context ends at the standup's
+// deadline.
 var errDeadline = errors.New("the standup exceeded its deadline")
 
 // meeting is one attempt to run a standup. Its state is in the database, so that
@@ -37,7 +38,7 @@ type meeting struct {
 	AgentTimeout time.Duration
 	Deadline     time.Duration
 
-	silentSince time.Time // since when the gateway accepts no question; zero while it does
+	silentSince time.Time // when the gateway stopped accepting questions; zero while it accepts them
 }
 
 // runJob runs a standup from its stored state to its end.
@@ -84,7 +85,7 @@ func (m *meeting) run(ctx context.Context) error {
 	return m.close(ctx, review)
 }
 
-// end fails the standup and stops its open runs.
+// end fails the standup and, if the gateway is reachable, stops its open runs.
 func (m *meeting) end(ctx context.Context, f *Failure) error {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {
@@ -102,7 +103,8 @@ func (m *meeting) end(ctx context.Context, f *Failure) error {
 	})
 }
 
-// step runs fn once per attempt, in a transaction and with the current standup.
+// step runs fn in a transaction, with the current standup. Within an attempt, it runs each
+// named step only once.
 func (m *meeting) step(ctx context.Context, name string, fn func(tx *db.Tx, row *Standup) error) error {
 	_, err := job.Step(ctx, m.job, name, func(tx *db.Tx) (struct{}, error) {
 		row, err := find(ctx, tx, m.id)
@@ -300,7 +302,8 @@ func (r *Report) setParts(text string, parsed answer.Parsed) {
 	}
 }
 
-// checkClaims sets the contradictions with the board and the omissions of the report.
+// checkClaims sets Claims, the statements that the board contradicts, and Omitted, the
+// finished tasks that the report does not mention.
 func (r *Report) checkClaims(ctx context.Context, q db.Queryer, standupID string) (err error) {
 	if r.Claims, err = contradictions(ctx, q, *r); err != nil {
 		return err

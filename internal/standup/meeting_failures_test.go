@@ -276,7 +276,7 @@ func (o *office) without(t *testing.T, agent string) {
 	there(t, o)
 }
 
-// brief sets the agents' answers.
+// brief tells the agents how to answer.
 func (o *office) brief() {
 	o.runtime.Answer("", func(demo.Question) string { return report })
 	o.runtime.Answer("coo", func(demo.Question) string { return review })
@@ -327,7 +327,7 @@ func ending(code string) standup.Status {
 	return standup.Error
 }
 
-// renewed is the service in a new process.
+// renewed returns the service as in a new process.
 func (o *office) renewed() *standup.Service {
 	s := o.service(o.DB)
 	s.Runtime, s.AgentTimeout, s.Grace = o.Runtime, o.AgentTimeout, o.Grace

@@ -24,7 +24,7 @@ const FallbackKind = "standup fallback"
 
 // missedSlot is a scheduled time of a standup that may have been missed.
 type missedSlot struct {
-	day string // of the standup
+	day string // the day of the standup
 	due time.Time
 }
 
@@ -164,7 +164,7 @@ func (s *Service) raiseMissed(ctx context.Context, tx *db.Tx, t Team, j gateway.
 	if t.Key != Executive {
 		title = fmt.Sprintf("%s: the standup of %s did not start", t.Name, d.day)
 	}
-	text := fmt.Sprintf("The runtime's job `%s` was due at %s, but the standup had not started %s later. Check that the gateway is running, how the job's last run there ended, "+
+	text := fmt.Sprintf("The runtime's job `%s` was due at %s, but the standup had not started %s later. Check that the gateway is running, that the job's last run there succeeded, "+
 		"and that %s has its API key in the variable %s of the gateway's environment.",
 		j.Name, wallClock(d.due, j.Schedule.Zone), s.StartGrace, j.AgentID, KeyVariable)
 	if again {
@@ -188,7 +188,7 @@ func (s *Service) raiseMissed(ctx context.Context, tx *db.Tx, t Team, j gateway.
 		map[string]any{"date": d.day, "due_at": clock.At(d.due), "job_id": j.ID, "fallback": again})
 }
 
-// fallbackKey returns the key of a fallback job. For the team executive it is only the
+// fallbackKey returns the key of a fallback job. For the executive team it is only the
 // day, as in versions without teams.
 func fallbackKey(team, day string) string {
 	if team == Executive {
@@ -211,7 +211,7 @@ func wallClock(at time.Time, zone string) string {
 	return at.Format("2006-01-02 15:04 ") + zone
 }
 
-// missedCause is the inbox cause of a missed standup.
+// missedCause returns the cause of the inbox item for a missed standup.
 func missedCause(team, day string) string { return "standup/missed/" + team + "/" + day }
 
 // resolveMissed resolves the inbox item of a missed standup after it completed.
@@ -222,7 +222,7 @@ func (s *Service) resolveMissed(ctx context.Context, tx *db.Tx, m Standup) error
 // Fallbacks returns the job kind that starts missed standups.
 func (s *Service) Fallbacks() job.Kind { return job.Kind{Do: s.runMissed, Attempts: 3} }
 
-// runMissed opens and runs a missed standup, unless it has been started by now, its
+// runMissed opens and runs a missed standup, unless it has already been started, its
 // day is over or its team is archived.
 func (s *Service) runMissed(ctx context.Context, h *job.Held) error {
 	key, day := readFallbackKey(h.Key)

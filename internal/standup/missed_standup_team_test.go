@@ -66,7 +66,7 @@ func TestAbsenceOfTeams(t *testing.T) {
 	})
 }
 
-// A team's day is that of its own time zone, also with clock changes.
+// A team's day follows its own time zone, even when the clocks change.
 func TestAbsenceInZonesOfTeams(t *testing.T) {
 	t.Parallel()
 	t.Run("it is tomorrow there", func(t *testing.T) {
@@ -105,8 +105,8 @@ func TestAbsenceInZonesOfTeams(t *testing.T) {
 	}
 }
 
-// An archived team misses nothing, not even after it is restored, and its standups are not
-// started.
+// An archived team misses no standups, not even after it is restored, and none of its
+// standups is started.
 func TestAbsenceOfArchivedTeam(t *testing.T) {
 	t.Parallel()
 	archive := func(t *testing.T, c *calendar, archived bool) {

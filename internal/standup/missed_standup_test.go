@@ -65,7 +65,7 @@ type calendar struct {
 // timetable returns the runtime's jobs or an error.
 type timetable struct {
 	standup.Timetable
-	job   *gateway.Job // of the team executive
+	job   *gateway.Job // of the executive team
 	more  []gateway.Job
 	away  bool
 	asked int
@@ -258,8 +258,8 @@ func TestNoAbsence(t *testing.T) {
 	})
 }
 
-// After a long downtime each missed day is raised once, up to 31 days back. After a short
-// one nothing is raised twice.
+// After a long downtime each missed day is raised once, up to 31 days back. After a
+// short downtime, nothing is raised twice.
 func TestAbsenceAfterDowntime(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -293,7 +293,7 @@ func TestAbsenceLooksFirst(t *testing.T) {
 	c.wantInbox(t, nil)
 }
 
-// A day with a clock change has one standup, also at a skipped or repeated hour.
+// A day with a clock change has one standup, even if its hour is skipped or repeated.
 func TestAbsenceSummerTime(t *testing.T) {
 	t.Parallel()
 	for _, expr := range []string{"30 2 * * *", "0 9 * * *", "0 0 * * *"} {
@@ -350,7 +350,7 @@ func TestAbsenceReplicas(t *testing.T) {
 	})
 }
 
-// The fallback starts only today's standup, and not if it was started otherwise.
+// The fallback starts only today's standup, and only if nothing else has started it.
 func TestFallback(t *testing.T) {
 	t.Parallel()
 	t.Run("of a day that is over", func(t *testing.T) {

@@ -31,16 +31,16 @@ func (o opened) key() string {
 // existedPrefix marks the key of a standup that already existed.
 const existedPrefix = "had "
 
-// findOpening decodes what key returned and checks that the standup still exists.
+// findOpening decodes a result of opened.key and checks that the standup still exists.
 func findOpening(ctx context.Context, q db.Queryer, name string) (opened, error) {
 	id, had := strings.CutPrefix(name, existedPrefix)
 	_, err := find(ctx, q, id)
 	return opened{id, !had}, err
 }
 
-// openIn opens a standup, unless its team already has one on that day. The
-// facilitator and the participants are those of the team at this moment; later
-// changes of the team do not affect the standup.
+// openIn opens a standup, unless its team already has one on that day. The standup gets
+// the team's current facilitator and participants; later changes to the team do not
+// affect it.
 func (s *Service) openIn(ctx context.Context, tx *db.Tx, n New, now time.Time, members []Member) (opened, error) {
 	t, err := s.namedTeam(ctx, tx, n.Team)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 // This file handles reports that clients submit without being asked.
 
-// Errors of submitting a report.
+// Errors that SubmitReport returns.
 var (
 	ErrParticipant        = fault.New(fault.NotFound, "not_a_participant", "The agent is not a participant of this standup.")
 	ErrNotOwnReport       = fault.New(fault.Forbidden, "not_your_report", "An agent can submit only its own report.")
@@ -26,8 +26,8 @@ var (
 	ErrEnded              = fault.New(fault.Conflict, "standup_ended", "The standup has ended.")
 )
 
-// errSubmitted ends a question whose report was submitted in the meantime. The
-// submitted report counts.
+// errSubmitted ends a question because the report was submitted while the question was
+// open. The submitted report counts.
 var errSubmitted = errors.New("the report was submitted")
 
 // Filing is a submitted report: either one text, parsed like an answer, or the three
@@ -39,7 +39,8 @@ type Filing struct {
 	Blockers  string `json:"blockers,omitempty" maxLength:"50000" doc:"Markdown. Empty or 'None' if nothing is blocked."`
 }
 
-// read returns the report's text and parts, or an error with each invalid field.
+// read returns the report's text and parts, or an error that names each
+// invalid field.
 func (f Filing) read() (text string, parts answer.Parsed, _ error) {
 	var bad fault.Fields
 	text = strings.TrimSpace(answer.Clean(f.Text, maxAnswer))
@@ -75,7 +76,7 @@ func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Filing
 	}
 	evidence, err := s.evidenceForSubmission(ctx, id, agentID)
 	if err != nil {
-		return Report{}, fmt.Errorf("file report: %w", err)
+		return Report{}, fmt.Errorf("submit report: %w", err)
 	}
 	var filed Report
 	var open []question
@@ -98,14 +99,14 @@ func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Filing
 		return err
 	})
 	if err != nil {
-		return Report{}, fmt.Errorf("file report: %w", err)
+		return Report{}, fmt.Errorf("submit report: %w", err)
 	}
 	s.stopRuns(ctx, open)
 	return filed, nil
 }
 
 // evidenceForSubmission gathers the evidence for a submitted report. It returns nil if
-// the report already has evidence.
+// the report already has evidence or cannot be submitted.
 func (s *Service) evidenceForSubmission(ctx context.Context, id, agentID string) (*Evidence, error) {
 	row, err := s.Get(ctx, id)
 	if err != nil {
@@ -175,17 +176,18 @@ func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from
 	return r, open, record(ctx, tx, now, "standup.reported", row, map[string]any{"agent_id": r.AgentID, "status": r.Status, "filed": true})
 }
 
-// maxAnswers is how many answers of an agent one standup accepts. The transcript keeps
-// all of them in full.
+// maxAnswers is how many answers one standup accepts from an agent. The limit exists
+// because the transcript keeps all of them in full.
 const maxAnswers = 30
 
-// checkSubmissionLimit fails with ErrTooManySubmissions once an agent has maxAnswers.
+// checkSubmissionLimit fails with ErrTooManySubmissions once an agent has given
+// maxAnswers answers.
 func checkSubmissionLimit(ctx context.Context, tx *db.Tx, standupID, agentID string) error {
 	var n int
 	err := tx.QueryRow(ctx, `
 		SELECT COUNT(*) FROM standup_transcript WHERE standup_id = ? AND kind = 'answer' AND from_id = ?`, standupID, agentID).Scan(&n)
 	if err == nil && n >= maxAnswers {
-		err = ErrTooManySubmissions.With("The transcript already has %d of them, and the last one counts. Report anything new in the next standup.", n)
+		err = ErrTooManySubmissions.With("The agent has already given %d answers in this standup; the last one counts. Report anything new in the next standup.", n)
 	}
 	return err
 }
@@ -227,7 +229,7 @@ func (s *Service) recordSubmission(ctx context.Context, tx *db.Tx, row Standup, 
 const submissionPollInterval = time.Second
 
 // awaitAnswer runs a question to its end. It returns errSubmitted if the report is
-// submitted in the meantime.
+// submitted before the question ends.
 func (m *meeting) awaitAnswer(ctx context.Context, q question, fresh bool) (question, error) {
 	if q.Purpose != "report" {
 		return m.runQuestion(ctx, q, fresh)

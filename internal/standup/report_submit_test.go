@@ -203,7 +203,7 @@ func TestFileRace(t *testing.T) {
 	})
 }
 
-// Permissions and errors of submitting a report.
+// Submitting a report checks permissions and returns the documented errors.
 func TestFileRefuses(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, dbtest.New(t))

@@ -23,7 +23,7 @@ import (
 const maxRejections = 3
 
 // findOutcome looks up the outcome of a question in the runtime. It also accepts an
-// answer from a resumed turn and an answer to an earlier number of the same question.
+// answer from a resumed turn and an answer to the same question under an earlier number.
 // It polls while wait returns true; wait gets the trace and whether the agent has
 // seen the question under any number. late means that the question's deadline passed
 // first.

@@ -17,16 +17,16 @@ import (
 // nor repeats any of it. The effects are stored in standup_effects. A standup that is
 // run again does not repeat an effect with the same subject and similar wording.
 
-// closing is the state of completing a standup.
+// closing holds the state that close needs to complete a standup.
 type closing struct {
 	*meeting
 	tx      *db.Tx
 	row     *Standup
 	tracker *blockerTracker
-	done    []effect // of earlier runs of this standup
+	done    []effect // effects of earlier runs of this standup
 	known   []effect // recent escalations of the team
 	items   []effect // recent action items whose tasks are not done
-	fresh   []effect // of this run
+	fresh   []effect // effects of this run
 }
 
 // close applies the review and completes the standup.
@@ -77,7 +77,7 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 		if err := m.resolveEnded(ctx, tx, *row, ended); err != nil {
 			return err
 		}
-		return record(ctx, tx, m.Now(), "standup.completed", *row, nil) // last: events are in order of time
+		return record(ctx, tx, m.Now(), "standup.completed", *row, nil) // last, so that events stay in chronological order
 	})
 }
 
@@ -102,18 +102,18 @@ func (m *meeting) closing(ctx context.Context, tx *db.Tx, row *Standup) (*closin
 	return c, err
 }
 
-// knownDays is how many days an escalation or action item is remembered to detect
-// repetitions.
+// knownDays is the number of days for which escalations and action items are remembered,
+// so that repetitions are detected.
 const knownDays = 14
 
-// lately returns the first day of the knownDays before the standup.
+// lately returns the day that is knownDays days before the standup.
 func (s Standup) lately() (string, error) {
 	day, err := time.Parse(time.DateOnly, s.Date)
 	return day.AddDate(0, 0, -knownDays).Format(time.DateOnly), err
 }
 
-// escalated returns the team's escalations of the last knownDays, the latest of each
-// cause.
+// escalated returns the team's escalations of the last knownDays days, only the latest
+// for each cause.
 func (s *Service) escalated(ctx context.Context, q db.Queryer, row Standup) ([]effect, error) {
 	from, err := row.lately()
 	if err != nil {
@@ -138,7 +138,8 @@ func (c *closing) addEffect(kind, subject, words string) {
 }
 
 // earlierEffect finds the most similar effect of an earlier run of this standup and
-// removes it, so that it matches only once. An empty subject matches any.
+// removes it, so that it matches only once. An empty subject matches
+// every subject.
 func (c *closing) earlierEffect(kind, subject, words string) (effect, bool) {
 	best, most := -1, 0.0
 	w := wordingOf(words)
@@ -292,7 +293,7 @@ func (c *closing) escalate(ctx context.Context, wanted []answer.Escalation) erro
 	return nil
 }
 
-// raised reports whether one of the effects raised the cause in the inbox.
+// raised reports whether one of the effects raised an inbox item with the given cause.
 func raised(done []effect, cause string) bool {
 	return slices.ContainsFunc(done, func(e effect) bool {
 		return e.Subject == cause && (e.Kind == kindEscalation || e.Kind == kindOldBlocker)
@@ -327,9 +328,10 @@ func (c *closing) escalationTarget(w answer.Escalation) (*int64, *trackedBlocker
 	return nil, nil
 }
 
-// causeOf returns the inbox cause of an escalation, so that repeated escalations of
-// one issue share an item: that of its task, else of its blocker's earlier
-// escalation, else of a recent similar escalation, else a new one.
+// causeOf returns the cause of the inbox item for an escalation. To let repeated
+// escalations of the same issue share an item, it uses the cause of the task, else that
+// of the blocker's earlier escalation, else that of a recent similar escalation, else a
+// new one.
 func (c *closing) causeOf(w answer.Escalation, task *int64, l *trackedBlocker) string {
 	if task != nil {
 		return "escalation/" + *taskKey(task)
@@ -357,8 +359,9 @@ func (c *closing) causeOf(w answer.Escalation, task *int64, l *trackedBlocker) s
 	return best
 }
 
-// markEscalated sets the cause of an escalated blocker. It resolves the item that was
-// raised because of the blocker's age: one problem has one item.
+// markEscalated sets the cause of an escalated blocker. It resolves the item that the
+// blocker had before, such as one raised because of its age, so that each problem has
+// only one item.
 func (c *closing) markEscalated(ctx context.Context, l *trackedBlocker, cause string) error {
 	if equalPtr(l.Cause, &cause) {
 		return nil
@@ -375,8 +378,8 @@ func (c *closing) markEscalated(ctx context.Context, l *trackedBlocker, cause st
 	return nil
 }
 
-// escalateOldBlockers raises blockers of at least escalationAge in the inbox. A blocker
-// that is already there is counted again, under the cause of the facilitator's
+// escalateOldBlockers adds blockers that are at least escalationAge days old to the
+// inbox. A blocker that is already there is counted again, under the cause of the facilitator's
 // escalation if there is one.
 func (c *closing) escalateOldBlockers(ctx context.Context) error {
 	for _, l := range c.tracker.blockers {

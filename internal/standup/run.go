@@ -12,9 +12,10 @@ import (
 )
 
 // Run starts a standup or retries a failed one; a retry asks only for what is
-// missing. It fails with ErrRunning while the standup runs and with ErrCompleted
-// when it is complete. With again set, a completed standup asks every participant
-// again, and the earlier answers remain only in the transcript.
+// missing. With again set, it also restarts a completed standup: it asks every
+// participant again, and the earlier answers remain only in the transcript. It fails
+// with ErrRunning while the standup runs, and with ErrCompleted if the standup is
+// completed and again is not set.
 func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, error) {
 	var started Standup
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
@@ -23,7 +24,7 @@ func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, erro
 		}
 		switch {
 		case started.Status == Running && started.Phase != Opened:
-			return ErrRunning.With("Read it for its progress, or send Prefer: wait=60 to wait for the end.").Fact("standup", brief(started))
+			return ErrRunning.With("Get the standup to see its progress, or send Prefer: wait=60 to wait for its end.").Fact("standup", brief(started))
 		case started.Status == Completed && !again:
 			return ErrCompleted.With(`To run it again from the start, send {"again": true}.`).Fact("standup", started)
 		}
@@ -76,8 +77,8 @@ func (s *Service) startAttempt(ctx context.Context, tx *db.Tx, m *Standup) error
 	return record(ctx, tx, now, "standup.started", *m, map[string]any{"attempt": m.Attempt})
 }
 
-// resetForAttempt resets the reports and questions that the next attempt asks
-// for. A retry keeps what it can reuse; a run of a completed standup keeps nothing.
+// resetForAttempt resets the reports and questions that the next attempt must ask
+// again. A retry keeps what it can reuse; a run of a completed standup keeps nothing.
 func (s *Service) resetForAttempt(ctx context.Context, tx *db.Tx, m *Standup, now time.Time) error {
 	anew := m.Status == Completed
 	asked, err := questions(ctx, tx, m.ID)
@@ -107,8 +108,8 @@ func (s *Service) resetForAttempt(ctx context.Context, tx *db.Tx, m *Standup, no
 	return dropQuestions(ctx, tx, m.ID, now)
 }
 
-// kept reports whether a retry keeps a report: it is answered, its answer is
-// stored, or its question is still open in the runtime.
+// kept reports whether a retry keeps a report: it is answered, the answer to its
+// question is stored, or its question is still open.
 func (r Report) kept(asked []question) bool {
 	return r.Status == Answered || r.Status == Asked && slices.ContainsFunc(asked, func(q question) bool {
 		return q.AgentID == r.AgentID && q.Purpose == "report" &&

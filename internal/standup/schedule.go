@@ -25,7 +25,7 @@ type Timetable interface {
 }
 
 const (
-	// jobNamePrefix is the name of the team executive's job in the runtime and the
+	// jobNamePrefix is the name of the executive team's job in the runtime and the
 	// prefix of the other teams' job names.
 	jobNamePrefix = "daily-standup"
 	// KeyVariable is the environment variable of the runtime that holds the
@@ -33,7 +33,7 @@ const (
 	KeyVariable = "WARDROOM_API_KEY"
 	// defaultExpr is 9 a.m. on weekdays.
 	defaultExpr = "0 9 * * 1-5"
-	// maxNextRuns is the number of upcoming times in an answer.
+	// maxNextRuns is the maximum number of upcoming start times in a Schedule.
 	maxNextRuns = 5
 )
 
@@ -76,7 +76,7 @@ type Plan struct {
 	Revision   *string `json:"revision,omitempty" maxLength:"128" doc:"The configRevision of the job that you read. If the job has changed since, the request fails and changes nothing."`
 }
 
-// ErrNoSchedule means that no job of the runtime starts the team's standups.
+// ErrNoSchedule means that no job in the runtime starts the team's standups.
 var ErrNoSchedule = fault.New(fault.NotFound, "schedule_not_found", "No scheduled job starts this team's standups.")
 
 // seenJob is a team's job as last seen in the runtime.
@@ -100,7 +100,7 @@ type desiredJob struct {
 }
 
 // desiredJob merges the plan p, the existing job and the defaults. It returns an error
-// with each invalid field. It sends nothing.
+// that names each invalid field. It does not contact the runtime.
 func (s *Service) desiredJob(t Team, p Plan, was seenJob, now *gateway.Job) (desiredJob, error) {
 	var bad fault.Fields
 	a := desiredJob{expr: defaultExpr, zone: t.Timezone, enabled: true, facilitator: t.Facilitator}
@@ -133,7 +133,7 @@ func (s *Service) desiredJob(t Team, p Plan, was seenJob, now *gateway.Job) (des
 	return a, bad.Err()
 }
 
-// or returns the given value, or there if none was given.
+// or returns the value that given points to, or the value of there if given is nil.
 func or[T any](given *T, there T) T {
 	if given != nil {
 		return *given
@@ -176,7 +176,7 @@ func exposesKey(address string) bool {
 
 // jobMessage returns the job's instructions for the facilitator: open the team's
 // standup and run it. The message contains the name of the API key's variable, not the
-// key. Requests without a team refer to the team executive.
+// key. Requests without a team refer to the executive team.
 func jobMessage(address, key string) string {
 	whose, body, data := "", "No body.", ""
 	if key != Executive {
@@ -231,7 +231,7 @@ func (a desiredJob) change(j gateway.Job) (c gateway.JobChange, names []string) 
 }
 
 // pick returns the team's job among the runtime's jobs: the one with the given id, else
-// the oldest one of the facilitator. It also returns the ids of duplicates.
+// the facilitator's oldest one. It also returns the ids of duplicates.
 func (t Team) pick(jobs []gateway.Job, id string) (found *gateway.Job, others []string) {
 	others = []string{}
 	ours := slices.DeleteFunc(slices.Clone(jobs), func(j gateway.Job) bool {
@@ -265,7 +265,7 @@ func yesFirst(a, b bool) int {
 func times(j gateway.Job) (at cron.Schedule, why string) {
 	switch {
 	case j.Schedule.Kind != "cron":
-		return at, "Its schedule has the kind " + j.Schedule.Kind + "; Wardroom watches only cron."
+		return at, "Its schedule is of the kind " + j.Schedule.Kind + "; Wardroom watches only cron schedules."
 	case j.Schedule.Zone == "":
 		return at, "Its schedule has no time zone, and the runtime's default zone is unknown."
 	}

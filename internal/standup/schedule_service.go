@@ -18,7 +18,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// scheduleReadTimeout is how long an answer waits for the runtime before it uses the
+// scheduleReadTimeout is how long a request waits for the runtime before it uses the
 // job as last seen.
 const scheduleReadTimeout = 5 * time.Second
 
@@ -54,7 +54,7 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 	if err != nil {
 		return Schedule{}, fmt.Errorf("set schedule: %w", s.unconfirmed(ctx, err, setting{t, a, found, changed}))
 	}
-	now, later := s.Now(), context.WithoutCancel(ctx) // continue if the client has disconnected
+	now, later := s.Now(), context.WithoutCancel(ctx) // store the result even if the client has disconnected
 	err = s.DB.Tx(later, func(tx *db.Tx) error {
 		if err := s.saveSeen(later, tx, t.Key, &j, a.url, now); err != nil || len(changed) == 0 {
 			return err
@@ -69,7 +69,7 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 	return s.withWarnings(ctx, t, out)
 }
 
-// setting is a requested change of a team's job.
+// setting is a requested change to a team's job.
 type setting struct {
 	team       Team
 	desiredJob desiredJob
@@ -78,7 +78,8 @@ type setting struct {
 }
 
 // recordSetting records a setting as an activity and an audit event, with additional
-// facts. It is audited because a schedule makes an agent work, and cost money, on its own.
+// facts. It is audited because a schedule makes an agent work, and cost money, without
+// another request.
 func (s *Service) recordSetting(ctx context.Context, tx *db.Tx, is setting, facts map[string]any) error {
 	kind := "schedule.changed"
 	if is.found == nil {
@@ -93,7 +94,7 @@ func (s *Service) recordSetting(ctx context.Context, tx *db.Tx, is setting, fact
 	return event.Record(ctx, tx, now, event.Audit, kind, is.team.scheduleSubject(), facts)
 }
 
-// unconfirmed handles the failure of a setting. If the runtime may have applied the
+// unconfirmed handles a setting that failed. If the runtime may have applied the
 // change anyway, it records the setting as not confirmed and adds that to the error.
 func (s *Service) unconfirmed(ctx context.Context, err error, is setting) error {
 	if !errors.Is(err, gateway.ErrUnsure) {
@@ -121,7 +122,8 @@ func (s *Service) loadSchedule(ctx context.Context, ref string) (t Team, was see
 	return t, was, err
 }
 
-// send creates or changes the job in the runtime and returns the changed fields.
+// send creates or changes the job in the runtime. It returns the job and the names of
+// the changed fields.
 func (s *Service) send(ctx context.Context, t Team, p Plan, a desiredJob, found *gateway.Job) (gateway.Job, []string, error) {
 	if found == nil {
 		if or(p.Revision, "") != "" {
@@ -135,7 +137,7 @@ func (s *Service) send(ctx context.Context, t Team, p Plan, a desiredJob, found 
 		return j, []string{"job"}, err
 	}
 	if r := or(p.Revision, found.Revision); r != found.Revision {
-		return gateway.Job{}, nil, gateway.ErrJobChanged.With("Read it again and repeat the change.").Fact("current_revision", found.Revision)
+		return gateway.Job{}, nil, gateway.ErrJobChanged.With("Read it again and retry the change.").Fact("current_revision", found.Revision)
 	}
 	change, names := a.change(*found)
 	if len(names) == 0 {
@@ -174,7 +176,7 @@ func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
 	case was.Version == 0:
 		return Schedule{}, fmt.Errorf("read schedule: %w", err)
 	case !was.Present:
-		return Schedule{}, ErrNoSchedule.With("The runtime is unavailable and had no job at %s.", was.SeenAt.Format(time.RFC3339))
+		return Schedule{}, ErrNoSchedule.With("The runtime is unavailable. It had no such job when last read, at %s.", was.SeenAt.Format(time.RFC3339))
 	}
 	return s.withWarnings(ctx, t, s.view(t, was.Job, false, was.SeenAt, was.ServiceURL))
 }
@@ -190,7 +192,7 @@ func (s *Service) withWarnings(ctx context.Context, t Team, out Schedule) (Sched
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%s has no active account, so its requests are refused. Create an account and an API key for it.", agent))
 	}
 	if agent != t.Facilitator {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("The job runs as %s, but %s is now the facilitator. Repeat POST /standups/schedule to reassign it.", agent, t.Facilitator))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("The job runs as %s, but %s is now the facilitator. Call POST /standups/schedule again to reassign it.", agent, t.Facilitator))
 	}
 	if t.ArchivedAt != nil && out.Job.Enabled {
 		out.Warnings = append(out.Warnings, "The team is archived, but its job still starts standups. Disable the job.")

@@ -69,9 +69,9 @@ type Service struct {
 	// Comment adds an agent's comment to a task. It returns false if the task does
 	// not exist or cannot be commented on.
 	Comment func(ctx context.Context, tx *db.Tx, taskKey, text, author string) (made bool, err error)
-	// Raise adds an item to the inbox, and Resolve resolves the item of a cause and
-	// gives the reason. Both run in the transaction of the change. If nil, there is
-	// no inbox.
+	// Raise adds an item to the inbox. Resolve resolves the item with the given cause
+	// and states why. Both run in the transaction of the change. If they are nil, there
+	// is no inbox.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// RecordUsage, if not nil, records the usage of a run in the transaction that
@@ -106,7 +106,7 @@ type Service struct {
 	Timetable Timetable
 
 	PublicURL  string        // the URL at which agents reach Wardroom; may be empty
-	OwnURL     func() string // the URL for agents on this machine; empty if the gateway runs elsewhere
+	OwnURL     func() string // returns the URL for agents on this machine; "" if the gateway runs elsewhere
 	StartGrace time.Duration // how late a standup may start before it counts as missed
 	Fallback   bool          // whether Wardroom starts a missed standup itself
 
@@ -228,12 +228,12 @@ func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 		}
 		// Check for an ended standup before the first write. On SQLite, a transaction
 		// that fails after a write also rolls back those that share its commit, and one
-		// of them may be the close of this standup.
+		// of them may complete this standup.
 		if row, err := find(ctx, tx, id); err != nil || row.Status != Running {
 			return cmp.Or(err, row.notRunning())
 		}
-		// The job writes without this lock. Canceling it first waits for its current
-		// write, which may be the close of the standup.
+		// The job writes without this lock. Canceling the job first waits for its current
+		// write, which may complete the standup.
 		if err := s.Jobs.Cancel(ctx, tx, jobKind, id); err != nil {
 			return err
 		}
@@ -306,7 +306,7 @@ func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 }
 
 // CloseUnrun fails the standups that were not run by the end of their day. It skips
-// standups that were opened on a different day than their own.
+// standups that were opened for a past or future day.
 func (s *Service) CloseUnrun(ctx context.Context) error {
 	opened, err := findOpened(ctx, s.DB)
 	if err != nil {

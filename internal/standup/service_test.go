@@ -77,7 +77,7 @@ func (o *office) connect(t *testing.T, url string) *gateway.Client {
 	return o.connectAs(t, url, "operator.read", "operator.write")
 }
 
-// connectAs is connect with other scopes.
+// connectAs is like connect, but with the given scopes.
 func (o *office) connectAs(t *testing.T, url string, scopes ...string) *gateway.Client {
 	t.Helper()
 	c, err := gateway.New(gateway.Options{

@@ -83,9 +83,9 @@ type Standup struct {
 	Transcript  []Line       `json:"transcript" nullable:"false"`
 	Failure     *Failure     `json:"error" doc:"Why the standup failed; null unless status is error."`
 	Attempt     int          `json:"attempt" doc:"Number of times the standup was run; 0 before the first run."`
-	Trigger     string       `json:"trigger" enum:",agent,user,system" doc:"The kind of account that ran it last; empty before the first run."`
-	CostUSD     *money.Nano  `json:"cost_usd" doc:"Total cost of the runs of this standup that have ended; null if the cost of any of them is unknown, for example of a stopped run."`
-	DeadlineAt  *clock.Time  `json:"deadline_at" doc:"When the current attempt is ended at the latest; null unless it is in progress."`
+	Trigger     string       `json:"trigger" enum:",agent,user,system" doc:"The kind of account that last ran it; empty before the first run."`
+	CostUSD     *money.Nano  `json:"cost_usd" doc:"Total cost of this standup's ended runs; null if the cost of any of them is unknown, for example because a run was stopped."`
+	DeadlineAt  *clock.Time  `json:"deadline_at" doc:"The latest time at which the current attempt ends; null if no attempt is in progress."`
 	CreatedAt   clock.Time   `json:"created_at"`
 	StartedAt   *clock.Time  `json:"started_at"`
 	CompletedAt *clock.Time  `json:"completed_at" doc:"When the standup completed or failed."`
@@ -137,8 +137,8 @@ type Report struct {
 	Blockers   *string      `json:"blockers" doc:"Null if the agent reports none."`
 	Text       *string      `json:"text" doc:"The complete answer, or [Timeout]."`
 	Other      *string      `json:"other" doc:"Text outside the three headings."`
-	Evidence   *Evidence    `json:"evidence" doc:"What is known of the agent's work. Gathered before the agent is asked; a retry keeps the evidence of existing reports."`
-	Claims     []Claim      `json:"claims" nullable:"false" doc:"Statements of the report that the board contradicts."`
+	Evidence   *Evidence    `json:"evidence" doc:"What is known about the agent's work. Gathered before the agent is asked; a retry keeps the evidence of existing reports."`
+	Claims     []Claim      `json:"claims" nullable:"false" doc:"Statements in the report that the board contradicts."`
 	Omitted    []Item       `json:"omitted" nullable:"false" doc:"Finished tasks that neither this report nor the agent's previous one mentions by key or title."`
 	AskedAt    *clock.Time  `json:"asked_at"`
 	AnsweredAt *clock.Time  `json:"answered_at"`
@@ -187,7 +187,7 @@ func (s Standup) ended() string {
 
 func (f *Failure) Error() string { return f.Code + ": " + f.Detail }
 
-// Errors of requests about standups.
+// Errors that requests about standups return.
 var (
 	ErrNotFound  = fault.New(fault.NotFound, "standup_not_found", "Standup not found.")
 	ErrRunning   = fault.New(fault.Conflict, "already_running", "The standup is already running.")
@@ -205,7 +205,8 @@ type New struct {
 	Title    string `json:"title,omitempty" maxLength:"200" doc:"A single line of plain text; control and bidirectional characters are removed. Default: a title with the date."`
 }
 
-// day returns the date and time zone of n, or an error with each invalid field.
+// day returns the date and time zone of n, or an error that names each invalid
+// field.
 func (n New) day(now time.Time, zone *time.Location) (date string, loc *time.Location, err error) {
 	var bad fault.Fields
 	if n.Timezone != "" {
@@ -220,7 +221,7 @@ func (n New) day(now time.Time, zone *time.Location) (date string, loc *time.Loc
 		case !isDay(date):
 			bad.Add("/date", "Use a date such as 2026-11-20.")
 		case !hasDay(zone, date):
-			bad.Add("/date", "This date does not exist in the time zone, which skipped it. Use another date.")
+			bad.Add("/date", "The time zone skipped this date. Use another date.")
 		}
 	}
 	return date, zone, bad.Err()

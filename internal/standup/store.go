@@ -42,7 +42,7 @@ func scan(row db.Row) (Standup, error) {
 	return s, json.Unmarshal([]byte(escalations), &s.Escalations)
 }
 
-// values returns the values of columns from team on.
+// values returns the values of columns, starting with team.
 func (s Standup) values() []any {
 	var code, detail *string
 	if s.Failure != nil {
@@ -164,7 +164,7 @@ func (s *Standup) load(ctx context.Context, q db.Queryer) error {
 
 // ledgerCost is SQL for the cost of question q's run in the usage ledger. The ledger also
 // has runs whose end the standup did not receive, such as stopped ones. The cost is null
-// unless all of the run is priced.
+// unless the whole run is priced.
 const ledgerCost = `(SELECT CASE WHEN SUM(l.unpriced) = 0 THEN CAST(SUM(l.cost_nano) AS BIGINT) END
 	FROM usage_ledger l WHERE l.run_id IN (q.run_id, 'priced:' || q.run_id))`
 
@@ -216,7 +216,7 @@ func reports(ctx context.Context, q db.Queryer, standupID string) ([]Report, err
 	})
 }
 
-// putReport stores a report at a place in its standup and updates the search index,
+// putReport stores a report at its position in the standup and updates the search index,
 // which contains only answered reports.
 func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Report) error {
 	evidence, err := json.Marshal(r.Evidence)

@@ -27,7 +27,7 @@ type Team struct {
 	Timezone     string      `json:"timezone" doc:"The time zone of the team's days." example:"Europe/Berlin"`
 	AgentTimeout clock.Span  `json:"agent_timeout" doc:"Maximum time for one agent's answer."`
 	Deadline     clock.Span  `json:"deadline" doc:"Maximum duration of a standup."`
-	FromSettings []string    `json:"from_settings" nullable:"false" doc:"The fields that the team does not override: they follow Wardroom's settings."`
+	FromSettings []string    `json:"from_settings" nullable:"false" doc:"The fields that the team does not override. They follow Wardroom's settings."`
 	ArchivedAt   *clock.Time `json:"archived_at" doc:"When the team was archived; null if it is active."`
 	CreatedAt    clock.Time  `json:"created_at"`
 	UpdatedAt    clock.Time  `json:"updated_at"`
@@ -59,12 +59,12 @@ type NewTeam struct {
 	Deadline     string    `json:"deadline,omitempty" maxLength:"20" doc:"Maximum duration of a standup, such as 20m. Default: the setting STANDUP_DEADLINE."`
 }
 
-// TeamChange is a partial update. Omitted fields stay unchanged; null fields follow the
-// settings from now on.
+// TeamChange is a partial update. Omitted fields stay unchanged; null makes a field
+// follow the settings again.
 type TeamChange struct {
 	Name         *string                `json:"name,omitempty" minLength:"1" maxLength:"100"`
-	Facilitator  patch.Field[string]    `json:"facilitator,omitzero" maxLength:"64" doc:"The facilitator's agent_id. For the team executive, null uses the setting STANDUP_FACILITATOR."`
-	Participants patch.Field[[]AgentID] `json:"participants,omitzero" minItems:"1" maxItems:"20" doc:"The agent_ids of all participants, in the order in which they are asked. For the team executive, null uses the setting STANDUP_PARTICIPANTS."`
+	Facilitator  patch.Field[string]    `json:"facilitator,omitzero" maxLength:"64" doc:"The facilitator's agent_id. For the executive team, null uses the setting STANDUP_FACILITATOR."`
+	Participants patch.Field[[]AgentID] `json:"participants,omitzero" minItems:"1" maxItems:"20" doc:"The agent_ids of all participants, in the order in which they are asked. For the executive team, null uses the setting STANDUP_PARTICIPANTS."`
 	Timezone     patch.Field[string]    `json:"timezone,omitzero" maxLength:"64" doc:"An IANA time zone name. null uses the setting TIMEZONE."`
 	AgentTimeout patch.Field[string]    `json:"agent_timeout,omitzero" maxLength:"20" doc:"A duration such as 90s or 2m, at most 1d. null uses the setting STANDUP_AGENT_TIMEOUT."`
 	Deadline     patch.Field[string]    `json:"deadline,omitzero" maxLength:"20" doc:"A duration such as 20m, at most 1w and at least agent_timeout. null uses the setting STANDUP_DEADLINE."`
@@ -80,13 +80,13 @@ const (
 	maxDeadline     = 7 * 24 * time.Hour
 )
 
-// Errors of requests about teams.
+// Errors that requests about teams return.
 var (
 	ErrTeamNotFound = fault.New(fault.NotFound, "team_not_found", "Team not found.")
 	ErrTeamChanged  = fault.New(fault.Stale, "team_changed", "The team has changed since you read it.")
 	ErrTeamKey      = fault.New(fault.Conflict, "team_key_taken", "A team with this key already exists.")
 	ErrTeamArchived = fault.New(fault.Conflict, "team_archived", "The team is archived.")
-	ErrTeamKept     = fault.New(fault.Conflict, "team_kept", "The team executive cannot be archived.")
+	ErrTeamKept     = fault.New(fault.Conflict, "team_kept", "The executive team cannot be archived.")
 	ErrTeam         = fault.New(fault.Invalid, "team_unknown", "Unknown team.")
 )
 
@@ -100,7 +100,7 @@ var (
 // allTeams selects every team in a filter. It is not a valid team key.
 const allTeams = "all"
 
-// makeTeam builds a team from n, or returns an error with each invalid field.
+// makeTeam builds a team from n, or returns an error that names each invalid field.
 func (s *Service) makeTeam(n NewTeam, id string, now time.Time) (Team, error) {
 	t := Team{ID: id, Key: n.Key, CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1}
 	var bad fault.Fields
@@ -168,7 +168,7 @@ func (s *Service) apply(t Team, c TeamChange, now time.Time, bad *fault.Fields) 
 func checkFacilitator(t Team, bad *fault.Fields) {
 	switch v := t.own.facilitator; {
 	case v == nil && t.Key != Executive:
-		bad.Add("/facilitator", "Name an agent. Only the team executive can take its facilitator from the settings.")
+		bad.Add("/facilitator", "Name an agent. Only the executive team can take its facilitator from the settings.")
 	case v != nil && !agentID.MatchString(*v):
 		bad.Add("/facilitator", "Use an agent_id: 1 to 64 characters of a-z, 0-9, _ and -, starting with a letter or digit.")
 	}
@@ -177,7 +177,7 @@ func checkFacilitator(t Team, bad *fault.Fields) {
 func checkParticipants(t Team, bad *fault.Fields) {
 	if t.own.participants == nil {
 		if t.Key != Executive {
-			bad.Add("/participants", "Name the participants. Only the team executive can take them from the settings.")
+			bad.Add("/participants", "Name the participants. Only the executive team can take them from the settings.")
 		}
 		return
 	}
@@ -233,7 +233,7 @@ func orSetting[T any](own *T, setting T) T {
 // effective fills in the exported fields of t from its own values and the settings.
 func (s *Service) effective(t Team) Team {
 	t.Facilitator = orSetting(t.own.facilitator, s.Facilitator)
-	// The facilitator is not asked, even if a change of the settings lists it as a participant.
+	// The facilitator is not asked, even if the settings now list it as a participant.
 	t.Participants = slices.DeleteFunc(slices.Clone(orSetting(t.own.participants, s.Participants)), func(id string) bool { return id == t.Facilitator })
 	t.Timezone = s.zone(t).String()
 	t.AgentTimeout = orSetting(t.own.agentTimeout, clock.Span(s.AgentTimeout))
@@ -266,7 +266,7 @@ func (o own) fields() []field {
 }
 
 // changes returns the fields that an update changed, for its event: field → [before,
-// after]. null means the value of the settings.
+// after]. null means that the value is inherited from the settings.
 func (t Team) changes(was Team) map[string][2]any {
 	changes := map[string][2]any{}
 	if was.Name != t.Name {
@@ -303,8 +303,8 @@ func (t Team) title(date string) string {
 	return t.Name + ": standup of " + date
 }
 
-// teamSuffix returns before and the team's key, to distinguish standups of one day; empty
-// for the team executive.
+// teamSuffix returns the text in before, followed by the team's key. It distinguishes
+// standups on the same day. For the executive team it returns "".
 func (s Standup) teamSuffix(before string) string {
 	if s.Team == Executive {
 		return ""
@@ -313,8 +313,8 @@ func (s Standup) teamSuffix(before string) string {
 }
 
 // sessionKey returns the key of the runtime session in which the standup asks an agent.
-// Each team has its own. The prefix team- avoids last parts that have a meaning in the
-// runtime (main and heartbeat in OpenClaw 2026.9.6).
+// Each team has its own. The prefix team- keeps the last part of the key from being one
+// that the runtime reserves (main and heartbeat in OpenClaw 2026.9.6).
 func (s Standup) sessionKey(agentID string) string {
 	return "agent:" + agentID + ":standup:" + s.Date + s.teamSuffix(":team-")
 }

@@ -61,7 +61,7 @@ func TestStandupsOfTeams(t *testing.T) {
 	})
 }
 
-// Lists show the team executive by default, and pages neither lose nor repeat standups.
+// Lists show the executive team by default, and pages neither lose nor repeat standups.
 func TestListOfTeams(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

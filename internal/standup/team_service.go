@@ -37,13 +37,13 @@ func (s *Service) CreateTeam(ctx context.Context, n NewTeam) (Team, error) {
 	return t, nil
 }
 
-// Team returns a team by id or key, ignoring case. Fields without a value of its own
-// have the value of the settings.
+// Team returns a team by id or key, ignoring case. Fields that the team does not
+// override have the values of the settings.
 func (s *Service) Team(ctx context.Context, ref string) (Team, error) {
 	return s.findTeam(ctx, s.DB, ref)
 }
 
-// Teams returns one page of the archived or of the active teams, sorted by key.
+// Teams returns one page of the archived teams or of the active teams, sorted by key.
 func (s *Service) Teams(ctx context.Context, archived bool, want page.Want) (page.Part[Team], error) {
 	var part page.Part[Team]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
@@ -56,9 +56,9 @@ func (s *Service) Teams(ctx context.Context, archived bool, want page.Want) (pag
 	return part, err
 }
 
-// UpdateTeam changes a team. If version is given and the team has another one, it fails
-// with ErrTeamChanged. A change without effect is not recorded. Open standups keep their
-// participants; new limits apply from the next start of a standup.
+// UpdateTeam changes a team. If version is not nil and differs from the team's version,
+// it fails with ErrTeamChanged. A change without effect is not recorded. Open standups
+// keep their participants; new limits apply the next time a standup starts.
 func (s *Service) UpdateTeam(ctx context.Context, ref string, c TeamChange, version *int64) (Team, error) {
 	var t Team
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
@@ -80,7 +80,7 @@ func (s *Service) updateTeam(ctx context.Context, tx *db.Tx, ref string, c TeamC
 		return Team{}, err
 	}
 	if version != nil && *version != was.Version {
-		return Team{}, ErrTeamChanged.With("The current version is %d. Read it again and repeat the change.", was.Version).
+		return Team{}, ErrTeamChanged.With("The current version is %d. Read it again and retry the change.", was.Version).
 			Fact("current_version", was.Version)
 	}
 	var bad fault.Fields

@@ -28,7 +28,8 @@ func whereArchived(archived bool) (w list.Where) {
 	return w
 }
 
-// scanTeam reads a row with teamColumns. The result lacks the values of the settings: see effective.
+// scanTeam reads a row with teamColumns. The result lacks the values that come from the
+// settings: see effective.
 func scanTeam(row db.Row) (Team, error) {
 	var t Team
 	var participants *string
@@ -45,7 +46,7 @@ func scanTeam(row db.Row) (Team, error) {
 	return t, err
 }
 
-// values returns the values of teamColumns from name on.
+// values returns the values of teamColumns, starting with name.
 func (t Team) values() []any {
 	var participants *string
 	if t.own.participants != nil {
@@ -99,7 +100,7 @@ func (s *Service) namedTeam(ctx context.Context, q db.Queryer, ref string) (Team
 func insertTeam(ctx context.Context, tx *db.Tx, t Team) error {
 	_, err := tx.Exec(ctx, `INSERT INTO teams (`+teamColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append([]any{t.ID, t.Key}, t.values()...)...)
 	if db.IsDuplicate(err) {
-		return ErrTeamKey.With("Use a key other than %s, or use that team, which may be archived.", t.Key)
+		return ErrTeamKey.With("Use a key other than %s, or use the existing team, which may be archived.", t.Key)
 	}
 	return err
 }

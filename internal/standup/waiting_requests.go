@@ -20,10 +20,10 @@ const pollInterval = 150 * time.Millisecond
 const waitRetryAfter = 15 * time.Second
 
 // Limits bound how many requests of one process may wait for standups. A zero
-// field has the default noted beside it.
+// field means its default.
 type Limits struct {
-	Waiting int // open requests in total; 1,000
-	Each    int // open requests per account; 20
+	Waiting int // open requests in total; default 1,000
+	Each    int // open requests per account; default 20
 }
 
 // acquireSlot reserves a slot for a waiting request of the caller in ctx; leave
@@ -44,7 +44,7 @@ type sharedReader struct {
 	meetings map[string]*sharedRead // standups with waiting requests
 }
 
-// sharedRead is the last read state of one standup.
+// sharedRead holds the most recently read state of one standup.
 type sharedRead struct {
 	users   int           // guarded by sharedReader.mu
 	reading chan struct{} // a semaphore of one; guards the fields below
@@ -84,7 +84,7 @@ func (l *sharedReader) follow(id string) follower {
 
 // read returns the standup as it was at most one poll ago, but never from before
 // the follower registered, so that a client sees its own changes. The read
-// argument gets the last read state, or the zero Standup.
+// function gets the previously read state, or the zero Standup.
 func (f follower) read(ctx context.Context, read func(context.Context, Standup) (Standup, error)) (Standup, error) {
 	select {
 	case f.reading <- struct{}{}:
@@ -113,8 +113,8 @@ func (s *Service) rereadIfChanged(ctx context.Context, id string, last Standup) 
 	return s.Get(ctx, id)
 }
 
-// waitUntil waits until good accepts the standup that f follows, ctx ends or stop
-// is closed. It returns the standup as last read.
+// waitUntil waits until good returns true for the standup that f follows, ctx ends
+// or stop is closed. It returns the standup as last read.
 func (s *Service) waitUntil(ctx context.Context, f follower, stop <-chan struct{}, good func(Standup) bool) (Standup, error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -151,7 +151,7 @@ func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, 
 func (m Standup) inProgress() bool { return m.Status == Running && m.Phase != Opened }
 
 // streamTranscript writes the transcript from its beginning until the standup
-// ends, say fails or stop is closed.
+// ends, say returns an error or stop is closed.
 func (s *Service) streamTranscript(ctx context.Context, m Standup, stop <-chan struct{}, say func(string) error) {
 	f := s.sharedReader.follow(m.ID)
 	defer f.leave()

@@ -52,9 +52,9 @@ func (s *Service) Archive(ctx context.Context, ref string, version *int64) (Task
 	})
 }
 
-// Restore returns an archived task to the board. If it is done, the period
-// until it is archived automatically starts again. Restoring a task that is not
-// archived has no effect.
+// Restore returns an archived task to the board. If the task is done, the
+// waiting period before it is archived automatically starts over. Restoring a
+// task that is not archived has no effect.
 func (s *Service) Restore(ctx context.Context, ref string, version *int64) (Task, error) {
 	return s.write(ctx, "restore task", func(tx *db.Tx) (Task, []pendingEvent, error) {
 		old, err := find(ctx, tx, ref)
@@ -72,12 +72,13 @@ func (s *Service) Restore(ctx context.Context, ref string, version *int64) (Task
 	})
 }
 
-// archivable selects the done tasks whose archiving period began before a time.
+// archivable is the SQL that selects the done tasks whose archiving period
+// began before a given time.
 const archivable = ` FROM tasks WHERE archive_from IS NOT NULL AND archived_at IS NULL AND archive_from < ?`
 
 // CountArchivable returns how many tasks ArchiveDone would archive in total,
-// and the earliest time at which one of them was done or restored: the zero
-// time if there is none.
+// and the earliest time at which one of them became done or was restored. If
+// there are none, that time is zero.
 func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var first *clock.Time
 	if err := s.DB.QueryRow(ctx, `SELECT COUNT(*), MIN(archive_from)`+archivable, before).Scan(&n, &first); err != nil {
@@ -89,10 +90,10 @@ func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int6
 	return n, oldest, nil
 }
 
-// ArchiveDone archives up to limit tasks that were done or restored before that
-// time, in the caller's transaction. It returns the number of tasks selected;
-// fewer than limit means that none is left. A selected task that changed
-// meanwhile counts but stays.
+// ArchiveDone archives up to limit tasks that became done or were restored
+// before the given time, in the caller's transaction. It returns the number of
+// tasks selected; fewer than limit means that none are left. A task that is
+// moved or deleted after it was selected is counted but not archived.
 func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	rows, err := tx.Query(ctx, `SELECT id`+archivable+` ORDER BY archive_from, id LIMIT ?`, before, limit)
 	ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
@@ -113,8 +114,8 @@ func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, 
 	return int64(len(ids)), record(ctx, tx, events)
 }
 
-// archiveOne archives a task, unless it was moved, restored, or deleted after
-// it was selected.
+// archiveOne archives a task, unless it was moved out of done, archived, or
+// deleted after it was selected.
 func (s *Service) archiveOne(ctx context.Context, tx *db.Tx, id string) ([]pendingEvent, error) {
 	old, err := find(ctx, tx, id)
 	if errors.Is(err, ErrNotFound) || err == nil && (old.archiveFrom == nil || old.ArchivedAt != nil) {
@@ -133,11 +134,12 @@ func (s *Service) archiveOne(ctx context.Context, tx *db.Tx, id string) ([]pendi
 	return append(more, ended...), err
 }
 
-// deleted is the kind of the event for a deleted task.
+// deleted is the event kind for a deleted task.
 const deleted = "task.deleted"
 
-// Delete removes a task for good and keeps its history. Tasks that depend on it
-// or have it as their parent are changed accordingly, each with an event.
+// Delete permanently removes a task but keeps its history. Tasks that depend on
+// it or have it as their parent are detached from it, and an event is recorded
+// for each of them.
 func (s *Service) Delete(ctx context.Context, ref string, version *int64) error {
 	_, err := s.write(ctx, "delete task", func(tx *db.Tx) (Task, []pendingEvent, error) {
 		if err := tx.Lock(ctx, boardLock); err != nil {
@@ -230,7 +232,7 @@ func (s *Service) History(ctx context.Context, ref string, want page.Want) (page
 	return event.Read(ctx, s.DB, f, want)
 }
 
-// idOf returns the ID of a task that exists or was deleted.
+// idOf returns the ID of a task, even if the task was deleted.
 func (s *Service) idOf(ctx context.Context, ref string) (string, error) {
 	t, err := find(ctx, s.DB, ref)
 	if err == nil {

@@ -21,18 +21,18 @@ type InboxItem struct {
 const (
 	// kindBlocked is the inbox kind for a task that stays blocked.
 	kindBlocked = "task_blocked"
-	// A task blocked for blockedLong is raised in the inbox, and one blocked
-	// for blockedVeryLong gets the severity high. Blockers in standups use the
-	// same time.
+	// A task that stays blocked for blockedLong is raised in the inbox; after
+	// blockedVeryLong, the severity of its inbox item becomes high. Standups
+	// escalate blockers at the same age of two days.
 	blockedLong, blockedVeryLong = 2 * 24 * time.Hour, 7 * 24 * time.Hour
 
 	ordinary, pressing = "medium", "high"
 )
 
 // WatchBlocked raises inbox items for tasks that stay blocked and resolves the
-// items of those that are unblocked. It skips a task if a standup has raised
-// the blocker already, or if a person has resolved the item. It is a periodic
-// job and writes nothing if there is nothing to do.
+// items of tasks that are no longer blocked. It skips a task if a standup has
+// raised the blocker already, or if a person has resolved the item. It runs as
+// a periodic job and writes nothing if there is nothing to do.
 func (s *Service) WatchBlocked(ctx context.Context) error {
 	if s.Raise == nil || s.Resolve == nil {
 		return nil
@@ -92,9 +92,10 @@ func (t blockedTask) inboxItem(now time.Time) InboxItem {
 // blockedCause plus the task's ID is the cause of its inbox item.
 const blockedCause = "task/blocked/"
 
-// longBlocked reads up to 100 tasks to raise: those without an inbox item since
-// they were blocked, and those whose severity must rise. The next call returns
-// the next ones.
+// longBlocked reads up to 100 blocked tasks that must be raised in the inbox:
+// those for which no item was raised since they were blocked, and those whose
+// open item must become more severe. Once these are raised, the next call
+// returns the next tasks.
 func longBlocked(ctx context.Context, q db.Queryer, now time.Time) ([]blockedTask, error) {
 	rows, err := q.Query(ctx, `
 		SELECT t.id, t.number, t.blocked_reason, t.blocked_since, t.blocked_by FROM tasks t
@@ -115,11 +116,12 @@ func longBlocked(ctx context.Context, q db.Queryer, now time.Time) ([]blockedTas
 	return all, nil
 }
 
-// endedCause is the cause of an inbox item that no longer holds, and why.
+// endedCause identifies an inbox item to resolve, by its cause, and says why it
+// no longer applies.
 type endedCause struct{ cause, why string }
 
-// unblocked reads up to 100 inbox items of tasks that are no longer blocked. It
-// skips items that a person has reopened.
+// unblocked reads up to 100 open inbox items whose task is no longer blocked,
+// or was archived or deleted. It skips items that a person has reopened.
 func unblocked(ctx context.Context, q db.Queryer) ([]endedCause, error) {
 	rows, err := q.Query(ctx, `
 		SELECT i.cause, i.subject_name, CASE WHEN t.id IS NULL THEN 'was deleted' WHEN t.archived_at IS NOT NULL THEN 'is archived' ELSE 'is no longer blocked' END

@@ -51,7 +51,8 @@ func (s *Service) Bulk(ctx context.Context, refs []string, c Change) ([]Outcome,
 }
 
 // bulkIn changes the tasks first and records all events last, so that the
-// transaction never waits for a task while it holds the log's counter.
+// transaction never waits for a task's row while it keeps the event log's
+// counter locked.
 func (s *Service) bulkIn(ctx context.Context, tx *db.Tx, refs []string, c Change) ([]Outcome, error) {
 	// Take the lock before writing any task: two bulk changes could otherwise
 	// deadlock on each other's rows.

@@ -19,10 +19,10 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Boards are read far more often than they are written, a hundred tasks at a
-// time, and decoding a task costs time per column. So each row stores the
-// task's JSON, written by the transaction that changes it, and a list reads
-// little else.
+// Boards are read far more often than they are written, often a hundred tasks
+// at a time, and decoding every column of every task is slow. So each row also
+// stores the task as JSON, written by the transaction that changes the task,
+// and lists read little else.
 
 // Card is a task as JSON. A slim card has only the fields that a board shows.
 type Card struct {
@@ -31,7 +31,7 @@ type Card struct {
 	rest        string // object with the fields after the description; empty in a slim card
 }
 
-// AppendJSON appends the card's JSON to to.
+// AppendJSON appends the card's JSON to a byte slice and returns the result.
 func (c *Card) AppendJSON(to []byte) []byte {
 	to = append(to, c.board...)
 	if c.rest == "" {
@@ -44,21 +44,21 @@ func (c *Card) AppendJSON(to []byte) []byte {
 // MarshalJSON implements json.Marshaler.
 func (c Card) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil), nil }
 
-// cardJSON returns the two JSON objects that a Card of the task consists of.
+// cardJSON returns the two JSON objects that make up the task's Card.
 func (t Task) cardJSON() (board, rest string, err error) {
-	const description = `,"description":"",` // quotes within a text are escaped
+	const description = `,"description":"",` // cannot occur within a value, because quotes in values are escaped
 	t.Description = ""
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(t); err != nil { //nolint:gosec // G117: the key of a session is its name
+	if err := enc.Encode(t); err != nil { //nolint:gosec // G117: a session key is a name, not a secret
 		return "", "", fmt.Errorf("write the card of %s: %w", t.Key, err)
 	}
 	before, after, _ := strings.Cut(strings.TrimSuffix(b.String(), "\n"), description)
 	return before + `}`, `{` + after, nil
 }
 
-// card builds the Card of a task that was read from its columns.
+// card builds the Card of a task from its fields, not from the stored JSON.
 func (t Task) card(slim bool, now time.Time) (Card, error) {
 	board, rest, err := t.withoutExpiredClaim(now).cardJSON()
 	if slim {
@@ -67,9 +67,9 @@ func (t Task) card(slim bool, now time.Time) (Card, error) {
 	return Card{board, t.Description, rest}, err
 }
 
-// rewriteCards updates the stored cards of tasks. Changes that keep a task's
-// version, such as to its comments or cost, must increment tasks.shown and then
-// call this in the same transaction.
+// rewriteCards updates the stored cards of tasks. A write that leaves a task's
+// version unchanged, such as a write of its comment count or cost, must
+// increment tasks.shown and then call rewriteCards in the same transaction.
 func rewriteCards(ctx context.Context, tx *db.Tx, ids ...string) error {
 	for _, id := range ids {
 		t, err := find(ctx, tx, id)
@@ -130,14 +130,16 @@ func backfillCard(ctx context.Context, tx *db.Tx, id string) error {
 	return err
 }
 
-// cardRow is a row of a list with its card.
+// cardRow is one row of a list: a card, with the values needed to sort the row
+// and to detect that the card is stale.
 type cardRow struct {
 	number int64
-	until  *clock.Time // of the claim
+	until  *clock.Time // when the claim expires; nil if unclaimed
 	card   Card
 	stored bool // false if the row has no card yet
 
-	// The value that the list is sorted by, unless that is the number.
+	// One of these has the value that the list is sorted by, unless the list is
+	// sorted by number.
 	at   clock.Time
 	rank int64
 	text string
@@ -172,8 +174,8 @@ var (
 	}
 )
 
-// cardList lists cards instead of tasks. Table and sort orders match those of
-// tasks, so cursors work for both.
+// cardList defines a list of cards. Its table and sort orders are those of the
+// list of tasks, so cursors work for both lists.
 func cardList(order string, slim bool) list.List[cardRow] {
 	at, sort := sortings[order], tasks.Sorts[order]
 	l := list.List[cardRow]{Table: tasks.Table, Columns: `number, claim_until, card`, Usual: tasks.Usual}
@@ -228,8 +230,8 @@ func (s *Service) Card(ctx context.Context, ref string) (c Card, version int64, 
 	return c, t.Version, err
 }
 
-// Cards is List with the rows as JSON. Slim cards have only the fields that a
-// board shows.
+// Cards is like List, but returns each task as a card. Slim cards have only the
+// fields that a board shows.
 func (s *Service) Cards(ctx context.Context, f Filter, want page.Want, slim bool) (page.Part[Card], error) {
 	var part page.Part[Card]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) error {
@@ -257,7 +259,7 @@ func (s *Service) cards(ctx context.Context, q db.Queryer, w list.Where, want pa
 		part.Next, part.Total = stored.Next, stored.Total
 		return part, nil
 	}
-	// Read the whole page again: a stale row may belong to another page by now.
+	// Read the whole page again: a stale row may belong on another page by now.
 	whole, err := tasks.Read(ctx, q, w, want)
 	if err != nil {
 		return part, err

@@ -21,14 +21,14 @@ type Claim struct {
 	Token     int64      `json:"token,omitempty" doc:"Identifies this claim; returned only to the holder when claiming. Send it with reports and changes to have them refused once the claim is lost."`
 }
 
-// Bounds of a claim's lease.
+// The default, minimum, and maximum duration of a claim.
 const (
 	usualLease    = 15 * time.Minute
 	shortestLease = time.Second
 	longestLease  = 24 * time.Hour
 )
 
-// Errors of claims.
+// Errors returned by the claim operations.
 var (
 	ErrClaimed   = fault.New(fault.Conflict, "task_claimed", "The task is claimed by another user.")
 	ErrClaimLost = fault.New(fault.Conflict, "claim_lost", "You no longer hold the task.")
@@ -61,8 +61,8 @@ func (t Task) hasLost(by actor.Actor, now time.Time) bool {
 	return t.lostBy != nil && *t.lostBy == by.ID
 }
 
-// checkToken fails with ErrClaimLost if token is set and is not that of by's
-// current claim.
+// checkToken fails with ErrClaimLost if a token is given and does not belong to
+// the actor's current claim.
 func (t Task) checkToken(token *int64, by actor.Actor, now time.Time) error {
 	held := t.activeClaim(now)
 	if token == nil || held != nil && held.By == by.ID && *token == t.claimSeq {
@@ -100,7 +100,8 @@ func (t Task) checkHolder(by actor.Actor, now time.Time) error {
 	return nil
 }
 
-// claim makes by the holder and starts the task.
+// claim gives an actor a new claim on the task and moves the task to
+// in_progress.
 func (t *Task) claim(by actor.Actor, now, until time.Time) {
 	switch {
 	case t.Claim != nil && t.Claim.By != by.ID: // expired, but not removed yet
@@ -149,7 +150,7 @@ type ClaimOptions struct {
 }
 
 // Claim makes the caller the holder of a task and starts it, or renews the
-// caller's claim. The returned task has the claim's token.
+// caller's claim. The returned task includes the claim's token.
 func (s *Service) Claim(ctx context.Context, ref string, opt ClaimOptions) (Task, error) {
 	by := actor.From(ctx)
 	d, err := lease(opt.Lease)
@@ -294,12 +295,13 @@ func (s *Service) Release(ctx context.Context, ref string, opt ClaimOptions) (Ta
 	})
 }
 
-// EndLeases removes expired claims and moves their tasks back to todo. It is a
-// periodic job and writes nothing if no claim has expired.
+// EndLeases removes expired claims and moves their tasks back to todo. It runs
+// as a periodic job and writes nothing if no claim has expired.
 func (s *Service) EndLeases(ctx context.Context) error {
 	const batch = 50 // keeps transactions short for other writers
 	for {
-		// Check first, or an idle board would start a write every few seconds.
+		// Check first: otherwise an idle board would start a write transaction
+		// every few seconds.
 		some, err := anyClaim(ctx, s.DB)
 		if err != nil || !some {
 			return err
@@ -321,7 +323,7 @@ func (s *Service) EndLeases(ctx context.Context) error {
 				t.move(Todo, s.Now(), actor.From(ctx))
 				_, more, err := s.save(ctx, tx, old, t, "task.lease_ended", map[string]any{"held_by": old.Claim})
 				if errors.Is(err, errRaced) {
-					continue // the other change has released or renewed the claim
+					continue // another change has released or renewed the claim
 				}
 				if err != nil {
 					return err
@@ -336,17 +338,17 @@ func (s *Service) EndLeases(ctx context.Context) error {
 	}
 }
 
-// skipCount returns how many of the best tasks to skip after lost races, at
-// random, so that competing callers spread over the next few tasks. On
+// skipCount returns how many of the best tasks to skip after lost races: a
+// random number, so that competing callers spread over the next few tasks. On
 // PostgreSQL, 16 agents claim twice as many tasks this way as by waiting for a
 // lock.
 func skipCount(tries int) int {
 	return rand.IntN(min(2*tries+1, 16)) //nolint:gosec // G404: chance, not a secret
 }
 
-// nextFor returns the best task that a user may claim, after skipping some.
-// Tasks that are already dispatched are left out. It fails with a not-found
-// error if there is none.
+// nextFor skips the given number of the best tasks that a user may claim and
+// returns the next one. The user's own tasks that are already dispatched are
+// left out. It fails with a not-found error if there is none.
 func nextFor(ctx context.Context, q db.Queryer, userID string, skip int) (Task, error) {
 	return scan(q.QueryRow(ctx, nextQuery, userID, skip, skip))
 }

@@ -25,7 +25,7 @@ type Comment struct {
 	ID         string      `json:"id"`
 	TaskID     string      `json:"task_id"`
 	AuthorID   *string     `json:"author_id" doc:"ID of the author; null if Wardroom wrote it."`
-	AuthorName string      `json:"author_name" doc:"Name of the author at that time."`
+	AuthorName string      `json:"author_name" doc:"Name of the author when the comment was written."`
 	Body       string      `json:"body" doc:"Markdown. May be written by agents: treat as untrusted."`
 	Mentions   []string    `json:"mentions" nullable:"false" doc:"IDs of the users mentioned as @agent_id or @name, at most 20."`
 	CreatedAt  clock.Time  `json:"created_at"`
@@ -41,7 +41,7 @@ type CommentText struct {
 // maxComment is the maximum length of a comment in characters.
 const maxComment = 10_000
 
-// Errors of comments.
+// Errors returned by the comment operations.
 var (
 	ErrCommentNotFound = fault.New(fault.NotFound, "comment_not_found", "Comment not found on this task.")
 	ErrCommentChanged  = fault.New(fault.Stale, "comment_changed", "The comment has changed since you read it.")
@@ -53,18 +53,18 @@ func (c CommentText) clean() (CommentText, error) {
 	var bad fault.Fields
 	c.Body = plaintext.Lines(c.Body)
 	if n := utf8.RuneCountInString(c.Body); strings.TrimSpace(c.Body) == "" || n > maxComment {
-		bad.Add("/body", "Must be 1 to %d characters, not all blank.", maxComment)
+		bad.Add("/body", "Must not be blank, and must be at most %d characters.", maxComment)
 	}
 	return c, bad.Err()
 }
 
-// checkVersion fails with ErrCommentChanged unless the comment is at the
-// caller's version.
+// checkVersion fails with ErrCommentChanged if a version is given and is not
+// the comment's current version.
 func (c Comment) checkVersion(version *int64) error {
 	if version == nil || *version == c.Version {
 		return nil
 	}
-	return ErrCommentChanged.With("It is now at version %d. Read it again and repeat the change.", c.Version).Fact("current_version", c.Version)
+	return ErrCommentChanged.With("It is now at version %d. Read it again and retry the change.", c.Version).Fact("current_version", c.Version)
 }
 
 // Event kinds of comments. The events never contain the text, so that deleting
@@ -89,8 +89,8 @@ func (s *Service) Comment(ctx context.Context, ref string, text CommentText) (Co
 	return c, nil
 }
 
-// CommentIn is Comment within the caller's transaction, used when a standup
-// records decisions on tasks. The author is the actor in ctx.
+// CommentIn is like Comment, but runs in the caller's transaction. Standups use
+// it to record decisions on tasks. The author is the actor in ctx.
 func (s *Service) CommentIn(ctx context.Context, tx *db.Tx, ref string, text CommentText) (Comment, error) {
 	text, err := text.clean()
 	if err != nil {
@@ -190,8 +190,9 @@ func (s *Service) editIn(ctx context.Context, tx *db.Tx, ref, id string, text Co
 	return c, record(ctx, tx, []pendingEvent{{now, commentChanged, t, data}})
 }
 
-// DeleteComment removes a comment for good, also from an archived task. Users
-// who may delete tasks can delete any comment, others only their own.
+// DeleteComment permanently removes a comment, even from an archived task.
+// Users who may delete tasks can delete any comment; others can delete only
+// their own.
 func (s *Service) DeleteComment(ctx context.Context, ref, id string, version *int64) error {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		t, c, err := findComment(ctx, tx, ref, id)
@@ -246,7 +247,8 @@ func scanComment(row db.Row) (Comment, error) {
 	return c, json.Unmarshal([]byte(mentions), &c.Mentions)
 }
 
-// packMentions encodes the mentioned IDs as scanComment decodes them.
+// packMentions encodes the mentioned IDs in the format that scanComment
+// decodes.
 func (c Comment) packMentions() string {
 	text, err := json.Marshal(c.Mentions)
 	if err != nil {
@@ -277,12 +279,12 @@ func findComment(ctx context.Context, q db.Queryer, ref, id string) (Task, Comme
 	return t, c, err
 }
 
-// countComment adds by to the task's comment count. It locks the task's row
-// until the transaction ends.
+// countComment changes the task's comment count by the given amount and locks
+// the task's row until the transaction ends.
 func countComment(ctx context.Context, tx *db.Tx, taskID string, by int) error {
 	n, err := tx.Exec(ctx, `UPDATE tasks SET comment_count = comment_count + ?, shown = shown + 1 WHERE id = ?`, by, taskID)
 	if err == nil && n == 0 {
-		err = ErrNotFound.With("It was deleted in the meantime.")
+		err = ErrNotFound.With("It has just been deleted.")
 	}
 	if err != nil {
 		return err
@@ -314,8 +316,9 @@ func reindexComments(ctx context.Context, tx *db.Tx, t Task) error {
 	return err
 }
 
-// findable returns the comment's entry in the full-text search. It is never
-// archived, because comments on archived tasks cannot be added or edited.
+// findable returns the comment's entry in the full-text search. The entry is
+// not marked as archived, because comments on archived tasks cannot be added or
+// edited.
 func (c Comment) findable() search.Text {
 	return search.Text{TaskID: c.TaskID, CommentID: c.ID, Body: c.Body}
 }
@@ -334,7 +337,8 @@ func updateComment(ctx context.Context, tx *db.Tx, old, c Comment) error {
 	return err
 }
 
-// deleteComment removes c; with exact, only if it is still at c's version.
+// deleteComment removes c. If exact is set, it does so only if the stored
+// comment still has c's version.
 func deleteComment(ctx context.Context, tx *db.Tx, c Comment, exact bool) error {
 	statement, args := `DELETE FROM comments WHERE id = ?`, []any{c.ID}
 	if exact {
@@ -345,8 +349,8 @@ func deleteComment(ctx context.Context, tx *db.Tx, c Comment, exact bool) error 
 	case err != nil || n > 0:
 		return err
 	case exact:
-		return ErrCommentChanged.With("Read it again and repeat the change.")
+		return ErrCommentChanged.With("Read it again and retry the change.")
 	default:
-		return ErrCommentNotFound.With("It was deleted in the meantime.")
+		return ErrCommentNotFound.With("It has just been deleted.")
 	}
 }

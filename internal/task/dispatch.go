@@ -15,15 +15,15 @@ import (
 )
 
 // This file stores the state of a task's dispatch and the cost of its runs.
-// Both are written by other packages and keep the task's version, so that they
-// don't invalidate a client's If-Match; they increment shown instead.
+// Other packages write both. Writing them increments shown instead of the
+// task's version, so that a client's If-Match stays valid.
 
-// Errors of dispatching a task.
+// Errors returned when a task is dispatched.
 var (
 	ErrNoAgent = fault.New(fault.Conflict, "task_without_agent", "The task is not assigned to an active agent.")
 	ErrIsDone  = fault.New(fault.Conflict, "task_done", "The task is done.")
-	// ErrWithAgent refuses a change that would end a dispatch, if the caller
-	// may not end it.
+	// ErrWithAgent means that a change would end a dispatch that the caller may
+	// not end.
 	ErrWithAgent = fault.New(fault.Forbidden, "task_with_agent", "The task is dispatched to its agent.")
 )
 
@@ -52,7 +52,7 @@ const (
 
 // DispatchError is the reason a dispatch failed.
 type DispatchError struct {
-	Code   string `json:"code" enum:"cancelled,withdrawn,reassigned,agent_deactivated,gateway_unreachable,agent_unknown,refused,timed_out,stopped,run_failed,broken" doc:"withdrawn: the task was done, archived, or reassigned first. agent_deactivated: the agent's account was deactivated before the run started. stopped: the run was stopped in the runtime."`
+	Code   string `json:"code" enum:"cancelled,withdrawn,reassigned,agent_deactivated,gateway_unreachable,agent_unknown,refused,timed_out,stopped,run_failed,broken" doc:"withdrawn: the task was done, archived, deleted, or no longer assigned to an active agent. reassigned: the task was assigned to someone else before the run started. agent_deactivated: the agent's account was deactivated before the run started. stopped: the run was stopped in the runtime."`
 	Detail string `json:"detail" doc:"Explanation. May contain text from the runtime: treat as untrusted."`
 }
 
@@ -161,7 +161,8 @@ func (s *Service) PrepareDispatch(ctx context.Context, tx *db.Tx, ref string) (D
 	return h, err
 }
 
-// Find is Get within the caller's transaction or view.
+// Find is like Get, but reads in the caller's transaction or view, and returns
+// a claim even if it has expired.
 func (s *Service) Find(ctx context.Context, q db.Queryer, ref string) (Task, error) {
 	return find(ctx, q, ref)
 }
@@ -173,13 +174,13 @@ func (t Task) Subject() event.Subject { return event.Subject{Kind: "task", ID: t
 // records an event in the same transaction. It fails with ErrNotFound if the
 // task was deleted.
 func (s *Service) SetDispatch(ctx context.Context, tx *db.Tx, id string, d Dispatch) error {
-	text, err := json.Marshal(d) //nolint:gosec // G117: the key of a session is its name
+	text, err := json.Marshal(d) //nolint:gosec // G117: a session key is a name, not a secret
 	if err != nil {
 		return fmt.Errorf("write a dispatch: %w", err)
 	}
 	n, err := tx.Exec(ctx, `UPDATE tasks SET dispatch = ?, shown = shown + 1 WHERE id = ?`, string(text), id)
 	if err == nil && n == 0 {
-		err = ErrNotFound.With("It was deleted in the meantime.")
+		err = ErrNotFound.With("It has just been deleted.")
 	}
 	if err != nil {
 		return err
@@ -236,7 +237,7 @@ func (s *Service) withdraw(ctx context.Context, tx *db.Tx, t *Task, gone bool) (
 	return []pendingEvent{{s.Now(), DispatchEnded, *t, map[string]any{"dispatch": d}}}, nil
 }
 
-// DispatchEnded is the kind of the event for a dispatch that ended or failed.
+// DispatchEnded is the event kind for a dispatch that ended or failed.
 const DispatchEnded = "task.dispatch_ended"
 
 // related returns summaries of the tasks that t depends on.

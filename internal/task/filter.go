@@ -35,7 +35,7 @@ type Filter struct {
 }
 
 // Person is a user in a filter: an ID, email, or agent_id, or one of the
-// constants below. Empty means any.
+// constants below. Empty means no restriction.
 type Person string
 
 // Special values of Person. No account can have them as its name.
@@ -45,9 +45,9 @@ const (
 	Anybody Person = "any"  // tasks with any such person; only for the holder
 )
 
-// where returns the filter as an SQL condition, and the parts of it that an
-// index can answer, those expected to match the fewest tasks first. The people
-// in f must be resolved to IDs.
+// where returns the filter as an SQL condition, and the parts of that condition
+// that an index can answer, starting with those expected to match the fewest
+// tasks. Names in f must already be resolved to IDs.
 func (f Filter) where(now time.Time) (list.Where, []narrow) {
 	var w list.Where
 	var narrows []narrow
@@ -96,7 +96,7 @@ func (f Filter) where(now time.Time) (list.Where, []narrow) {
 		by(`tasks_of_type`, `type `+in(ts), ts...)
 	}
 	if len(statuses) > 0 && f.Archived {
-		w.And(`status `+in(statuses), statuses...) // the indexes by status leave the archive out
+		w.And(`status `+in(statuses), statuses...) // the indexes by status do not cover archived tasks
 	} else {
 		list.In(&w, `status`, f.Statuses)
 	}
@@ -147,7 +147,7 @@ type narrow struct {
 	index string
 	rows  string // query that returns a row for each matching task
 	args  []any
-	hint  string // condition to add if the filter does not contain it
+	hint  string // condition that makes the database use the index, if the filter's own condition does not
 }
 
 // numbered returns the part of a filter that matches tasks by number.
@@ -199,8 +199,8 @@ func (s *Service) where(ctx context.Context, q db.Queryer, f Filter, want page.W
 	return w, nil
 }
 
-// leads applies the index of a part of the filter that always matches few
-// tasks, and reports whether there is one.
+// leads makes the query use the index of a filter part that always matches few
+// tasks, and reports whether the filter has such a part.
 func (f Filter) leads(w *list.Where) bool {
 	switch {
 	case f.Holder != "" && f.Holder != Nobody:
@@ -229,7 +229,8 @@ func (n narrow) apply(w *list.Where, archived bool) {
 	w.Use(n.index)
 }
 
-// matchesFew reports whether at most few tasks match. It stops counting there.
+// matchesFew reports whether the number of matching tasks is at most the
+// constant few. It counts no further than that.
 func (n narrow) matchesFew(ctx context.Context, q db.Queryer) (bool, error) {
 	var count int
 	err := q.QueryRow(ctx, `SELECT COUNT(*) FROM (`+n.rows+` LIMIT `+strconv.Itoa(few+1)+`) AS matches`, n.args...).Scan(&count)
@@ -261,8 +262,8 @@ var tasks = list.List[Task]{
 	},
 }
 
-// inOrder maps each sort of tasks to the index of unarchived tasks in that
-// order.
+// inOrder maps each sort order to the index that has the unarchived tasks in
+// that order.
 var inOrder = map[string]string{
 	"key": `tasks_by_number`, "created": `tasks_by_creation`, "updated": `tasks_by_update`,
 	"due": `tasks_by_due`, "position": `tasks_by_position`, "priority": `tasks_by_rank`,

@@ -37,11 +37,11 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("The task leaves the lists and cannot be claimed or changed until it is restored. Archiving an archived task has no effect. "+
 			"If the task is dispatched, archiving stops the run, which requires the permission dispatch_tasks unless you are that agent."))
 	web.Post(api, "/tasks/{id}/restore", actor.ChangeTasks, "Restore an archived task", s.handleRestore, web.Fails(ErrNotFound, ErrStale),
-		web.Describe("The task returns unchanged. If it is done, the period until it is archived automatically starts again."))
+		web.Describe("The task returns to the board unchanged. If it is done, the waiting period before it is archived automatically starts over."))
 	web.Delete(api, "/tasks/{id}", actor.DeleteTasks, "Delete a task", s.handleDelete, web.Fails(ErrNotFound, ErrStale),
-		web.Describe("The history is kept and the key is never reused. Other tasks no longer depend on it or have it as their parent."))
+		web.Describe("The task's history is kept, and its key is never reused. Tasks that depend on the task or have it as their parent are detached from it."))
 	web.Get(api, "/tasks/{id}/history", actor.Read, "List the history of a task, newest first", s.handleHistory, web.Fails(ErrNotFound, page.ErrCursor),
-		web.Describe("Also works for deleted tasks, by ID or key."))
+		web.Describe("Also returns the history of a deleted task, by ID or key."))
 	web.Post(api, "/tasks/bulk", actor.ChangeTasks, "Apply one change to many tasks", s.handleBulk,
 		web.Describe("Each task is changed independently. The response lists, in the order of the request, the new version or the problem of each task. "+
 			"The status is 200 even if no task was changed."))
@@ -74,7 +74,7 @@ func (s *Service) mountComments(api *web.API) {
 		web.Fails(ErrNotFound, ErrCommentNotFound, ErrNotAuthor, ErrArchived, ErrCommentChanged))
 	web.Delete(api, "/tasks/{id}/comments/{comment_id}", actor.ChangeTasks, "Delete a comment", s.handleDeleteComment,
 		web.Fails(ErrNotFound, ErrCommentNotFound, ErrNotAuthor, ErrCommentChanged),
-		web.Describe("You can delete your own comments; the owner and admins can delete any. The history does not keep the text."))
+		web.Describe("You can delete your own comments; the owner and admins can delete any comment. The history does not keep the text."))
 }
 
 // mountProjects adds the routes for projects.
@@ -131,20 +131,20 @@ type listInput struct {
 	Status       []Status   `query:"status" enum:"backlog,todo,in_progress,review,done" doc:"Tasks in any of these columns."`
 	Priority     []Priority `query:"priority" enum:"low,medium,high,urgent" doc:"Tasks with any of these priorities."`
 	Type         []Type     `query:"type" enum:"task,bug,feature,improvement,research,epic" doc:"Tasks of any of these types."`
-	Assignee     Person     `query:"assignee" maxLength:"254" doc:"Tasks assigned to this user: an ID, an email, an agent_id, me, or none. Without the permission manage_accounts, only your own email matches."`
-	Reporter     Person     `query:"reporter" maxLength:"254" doc:"Tasks created by this user, given like assignee; none for tasks created by Wardroom."`
+	Assignee     Person     `query:"assignee" maxLength:"254" doc:"Tasks assigned to this user: an ID, an email, an agent_id, \"me\", or \"none\" for unassigned tasks. Without the permission manage_accounts, only your own email matches."`
+	Reporter     Person     `query:"reporter" maxLength:"254" doc:"Tasks created by this user, specified as for assignee; \"none\" for tasks created by Wardroom."`
 	Blocked      string     `query:"blocked" enum:"true,false" doc:"Only blocked tasks, or only tasks that are not blocked."`
 	Tag          []Tag      `query:"tag" maxItems:"20" doc:"Tasks with any of these tags."`
-	Project      string     `query:"project" maxLength:"64" doc:"Tasks in this project: an ID or key, or none."`
-	Parent       string     `query:"parent" maxLength:"64" doc:"Subtasks of this task: an ID or key; none for tasks without a parent."`
+	Project      string     `query:"project" maxLength:"64" doc:"Tasks in this project: an ID or key, or \"none\" for tasks without a project."`
+	Parent       string     `query:"parent" maxLength:"64" doc:"Subtasks of this task: an ID or key, or \"none\" for tasks without a parent."`
 	Archived     string     `query:"archived" enum:"true,false" default:"false" doc:"true: only archived tasks. false: only tasks that are not archived."`
 	DueAfter     time.Time  `query:"due_after" doc:"Tasks due at or after this time."`
 	DueBefore    time.Time  `query:"due_before" doc:"Tasks due before this time."`
 	UpdatedSince time.Time  `query:"updated_since" doc:"Tasks changed at or after this time."`
-	Holder       Person     `query:"holder" maxLength:"254" doc:"Tasks claimed by this user, given like assignee; any for all claimed tasks, none for unclaimed ones."`
+	Holder       Person     `query:"holder" maxLength:"254" doc:"Tasks claimed by this user, specified as for assignee; \"any\" for all claimed tasks, \"none\" for unclaimed ones."`
 	Text         string     `query:"q" maxLength:"200" doc:"Tasks with this text in the key or title, ignoring case."`
 	Sort         string     `query:"sort" enum:"key,-key,created,-created,updated,-updated,priority,-priority,due,-due,position,-position" default:"-key" doc:"Sort order; a minus reverses it. Ties are broken by key. With due, tasks without a due time come last."`
-	Fields       string     `query:"fields" enum:"all,card" default:"all" doc:"card returns only the fields that a board shows, without description, dates, or relations."`
+	Fields       string     `query:"fields" enum:"all,card" default:"all" doc:"card returns only the fields that a board shows. It omits, for example, description, parent_id, depends_on, and dispatch."`
 	page.Query
 	page.Total
 }
@@ -319,7 +319,7 @@ func (s *Service) handleComment(ctx context.Context, in *commentInput) (*web.Tag
 	return web.Tag(c, c.Version).At(web.Prefix + "/tasks/" + url.PathEscape(in.ID) + "/comments/" + c.ID), err
 }
 
-// CommentRef is the path parameters that identify a comment.
+// CommentRef holds the path parameters that identify a comment.
 type CommentRef struct {
 	Ref
 	CommentID string `path:"comment_id" maxLength:"64" doc:"The comment's ID."`

@@ -14,9 +14,9 @@ import (
 )
 
 // listETag returns an identifier of the board's state: two reads of the same
-// list with equal identifiers return the same tasks. It combines the log's
-// version, which covers every change to tasks and names, with the time of the
-// last expired claim, because claims expire without an event.
+// list with equal identifiers return the same tasks. It combines the event
+// log's version, which changes with every change to tasks and names, with the
+// time at which a claim last expired, because claims expire without an event.
 //
 // Read it before the list. If the list is newer than its ETag, a client only
 // reads it once more than needed.

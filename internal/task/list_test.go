@@ -97,8 +97,8 @@ func (s *site) turn(t testing.TB, path string) (keys, total string) {
 	return "", ""
 }
 
-// Any two filters can be combined, in each order, on the board and in the archive:
-// SQLite refuses a query when the index that we chose cannot answer it.
+// Any two filters can be combined, in each order, on the board and in the archive: SQLite
+// refuses a query if the chosen index cannot answer it.
 func TestFilterPairs(t *testing.T) {
 	t.Parallel()
 	filters := []string{

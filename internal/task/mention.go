@@ -85,8 +85,9 @@ func inName(r rune) bool {
 }
 
 // withoutCode blanks the code in a Markdown text, because a name in code is not
-// a mention. It follows CommonMark as far as needed: fenced and indented
-// blocks, and code spans, which end with their paragraph.
+// a mention. It follows CommonMark as far as needed: it recognizes fenced
+// blocks, indented blocks, and code spans, which cannot extend beyond their
+// paragraph.
 func withoutCode(markdown string) string {
 	var out, paragraph strings.Builder
 	fence, listed, blank := "", false, true
@@ -113,7 +114,7 @@ func withoutCode(markdown string) string {
 			flush()
 			blank = true
 		case blank && !listed && (indent >= 4 || line[0] == '\t'):
-			continue // an indented block, also after blank lines in it
+			continue // an indented block, which may contain blank lines
 		default:
 			if blank && indent == 0 {
 				listed = false
@@ -148,8 +149,8 @@ func isItem(line string) bool {
 	return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* ") || strings.HasPrefix(line, "+ ")
 }
 
-// withoutSpans blanks the text between two equal runs of backticks. A run
-// without a matching one is text.
+// withoutSpans blanks the text between two runs of backticks of the same
+// length. A run without a matching one is ordinary text.
 func withoutSpans(text string) string {
 	var out strings.Builder
 	unclosed := map[int]bool{} // lengths of runs that do not occur again

@@ -22,9 +22,9 @@ func (t Task) searched() string { return strings.ToLower(t.Key + " " + t.Title) 
 // longestGram is the maximum length of an n-gram in characters.
 const longestGram = 3
 
-// gramsOf returns the distinct n-grams of a text, from shortest to longestGram
-// characters. Spaces and punctuation are mapped to private-use characters,
-// because FTS5 drops them from words.
+// gramsOf returns the distinct n-grams of a text that have at least shortest
+// and at most longestGram characters. Spaces and punctuation are mapped to
+// private-use characters, because FTS5 drops them from words.
 func gramsOf(text string, shortest int) []string {
 	const private = 0xE000 // start of a private use area
 	runes := []rune(text)
@@ -50,7 +50,7 @@ func gramsOf(text string, shortest int) []string {
 // that are not indexed yet. The result is a superset of the tasks that contain
 // the text.
 func withGrams(ctx context.Context, q db.Queryer, text string) (narrow, error) {
-	const most = 16 // more hardly narrow the result
+	const most = 16 // further n-grams hardly narrow the result
 	_, upto, err := indexed(ctx, q)
 	text = strings.ToLower(text)
 	grams := gramsOf(text, min(longestGram, utf8.RuneCountInString(text)))
@@ -75,8 +75,8 @@ func indexed(ctx context.Context, q db.Queryer) (last, upto int64, err error) {
 // lockOfGrams is the lock that IndexTexts holds while it writes n-grams.
 const lockOfGrams = "task grams"
 
-// IndexTexts indexes the n-grams of new tasks. It is a periodic job and writes
-// nothing if there are no new tasks.
+// IndexTexts indexes the n-grams of new tasks. It runs as a periodic job and
+// writes nothing if there are no new tasks.
 func (s *Service) IndexTexts(ctx context.Context) error {
 	const batch = 200 // keeps transactions short for other writers
 	for {

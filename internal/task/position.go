@@ -22,16 +22,16 @@ type Place struct {
 // ErrNeighbor means that the task given as a neighbor is not on the board.
 var ErrNeighbor = fault.New(fault.Invalid, "neighbour_unknown", "The neighbor is not a task on the board.")
 
-// A position is a string of digits, compared as text: the digits of a fraction.
-// A new task's position is its number, padded to twelve digits. Moved tasks
-// have further digits, the last of which is not 0, so a moved task never gets
-// the position of a future task. Digits sort the same in every database
-// collation.
+// A position is a string of digits, compared as text, like the digits after a
+// decimal point. A new task's position is its number, padded to twelve digits.
+// Moved tasks have further digits, the last of which is not 0, so a moved task
+// never gets the position of a future task. Digits sort the same in every
+// database collation.
 const (
 	placeDigits = 12
 	stepDigits  = 6
-	// A position longer than longPlace triggers spreading the tasks around it.
-	// A few hundred moves into the same gap lead there.
+	// When a position gets longer than longPlace, the tasks around it are
+	// spread out. That takes a few hundred moves into the same gap.
 	longPlace = 60
 )
 
@@ -66,8 +66,8 @@ func between(low, high string) string {
 	return b.String()
 }
 
-// afterLast returns a position after the last one and before that of the next
-// new task.
+// afterLast returns a position after the board's last one and before that of
+// the next new task.
 func afterLast(last string) string {
 	whole, n := split(last)
 	if n++; n%10 == 0 {
@@ -79,7 +79,7 @@ func afterLast(last string) string {
 	return firstPosition(whole) + fmt.Sprintf("%0*d", stepDigits, n)
 }
 
-// beforeFirst returns a position before the first one.
+// beforeFirst returns a position before the board's first one.
 func beforeFirst(first string) string {
 	whole, n := split(first)
 	if n--; n%10 == 0 {
@@ -94,8 +94,8 @@ func beforeFirst(first string) string {
 	return between("", first)
 }
 
-// split parses the task number at the start of a position and the digits after
-// it.
+// split parses the task number at the start of a position and the first digits
+// after it.
 func split(position string) (whole, step int64) {
 	for i := range placeDigits + stepDigits {
 		to := &whole
@@ -118,7 +118,7 @@ func pow10(n int) int64 {
 	return p
 }
 
-// check reports a place that does not have exactly one valid field.
+// check adds an error to bad unless exactly one field is set and valid.
 func (p Place) check(bad *fault.Fields) {
 	n := 0
 	for _, given := range []bool{p.Before != nil, p.After != nil, p.At != nil} {
@@ -127,12 +127,12 @@ func (p Place) check(bad *fault.Fields) {
 		}
 	}
 	if n != 1 || p.At != nil && *p.At != "first" && *p.At != "last" {
-		bad.Add("/position", "Must have exactly one of before, after, and at; at must be first or last.")
+		bad.Add("/position", "Must have exactly one of \"before\", \"after\", and \"at\"; \"at\" must be \"first\" or \"last\".")
 	}
 }
 
 // place returns the new position for t. The caller holds the board's lock, so
-// that no other task gets the same.
+// that no other task gets the same position.
 func place(ctx context.Context, tx *db.Tx, t Task, to Place) (string, error) {
 	for {
 		position, err := placeNow(ctx, tx, t, to)
@@ -202,8 +202,8 @@ func neighbor(ctx context.Context, tx *db.Tx, condition, order string, args ...a
 	return position, err
 }
 
-// spread gives the moved tasks between whole and the next whole number short
-// positions in the same order.
+// spread assigns new, short positions, in the same order, to the moved tasks
+// whose positions begin with the task number whole.
 func spread(ctx context.Context, tx *db.Tx, whole string) error {
 	const digits = 9
 	n, _ := split(whole)

@@ -23,10 +23,10 @@ import (
 // Project is a group of tasks.
 type Project struct {
 	ID          string      `json:"id"`
-	Key         string      `json:"key" doc:"Short name; unique, cannot be changed." example:"WEB"`
+	Key         string      `json:"key" doc:"Unique short name. It cannot be changed." example:"WEB"`
 	Name        string      `json:"name"`
 	Description string      `json:"description" doc:"Markdown. May be written by agents: treat as untrusted."`
-	ArchivedAt  *clock.Time `json:"archived_at" doc:"When the project was archived; null if it accepts tasks."`
+	ArchivedAt  *clock.Time `json:"archived_at" doc:"When the project was archived; null if it is not archived."`
 	CreatedAt   clock.Time  `json:"created_at"`
 	UpdatedAt   clock.Time  `json:"updated_at"`
 	Version     int64       `json:"version" doc:"Incremented by every change; part of the ETag."`
@@ -52,14 +52,14 @@ const (
 	maxProjectDescription = 10_000
 )
 
-// Errors of projects, in addition to ErrProject.
+// Errors returned by the project operations, in addition to ErrProject.
 var (
 	ErrProjectNotFound = fault.New(fault.NotFound, "project_not_found", "Project not found.")
 	ErrProjectChanged  = fault.New(fault.Stale, "project_changed", "The project has changed since you read it.")
 	ErrProjectKey      = fault.New(fault.Conflict, "project_key_taken", "A project with this key already exists.")
 )
 
-// projectKey matches valid keys. None of them can be mistaken for an ID.
+// projectKey matches valid keys. No valid key can be mistaken for an ID.
 var projectKey = regexp.MustCompile(`^[A-Z][A-Z0-9]{1,9}$`)
 
 // make builds a project from n and reports every invalid field.
@@ -140,8 +140,8 @@ func (s *Service) Project(ctx context.Context, ref string) (Project, error) {
 	return findProjectRow(ctx, s.DB, ref)
 }
 
-// Projects returns one page of the projects that are archived, or of those that
-// are not.
+// Projects returns one page of the archived projects or, if archived is false,
+// of the others.
 func (s *Service) Projects(ctx context.Context, archived bool, want page.Want) (page.Part[Project], error) {
 	var part page.Part[Project]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
@@ -178,7 +178,7 @@ func (s *Service) updateProject(ctx context.Context, tx *db.Tx, ref string, c Pr
 		return Project{}, err
 	}
 	if version != nil && *version != old.Version {
-		return Project{}, ErrProjectChanged.With("It is now at version %d. Read it again and repeat the change.", old.Version).
+		return Project{}, ErrProjectChanged.With("It is now at version %d. Read it again and retry the change.", old.Version).
 			Fact("current_version", old.Version)
 	}
 	p := old

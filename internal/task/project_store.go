@@ -10,8 +10,8 @@ import (
 
 const projectColumns = `id, key, name, description, archived_at, created_at, updated_at, version`
 
-// projects defines the list of projects. There are few of them, so only the
-// sort orders have indexes.
+// projects defines the list of projects. There are few of them, so there are
+// indexes only for sorting.
 var projects = list.List[Project]{
 	Table: `projects`, Columns: projectColumns, Scan: scanProject, Usual: "key",
 	Sorts: map[string]list.Sort[Project]{

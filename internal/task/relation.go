@@ -10,7 +10,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Errors of a task's relations.
+// Errors about a task's project, parent, and dependencies.
 var (
 	ErrParent     = fault.New(fault.Invalid, "parent_unknown", "The parent task does not exist.")
 	ErrDependency = fault.New(fault.Invalid, "dependency_unknown", "A task in depends_on does not exist.")
@@ -19,8 +19,8 @@ var (
 	ErrWaiting    = fault.New(fault.Conflict, "dependencies_unfinished", "The task depends on tasks that are not done.")
 )
 
-// Blocking is an unfinished task that another task depends on, as listed in a
-// conflict.
+// Blocking is an unfinished task that another task depends on, as listed in an
+// ErrWaiting error.
 type Blocking struct {
 	Key    string `json:"key"`
 	Title  string `json:"title"`
@@ -38,8 +38,9 @@ func (c Change) affectsOthers(old Task) bool {
 		c.Status != nil && (*c.Status == Done) != (old.Status == Done)
 }
 
-// setRelations sets the project, parent, and dependencies of t. The caller
-// holds the board's lock.
+// setRelations sets the project, parent, and dependencies of t. If the change
+// sets the dependencies, or the parent of an existing task, the caller must
+// hold the board's lock.
 func setRelations(ctx context.Context, q db.Queryer, t *Task, c Change) error {
 	if c.Project.Given {
 		t.ProjectID = nil
@@ -99,9 +100,9 @@ func setDependencies(ctx context.Context, q db.Queryer, t *Task, refs []Name) er
 	return nil
 }
 
-// checkCycle fails with ErrCycle if to already depends on t or is a subtask of
-// it, directly or through other tasks. next selects the tasks directly above
-// those in "above".
+// checkCycle fails with ErrCycle if the second task already depends on t, or is
+// a subtask of t, directly or through other tasks. The SQL in next selects the
+// parents, or the dependencies, of the tasks in the table "above".
 func checkCycle(ctx context.Context, q db.Queryer, t, to Task, next string) error {
 	var n int
 	err := q.QueryRow(ctx, `
@@ -114,7 +115,8 @@ func checkCycle(ctx context.Context, q db.Queryer, t, to Task, next string) erro
 	return err
 }
 
-// findNamed finds a task named in a request body, or fails with unknown.
+// findNamed finds a task named in a request, or fails with the given error if
+// there is none.
 func findNamed(ctx context.Context, q db.Queryer, ref string, unknown *fault.Error) (Task, error) {
 	t, err := find(ctx, q, ref)
 	if fault.Of(err) != nil {
@@ -123,8 +125,8 @@ func findNamed(ctx context.Context, q db.Queryer, ref string, unknown *fault.Err
 	return t, err
 }
 
-// findProject finds a project by ID or key, in any letter case. With open it
-// skips archived projects.
+// findProject finds a project by ID or key, in any letter case. If open is set,
+// it skips archived projects.
 func findProject(ctx context.Context, q db.Queryer, ref string, open bool) (id string, err error) {
 	condition := ``
 	if open {
@@ -223,7 +225,7 @@ func keysOf(numbers []int64) []string {
 }
 
 // packKeys and unpackKeys convert between the keys in DependsOn and their
-// column: the numbers, separated by spaces.
+// stored form: task numbers separated by spaces.
 func packKeys(keys []string) string {
 	return strings.ReplaceAll(strings.Join(keys, " "), "TASK-", "")
 }

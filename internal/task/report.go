@@ -44,7 +44,8 @@ type Report struct {
 	ClaimToken *int64  `json:"claim_token,omitempty" minimum:"1" doc:"Token of your claim. The report is refused if the token is no longer current."`
 }
 
-// change returns the change that the report makes to a task in column at.
+// change returns the change that the report makes to a task in the given
+// column.
 func (r Report) change(at Status) (Change, error) {
 	var bad fault.Fields
 	c := Change{ClaimToken: r.ClaimToken}
@@ -86,7 +87,7 @@ func (r Report) change(at Status) (Change, error) {
 // claim token, which may differ in a repeat.
 func (r Report) digest(by actor.Actor) string {
 	r.ClaimToken = nil
-	text, err := json.Marshal(r) //nolint:gosec // G117: the key of a session is its name
+	text, err := json.Marshal(r) //nolint:gosec // G117: a session key is a name, not a secret
 	if err != nil {
 		panic(err) // strings always encode
 	}
@@ -161,8 +162,8 @@ type Reported struct {
 // an agent.
 const maxListed = 50
 
-// ReportsBy returns the reports that an agent has submitted since then, newest
-// first and at most 50, for use in standups.
+// ReportsBy returns the reports that an agent has submitted since a given time,
+// newest first and at most 50. Standups use it.
 func (s *Service) ReportsBy(ctx context.Context, agentID string, since time.Time) ([]Reported, error) {
 	newer := func(a, b Reported) int { return b.At.Compare(a.At) }
 	return newestOf(ctx, s.DB, agentID, maxListed, newer, scanReported, `
@@ -184,8 +185,9 @@ func scanReported(row db.Row) (r Reported, err error) {
 	return r, err
 }
 
-// CreatedBy returns the tasks that an agent has created for others since then,
-// among the newest 50 it created, for use in standups.
+// CreatedBy returns the tasks that an agent has created since a given time and
+// not assigned to itself. It considers only the 50 newest tasks that the agent
+// has created and that are not archived. Standups use it.
 func (s *Service) CreatedBy(ctx context.Context, agentID string, since time.Time) ([]Task, error) {
 	newer := func(a, b Task) int { return cmp.Compare(b.number, a.number) }
 	all, err := newestOf(ctx, s.DB, agentID, maxListed, newer, scan,

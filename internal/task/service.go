@@ -23,10 +23,10 @@ import (
 type Service struct {
 	DB  *db.DB
 	Now func() time.Time
-	// Withdraw, if set, is called before a task that was ever dispatched is
-	// archived or deleted (gone). It stops the agent's work on the task and
-	// returns the ended dispatch, or nil if none was active. It writes no
-	// event.
+	// Withdraw, if set, is called before a task with an active dispatch is
+	// archived, and before a task that was ever dispatched is deleted (gone).
+	// It stops the agent's work on the task and returns the ended dispatch, or
+	// nil if none was active. It writes no event.
 	Withdraw func(ctx context.Context, tx *db.Tx, t Task, gone bool) (*Dispatch, error)
 	// Raise and Resolve, if set, open and resolve the inbox items of tasks that
 	// stay blocked. They write events, so they must be the last statements of a
@@ -47,8 +47,8 @@ func (s *Service) Create(ctx context.Context, n New) (Task, error) {
 	return t, err
 }
 
-// CreateIn is Create within the caller's transaction, used when a standup turns
-// action items into tasks.
+// CreateIn is like Create, but runs in the caller's transaction. Standups use
+// it to turn action items into tasks.
 func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, n New) (Task, error) {
 	now := s.Now()
 	by := actor.From(ctx)
@@ -84,8 +84,9 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, n New) (Task, error) 
 	return t, record(ctx, tx, []pendingEvent{{now, "task.created", t, data}})
 }
 
-// setNewRelations sets the project, parent, and dependencies of a new task. A
-// task with unfinished dependencies cannot be created in a started column.
+// setNewRelations sets the project, parent, and dependencies of a new task. It
+// fails if a task with unfinished dependencies is created in in_progress,
+// review, or done.
 func (s *Service) setNewRelations(ctx context.Context, tx *db.Tx, t *Task, n New) error {
 	if n.Project == nil && n.Parent == nil && len(n.DependsOn) == 0 {
 		return nil
@@ -118,7 +119,7 @@ func (s *Service) Get(ctx context.Context, ref string) (Task, error) {
 	return t.withoutExpiredClaim(s.Now()), err
 }
 
-// List returns one page of the tasks that match f. People in the filter may be
+// List returns one page of the tasks that match f. The filter may name
 // deactivated accounts, because their tasks still need a new owner.
 func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[Task], error) {
 	var part page.Part[Task]
@@ -163,8 +164,9 @@ func (f Filter) lookUp(ctx context.Context, q db.Queryer) (_ Filter, err error) 
 	return f, nil
 }
 
-// lookUp resolves the name of a person in a filter to an ID, or fails with
-// unknown. An email that the caller may not look up matches no one.
+// lookUp resolves the name of a person in a filter to an ID. If there is no
+// such account, it fails with the given error. An email that the caller may not
+// look up matches no one.
 func lookUp(ctx context.Context, q db.Queryer, p Person, unknown *fault.Error) (Person, error) {
 	switch p {
 	case "", Nobody:
@@ -174,7 +176,7 @@ func lookUp(ctx context.Context, q db.Queryer, p Person, unknown *fault.Error) (
 	}
 	id, err := findPerson(ctx, q, string(p))
 	if errors.Is(err, ErrAssignee) {
-		err = unknown.With("Give a user's ID or email, an agent_id, %s, or %s.", Me, Nobody)
+		err = unknown.With("Specify a user's ID or email, an agent_id, %q, or %q.", Me, Nobody)
 	}
 	return Person(id), err
 }
@@ -230,16 +232,17 @@ func (s *Service) updateIn(ctx context.Context, tx *db.Tx, ref string, c Change,
 	return s.save(ctx, tx, old, t, "task.changed", nil)
 }
 
-// checkVersion fails with ErrStale unless the task is at the caller's version.
+// checkVersion fails with ErrStale if a version is given and is not the task's
+// current version.
 func (t Task) checkVersion(version *int64) error {
 	if version == nil || *version == t.Version {
 		return nil
 	}
-	return ErrStale.With("It is now at version %d. Read it again and repeat the change.", t.Version).Fact("current_version", t.Version)
+	return ErrStale.With("It is now at version %d. Read it again and retry the change.", t.Version).Fact("current_version", t.Version)
 }
 
-// changed returns the task old with c applied, after checking that the caller
-// may make the change.
+// changed applies c to the task old and returns the result, after checking that
+// the caller may make the change.
 func (s *Service) changed(ctx context.Context, tx *db.Tx, old Task, c Change) (Task, error) {
 	t, by := old, actor.From(ctx)
 	if old.ArchivedAt != nil {
@@ -294,7 +297,8 @@ func (s *Service) changed(ctx context.Context, tx *db.Tx, old Task, c Change) (T
 }
 
 // save stores the differences between old and t and returns the event to
-// record, with data as additional facts. Without differences it writes nothing.
+// record, with data as additional facts. If there are neither differences nor
+// data, it writes nothing.
 func (s *Service) save(ctx context.Context, tx *db.Tx, old, t Task, kind string, data map[string]any) (Task, []pendingEvent, error) {
 	changes := diff(old, t)
 	if len(changes) == 0 && len(data) == 0 {
@@ -331,8 +335,9 @@ func (s *Service) save(ctx context.Context, tx *db.Tx, old, t Task, kind string,
 	return t, []pendingEvent{{now, kind, t, data}}, nil
 }
 
-// Of returns the agent's open tasks and those done since then, newest first and
-// at most 200. A standup compares the agent's report with them.
+// Of returns up to 200 tasks of an agent, newest first: its open tasks, those
+// done since a given time, and those that it has claimed. A standup compares
+// the agent's report with them.
 func (s *Service) Of(ctx context.Context, agentID string, since time.Time) ([]Task, error) {
 	const limit = 200
 	return agentTasks(ctx, s.DB, agentID, since, limit)

@@ -62,8 +62,9 @@ func scan(row db.Row) (Task, error) {
 	return t, err
 }
 
-// readTags parses the tags as Task.values writes them. It avoids json.Unmarshal
-// for ordinary tags, because every row of every list passes through it.
+// readTags parses tags in the format that Task.values writes. It avoids
+// json.Unmarshal for ordinary tags, because every row of every list passes
+// through it.
 func readTags(text string) (tags []Tag, err error) {
 	inner, opened := strings.CutPrefix(text, `["`)
 	inner, closed := strings.CutSuffix(inner, `"]`)
@@ -78,7 +79,8 @@ func readTags(text string) (tags []Tag, err error) {
 	return tags, nil
 }
 
-// values returns the values of fields.
+// values returns the task's values for the columns listed in fields, in the
+// same order.
 func (t Task) values() []any {
 	tags, err := json.Marshal(t.Tags)
 	if err != nil {
@@ -119,7 +121,7 @@ func (t Task) ranks() (due, urgency int64) {
 	return due, (Urgent.rank()-t.Priority.rank())*perPriority + positive + due
 }
 
-// find returns the task with that ID or key.
+// find returns the task with the given ID or key.
 func find(ctx context.Context, q db.Queryer, ref string) (Task, error) {
 	where, arg := byName(ref)
 	t, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM tasks WHERE `+where, arg))
@@ -129,7 +131,7 @@ func find(ctx context.Context, q db.Queryer, ref string) (Task, error) {
 	return t, err
 }
 
-// byName returns the SQL condition for the task with that ID or key.
+// byName returns the SQL condition for the task with the given ID or key.
 func byName(ref string) (condition string, arg any) {
 	if number, ok := parseKey(ref); ok {
 		return `number = ?`, number
@@ -139,7 +141,8 @@ func byName(ref string) (condition string, arg any) {
 
 func errNoTask() error { return ErrNotFound.With("Use the task's ID or key, such as TASK-12.") }
 
-// findOpen is find for changes: it fails if the task is archived.
+// findOpen is like find, but fails if the task is archived. It is for tasks
+// that are about to be changed.
 func findOpen(ctx context.Context, tx *db.Tx, ref string) (Task, error) {
 	t, err := find(ctx, tx, ref)
 	if err == nil && t.ArchivedAt != nil {
@@ -148,8 +151,9 @@ func findOpen(ctx context.Context, tx *db.Tx, ref string) (Task, error) {
 	return t, err
 }
 
-// insert numbers the task and stores it at the end of the board. The counter's
-// row stays locked until the commit, so numbers are neither reused nor skipped.
+// insert gives the task the next number and stores it at the end of the board.
+// The counter's row stays locked until the commit, so numbers are neither
+// reused nor skipped.
 func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 	var err error
 	if t.number, err = nextNumber(ctx, tx); err != nil {
@@ -249,13 +253,13 @@ func findAccount(ctx context.Context, q db.Queryer, ref string) (id string, acti
 		SELECT id, active FROM users WHERE id = ? OR email_key = ? OR agent_id = ?
 		ORDER BY active DESC, id LIMIT 1`, lower, lower, ref).Scan(&id, &active)
 	if db.IsNotFound(err) {
-		return "", false, ErrAssignee.With("Give a user's ID or email, or an agent_id.")
+		return "", false, ErrAssignee.With("Specify a user's ID or email, or an agent_id.")
 	}
 	return id, active, err
 }
 
-// findPerson is findAccount for a filter. It returns actor.NoID for an email
-// that the caller may not look up.
+// findPerson is like findAccount, but for filters: it returns actor.NoID for an
+// email that the caller may not look up.
 func findPerson(ctx context.Context, q db.Queryer, ref string) (id string, err error) {
 	if !actor.OwnEmailOnly(ctx, ref) {
 		id, _, err = findAccount(ctx, q, ref)
@@ -273,13 +277,13 @@ func findPerson(ctx context.Context, q db.Queryer, ref string) (id string, err e
 func findAssignee(ctx context.Context, q db.Queryer, ref string) (string, error) {
 	id, active, err := findAccount(ctx, q, ref)
 	if err == nil && !active {
-		return "", ErrAssignee.With("That account is deactivated. Give another user's ID or email, or an agent_id.")
+		return "", ErrAssignee.With("That account is deactivated. Specify another user's ID or email, or an agent_id.")
 	}
 	return id, err
 }
 
-// agentTasks returns an agent's open tasks, its tasks done since then, and the
-// tasks it has claimed.
+// agentTasks returns an agent's open tasks, its tasks done since a given time,
+// and the tasks it has claimed.
 func agentTasks(ctx context.Context, q db.Queryer, agentID string, since time.Time, limit int) ([]Task, error) {
 	rows, err := q.Query(ctx, `
 		WITH own AS (SELECT id FROM users WHERE agent_id = ?)

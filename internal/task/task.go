@@ -49,7 +49,7 @@ func (p Priority) rank() int64 {
 	return int64(slices.Index([]Priority{Low, Medium, High, Urgent}, p))
 }
 
-// Type is the kind of work a task is.
+// Type is the kind of work that a task represents.
 type Type string
 
 // The task types.
@@ -144,7 +144,7 @@ type New struct {
 	DueAt       *clock.Time `json:"due_at,omitempty"`
 	Project     *string     `json:"project_id,omitempty" maxLength:"64" doc:"A project's ID or key."`
 	Parent      *string     `json:"parent_id,omitempty" maxLength:"64" doc:"ID or key of the parent task."`
-	DependsOn   []Name      `json:"depends_on,omitempty" maxItems:"50" doc:"IDs or keys of tasks."`
+	DependsOn   []Name      `json:"depends_on,omitempty" maxItems:"50" doc:"IDs or keys of the tasks that must be done first."`
 
 	Origin string `json:"-"` // see Task.Origin
 }
@@ -164,7 +164,7 @@ type Change struct {
 	PRURL       patch.Field[string]        `json:"pr_url,omitzero" maxLength:"2000" doc:"An http or https URL."`
 	DueAt       patch.Field[clock.Time]    `json:"due_at,omitzero"`
 	Project     patch.Field[string]        `json:"project_id,omitzero" maxLength:"64" doc:"A project's ID or key; null removes the task from its project."`
-	Parent      patch.Field[string]        `json:"parent_id,omitzero" maxLength:"64" doc:"ID or key of the parent task; null removes it."`
+	Parent      patch.Field[string]        `json:"parent_id,omitzero" maxLength:"64" doc:"ID or key of the parent task; null for no parent."`
 	DependsOn   *[]Name                    `json:"depends_on,omitempty" maxItems:"50" doc:"IDs or keys of the tasks that must be done first. Replaces all dependencies."`
 	Position    *Place                     `json:"position,omitempty"`
 	ClaimToken  *int64                     `json:"claim_token,omitempty" minimum:"1" doc:"Token of your claim. The change is refused if the token is no longer current."`
@@ -175,13 +175,13 @@ type BlockedReason struct {
 	Reason string `json:"reason" minLength:"1" maxLength:"2000"`
 }
 
-// Errors of the board.
+// Errors returned by the board's operations.
 var (
 	ErrNotFound = fault.New(fault.NotFound, "task_not_found", "Task not found.")
 	ErrStale    = fault.New(fault.Stale, "task_changed", "The task has changed since you read it.")
-	ErrAssignee = fault.New(fault.Invalid, "assignee_unknown", "The assignee is not an active account.")
-	ErrReporter = fault.New(fault.Invalid, "reporter_unknown", "The reporter is not an account.")
-	ErrHolder   = fault.New(fault.Invalid, "holder_unknown", "The holder is not an account.")
+	ErrAssignee = fault.New(fault.Invalid, "assignee_unknown", "No active account matches the assignee.")
+	ErrReporter = fault.New(fault.Invalid, "reporter_unknown", "No account matches the reporter.")
+	ErrHolder   = fault.New(fault.Invalid, "holder_unknown", "No account matches the holder.")
 	ErrArchived = fault.New(fault.Conflict, "task_archived", "The task is archived.")
 )
 
@@ -207,8 +207,8 @@ func (n New) make(id string, now time.Time, by actor.Actor) (Task, error) {
 	return t, t.apply(c, now, by)
 }
 
-// apply applies c to t and reports every invalid field. It ignores the
-// assignee, which the store resolves.
+// apply applies c to t and reports every invalid field. It does not apply the
+// assignee, the relations, and the position, because they depend on other rows.
 func (t *Task) apply(c Change, now time.Time, by actor.Actor) error {
 	var bad fault.Fields
 	t.applyTexts(c, &bad)
@@ -223,7 +223,7 @@ func (t *Task) apply(c Change, now time.Time, by actor.Actor) error {
 		c.Position.check(&bad)
 	}
 	if t.DueAt != nil && (t.DueAt.UTC().Year() < 1 || t.DueAt.UTC().Year() > 9999) {
-		bad.Add("/due_at", "Must be in the years 1 to 9999 UTC.") // the range of RFC 3339
+		bad.Add("/due_at", "Must be between the years 1 and 9999, in UTC.") // the range of RFC 3339
 	}
 	return bad.Err()
 }
@@ -309,8 +309,8 @@ func (t *Task) move(to Status, now time.Time, by actor.Actor) {
 	}
 }
 
-// block sets or clears the blocked reason. A new reason for a blocked task
-// keeps the time at which it was blocked.
+// block sets or clears the blocked reason. If the task is already blocked, a
+// new reason does not change the time since which it is blocked.
 func (t *Task) block(why *BlockedReason, now time.Time, by actor.Actor, bad *fault.Fields) {
 	if why == nil {
 		t.Blocked = nil

@@ -65,7 +65,7 @@ func TestUpdate(t *testing.T) {
 	})
 }
 
-// A change of an old version is refused with the current version.
+// A change based on an old version is refused with the current version.
 func TestUpdateStale(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

@@ -18,8 +18,8 @@ type Workload struct {
 	Last    []Task           // its most recently changed tasks
 }
 
-// WorkloadOf returns an agent's workload, with at most that many of its tasks,
-// most recently changed first.
+// WorkloadOf returns an agent's workload, including a limited number of its
+// tasks, most recently changed first.
 func (s *Service) WorkloadOf(ctx context.Context, agentID string, most int) (Workload, error) {
 	d := Workload{Open: map[Status]int64{Backlog: 0, Todo: 0, InProgress: 0, Review: 0}}
 	const own = `WITH own AS (SELECT id FROM users WHERE agent_id = ?) `
@@ -54,9 +54,9 @@ func (s *Service) WorkloadOf(ctx context.Context, agentID string, most int) (Wor
 }
 
 // newestOf runs a query for each account that an agent has had and returns the
-// first rows of all, ordered by newer. The query's first argument is the
-// account ID. One query per account avoids the IN condition, for which the
-// database would read and sort all rows.
+// first rows of the combined results, ordered by newer. The query's first
+// argument is the account ID. One query per account is faster than an IN
+// condition, for which the database would read and sort all rows.
 func newestOf[T any](ctx context.Context, q db.Queryer, agentID string, most int, newer func(a, b T) int, scan func(db.Row) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := q.Query(ctx, `SELECT id FROM users WHERE agent_id = ?`, agentID)
 	accounts, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })

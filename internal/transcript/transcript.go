@@ -24,7 +24,7 @@ type Message struct {
 	Model      *string     `json:"model"`
 	StopReason *string     `json:"stop_reason" doc:"The runtime's reason why the model stopped, such as stop, toolUse, error or aborted."`
 	Tokens     *Tokens     `json:"tokens" doc:"The usage of this model call; null if unknown."`
-	CostUSD    *money.Nano `json:"cost_usd" doc:"Null if unknown or without a price."`
+	CostUSD    *money.Nano `json:"cost_usd" doc:"Null if unknown or if the model has no price."`
 	Origin     *string     `json:"origin" doc:"The source of a message from inside the runtime, such as cron or sessions_send."`
 }
 
@@ -125,8 +125,8 @@ func (m *Message) Each(fn func(text *string, cut, json bool)) {
 	}
 }
 
-// Brief returns the message with its texts truncated if they have more than most bytes in
-// total. The truncation is added to the counts of omitted characters and blocks.
+// Brief returns the message, with its texts truncated if they exceed most bytes in total.
+// It adds what it omits to the counts of omitted characters and blocks.
 func (m Message) Brief(most int) Message {
 	const each, blocks = 500, 16
 	size := 0

@@ -23,23 +23,23 @@ type Gateway interface {
 // Service monitors the gateway connection of this process. It does nothing before Run,
 // and its exported fields must not change after that.
 //
-// It is not a timer of the job queue, which runs on one replica only: every replica has
-// its own connection and monitors it. The first replica in trouble raises the item. A
-// replica resolves the item once, when its own connection is established; one that was
-// connected all the time does not. A replica still in trouble then does not raise the
-// item again, because its trouble began before the resolution.
+// Every replica monitors its own connection, so this cannot be a timer of the job queue,
+// which would run on only one replica. The first replica in trouble raises the item. A
+// replica resolves the item when its own connection is established; a replica that was
+// connected all the time does not. A replica that is still in trouble at that moment does
+// not raise the item again, because its trouble began before the resolution.
 type Service struct {
 	DB      *db.DB
 	Gateway Gateway
 	Log     *slog.Logger
 	Now     func() time.Time
 	Every   time.Duration // interval of the checks
-	// Raise adds an item to the inbox, and Resolve resolves the item of a cause. Only
-	// events may follow them in the transaction.
+	// Raise adds an item to the inbox, and Resolve resolves the item with the given
+	// cause. Only events may follow them in the transaction.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
-	// Away, if not nil, reports whether a database error is an outage that is already
-	// logged elsewhere.
+	// Away, if not nil, reports whether an error is due to a database outage that is
+	// already logged elsewhere.
 	Away func(error) bool
 
 	mu      sync.Mutex
@@ -82,7 +82,7 @@ func (s *Service) Observe(status gateway.Status) {
 
 // Check raises or resolves the inbox item for the connection's condition, if due.
 func (s *Service) Check(ctx context.Context) error {
-	s.Observe(s.Gateway.Status()) // the condition can change without a change of state
+	s.Observe(s.Gateway.Status()) // the condition can change even if the state does not
 	s.mu.Lock()
 	is := s.current
 	s.mu.Unlock()
@@ -104,9 +104,10 @@ func (s *Service) Check(ctx context.Context) error {
 	return nil
 }
 
-// raise adds an inbox item for the condition, unless it was already raised, even if a
-// person has changed that item since. After a restart of Wardroom, a persisting
-// condition counts as new: it is raised again if its item was resolved before.
+// raise adds an inbox item for the condition, unless it was already raised. It does not
+// raise the condition again after a person resolves the item. After a restart of
+// Wardroom, a persisting condition counts as new: it is raised again if its item was
+// resolved before.
 func (s *Service) raise(ctx context.Context, is condition) error {
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, "gateway trouble"); err != nil { // replicas may raise it at the same time

@@ -314,7 +314,7 @@ func TestOneConnectionOfTwo(t *testing.T) {
 		says, not string
 	}{
 		{gateway.StartsRuns, "Agents can't be started", "Agents' activity is still visible", "see what they do"},
-		{gateway.Manages, "Schedules cannot be changed", "Agents are still asked and visible", "cannot ask agents"},
+		{gateway.Manages, "Schedules cannot be changed", "Agents can still be asked, and their activity is visible", "cannot ask agents"},
 	} {
 		both := []gateway.Connection{{Purpose: gateway.StartsRuns, ConnectedAt: &at}, {Purpose: gateway.Manages, ConnectedAt: &at}}
 		for i := range both {

@@ -20,15 +20,15 @@ type InboxItem struct {
 	At                                   time.Time // when the trouble began
 }
 
-// Conditions of a connection. The last two are also the kinds of inbox items.
+// Conditions of a connection. The last two are also kinds of inbox items.
 const (
 	healthy  = "well"
 	unusable = "gateway_trouble" // unusable: unavailable, refusing Wardroom or too slow
 	pending  = "pairing_pending" // Wardroom's device needs approval on the gateway's host
 )
 
-// How long a condition may last before it is raised. The delays skip a gateway that
-// restarts and a pairing that is about to be approved.
+// How long a condition may last before it is raised. Because of these delays, a gateway
+// that is restarting or a pairing that is about to be approved raises no item.
 const (
 	unusableGrace = 5 * time.Minute
 	pairingGrace  = time.Minute
@@ -49,7 +49,7 @@ func classify(is gateway.Status) (doing string, known bool) {
 	return unusable, true // includes unpaired without a device that could be approved
 }
 
-// condition is a period in which the connection's condition did not change.
+// condition describes a period during which the connection's condition stays the same.
 type condition struct {
 	doing    string // empty while unknown
 	since    clock.Time
@@ -65,8 +65,8 @@ func (is condition) due(now time.Time) bool {
 	return is.doing != "" && !is.reported && now.Sub(is.since.Time) >= after
 }
 
-// cause returns the inbox cause of a kind. It is constant, so that repeated trouble is
-// one item with a count.
+// cause returns the cause of the inbox item of a kind. It is constant, so that repeated
+// trouble increases the count of the same item.
 func cause(kind string) string { return "gateway/" + kind }
 
 // inboxItem returns the inbox item for the condition.
@@ -88,7 +88,7 @@ func (is condition) inboxItem() InboxItem {
 		lost = "Agents' activity is still visible, and runs can be stopped. Until the connection is back, Wardroom cannot ask agents."
 	case gateway.Manages:
 		title, why = "Schedules cannot be changed", "the connection with operator.admin is down."
-		lost = "Agents are still asked and visible. Until the connection is back, schedules cannot be changed, and only runs that Wardroom started can be stopped."
+		lost = "Agents can still be asked, and their activity is visible. Until the connection is back, schedules cannot be changed, and only runs that Wardroom started can be stopped."
 	case gateway.Everything:
 	}
 	m.Subject = event.Subject{Kind: event.TopicGateway, ID: "connection", Name: "connection"}
@@ -121,9 +121,9 @@ func downPurpose(status gateway.Status) (only gateway.Purpose) {
 func describe(state gateway.State) (title, why string) {
 	switch state {
 	case gateway.Unauthorized:
-		return "The gateway refuses Wardroom", "it refuses Wardroom's token or device, or has blocked its address."
+		return "The gateway refuses Wardroom", "it refuses Wardroom's token or device, or has blocked Wardroom's address."
 	case gateway.Unpaired:
-		return "The gateway wants a paired device", "it accepts only paired devices, and Wardroom is not paired."
+		return "The gateway requires a paired device", "it accepts only paired devices, and Wardroom is not paired."
 	case gateway.Untrusted:
 		return "The gateway's certificate is not trusted", "its certificate is not trusted, so Wardroom does not connect."
 	case gateway.Slow:

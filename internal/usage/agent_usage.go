@@ -8,7 +8,8 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// Recent is the recent usage of an agent, in days of a time zone.
+// Recent is an agent's usage in recent periods. Their days are those of the time zone
+// Zone.
 type Recent struct {
 	Zone                             string
 	FromToday, FromWeek, FromMonth   clock.Time // when today, the last 7 days and the last 30 days begin
@@ -39,10 +40,10 @@ func (s *Service) ofAgent(agentID string) selection {
 	return selection{engine: s.DB.Engine(), dimension: string(ByAgent), only: []string{agentID}}
 }
 
-// always is a time after every row of the ledger.
+// always is a time later than every row of the ledger.
 var always = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 
-// OfAgentSince returns the usage of an agent in runs that ended since a time.
+// OfAgentSince returns the usage of an agent's runs that ended at or after a given time.
 func (s *Service) OfAgentSince(ctx context.Context, agentID string, since time.Time) (Sums, error) {
 	used, err := s.ofAgent(agentID).addUp(ctx, s.DB, []interval{{since.UnixMilli(), always}})
 	if err != nil {

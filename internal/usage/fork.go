@@ -10,9 +10,9 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// When a conversation is forked or rewound, the runtime copies its rows, with their
-// IDs, times and usage, into a new transcript. The copy's history and totals have
-// only the rows up to the point where it branches off (observed in OpenClaw 2026.9.6).
+// When a conversation is forked or rewound, the runtime copies its rows, with their IDs,
+// times and usage, into a new transcript. The copy's history and totals include only the
+// rows up to the point where it branches off (observed in OpenClaw 2026.9.6).
 
 // recordCopy reports whether a run of a transcript is a copy from another transcript,
 // and if so stores the copy's usage as inherited. activeIn is the transcript in which
@@ -45,14 +45,16 @@ func recordCopy(ctx context.Context, tx *db.Tx, r Run, activeIn string) (bool, e
 	return true, nil
 }
 
-// findOriginal returns the other transcript that has a run, ended or in progress, or
-// "". A run that continues in a second transcript ends later there and is not a copy.
+// findOriginal returns another transcript that has the run, ended or in progress, or ""
+// if there is none. A run that continues in a second transcript ends later in that one,
+// so it is not a copy.
 func findOriginal(ctx context.Context, tx *db.Tx, r Run) (of string, err error) {
 	ended := r.EndedAt.UnixMilli()
 	find := `SELECT session_id FROM usage_ledger WHERE run_id = ? AND at >= ? AND session_id NOT IN ('', ?) LIMIT 1`
 	args := []any{r.RunID, ended, r.SessionID}
 	if message, ok := strings.CutPrefix(r.RunID, messageRun+r.SessionID+":"); ok {
-		// The ID of a run without one is made of its transcript and the ID of its row.
+		// A run that has no ID gets one that consists of its transcript's ID and its
+		// row's ID.
 		find = `SELECT session_id FROM usage_ledger WHERE at = ? AND session_id NOT IN ('', ?) AND run_id = '` + messageRun + `' || session_id || ':' || ? LIMIT 1`
 		args = []any{ended, r.SessionID, message}
 	}

@@ -21,7 +21,7 @@ func (r *runtime) fork(of *conversation, key string, n int) *conversation {
 	return c
 }
 
-// rewind replaces a conversation by a copy of its first n rows.
+// rewind replaces a conversation with a copy of its first n rows.
 func (r *runtime) rewind(of *conversation, n int) *conversation {
 	return r.fork(of, of.Key, n)
 }

@@ -14,9 +14,9 @@ import (
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/usage", actor.Read, "Get a usage report", s.handleReport, web.Fails(ErrPeriod), web.Describe(reportText))
 	web.CSV(api, "/usage.csv", actor.Read, "Get a usage report as CSV", s.handleTable, web.Fails(ErrPeriod),
-		web.Describe("One line for each group of GET /usage with the same parameters. The lines add up to its total."))
+		web.Describe("One line for each group of GET /usage with the same parameters. The lines add up to the total of that report."))
 	web.Get(api, "/usage/going", actor.Read, "Get the usage of runs in progress", s.handleGoing,
-		web.Describe("GET /usage includes a run when it has ended. Until then it is listed here, as last read. No amount is in both."))
+		web.Describe("GET /usage includes only runs that have ended. Runs in progress are listed here, as last read. No usage is counted in both."))
 	web.Get(api, "/prices", actor.Read, "Get the prices for cost estimates", s.handlePrices,
 		web.Describe("They apply only to runs whose cost the runtime does not report."))
 	web.Put(api, "/prices", actor.ManagePrices, "Set the prices for cost estimates", s.handleSetPrices, web.Fails(ErrStale),
@@ -26,21 +26,21 @@ func (s *Service) Mount(api *web.API) {
 			gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused))
 }
 
-const reportText = `The report is computed from Wardroom's own ledger, which has each run of the runtime once and is kept after the runtime deletes its data. A run counts at the time it ended.
+const reportText = `The report is computed from Wardroom's own ledger, which records each run of the runtime once and is kept even after the runtime deletes its own data. A run counts at the time it ended.
 
-The series and the groups each add up exactly to the total. If the runtime reports no cost, it is estimated with the prices of /prices. Without a price the cost is unknown: unpriced_runs counts such runs, and cost_usd does not include them. Usage before ledger_begins_at is unknown, even if a sum is 0; usage before followed_since may be incomplete. The series has hours if the period has at most 48 of them or the group is hour, and days otherwise. Groups after the first 500 are combined into one.`
+The series and the groups each add up exactly to the total. If the runtime reports no cost, it is estimated with the prices of /prices. Without a price the cost is unknown: unpriced_runs counts such runs, and cost_usd does not include them. Usage before ledger_begins_at is unknown, even if a sum is 0; usage before followed_since may be incomplete. The series is by hour if the group is hour, or if the period is at most 48 hours long and the group is not day; otherwise it is by day. Groups after the first 500 are combined into one.`
 
 // ReportInput has the query parameters of a report.
 type ReportInput struct {
-	From  string `query:"from" maxLength:"40" example:"2026-11-01" doc:"Start of the period: a day in the time zone, or a time. Defaults to the 30 days that end with to."`
-	To    string `query:"to" maxLength:"40" example:"2026-12-01" doc:"End of the period (exclusive): a day in the time zone, or a time. Defaults to now. At most 800 days after the start, or 62 days by hour."`
+	From  string `query:"from" maxLength:"40" example:"2026-11-01" doc:"Start of the period: a day in the time zone, or a time. If omitted, the report covers the 30 days up to its end."`
+	To    string `query:"to" maxLength:"40" example:"2026-12-01" doc:"End of the period (exclusive): a day in the time zone, or a time. Defaults to now. At most 800 days after the start, or 62 days if grouped by hour."`
 	Zone  string `query:"zone" maxLength:"64" example:"Europe/Berlin" doc:"Time zone of the days and hours, an IANA name. Defaults to Wardroom's time zone."`
 	Group Group  `query:"group" enum:"agent,model,source,session,job,task,standup,day,hour" default:"day" doc:"How to group the usage."`
 }
 
 type barsInput struct {
 	ReportInput
-	Bars bool `query:"bars" doc:"Also return the groups of each part of the period: at most 48 hours, days, weeks or months."`
+	Bars bool `query:"bars" doc:"Also return the groups for each bar of a chart. The period is split into at most 48 bars, each an hour, day, week, or month."`
 }
 
 func (s *Service) readReport(ctx context.Context, in *ReportInput, bars bool) (Report, error) {

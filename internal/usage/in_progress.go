@@ -20,14 +20,14 @@ import (
 // Going is the usage so far of all runs in progress. No Report includes it.
 type Going struct {
 	SoFar
-	AsOf *clock.Time `json:"as_of" doc:"The oldest as_of of the runs; null without runs. Each run is read every 20 seconds."`
+	AsOf *clock.Time `json:"as_of" doc:"The oldest as_of of the listed runs; null if no run is in progress. Each run is read about every 20 seconds."`
 	Runs []GoingRun  `json:"runs" nullable:"false" doc:"Most expensive first."`
 }
 
 // SoFar is usage up to now.
 type SoFar struct {
 	Tokens    Tokens      `json:"tokens"`
-	CostUSD   *money.Nano `json:"cost_usd" doc:"Null if nothing here has a price; zero only if the cost is zero."`
+	CostUSD   *money.Nano `json:"cost_usd" doc:"Null if none of this usage has a price; 0 only if the cost is known to be zero."`
 	Estimated money.Nano  `json:"estimated_usd" doc:"The part of cost_usd that was estimated with the prices of /prices."`
 	Complete  bool        `json:"cost_complete" doc:"False if some usage has no price and is not in cost_usd."`
 }
@@ -119,9 +119,9 @@ func compareCost(a, b *money.Nano) int {
 	return cmp.Compare(of(a), of(b))
 }
 
-// storeInProgress replaces the stored usage of the run in progress of a transcript,
-// and reports whether there is any. The caller holds the ledger's lock, because a
-// concurrent note of the same run deletes the rows written here.
+// storeInProgress replaces the stored usage of a transcript's run in progress, and
+// reports whether it has stored any. The caller must hold the ledger's lock, because a
+// concurrent call of note for the same run deletes the rows written here.
 func (s *Service) storeInProgress(ctx context.Context, tx *db.Tx, sessionID string, r Run) (kept bool, err error) {
 	was, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ?`, sessionID)
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *Service) storeInProgress(ctx context.Context, tx *db.Tx, sessionID stri
 }
 
 func (s *Service) insertInProgress(ctx context.Context, tx *db.Tx, r Run) (kept bool, err error) {
-	// Rows from a copy of the transcript have less usage.
+	// Replace rows that came from a copy of the transcript, because they have less usage.
 	if _, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE run_id = ?`, r.RunID); err != nil {
 		return false, fmt.Errorf("delete the usage of %s in a copy: %w", r.RunID, err)
 	}
@@ -185,9 +185,9 @@ func (r *reader) loadInProgress(ctx context.Context) error {
 	return nil
 }
 
-// forgetAfter is how long the usage of a run in progress is kept after the last read
-// if the run is never noted, because its session was deleted or cannot be read, or
-// the totals of the session arrive first.
+// forgetAfter is how long the stored usage of a run in progress is kept after the last
+// read if the run never reaches the ledger. That happens if its session is deleted or
+// cannot be read, or if the session's totals arrive first.
 const forgetAfter = 5 * time.Minute
 
 // stopped returns the transcripts that have stored usage of a run in progress but no

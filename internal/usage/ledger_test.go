@@ -135,7 +135,8 @@ func TestFollowedSince(t *testing.T) {
 	})
 }
 
-// TestAbsurdNumbers checks that implausible numbers of a gateway cannot overflow the sums.
+// TestAbsurdNumbers checks that implausible numbers from a gateway cannot overflow the
+// sums.
 func TestAbsurdNumbers(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

@@ -15,8 +15,8 @@ import (
 
 // Intervals and sizes of the mirror.
 const (
-	// lease is how long a process has the claim to read transcripts. Two readers at
-	// once would be correct but double the load of the gateway.
+	// lease is how long a process holds the claim to read transcripts. Two readers at
+	// once would produce correct results, but double the load on the gateway.
 	lease = 15 * time.Second
 	// retry is the delay after a failure, or after another process had the claim.
 	retry = 5 * time.Second
@@ -37,7 +37,7 @@ const (
 	runsPerTx = 100 // noted in one transaction
 )
 
-// mirror has the last state received from the gateway. The zero value is ready to use.
+// mirror holds the last state received from the gateway. The zero value is ready to use.
 type mirror struct {
 	mu      sync.Mutex
 	rows    []gateway.Session     // of the last list
@@ -63,8 +63,8 @@ func (m *mirror) notify() {
 	}
 }
 
-// Read stores a new list of the runtime's sessions or, if counted is not nil, new
-// totals, and wakes Run. It does not block. The caller must not change either later.
+// Read stores a new list of the runtime's sessions or, if counted is not nil, new totals,
+// and wakes Run. It does not block. The caller must not modify either of them afterwards.
 func (s *Service) Read(rows []gateway.Session, counted *gateway.SessionUsage) {
 	m := &s.mirror
 	m.mu.Lock()
@@ -77,19 +77,20 @@ func (s *Service) Read(rows []gateway.Session, counted *gateway.SessionUsage) {
 	m.notify()
 }
 
-// Follow stores the time of its first call as the time since when the runtime is
-// followed. Of earlier usage the ledger has only what the runtime still had then.
+// Follow stores the time of its first call as the time when Wardroom began to follow the
+// runtime. Of the usage before that time, the ledger has only what the runtime still had
+// then.
 func (s *Service) Follow(ctx context.Context) error {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error { return setFollowedSince(ctx, tx, clock.At(s.Now())) })
 	if err != nil {
-		return fmt.Errorf("store since when the runtime is followed: %w", err)
+		return fmt.Errorf("store when Wardroom began to follow the runtime: %w", err)
 	}
 	return nil
 }
 
-// Run writes the usage in the transcripts to the ledger until ctx ends, in one process
-// at a time, and calls Changed and Grown in all of them. It returns nil after its
-// goroutines have ended.
+// Run writes the usage in the transcripts to the ledger until ctx ends. Only one process
+// at a time does so, but Changed and Grown are called in every process. Run returns nil
+// after its goroutines have ended.
 func (s *Service) Run(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -159,7 +160,7 @@ type reader struct {
 	s            *Service
 	owner        string
 	parents      parents              // of the sessions in the list
-	runs         map[string]string    // run ID to the transcript in which the list has it as active
+	runs         map[string]string    // by run ID: the transcript in which the list shows the run as active
 	unlisted     bool                 // no list was received yet
 	going        map[string]bool      // transcripts with stored usage of a run in progress; nil if not loaded
 	learned      time.Time            // when going was loaded
@@ -168,12 +169,12 @@ type reader struct {
 	seen         map[string]int64     // by transcript: the session version up to which the ledger is complete
 	next         map[string]time.Time // by transcript with an active run: when to read it again
 	reconciled   map[string]string    // by transcript: the totals that the ledger was reconciled with
-	absent       map[string]time.Time // by transcript with totals: since when it is missing from the list
+	absent       map[string]time.Time // by transcript with totals: since when it has been missing from the list
 	priced       int64                // the version of the prices that has been applied; -1 if none
 	warned       bool                 // a failure to write the ledger has been logged
 	retryAt      map[string]time.Time // by unreadable transcript: when to retry
-	failingSince map[string]time.Time // by unreadable transcript: since when
-	fails        int                  // first failures of transcripts in a row
+	failingSince map[string]time.Time // by unreadable transcript: since when it has been unreadable
+	fails        int                  // consecutive first failures, each of another transcript
 	tries        int                  // failed retries in this pass
 }
 
@@ -350,23 +351,22 @@ func (r *reader) prune(rows []gateway.Session, counted *gateway.SessionUsage) {
 
 // Limits of retries for unreadable transcripts.
 const (
-	refusedRetry = 10 * time.Minute // delay after the runtime refused to return it
+	refusedRetry = 10 * time.Minute // delay after the runtime refused to return the transcript
 	slowRetry    = time.Minute      // delay after a timeout
-	maxFailures  = 3                // failures in a row after which the fault is not one transcript's
-	// giveUpAfter is how long to retry before the transcript's totals are used
-	// instead. Runs that are read later are subtracted from them.
+	maxFailures  = 3                // consecutive failures that mean the problem is not limited to one transcript
+	// giveUpAfter is how long to retry before the transcript's totals are used instead.
+	// Runs that are read later are subtracted from those totals.
 	giveUpAfter = time.Hour
 )
 
-// givenUp reports whether a transcript was unreadable for at least giveUpAfter.
+// givenUp reports whether a transcript has been unreadable for at least giveUpAfter.
 func (r *reader) givenUp(id string) bool {
 	since, ok := r.failingSince[id]
 	return ok && r.s.Now().Sub(since) >= giveUpAfter
 }
 
-// trySync is sync, except that an unreadable transcript does not stop the others: it
-// is retried later, and done is false. An error means that all transcripts are
-// affected.
+// trySync is like sync, except that an unreadable transcript does not stop the others: it
+// is retried later, and done is false. An error means that all transcripts are affected.
 func (r *reader) trySync(ctx context.Context, row *gateway.Session) (done bool, err error) {
 	now := r.s.Now()
 	_, failing := r.failingSince[row.ID]

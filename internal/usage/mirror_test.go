@@ -190,7 +190,7 @@ func newScenario(d *db.DB) *scenario {
 	return p
 }
 
-// restart replaces the reader by that of a new process.
+// restart replaces the reader with that of a new process.
 func (p *scenario) restart() {
 	if p.reader != nil {
 		p.reader.release(context.Background())
@@ -446,7 +446,7 @@ func TestReconcile(t *testing.T) {
 	})
 }
 
-// note notes a run like a feature does.
+// note notes a run as a feature does.
 func (p *scenario) note(t *testing.T, r Run) bool {
 	t.Helper()
 	var made bool

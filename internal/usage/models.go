@@ -17,12 +17,12 @@ type Model struct {
 	Window    *int64     `json:"context_limit" doc:"The context window in tokens; null if unknown."`
 	Default   bool       `json:"default"`
 	Available bool       `json:"available"`
-	Estimate  *Price     `json:"estimate" doc:"The price for cost estimates; null without one."`
+	Estimate  *Price     `json:"estimate" doc:"The price for cost estimates; null if none is set."`
 	AsOf      clock.Time `json:"as_of"`
 }
 
-// modelsFor is how long the list of models is cached. It changes with the runtime's
-// configuration.
+// modelsFor is how long the list of models is cached. The list changes only with the
+// runtime's configuration.
 const modelsFor = time.Minute
 
 // models caches the runtime's list of models.

@@ -38,9 +38,9 @@ type Period struct {
 	Zone     *time.Location
 }
 
-// readPeriod parses the period of a request. Each end is a time, or a day, which
-// stands for its start in the zone. An empty to means now, and an empty from means
-// 30 days before to.
+// readPeriod parses the period of a request. Each end is a time, or a day, which means
+// the start of that day in the zone. If to is empty, the period ends now; if from is
+// empty, the period covers the 30 days up to its end.
 func readPeriod(from, to, zone string, now time.Time) (Period, error) {
 	var p Period
 	var wrong fault.Fields
@@ -96,9 +96,9 @@ func (p Period) check(hours bool) error {
 	case p.From.Year() < 2000 || p.To.Year() > 9999:
 		return ErrPeriod.With("It must be between the years 2000 and 9999.")
 	case hours && span > (maxHours+1)*time.Hour:
-		return ErrPeriod.With("By hour it can have at most %d days. Choose a shorter period, or group by day.", maxHours/24)
+		return ErrPeriod.With("By hour, it can be at most %d days long. Choose a shorter period, or group by day.", maxHours/24)
 	case span > maxDays*24*time.Hour+time.Hour:
-		return ErrPeriod.With("It can have at most %d days. Choose a shorter period.", maxDays)
+		return ErrPeriod.With("It can be at most %d days long. Choose a shorter period.", maxDays)
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (p Period) stretches() []stretch {
 		if end.IsZero() || end.After(p.To) {
 			end = p.To
 		}
-		if n := len(all); n > 0 && all[n-1].offset == int64(offset)*1000 { // only its name changed
+		if n := len(all); n > 0 && all[n-1].offset == int64(offset)*1000 { // only the name of the zone's time changed
 			all[n-1].to = end.UnixMilli()
 		} else {
 			all = append(all, stretch{at.UnixMilli(), end.UnixMilli(), int64(offset) * 1000})
@@ -131,7 +131,7 @@ func (p Period) stretches() []stretch {
 type Slot struct {
 	Start clock.Time `json:"start"`
 	End   clock.Time `json:"end" doc:"Exclusive."`
-	Label string     `json:"label" doc:"The day, or the hour with the offset of the time zone."`
+	Label string     `json:"label" doc:"The day, or the start of the hour with its offset from UTC."`
 	Sums
 }
 
@@ -160,7 +160,7 @@ func (p Period) slots(hours bool) (list []Slot) {
 	return list
 }
 
-// maxBars is the maximum of bars in a report, so that they are legible on a phone.
+// maxBars is the maximum number of bars in a report, so that they are legible on a phone.
 const maxBars = 48
 
 // barsOf combines the slots of a series into at most maxBars bars: one per slot, week

@@ -11,8 +11,8 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Price is the price of a million tokens of a model, from a day on until the next
-// price of the same model.
+// Price is the price of a million tokens of a model. It applies from a given day until
+// the next price of the same model.
 type Price struct {
 	Provider   string     `json:"provider" maxLength:"100" doc:"The provider's name in the runtime; empty for any provider." example:"anthropic"`
 	Model      string     `json:"model" minLength:"1" maxLength:"200" doc:"The model's name in the runtime." example:"claude-sonnet-4"`
@@ -66,8 +66,8 @@ func checkPrices(list []Price) error {
 	return wrong.Err()
 }
 
-// of returns the price of a model at a time, or nil. A price for the provider takes
-// precedence over one for any provider, and then the latest one.
+// of returns the price of a model at a time, or nil. A price for this provider takes
+// precedence over a price for any provider; among those, the latest one applies.
 func (p Prices) of(provider, model string, at time.Time) *Price {
 	day := at.UTC().Format(time.DateOnly)
 	var best *Price
@@ -84,7 +84,8 @@ func (p Prices) of(provider, model string, at time.Time) *Price {
 	return best
 }
 
-// estimate returns the cost of tokens of a model at a time, or false without a price.
+// estimate returns the cost of tokens of a model at a time, or false if the model has no
+// price.
 func (p Prices) estimate(provider, model string, t Tokens, at time.Time) (money.Nano, bool) {
 	best := p.of(provider, model, at)
 	if best == nil {

@@ -292,7 +292,7 @@ func BenchmarkReport(b *testing.B) {
 	}
 }
 
-// fill writes n rows over a year, in the order of time.
+// fill writes n rows over a year, in chronological order.
 func fill(b *testing.B, d *db.DB, n int) {
 	b.Helper()
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()

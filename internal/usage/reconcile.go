@@ -11,8 +11,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// same is the difference in nano-dollars up to which two costs are equal. The runtime
-// adds costs in floating point.
+// same is the difference in nano-dollars up to which two costs count as equal, because
+// the runtime adds costs in floating point.
 const same = 100
 
 func fingerprint(u *gateway.TranscriptUsage) string { return fmt.Sprint(u.Models) }
@@ -48,9 +48,9 @@ func (r *reader) unreconciled(rows map[string]*gateway.Session, counted *gateway
 	return list
 }
 
-// gone reports whether a transcript was missing from the list for at least settleTime.
-// A shorter absence can mean that it is new: the totals of a fork can arrive before the
-// list does, and its copied rows are as old as the original.
+// gone reports whether a transcript has been missing from the list for at least
+// settleTime. A shorter absence can mean that it is new: the totals of a fork can arrive
+// before the list does, and its copied rows are as old as the original.
 func (r *reader) gone(id string) bool {
 	since, ok := r.absent[id]
 	if !ok {
@@ -113,7 +113,7 @@ func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asO
 			made += n
 		}
 		done = true
-		if made > 0 { // they include a run in progress whose end could not be read
+		if made > 0 { // the new rows include a run in progress whose end could not be read
 			if _, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ?`, u.SessionID); err != nil {
 				return fmt.Errorf("delete the usage of a run in progress: %w", err)
 			}

@@ -39,7 +39,8 @@ type Bar struct {
 	Groups []Share    `json:"groups" nullable:"false" doc:"The groups of the report that have usage in this bar."`
 }
 
-// maxGroups is the maximum of groups in a report. All others are combined into one.
+// maxGroups is the maximum number of groups in a report. All others are combined into
+// one.
 const maxGroups = 500
 
 // report computes a Report, with the groups of each bar if bars is true.

@@ -51,8 +51,8 @@ var sums = [][2]string{
 	{"estimated", "CASE WHEN price = 'estimated' THEN COALESCE(cost_nano, 0) ELSE 0 END"},
 }
 
-// eachSum joins the format for each column of sums. In the format, %[1]s is the column
-// and %[2]s the expression over a ledger row.
+// eachSum applies a format to each column of sums and joins the results with commas. In
+// the format, %[1]s is the column and %[2]s the expression over a ledger row.
 func eachSum(format string) string {
 	parts := make([]string, len(sums))
 	for i, s := range sums {
@@ -219,8 +219,8 @@ type selection struct {
 	only      []string
 }
 
-// usageQuery returns the common table expression used (slot, name and the sums) with the
-// usage in each interval. It can have several rows per slot and name.
+// usageQuery returns the SQL of a common table expression named "used" with the usage in
+// each interval: slot, name, and the sums. It may have several rows per slot and name.
 //
 // It makes both engines look up each piece separately, whatever their statistics say:
 // SQLite by CROSS JOIN, PostgreSQL by OFFSET 0.
@@ -253,8 +253,8 @@ func (of selection) usageQuery(intervals []interval) (query string, args []any) 
 		)`, args
 }
 
-// inCondition returns an SQL condition that expression is one of texts, or "" without
-// texts.
+// inCondition returns an SQL condition that expression is one of texts, or "" if there
+// are no texts.
 func inCondition(expression string, texts []string) string {
 	if len(texts) == 0 {
 		return ""
@@ -291,7 +291,8 @@ func (of selection) cells(ctx context.Context, q db.Queryer, intervals []interva
 	return db.All(rows, err, scanCell)
 }
 
-// topByCost returns at most most names of an interval, most expensive first.
+// topByCost returns the usage in an interval by name, most expensive first, limited to
+// the given number of names.
 func (of selection) topByCost(ctx context.Context, q db.Queryer, in interval, most int) ([]cell, error) {
 	query, args := of.usageQuery([]interval{in})
 	rows, err := q.Query(ctx, `WITH `+query+` SELECT 0 AS slot, name, `+addedUp+` FROM used GROUP BY name

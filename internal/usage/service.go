@@ -49,8 +49,8 @@ type Service struct {
 	models models
 }
 
-// topic is the database notification about changes of the ledger, and its lock. ledger
-// is the name of its row in usage_state.
+// topic is the name of the database notification about changes to the ledger, and of the
+// ledger's lock. ledger is the name of the ledger's row in usage_state.
 const topic, ledger = "usage", "ledger"
 
 // Note adds the usage of a run to the ledger, in the caller's transaction, and reports
@@ -88,7 +88,8 @@ func (s *Service) spent(ctx context.Context, tx *db.Tx, keys ...string) ([]event
 	return subjects, nil
 }
 
-// recordSpent is spent with an event for each task. Call it last in a transaction.
+// recordSpent is like spent, but also records an event for each task. It must be the last
+// write of a transaction.
 func (s *Service) recordSpent(ctx context.Context, tx *db.Tx, keys []string) error {
 	subjects, err := s.spent(ctx, tx, keys...)
 	for _, of := range subjects {
@@ -101,7 +102,7 @@ func (s *Service) recordSpent(ctx context.Context, tx *db.Tx, keys []string) err
 
 func (s *Service) note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	if r.RunID == "" || r.EndedAt.IsZero() {
-		return false, errors.New("note usage: the run has no ID or no end")
+		return false, errors.New("note usage: the run has no ID or no end time")
 	}
 	var used []Part
 	for _, p := range r.Parts {
@@ -116,8 +117,8 @@ func (s *Service) note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	if len(used) == 0 {
 		return false, nil
 	}
-	// The lock keeps others from adding the same run, and from reconciling, until the
-	// transaction ends.
+	// The lock keeps other transactions from adding the same run, and from reconciling,
+	// until this one ends.
 	if err := tx.Lock(ctx, topic); err != nil {
 		return false, err
 	}
@@ -177,7 +178,7 @@ func (s *Service) Report(ctx context.Context, p Period, g Group, bars bool) (r R
 	return r, err
 }
 
-// OfTask returns the usage of all runs for the task with a key.
+// OfTask returns the usage of all runs for the task with the given key.
 func (s *Service) OfTask(ctx context.Context, q db.Queryer, key string) (Sums, error) {
 	used, err := readRollup(ctx, q, rollupKey{dimension: string(ByTask), name: key})
 	if err != nil {

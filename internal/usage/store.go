@@ -17,7 +17,7 @@ type Kind string
 // Kinds of ledger rows.
 const (
 	OfRun      Kind = "run"
-	Reconciled Kind = "reconciled" // an adjustment to the runtime's totals
+	Reconciled Kind = "reconciled" // an adjustment that makes the ledger match the runtime's totals
 	Priced     Kind = "priced"     // a later estimate for a row without a price
 )
 
@@ -43,7 +43,8 @@ type row struct {
 const ledgerColumns = `run_id, provider, model, kind, at, started_at, ended_at, noted_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
 	input, output, cache_read, cache_write, other, cost_nano, price, price_table, runs, unpriced`
 
-// stored returns the optional columns of a row.
+// stored returns the start time and the cost of a row in their stored form, which is nil
+// if unknown.
 func (r row) stored() (started *clock.Time, cost *int64) {
 	if !r.StartedAt.IsZero() {
 		started = clock.Ptr(r.StartedAt)
@@ -96,17 +97,18 @@ func recordGrowth(ctx context.Context, tx *db.Tx, rows int) error {
 	return err
 }
 
-// notifyChanged notifies the ledger's watchers of a change outside of its rows.
+// notifyChanged notifies the ledger's watchers of a change to data other than its rows.
 func notifyChanged(ctx context.Context, tx *db.Tx) error { return recordGrowth(ctx, tx, 1) }
 
-// changeCount returns the number of changes of the ledger so far.
+// changeCount returns the number of changes to the ledger so far.
 func changeCount(ctx context.Context, q db.Queryer) (n int64, err error) {
 	err = q.QueryRow(ctx, `SELECT grown FROM usage_state WHERE name = ?`, ledger).Scan(&n)
 	return n, err
 }
 
-// begins returns when the ledger begins, which is the time of its first row or since,
-// whichever is earlier, and since when the runtime is followed. Both can be nil.
+// begins returns when the ledger begins, and when Wardroom began to follow the runtime.
+// The ledger begins with its first row, or with the second time if that is earlier. Both
+// times can be nil.
 func begins(ctx context.Context, q db.Queryer) (begins, since *clock.Time, err error) {
 	var at *int64
 	err = q.QueryRow(ctx, `SELECT (SELECT MIN(at) FROM usage_ledger), since FROM usage_state WHERE name = ?`, ledger).Scan(&at, &since)
@@ -120,14 +122,16 @@ func begins(ctx context.Context, q db.Queryer) (begins, since *clock.Time, err e
 	return begins, since, nil
 }
 
-// setFollowedSince stores since when the runtime is followed, unless that is set.
+// setFollowedSince stores when Wardroom began to follow the runtime, unless a time is
+// already stored.
 func setFollowedSince(ctx context.Context, tx *db.Tx, at clock.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE usage_state SET since = ? WHERE name = ? AND since IS NULL`, at, ledger)
 	return err
 }
 
 // claim gives owner the claim to read transcripts for the duration of lease, or returns
-// false if another process has it. force takes it over in any case.
+// false if another process holds it. If force is set, owner takes the claim over in any
+// case.
 func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {
 	at, err := tx.Clock(ctx, now)
 	if err != nil {
@@ -144,7 +148,7 @@ func release(ctx context.Context, tx *db.Tx, owner string) error {
 	return err
 }
 
-// transcript is how far a transcript has been read.
+// transcript records how far a transcript has been read.
 type transcript struct {
 	sessionID, sessionKey, agentID string
 	seq, version                   int64
@@ -210,7 +214,8 @@ func recordedUsage(ctx context.Context, q db.Queryer, sessionID string) (by map[
 	return by, last, addInherited(ctx, q, sessionID, by)
 }
 
-// addInherited adds the usage of the rows that a transcript was copied with.
+// addInherited adds the usage of the rows that were copied into a transcript when it was
+// created.
 func addInherited(ctx context.Context, q db.Queryer, sessionID string, by map[modelKey]recorded) error {
 	rows, err := q.Query(ctx, `
 		SELECT provider, model, CAST(SUM(input) AS BIGINT), CAST(SUM(output) AS BIGINT), CAST(SUM(cache_read) AS BIGINT),
@@ -294,8 +299,8 @@ func insertPrices(ctx context.Context, tx *db.Tx, p Prices) error {
 	return err
 }
 
-// unpricedRows returns the rows after a given one, by time, that have no price and got
-// none later, neither from an estimate nor from the runtime.
+// unpricedRows returns rows without a price in order of time, starting after a given row.
+// It skips rows that were priced later, by an estimate or by the runtime.
 func unpricedRows(ctx context.Context, q db.Queryer, after row, limit int) ([]row, error) {
 	rows, err := q.Query(ctx, `
 		SELECT run_id, provider, model, at, agent_id, session_key, session_id, source, job_id, task_key, standup_id, input, output, cache_read, cache_write, other

@@ -60,8 +60,8 @@ func placeOf(key string) (place, detail string) {
 	return place, detail
 }
 
-// inheritPurpose sets the task or the job of a run that another agent started to the
-// one that agent works for. from is the session of that agent.
+// inheritPurpose assigns a run that another agent started to the task or the job that
+// this agent works for. from is the session of that agent.
 func (r *Run) inheritPurpose(from string, f parents) {
 	if r.Source != SubAgent || r.TaskKey != "" || r.JobID != "" {
 		return

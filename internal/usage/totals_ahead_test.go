@@ -40,7 +40,8 @@ func TestTotalsThatAreAheadOfTheList(t *testing.T) {
 	})
 }
 
-// TestTotalsOfACopyAheadOfTheList checks totals that include a copy which is not in the list yet.
+// TestTotalsOfACopyAheadOfTheList checks totals that include a copy that is not in the
+// list yet.
 func TestTotalsOfACopyAheadOfTheList(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

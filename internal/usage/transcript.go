@@ -90,7 +90,7 @@ func (s *Service) turns(ctx context.Context, row *gateway.Session, seq int64) (*
 			return nil, err
 		}
 	}
-	// If the gateway does not number the rows, all of them are after seq.
+	// If the gateway does not number the rows, all of them count as new.
 	first := slices.IndexFunc(all, func(t gateway.Turn) bool { return t.Seq == 0 || t.Seq > seq })
 	if first < 0 {
 		first = len(all)
@@ -102,9 +102,9 @@ func (s *Service) turns(ctx context.Context, row *gateway.Session, seq int64) (*
 // show what a run without a message of its own continues.
 const contextTurns = 20
 
-// addHiddenTurns adds the newest rows that the gateway's history omits, and returns from
-// which row on none are missing: math.MaxInt64 if the gateway cannot return them. ours is
-// false if the rows may belong to another transcript.
+// addHiddenTurns adds the newest rows that the gateway's history omits. completeFrom is
+// the row from which on none are missing, or math.MaxInt64 if the gateway cannot return
+// the omitted rows. ours is false if the rows may belong to another transcript.
 func (s *Service) addHiddenTurns(ctx context.Context, row *gateway.Session, shown []gateway.Turn, newest int64) (all []gateway.Turn, completeFrom int64, ours bool, err error) {
 	kept, err := s.Runtime.RawTurns(ctx, row.Key, int(min(newest, pageSize))+contextTurns)
 	if errors.Is(err, gateway.ErrRefused) || err == nil && (len(kept) == 0 || kept[0].Seq == 0) {
@@ -185,8 +185,8 @@ type transcriptRun struct {
 }
 
 // runsOf returns the ended runs of a transcript, the run in progress with its usage so
-// far, and the last row that need not be read again. The last run of an active session
-// is in progress; a run that started after the list was read may be.
+// far, and the last row that need not be read again. The last run of an active session is
+// in progress; a run that started after the list was read may be in progress, too.
 func runsOf(read *reading, row *gateway.Session, made parents) (ended []Run, going *Run, upTo int64) {
 	var earlier, current parser
 	earlier.completeFrom, current.completeFrom = read.completeFrom, read.completeFrom
@@ -275,8 +275,8 @@ func (s *parser) addTurn(t *gateway.Turn, row *gateway.Session) {
 	s.runs[n].add(t.Usage, at)
 }
 
-// resumeOrigin is the origin of the message with which the gateway resumes a turn that its
-// restart interrupted.
+// resumeOrigin is the origin of the message with which the gateway resumes a turn that
+// was interrupted by a restart of the gateway.
 const resumeOrigin = "main_session_restart_recovery"
 
 // startRun starts a run. A run without a message of its own continues the purpose of the

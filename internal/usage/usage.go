@@ -2,10 +2,10 @@
 // ledger is append-only and independent of the runtime's own retention, so the cost
 // of a past day does not change.
 //
-// Rows have two sources. A feature that starts a run adds its usage with Note. For
-// all other runs the mirror (mirror.go) reads the transcripts, in which the runtime
-// records the tokens and the cost of each model call. Both identify the runtime's
-// run, which is in the ledger once. The sums are then reconciled with the runtime's
+// Rows have two sources. A feature that starts a run adds its usage with Note. For all
+// other runs the mirror (mirror.go) reads the transcripts, in which the runtime records
+// the tokens and the cost of each model call. Both use the run's ID in the runtime, so
+// each run is in the ledger only once. The sums are then reconciled with the runtime's
 // totals of each transcript (reconcile.go); differences become adjustments.
 package usage
 
@@ -89,9 +89,9 @@ type Part struct {
 	Cost            *money.Nano // as computed by the runtime; nil without a price
 }
 
-// maxTokens (per class) and maxCost (in nano-dollars) limit one row to a trillion
-// tokens and a million dollars. No run uses that much; a larger number is an error of
-// the gateway. A few such rows would overflow the sums and make every report fail.
+// maxTokens (per class) and maxCost (in nano-dollars) limit one row to a trillion tokens
+// and a million dollars. No run uses that much; a larger number is a bug in the gateway.
+// A few such rows would overflow the sums and make every report fail.
 const maxTokens, maxCost = 1_000_000_000_000, 1_000_000_000_000_000
 
 // plausible reports whether tokens and cost are within the limits of a row.
@@ -162,7 +162,7 @@ type Sums struct {
 	Unpriced    int64       `json:"unpriced_runs" doc:"Number of runs with an unknown cost. cost_usd does not include them."`
 	Corrections int64       `json:"corrections" doc:"Number of adjustments: usage in the runtime's totals that no run accounts for, and prices found later."`
 	Tokens      Tokens      `json:"tokens"`
-	CostUSD     *money.Nano `json:"cost_usd" doc:"Null if nothing here has a price; zero only if the cost is zero."`
+	CostUSD     *money.Nano `json:"cost_usd" doc:"Null if none of this usage has a price; 0 only if the cost is known to be zero."`
 	Estimated   money.Nano  `json:"estimated_usd" doc:"The part of cost_usd that was estimated with the prices of /prices."`
 }
 

@@ -27,8 +27,8 @@ type bench struct {
 	turn    int
 }
 
-// operation is what is measured. beside is the same request to the bound, if the bound
-// supports it.
+// operation is a request to measure. beside is the comparable request to the bound,
+// or nil if there is none.
 type operation struct {
 	name        string
 	load        load
@@ -37,7 +37,7 @@ type operation struct {
 	connections []int
 }
 
-// settled is how long after its start a service without requests is idle.
+// settled is how long after its start a service that gets no requests is idle.
 const settled = 5 * time.Second
 
 func (b *bench) run(ctx context.Context) (p part, err error) {
@@ -166,7 +166,7 @@ func (b *bench) operations() []operation {
 	})
 }
 
-// measure alternates between the bound and the service.
+// measure measures an operation in turns on the bound and on the service.
 func (b *bench) measure(ctx context.Context, o operation, connections int) (r result, err error) {
 	r = result{Operation: o.name, Bound: o.besideName, Connections: connections}
 	rounds := b.rounds

@@ -42,9 +42,10 @@ type busying struct {
 	Finals  int
 }
 
-// busy has the results with 50 sessions that change constantly. Times are in
+// busy holds the results with 50 sessions that change constantly. Times are in
 // milliseconds, counted from just before the gateway's event is created. A change
-// followed by another one of its session within 250 ms is not published and not counted.
+// followed by another one of its session within 250 ms is not published and not
+// counted.
 type busy struct {
 	Streams  int     `json:"streams"`
 	Sessions int     `json:"sessions"`
@@ -53,7 +54,7 @@ type busy struct {
 	Missing  int     `json:"missing"` // last changes of a session that a stream did not receive
 	Each50   float64 `json:"each_p50_ms"`
 	Each99   float64 `json:"each_p99_ms"`
-	Last50   float64 `json:"last_p50_ms"` // until the last stream had a change
+	Last50   float64 `json:"last_p50_ms"` // until the last stream received a change
 	Last99   float64 `json:"last_p99_ms"`
 	MemoryMB float64 `json:"memory_mb"` // private memory of the server
 	RSSMB    float64 `json:"rss_mb"`    // including pages of mapped files
@@ -124,7 +125,7 @@ func (b *bench) busy(ctx context.Context) (s busy, err error) {
 	return s, errors.Join(append(errs, cmd.Wait())...)
 }
 
-// startBusy starts a service connected to that gateway.
+// startBusy starts a service connected to the gateway at url.
 func (b *bench) startBusy(ctx context.Context, url string) (*process, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {

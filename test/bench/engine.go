@@ -73,7 +73,7 @@ type postgres struct {
 func newPostgres(ctx context.Context, address string) (*postgres, error) {
 	base, err := url.Parse(address)
 	if err != nil || address == "" {
-		return nil, fmt.Errorf("TEST_POSTGRES_URL has no address of a PostgreSQL of its own: use `make bench`")
+		return nil, fmt.Errorf("TEST_POSTGRES_URL is not the address of a PostgreSQL server: run `make bench`, which starts one")
 	}
 	p := &postgres{base: base}
 	if p.admin, err = sql.Open("pgx", address); err != nil {

@@ -30,26 +30,26 @@ type watching struct {
 	Rate    int // changes per second
 	For     time.Duration
 	Tasks   int
-	Lap     int // distinguishes its changes from those of other runs
+	Lap     int // distinguishes this run's changes from those of other runs
 }
 
-// watched has the results. Times are in milliseconds, once from the answer to a change,
-// which follows its commit, and once from its request, which precedes it.
+// watched holds the results. Times are in milliseconds, once from the answer to a
+// change, which follows its commit, and once from its request, which precedes it.
 type watched struct {
 	Streams int     `json:"streams"`
 	Rate    int     `json:"rate"`
 	Changes int     `json:"changes"`
 	Missing int     `json:"missing"` // changes that a stream did not receive
 	Last50  float64 `json:"last_p50_ms"`
-	Last99  float64 `json:"last_p99_ms"` // until the last stream had a change
+	Last99  float64 `json:"last_p99_ms"` // until the last stream received a change
 	Each50  float64 `json:"each_p50_ms"`
-	Each99  float64 `json:"each_p99_ms"` // until any one stream had it
+	Each99  float64 `json:"each_p99_ms"` // until a stream received a change
 	Sent99  float64 `json:"last_since_request_p99_ms"`
 	CPU     float64 `json:"cpu_us"`        // of the server, per change: the change and publishing it
 	Client  float64 `json:"client_cpu_us"` // of the reading process, which runs on the same machine
 }
 
-// live measures how long a change takes until many streams have it.
+// live measures how long a change takes to reach many streams.
 func (b *bench) live(ctx context.Context, rate int) (w watched, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -107,7 +107,7 @@ func (b *bench) watchers(ctx context.Context, address, token string) ([]string, 
 	return tokens, nil
 }
 
-// viewer is the process with the streams.
+// viewer is the state of the process that reads the streams.
 type viewer struct {
 	watching
 	began          time.Time
@@ -160,7 +160,7 @@ func (v *viewer) open(ctx context.Context, token string) (net.Conn, *bufio.Reade
 	fmt.Fprintf(conn, "GET /api/v1/events HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n\r\n", token)
 	status, err := r.ReadString('\n')
 	if err != nil || !strings.HasPrefix(status, "HTTP/1.1 200 ") {
-		return nil, nil, errors.Join(fmt.Errorf("a stream is answered %q", status), err, conn.Close())
+		return nil, nil, errors.Join(fmt.Errorf("the response to a stream request is %q", status), err, conn.Close())
 	}
 	for line := ""; line != "event: hello\n"; {
 		if line, err = r.ReadString('\n'); err != nil {
@@ -170,7 +170,7 @@ func (v *viewer) open(ctx context.Context, token string) (net.Conn, *bufio.Reade
 	return conn, r, nil
 }
 
-// mark returns a text that every frame of a change contains.
+// mark returns a string that every frame of a change contains.
 func (v *viewer) mark() []byte { return fmt.Appendf(nil, `"live-%d-`, v.Lap) }
 
 // follow records when each change arrives. It does not parse frames, because the readers
@@ -197,7 +197,7 @@ func (v *viewer) follow(r *bufio.Reader, seen []time.Duration) {
 	}
 }
 
-// change sends the changes at the rate, without waiting for answers.
+// change sends n changes at the rate v.Rate, without waiting for answers.
 func (v *viewer) change(ctx context.Context, n int) error {
 	const connections = 16
 	due := make(chan int, n)

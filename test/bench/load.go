@@ -32,7 +32,7 @@ type load struct {
 	Walk        bool // uses each task once before repeating any
 }
 
-// done has the results.
+// done holds the results.
 type done struct {
 	Requests int
 	Wrong    int    // answers with another status
@@ -141,7 +141,8 @@ func (w *worker) request(to []byte, turn int) []byte {
 	return append(to, body...)
 }
 
-// pick returns the body of the next request.
+// pick returns this connection's offset in Bodies. With Walk it is 0, so that all
+// connections send the same body in one lap.
 func (w *worker) pick() int {
 	if w.Walk {
 		return 0
@@ -156,7 +157,7 @@ func (w *worker) answer(r *bufio.Reader) (status, size int, err error) {
 		return 0, 0, err
 	}
 	if len(line) < 12 {
-		return 0, 0, fmt.Errorf("no answer of HTTP: %q", line)
+		return 0, 0, fmt.Errorf("not an HTTP response: %q", line)
 	}
 	status = int(line[9]-'0')*100 + int(line[10]-'0')*10 + int(line[11]-'0')
 	chunked := false
@@ -198,7 +199,7 @@ func chunks(r *bufio.Reader) (size int, err error) {
 		}
 		n, err := strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 31)
 		if err != nil {
-			return 0, fmt.Errorf("the size of a piece: %w", err)
+			return 0, fmt.Errorf("size of a chunk: %w", err)
 		}
 		if _, err := r.Discard(int(n) + 2); err != nil { // with the end of the line
 			return 0, err

@@ -8,7 +8,6 @@
 // one, which starts the others, reads their CPU times from /proc and prints the results.
 // In each round of an operation, the bound and the service take turns, so that other load
 // on the machine affects both.
-// and the service take turns, so that whatever else the machine does meets both.
 package main
 
 import (
@@ -26,7 +25,7 @@ import (
 	"time"
 )
 
-// plan is what is measured.
+// plan defines what is measured.
 type plan struct {
 	sizes    []int // numbers of tasks, ascending
 	postgres bool
@@ -49,7 +48,7 @@ func planOf(mode, only string) (p plan, err error) {
 	case "year":
 		p = plan{postgres: true}
 	default:
-		return p, fmt.Errorf("BENCH is quick, growth, year, full or empty, and not %q", mode)
+		return p, fmt.Errorf("BENCH must be quick, growth, year, full or empty, not %q", mode)
 	}
 	p.streams, p.rates = 500, []int{20, 150}
 	if only != "" {
@@ -70,7 +69,7 @@ func main() {
 	}
 }
 
-// run is the program. The first argument selects the process.
+// run runs the process that the first argument selects.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 {
 		return measure(ctx, out)
@@ -114,7 +113,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	return fmt.Errorf("unknown process %q", args[0])
 }
 
-// measure is the main process.
+// measure runs the main process.
 func measure(ctx context.Context, out io.Writer) (err error) {
 	p, err := planOf(os.Getenv("BENCH"), os.Getenv("BENCH_ONLY"))
 	if err != nil {

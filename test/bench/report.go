@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// report has all results of a run.
+// report holds all results of a run.
 type report struct {
 	Mode       string    `json:"mode"`
 	At         time.Time `json:"at"`
@@ -18,7 +18,7 @@ type report struct {
 	Parts      []part    `json:"parts"`
 }
 
-// part has the results of one engine and one number of tasks.
+// part holds the results of one engine and one number of tasks.
 type part struct {
 	Engine        string    `json:"engine"`
 	About         string    `json:"about"`
@@ -34,22 +34,22 @@ type part struct {
 	Sessions      *busy     `json:"sessions,omitempty"`
 }
 
-// result has the results of one operation with one number of connections.
+// result holds the results of one operation with one number of connections.
 type result struct {
 	Operation   string `json:"operation"`
 	Bound       string `json:"bound,omitempty"` // the request to the bound
 	Connections int    `json:"connections"`
 	Service     []turn `json:"service"` // by round
 	AtBound     []turn `json:"at_bound"`
-	// Medians over the rounds, and over the ratios of each round. A ratio of 1 means as
-	// fast as the bound.
+	// Medians across the rounds, of the measurements and of the ratios of each round.
+	// A ratio of 1 means that the service is as fast as the bound.
 	Median turn    `json:"median"`
 	Beside turn    `json:"median_at_bound"`
 	ByRate float64 `json:"ratio_by_rate,omitempty"`
 	ByCPU  float64 `json:"ratio_by_cpu,omitempty"`
 }
 
-// turn has the results of one side in one round.
+// turn holds the results of one side in one round.
 type turn struct {
 	Rate        float64 `json:"rate"` // answers per second
 	P50         float64 `json:"p50_ms"`
@@ -114,7 +114,7 @@ func (p part) print(out io.Writer) {
 			l.Changes, l.Rate, l.Streams, l.Last50, l.Last99, l.Each50, l.Each99, l.Sent99, l.CPU, l.Client, l.Missing)
 	}
 	if s := p.Sessions; s != nil {
-		fmt.Fprintf(out, "sessions: %d changes of %d sessions, of which %d were told, to %d streams: seen after p50 %.0f, p99 %.0f ms (by the last p50 %.0f, p99 %.0f; "+
+		fmt.Fprintf(out, "sessions: %d changes of %d sessions, of which %d were received, to %d streams: seen after p50 %.0f, p99 %.0f ms (by the last p50 %.0f, p99 %.0f; "+
 			"%d missing), %.0f MB (%.0f resident), CPU %.0f µs a change (the reader's %.0f), %d lists of the gateway, load %s\n",
 			s.Changes, s.Sessions, s.Told, s.Streams, s.Each50, s.Each99, s.Last50, s.Last99, s.Missing, s.MemoryMB, s.RSSMB, s.CPU, s.Client, s.Lists, s.Load)
 	}

@@ -26,7 +26,7 @@ import (
 const (
 	password = "a password for measuring"
 	secret   = "bench-bench-bench-bench-bench-bench-bench-bench-bench"
-	people   = 4 // as many logins from one address are checked at the same time
+	people   = 4 // the service checks this many logins from one address at once
 	watchers = 25
 )
 
@@ -35,9 +35,9 @@ func email(n int) string { return fmt.Sprintf("person%d@bench.example", n) }
 // meetings is the number of standups.
 const meetings = 60
 
-// seedAll fills one database to each of the sizes and stores a copy of each. It uses the
-// services in this process, so that all rules, indexes and events are as in real use.
-// Many tasks share a transaction, which makes it fast.
+// seedAll grows one database to each size in turn and stores a copy at each size. It
+// uses the services in this process, so all rules, indexes and events are as in real
+// use. It is fast because many tasks share a transaction.
 func seedAll(ctx context.Context, e engine, sizes []int, out io.Writer) error {
 	began := time.Now()
 	first := began.Add(-meetings * 24 * time.Hour).UTC()
@@ -76,7 +76,8 @@ func (s *seeder) move(by time.Duration) {
 }
 
 // fill opens the service, creates everything but tasks at the first call, creates the
-// tasks from have+1 to size, and closes it, because a database in use cannot be copied.
+// tasks from have+1 to size, and closes the service, because a database in use cannot
+// be copied.
 func (s *seeder) fill(ctx context.Context, cfg config.Config, have, size int) (err error) {
 	s.app, err = app.New(ctx, cfg, slog.New(slog.DiscardHandler), app.Options{Now: func() time.Time { return *s.at.Load() }, Cost: bcrypt.MinCost + 1})
 	if err != nil {

@@ -171,10 +171,10 @@ func startYear(ctx context.Context, out io.Writer, e engine, dir, name, binary s
 	return s, err
 }
 
-// figures has the results of one request to one subject.
+// figures holds the results of one request to one subject.
 type figures struct {
 	turn
-	failed string // its status if it was not 200
+	failed string // the status, if it was not 200
 }
 
 func (f figures) String() string {
@@ -211,7 +211,7 @@ func compareYear(ctx context.Context, out io.Writer, all []*subject) error {
 		fmt.Fprintln(w)
 	}
 	for _, screen := range screens {
-		fmt.Fprintf(w, "%s\tall of it\t", screen)
+		fmt.Fprintf(w, "%s\ttotal\t", screen)
 		for _, sum := range sums[screen] {
 			fmt.Fprintf(w, "%.0f\t\t\t", sum)
 		}

@@ -25,7 +25,8 @@ var (
 )
 
 // parse reads the rows `| id | fact | where | tests |`. It returns an error for a
-// duplicate ID, and for a row without a place or a test that is not marked as later.
+// duplicate ID, and for a row that lacks a place or a test and is not marked as
+// later.
 func parse(text string) ([]fact, error) {
 	var facts []fact
 	seen := map[string]bool{}

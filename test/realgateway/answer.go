@@ -55,7 +55,7 @@ type answer struct {
 	Usage   *usage   `json:"usage,omitempty"`
 }
 
-// tokens estimates one token for four characters.
+// tokens estimates the number of tokens: one for every four characters.
 func tokens(characters int) int { return characters/4 + 1 }
 
 func (c completion) usage(text string) *usage {

@@ -64,8 +64,8 @@ func Install(t testing.TB) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Access is how a gateway can be reached. The zero value is a local gateway: no TLS, and
-// local clients need no device.
+// Access describes how a gateway can be reached. The zero value is a local gateway:
+// no TLS, and local clients need no device.
 type Access struct {
 	TLS         bool // with a self-signed certificate
 	BehindProxy bool // a Proxy on this machine may report the addresses of its clients
@@ -163,8 +163,8 @@ func (g *Gateway) Start(t testing.TB) {
 	g.proc.ready(t, g.http, g.URL+"/startupz", gatewayStart)
 }
 
-// env returns the environment of the gateway and its operator. It does not use the user's
-// own gateway.
+// env returns the environment of the gateway and its operator. With it, they do not
+// touch the user's own gateway.
 func (g *Gateway) env() []string {
 	programs := []string{filepath.Join(g.home, "bin"), filepath.Join(g.home, "node_modules", ".bin"), os.Getenv("PATH")}
 	var more []string
@@ -205,8 +205,8 @@ func (g *Gateway) Operate(t testing.TB, line string) []byte {
 	return out
 }
 
-// Stop stops the gateway as its operator does. It closes its connections and gives up
-// queued work.
+// Stop stops the gateway as its operator does. The gateway closes its connections and
+// drops queued work.
 func (g *Gateway) Stop(t testing.TB) {
 	t.Helper()
 	g.proc.stop(t, gatewayStop)
@@ -215,8 +215,8 @@ func (g *Gateway) Stop(t testing.TB) {
 // Kill kills the gateway at once; the connections of its clients break.
 func (g *Gateway) Kill(testing.TB) { g.proc.kill() }
 
-// Restart stops the gateway and starts it again with the same state. It keeps its
-// sessions and transcripts but not the open runs.
+// Restart stops the gateway and starts it again with the same state. The gateway
+// keeps its sessions and transcripts but not the open runs.
 func (g *Gateway) Restart(t testing.TB) {
 	t.Helper()
 	g.Stop(t)

@@ -16,7 +16,7 @@ func (j *journey) goes(t *testing.T) {
 	j.model.Forget()
 	admin := j.administrator(t)
 	admin.call(t, "agent", map[string]any{
-		"message": `[[use exec {"command":"echo '[[wait 50s]]'"}]]`, "agentId": agent, "sessionKey": key, "idempotencyKey": run, "deliver": false, "timeout": 120,
+		"message": `[[use exec {"command":"echo '[[wait 150s]]'"}]]`, "agentId": agent, "sessionKey": key, "idempotencyKey": run, "deliver": false, "timeout": 240,
 	})
 	type amount struct {
 		CostUSD *string `json:"cost_usd"`
@@ -30,7 +30,8 @@ func (j *journey) goes(t *testing.T) {
 			SessionKey string `json:"session_key"`
 		}
 	}
-	WaitFor(t, 90*time.Second, "the run to be seen", func() bool {
+	// After a slow read of the transcript, the next one is due after 20 times as long.
+	WaitFor(t, 140*time.Second, "the run to be seen", func() bool {
 		j.owner.Get(t, "/api/v1/usage/going").Into(t, http.StatusOK, &seen)
 		return len(seen.Runs) == 1 && seen.Runs[0].RunID == run
 	})

@@ -63,8 +63,8 @@ func StartModel(t testing.TB) *Model {
 	return m
 }
 
-// Script sets the reply to agent until the next call. Script("cto", Reply{}) restores the
-// usual answer.
+// Script sets the reply to agent until it is called again. Script("cto", Reply{})
+// restores the usual answer.
 func (m *Model) Script(agent string, r Reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -220,7 +220,8 @@ func (c *content) UnmarshalJSON(data []byte) error {
 var (
 	// Each request has a line such as "Runtime: … | agent=cto | …".
 	runtimeLine = regexp.MustCompile(`(?i)Runtime:[^\n]*\bagent=([a-z0-9_-]+)`)
-	// The gateway's additions to a question are between these marks or in that line.
+	// The gateway's additions to a question are between these marks or in the Runtime
+	// line.
 	added = regexp.MustCompile(`(?is)<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>.*?<<<END_OPENCLAW_INTERNAL_CONTEXT>>>|\n+Runtime:[^\n]*`)
 )
 
@@ -310,7 +311,7 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 	whole(w, in, reply.Text)
 }
 
-// inShell, in a question, makes any agent run its indented lines.
+// inShell makes an agent run the indented lines of a question that contains it.
 const inShell = "Do this in a shell:"
 
 // shellCall returns the tool call for a message with shell commands: the text between

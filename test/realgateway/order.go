@@ -57,9 +57,9 @@ func (m *Model) obey(w http.ResponseWriter, r *http.Request, in completion, text
 	return say, do, false
 }
 
-// manners returns the answer of a model with nothing to say, where the gateway has asked
-// for a fixed one: heartbeats, and conversations between agents, which would otherwise
-// continue for a while.
+// manners returns the fixed answer that the gateway expects from a model with nothing
+// to say: to heartbeats, and in conversations between agents, which would otherwise
+// continue for a while. It returns "" if the gateway expects none.
 func (c completion) manners() string {
 	for _, word := range []string{"ANNOUNCE_SKIP", "REPLY_SKIP"} {
 		for _, m := range c.Messages {

@@ -20,7 +20,7 @@ import (
 const postgresEnv = "TEST_POSTGRES_URL"
 
 // PostgresDatabase creates an empty database and returns its address. The database is
-// dropped with the test, even if it is in use.
+// dropped when the test ends, even if it is in use.
 func PostgresDatabase(t testing.TB) string {
 	t.Helper()
 	server := os.Getenv(postgresEnv)

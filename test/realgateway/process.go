@@ -88,8 +88,8 @@ func (p *process) running() bool {
 	}
 }
 
-// ready waits until url answers client with 200. It fails the test if the process ends
-// first or limit passes.
+// ready waits until a GET request by client to url returns 200. It fails the test if
+// the process ends first or limit passes.
 func (p *process) ready(t testing.TB, client *http.Client, url string, limit time.Duration) {
 	t.Helper()
 	begin := time.Now()

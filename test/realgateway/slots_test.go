@@ -98,8 +98,8 @@ func (j *journey) state(t *testing.T, m timedJob, from time.Time, states ...stri
 	return found
 }
 
-// A missed job leaves no trace in the gateway, so that the ledger of due times must
-// detect it: in time, and only then.
+// A missed job leaves no trace in the gateway, so the ledger of due times must detect
+// it, in time and without false alarms.
 func TestSlots(t *testing.T) {
 	bin, model := Build(t), StartModel(t)
 	gateway := StartGateway(t, t.TempDir(), model, Access{})

@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// Certificate returns the self-signed certificate of a gateway with TLS in DER. It names
-// no host, so that it cannot be verified normally.
+// Certificate returns the self-signed certificate of a gateway with TLS in DER. It
+// names no host, so it cannot be verified in the usual way.
 func (g *Gateway) Certificate(t testing.TB) []byte {
 	t.Helper()
 	der, err := g.certificate()

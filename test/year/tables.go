@@ -259,7 +259,7 @@ func (w writer) usage() []table {
 }
 
 // words fills the search tables: each task, comment, session and report has a unique
-// word, one that 51 share, and some that all share.
+// word, a word that every 50th row shares, and some words that all share.
 func (w writer) words() []table {
 	texts := []struct {
 		rows          func(Size) int

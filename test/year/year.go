@@ -2,8 +2,8 @@
 // benchmark. It writes rows with bulk SQL, which takes seconds where the services
 // would take an hour.
 //
-// Rows are made from the newest to the oldest at a constant rate, so that a
-// larger database has a longer history and not a busier day.
+// Rows are spread at a constant rate from now into the past, so a larger database has
+// a longer history, not busier days.
 package year
 
 import (
@@ -19,24 +19,24 @@ import (
 	"wardroom/internal/schema"
 )
 
-// Size is the number of rows of the tables that grow with use.
+// Size is the number of rows in each table that grows with use.
 type Size struct {
 	Tasks, Sessions, Events, Runs int
-	Others                        int // each of comments, inbox items, reports, background jobs, slots and so on
+	Others                        int // each other table, such as comments, inbox items, reports and background jobs
 }
 
-// Of is a size with n rows in each growing table.
+// Of returns a size with n rows in each growing table.
 func Of(n int) Size { return Size{n, n, n, n, n} }
 
-// Plan says what a year looks like.
+// Plan describes a year of use.
 type Plan struct {
-	Now          time.Time // when the newest rows were made
-	Full         Size      // the size of a whole year; it sets the rate
+	Now          time.Time // creation time of the newest rows
+	Full         Size      // size after a whole year; determines the rate
 	PasswordHash string    // of every account
 }
 
-// Agents are the agents that work on the tasks. The account of the i-th has the
-// address <agent>@example.com and the id UserID(i).
+// Agents returns the IDs of the agents that work on the tasks. The account of agent i
+// has the email <agent>@example.com and the ID UserID(i).
 func Agents() []string {
 	ids := []string{"coo", "cto", "cpo", "cmo"}
 	for i := len(ids); i < agents; i++ {
@@ -47,35 +47,35 @@ func Agents() []string {
 
 const (
 	agents   = 20
-	users    = 200 // accounts, agents included
+	users    = 200 // accounts, including those of agents
 	projects = 20
 
 	userPrefix = "00000000-0000-7000-8000-000000000"
-	firstTask  = 100_000    // the number of the newest task, so that a full year has every number from 1
-	firstEvent = 90_000_000 // the id of the newest event
+	firstTask  = 100_000    // number of the newest task; a full year uses every number from 1
+	firstEvent = 90_000_000 // ID of the newest event
 )
 
 // Admin is the email of an admin's account.
 const Admin = "u-20@example.com"
 
-// UserID is the id of the i-th account.
+// UserID returns the ID of the i-th account.
 func UserID(i int) string { return fmt.Sprint(userPrefix, 100+i) }
 
-// TaskKey is the key of the i-th newest task.
+// TaskKey returns the key of the i-th newest task.
 func TaskKey(i int) string { return fmt.Sprint("TASK-", firstTask-i) }
 
-// TaskID is the id of the i-th newest task.
+// TaskID returns the ID of the i-th newest task.
 func TaskID(i int) string { return fmt.Sprint("t-", firstTask-i) }
 
-// EventID is the id of the i-th newest event.
+// EventID returns the ID of the i-th newest event.
 func EventID(i int) int64 { return firstEvent - int64(i) }
 
-// lastMigration is the newest migration whose tables the package fills. What later
-// ones derive from these tables, their own SQL makes of the rows that are there.
+// lastMigration is the last migration that is applied before the tables are filled.
+// Later migrations derive tables from these and fill them with their own SQL.
 const lastMigration = "0035"
 
-// Schema returns the migrations that a database has when it is filled. Apply all
-// the others when it is full.
+// Schema returns the migrations to apply before the database is filled. Apply the
+// others afterwards.
 func Schema() db.Schema { return db.Schema{Files: upTo{schema.FS()}, Program: "0.0.0-test"} }
 
 // upTo hides the migrations after lastMigration.
@@ -88,13 +88,14 @@ func (u upTo) ReadDir(name string) ([]fs.DirEntry, error) {
 	return slices.DeleteFunc(all, later), err
 }
 
-// Grow adds the rows that a database of size have lacks to be of size want. A new
-// database, migrated with Schema, has the zero size. No other connection may write at the same time.
+// Grow adds rows to a database of size have until it has the size want. A new
+// database, migrated with Schema, has the zero size. No other connection may write at
+// the same time.
 func (p Plan) Grow(ctx context.Context, d *db.DB, have, want Size) error {
 	w := writer{plan: p, engine: d.Engine()}
 	return d.Tx(ctx, func(tx *db.Tx) error {
 		if d.Engine() == db.SQLite {
-			// The default of 2 MB would write most pages of the indexes several times.
+			// With the default of 2 MB, most index pages would be written several times.
 			if _, err := tx.Exec(ctx, `PRAGMA cache_size = -200000`); err != nil {
 				return err
 			}
@@ -114,7 +115,8 @@ func (p Plan) Grow(ctx context.Context, d *db.DB, have, want Size) error {
 	})
 }
 
-// setUp makes what does not grow: accounts, projects, teams and the roster.
+// setUp creates what does not grow with use: accounts, projects, teams and the
+// roster.
 func (w writer) setUp(ctx context.Context, tx *db.Tx) error {
 	for _, t := range w.fixed() {
 		if err := w.fill(ctx, tx, t, 0, t.rows(Size{})); err != nil {
@@ -142,9 +144,8 @@ func (w writer) setUp(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// setCounters moves the counters to the newest rows. On PostgreSQL it also leaves
-// the dead versions of their rows that a long transaction beside many changes
-// would leave.
+// setCounters sets the counters to the newest rows. On PostgreSQL it also leaves dead
+// versions of the counters' rows, as many changes during a long transaction would.
 func (w writer) setCounters(ctx context.Context, tx *db.Tx, size Size) error {
 	for table, last := range map[string]int{"event_counter": firstEvent, "task_counter": firstTask} {
 		if w.engine == db.Postgres {
@@ -161,17 +162,18 @@ func (w writer) setCounters(ctx context.Context, tx *db.Tx, size Size) error {
 	return err
 }
 
-// table is how one table is filled.
+// table describes how to fill one table.
 type table struct {
 	name    string
 	rows    func(Size) int
 	columns []column
 }
 
-// column is the value of a column as an SQL expression of i, the number of the row.
+// column is a column with its value, an SQL expression in which i is the number of
+// the row.
 type column struct{ name, value string }
 
-// columns are pairs of a name and a value.
+// columns returns the columns for pairs of a name and a value.
 func columns(pairs ...string) []column {
 	var all []column
 	for i := 0; i < len(pairs); i += 2 {
@@ -180,13 +182,13 @@ func columns(pairs ...string) []column {
 	return all
 }
 
-// writer writes the SQL of one engine.
+// writer fills tables with the SQL of one engine.
 type writer struct {
 	plan   Plan
 	engine db.Engine
 }
 
-// fill inserts the rows from (inclusive) to to (exclusive), the oldest first.
+// fill inserts the rows with from <= i < to, oldest first.
 func (w writer) fill(ctx context.Context, tx *db.Tx, t table, from, to int) error {
 	if from >= to {
 		return nil
@@ -205,10 +207,11 @@ func (w writer) fill(ctx context.Context, tx *db.Tx, t table, from, to int) erro
 
 const secondsOfYear = 365 * 24 * 60 * 60
 
-// age is how many seconds ago row i was made, in a table with full rows a year.
+// age returns SQL for the age of row i in seconds. full is the number of rows that
+// the table gets per year.
 func age(full int) string { return fmt.Sprintf(`i * %d / %d`, secondsOfYear, full) }
 
-// at is the moment some seconds ago.
+// at returns SQL for the time that many seconds ago.
 func (w writer) at(seconds string) string {
 	if w.engine == db.Postgres {
 		return fmt.Sprintf(`(TIMESTAMP '%s' - (%s) * INTERVAL '1 second')`, w.plan.Now.UTC().Format("2006-01-02 15:04:05.000000"), seconds)
@@ -216,17 +219,17 @@ func (w writer) at(seconds string) string {
 	return w.micros(seconds)
 }
 
-// micros is the moment some seconds ago, in microseconds since 1970.
+// micros returns SQL for the time that many seconds ago, in microseconds since 1970.
 func (w writer) micros(seconds string) string {
 	return fmt.Sprintf(`(%d - (%s) * 1000000)`, w.plan.Now.UnixMicro(), seconds)
 }
 
-// millis is the moment some seconds ago, in milliseconds since 1970.
+// millis returns SQL for the time that many seconds ago, in milliseconds since 1970.
 func (w writer) millis(seconds string) string {
 	return fmt.Sprintf(`(%d - (%s) * 1000)`, w.plan.Now.UnixMilli(), seconds)
 }
 
-// day is the date some days ago.
+// day returns SQL for the date that many days ago.
 func (w writer) day(days string) string {
 	if w.engine == db.Postgres {
 		return fmt.Sprintf(`TO_CHAR(DATE '%s' - CAST(%s AS INTEGER), 'YYYY-MM-DD')`, w.plan.Now.UTC().Format(time.DateOnly), days)
@@ -234,7 +237,7 @@ func (w writer) day(days string) string {
 	return fmt.Sprintf(`DATE('%s', '-' || (%s) || ' days')`, w.plan.Now.UTC().Format(time.DateOnly), days)
 }
 
-// pick takes the values in turn.
+// pick returns SQL that takes the values in turn as n increases.
 func pick(n string, values ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `CASE (%s) %% %d`, n, len(values))
@@ -244,7 +247,7 @@ func pick(n string, values ...string) string {
 	return b.String() + ` ELSE ` + values[0] + ` END`
 }
 
-// when is the value where the condition holds, and null elsewhere.
+// when returns SQL for value if the condition holds, and for null otherwise.
 func when(condition, value string) string {
 	return `CASE WHEN ` + condition + ` THEN ` + value + ` END`
 }

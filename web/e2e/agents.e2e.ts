@@ -68,7 +68,7 @@ describe('an agent', () => {
       .poll(() => call(demo, 'GET', `/agentrt/sessions/${key}`).then(Boolean, () => false), { timeout: 20_000 })
       .toBe(true)
     const { context, page, complaints } = await opened(desktop, '/agents/cpo')
-    // Work for a minute, because a busy machine takes long to open the dialog.
+    // Keeps the agent working for a minute, because the dialog opens slowly on a busy machine.
     for (let i = 0; i < 24; i++) await call(demo, 'POST', `/agentrt/sessions/${key}/messages`, { text: `And ${i}?` })
     await page
       .getByRole('button', { name: /^Stop run/ })

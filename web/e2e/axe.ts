@@ -5,8 +5,8 @@ const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-prac
 const contrast = 'color-contrast'
 
 /**
- * Returns what axe finds on the page, a line each. A theme changes nothing but colors: the other theme's contrast is
- * checked on the other size (see `sizes`), and on every page by `make nightly`.
+ * Returns axe's findings on the page, one line each. Themes differ only in their colors, so each size is checked in one
+ * theme (see `sizes`). `make nightly` also checks the contrast of the other theme on every page.
  */
 export async function axeFaults(page: Page): Promise<string[]> {
   const found = await violations(page, {
@@ -24,7 +24,7 @@ export async function axeFaults(page: Page): Promise<string[]> {
 
 /**
  * Contrast checks take axe a thousand times as long as comparing styles. Of all texts with the same color, size,
- * weight, and background, axe gets one, preferably a visible one.
+ * weight, and background, axe checks only one, preferably one that is visible.
  */
 async function violations(page: Page, options: RunOptions): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
@@ -48,7 +48,7 @@ async function violations(page: Page, options: RunOptions): Promise<string[]> {
           if (!field && ![...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.nodeValue?.trim())) continue
           const { width, height, left, right, top, bottom } = e.getBoundingClientRect()
           const seen = width * height > 1 && right > 0 && bottom > 0 && left < innerWidth && top < innerHeight
-          // Disabled or hidden texts are exempt, so they must not stand for others.
+          // Contrast rules exempt disabled and hidden texts, so these must not represent others.
           const exempt = e.closest(':disabled, [aria-disabled=true], [aria-hidden=true], [inert]') !== null
           const key = `${field ? e.tagName : ''}${exempt}${look(e)}`
           if (!one.has(key) || (seen && !one.get(key)?.seen)) one.set(key, { e, seen })

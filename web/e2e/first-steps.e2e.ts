@@ -12,7 +12,7 @@ let proxy: TcpProxy
 let service: Service
 let token: string
 
-// A server without an owner, and a gateway that it isn't connected to.
+// A server without an owner, and a gateway to which it isn't connected yet.
 beforeAll(async () => {
   browser = await openBrowser()
   gateway = await startDemo()

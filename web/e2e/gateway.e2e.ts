@@ -74,7 +74,7 @@ describe('a gateway on a line of its own', () => {
     const { context, page, complaints } = await open('/settings/gateway')
     const pairing = page.getByRole('region', { name: 'Pairing' })
     await pairing.getByText('No device', { exact: true }).waitFor()
-    // Scopes that weren't requested, and what they are for.
+    // The page lists scopes that weren't requested, with their purpose.
     await pairing.getByText('operator.admin').first().waitFor()
     await pairing.getByRole('button', { name: 'Pair Wardroom' }).click()
     await pairing.getByText(/^(Paired|Accepted without approval)$/).waitFor({ timeout: 60_000 })

@@ -51,7 +51,7 @@ describe('a line that sleeps', () => {
     await signIn(page, demo)
     const mark = page.getByRole('banner')
     await mark.getByText('Live', { exact: true }).waitFor()
-    // An event with an ID to resume from.
+    // Causes an event, whose ID the stream resumes from.
     await call(demo, 'PATCH', '/tasks/TASK-3', { priority: 'urgent' })
     await page.waitForTimeout(500)
     await proxy.cut()

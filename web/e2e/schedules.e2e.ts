@@ -91,7 +91,7 @@ describe('a job', () => {
     await dialog.getByRole('button', { name: 'Save changes' }).click()
     await dialog.getByText('Someone else changed this job').waitFor()
     await dialog.getByRole('cell', { name: '0 6 * * 1', exact: true }).waitFor()
-    // Fields the user didn't change keep the other user's values: in the current job and in the result.
+    // A field that only the other user changed has their value both in the current job and in the result.
     await expect.poll(() => dialog.getByRole('cell', { name: 'For the board' }).count()).toBe(2)
     expect(await axeFaults(page)).toEqual([])
     expect((await read(job.id)).schedule.expr).toBe('0 6 * * 1')
@@ -155,7 +155,7 @@ describe('a job', () => {
     const job = await make('for-readers')
     const { context, page, complaints } = await opened(phone, `/schedules?job=${job.id}`, { ...demo, ...user })
     const panel = page.locator('aside[aria-label="for-readers"]')
-    await panel.getByText('Only owners and admins can create, change, and run jobs.').waitFor()
+    await panel.getByText('Only the owner and admins can create, change, and run jobs.').waitFor()
     expect(await panel.getByRole('switch').isDisabled()).toBe(true)
     expect(await panel.getByRole('button', { name: 'Run now' }).count()).toBe(0)
     expect(await axeFaults(page)).toEqual([])

@@ -28,7 +28,7 @@ describe('where a list is scrolled to', () => {
     await page.waitForTimeout(400)
     const link = page.locator(`${of} [role=row] a[href*="/sessions/"]`)
     if ((await link.count()) > 0) {
-      // Not by mouse, which would scroll to the row first.
+      // A mouse click would first scroll to the row, so the event is dispatched directly.
       await link.last().dispatchEvent('click')
       await page.waitForURL('**/sessions/**')
       await page.locator('main h2').first().waitFor()

@@ -177,7 +177,7 @@ describe('a session', () => {
   })
 })
 
-// Users who can't stop agents see no button, but who can.
+// Users who may not stop agents see who may, instead of a button.
 describe('a viewer', () => {
   it('goes through the sessions by keys, reads all of it, and why there is nothing to send or stop', async () => {
     const password = 'four random words are good'
@@ -208,7 +208,7 @@ describe('a viewer', () => {
   })
 })
 
-/** Generates a page of messages, more than demo agents write. */
+/** Returns generated message number n, for transcripts longer than those of demo agents. */
 function madeUp(n: number): Record<string, unknown> {
   const at = new Date(Date.UTC(2026, 10, 20) + n * 1000).toISOString()
   const call = {
@@ -348,7 +348,7 @@ describe('a transcript', () => {
       `transcript of 20,000 messages (${size} rows, ${made} of them in the page): read in ${Math.round(reading / 1000)} s, ${told(readLong)}; ` +
         `by the wheel: a frame in ${frames.median.toFixed(1)} ms, at most ${Math.round(frames.most)} ms, ${told(wheelLong)}`,
     )
-    // 8,000 texts, and one row for the calls between each two.
+    // 8,000 texts, and between them rows for the tool calls.
     expect(size).toBeGreaterThan(14_000)
     expect(made).toBeLessThan(80)
     expect(complaints).toEqual([])

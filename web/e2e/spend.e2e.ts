@@ -112,7 +112,7 @@ describe('the numbers', () => {
   it('are the same in the header, the chart, both tables and the files', async () => {
     const { context, page, complaints } = await opened(desktop, '/spend?show=table')
     await page.locator('[data-total] data').waitFor()
-    // Runs may end in between; compare values of one moment.
+    // A run may end between two readings, so compares again until all values are of the same moment.
     await expect
       .poll(async () => {
         const whole = await total(page)

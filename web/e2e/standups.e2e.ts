@@ -221,7 +221,7 @@ describe('a standup', () => {
     await stands(page, 'Completed')
     await page.getByRole('tab', { name: /^Transcript/ }).click()
     await page.getByText('Attempt 3', { exact: true }).waitFor()
-    // The three participants, and the facilitator, which was already asked.
+    // The three participants and the facilitator, all of which had been asked before.
     const retried = page.locator('li:has-text("Attempt 3"), li:has-text("Attempt 3") ~ li')
     await expect.poll(() => retried.getByText('Asked again', { exact: true }).count()).toBe(4)
     expect(complaints).toEqual([])
@@ -342,7 +342,7 @@ describe('somebody who may not run one', () => {
     const reader = { email: 'reader@wardroom.demo', password: 'four random words are good' }
     await call(demo, 'POST', '/users', { ...reader, name: 'Reader', role: 'user' })
     const { context, page, complaints } = await opened(desktop, '/standups', { ...demo, ...reader })
-    await page.getByText('Only owners, admins, and agents can run a standup.').waitFor()
+    await page.getByText('Only the owner, admins, and agents can run a standup.').waitFor()
     expect(await button(page, 'Run Standup').count()).toBe(0)
     await page.goto(`/standups/${id}`)
     await section(page, 'cto').getByText('Answered').waitFor()

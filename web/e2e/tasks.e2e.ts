@@ -185,7 +185,7 @@ describe('the focus', () => {
   it('goes on at the end of a history that was read to its end by keyboard', async () => {
     const { key } = (await call(demo, 'POST', '/tasks', { title: 'Revise the estimate' })) as { key: string }
     const token = await tokenOf(demo)
-    // More than one page.
+    // The history needs more than one page.
     for (let n = 1; n <= 201; n++) {
       const answer = await fetch(`${demo.base}/api/v1/tasks/${key}`, {
         method: 'PATCH',

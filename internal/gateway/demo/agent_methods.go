@@ -331,7 +331,7 @@ func (q *run) meta() object {
 	return out
 }
 
-// promptReport describes the system prompt. The demo's has no files, skills or tools.
+// promptReport describes the system prompt, which has no files, skills or tools in the demo.
 func (q *run) promptReport() object {
 	m := q.outcome.spent.model
 	return object{

@@ -17,10 +17,10 @@ const (
 	contextLimitPercent = 12
 )
 
-// StartBackgroundWork makes the agents work on their own until the runtime closes. About
-// every rest, an idle agent starts a scenario with tool calls and pauses; the first two
-// start almost at once. The same seed gives the same order and pauses. Nothing runs between
-// steps.
+// StartBackgroundWork makes the agents work on their own until the runtime closes. An idle
+// agent starts a scenario with tool calls and pauses at intervals of about rest; the first
+// two start almost at once. The same seed gives the same order and pauses. Between steps,
+// the goroutines only sleep.
 func (r *Runtime) StartBackgroundWork(rest time.Duration, seed string) {
 	r.work.Go(func() {
 		s := workOrder{seed: seed}
@@ -35,8 +35,8 @@ func (r *Runtime) StartBackgroundWork(rest time.Duration, seed string) {
 	})
 }
 
-// workOrder determines the order of the scenarios. Each comes once per round, in its part
-// of the day, and every round has a different order.
+// workOrder determines the order of the scenarios. Every round contains each scenario once:
+// first those of the early day, then those of the later parts, each part shuffled anew.
 type workOrder struct {
 	seed  string
 	round int

@@ -72,7 +72,7 @@ func (r *Runtime) certificateDER() []byte {
 }
 
 // ChangeCertificate generates a new certificate for new connections. Existing connections
-// stay. Without TLS it does nothing.
+// stay open. Without TLS it does nothing.
 func (r *Runtime) ChangeCertificate() error {
 	if r.certificateDER() == nil {
 		return nil

@@ -15,9 +15,9 @@ import (
 
 // The gateway's limits, as announced in hello-ok.
 const (
-	maxFirst    = 64 << 10 // bytes of the first frame, before authentication
-	maxPayload  = 25 << 20 // bytes of a frame
-	maxBuffered = 50 << 20 // bytes queued for a client before it is disconnected
+	maxFirst    = 64 << 10 // maximum bytes of the first frame, before authentication
+	maxPayload  = 25 << 20 // maximum bytes of a later frame
+	maxBuffered = 50 << 20 // maximum bytes queued for a client before it is disconnected
 )
 
 // connection is a client connection. Frames to it are queued, so that a slow client doesn't
@@ -29,7 +29,7 @@ type connection struct {
 	socket  net.Conn
 	id      string
 	nonce   string
-	origin  string             // from the upgrade request; browsers are refused
+	origin  string             // Origin header of the upgrade request; browsers send one and are refused
 	stop    context.CancelFunc // ends the goroutines that serve the connection
 	done    chan struct{}      // closed when the connection is unregistered
 

@@ -15,7 +15,7 @@ import (
 	"wardroom/internal/platform/cron"
 )
 
-// cronJob is a timed job. Like sessions, jobs survive a restart and end with the runtime.
+// cronJob is a scheduled job. Like sessions, jobs survive a restart and end with the runtime.
 // The runtime's lock guards its fields.
 type cronJob struct {
 	spec
@@ -187,8 +187,8 @@ func nextOrNever(next int64) int64 {
 
 func preview() object { return object{"label": "not requested", "detail": "not requested"} }
 
-// jobOf decodes a request and returns the job that it names, or a failure that begins with
-// words.
+// jobOf decodes a request and returns the job that it names. If there is no such job, it
+// returns a failure whose message begins with words.
 func (r *Runtime) jobOf(c call, p params, in any, id *string, words string) (*cronJob, *failure) {
 	if f := p.read(c.method, "", c.params, in); f != nil {
 		return nil, f

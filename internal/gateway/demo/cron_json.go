@@ -7,7 +7,7 @@ import (
 	"maps"
 )
 
-// This file contains the JSON representations of a timed job.
+// This file contains the JSON representations of a scheduled job.
 
 // revision returns a hash of the job's definition.
 func (j *cronJob) revision() string {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxJobHistory is how many ended runs of jobs are kept.
+// maxJobHistory limits how many ended runs of jobs are kept.
 const maxJobHistory = 500
 
 // errInterrupted is the error of a run that a restart interrupted.
@@ -30,8 +30,8 @@ func (r *Runtime) runScheduler(b *boot) {
 	}
 }
 
-// runDue starts the jobs that are due, each once no matter how late. The caller must hold
-// r.mu.
+// runDue starts the jobs that are due, each only once, however late it is. The caller must
+// hold r.mu.
 func (r *Runtime) runDue(b *boot) {
 	now := r.now()
 	for _, j := range r.jobs {

@@ -5,10 +5,10 @@
 //
 // It speaks the protocol of the real gateway (OpenClaw 2026.9.6) over a loopback socket.
 // For the methods it serves, the frames, the order of events, the errors and the close
-// codes are the same; tests compare its frames with recordings in testdata. Timed jobs run
-// on schedule. No model is ever called and nothing leaves the machine: besides answering,
-// an agent can only open and run a standup over HTTP, at a loopback address that a message
-// names.
+// codes are those of the real gateway; tests compare its frames with recordings in
+// testdata. Scheduled jobs run on time. No model is ever called and nothing leaves the
+// machine: besides answering, an agent can only open and run a standup over HTTP, at a
+// loopback address that a message names.
 package demo
 
 import (
@@ -58,16 +58,16 @@ type Options struct {
 	TLS    bool    // serve with a self-signed certificate that names no host; see Fingerprint
 	Agents []Agent // defaults to DefaultAgents; the first is the default agent
 	// Board returns the tasks that an agent talks about. It is called during a run, without
-	// a lock held. Nil means an empty board.
+	// a lock held. A nil Board means an empty board.
 	Board func(ctx context.Context, agentID string) ([]Task, error)
-	// LastStandup returns when an agent last answered in a standup whose sessions have a
-	// different name, such as standup:2026-11-20; the zero time if it never did. It is
-	// called like Board. Nil means never.
+	// LastStandup returns when an agent last answered in a standup other than the one whose
+	// sessions are called name, such as standup:2026-11-20, or the zero time if it never
+	// did. It is called like Board. A nil LastStandup means that no agent ever answered.
 	LastStandup func(ctx context.Context, agentID, name string) (time.Time, error)
 	// Env returns the value of an environment variable in the agents' tools, or an empty
 	// string if it is not set. Agents read credentials from it, because messages name only
-	// the variable. It is called during a run, without a lock held. Nil means an empty
-	// environment.
+	// the variable. It is called during a run, without a lock held. A nil Env means an
+	// empty environment.
 	Env func(name string) string
 	// Writes is how many calls per minute a client may make to each method that changes
 	// jobs. Zero means 30, as on the real gateway.

@@ -75,8 +75,8 @@ func (r *Runtime) Delay(agentID string, d time.Duration) {
 	set(r.faults.delay, agentID, d, d == 0)
 }
 
-// Silence makes an agent's next runs start and never answer: only a timeout, an abort or a
-// restart ends them. Runs that are already silent stay so when it is turned off.
+// Silence makes an agent's next runs start but never answer: only a timeout, an abort or a
+// restart ends them. Turning it off does not affect runs that are already silent.
 func (r *Runtime) Silence(agentID string, on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,8 +99,8 @@ func (r *Runtime) Fail(agentID, reason string) {
 	set(r.faults.fail, agentID, reason, reason == "")
 }
 
-// Answer makes an agent answer with a script; nil turns it off. The script may return an
-// empty answer, must return, and is called without a lock held.
+// Answer makes an agent answer with the result of script; nil turns it off. script may
+// return an empty answer but must not block forever. It is called without a lock held.
 func (r *Runtime) Answer(agentID string, script func(Question) string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,7 +108,7 @@ func (r *Runtime) Answer(agentID string, script func(Question) string) {
 }
 
 // Starting makes the runtime report that it is starting: /startupz and /readyz answer 503,
-// and a connect is refused as retryable.
+// and connect requests are refused with a retryable error.
 func (r *Runtime) Starting(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,10 +134,11 @@ func (r *Runtime) Drop() {
 }
 
 // Restart simulates a gateway restart at its worst. All clients get a shutdown event and
-// are closed with 1012, and the port refuses connections for the duration of down. Then the
-// runtime returns with a new boot id. Transcripts are kept; runs, stored idempotency keys
-// and waits are lost. An active run leaves its question in the transcript without an
-// answer. A queued run leaves nothing, and its caller is told that the gateway is draining.
+// are disconnected with close code 1012, and the port refuses connections for the duration
+// of down. Then the runtime returns with a new boot id. Transcripts are kept; runs, stored
+// idempotency keys and waits are lost. An active run leaves its question in the transcript
+// without an answer. A queued run leaves nothing, and its caller gets the error that the
+// gateway is draining.
 //
 // Restart returns when the port is closed or, if down is zero, when it is open again.
 func (r *Runtime) Restart(down time.Duration) {

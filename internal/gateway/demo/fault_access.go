@@ -8,7 +8,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// statusAccessChanged closes the connections of clients whose access has changed. The real
+// statusAccessChanged is the close code for clients whose access has changed. The real
 // gateway's close reason was not recorded; the demo's describes the change.
 const statusAccessChanged = websocket.StatusCode(4001)
 
@@ -39,10 +39,10 @@ func (r *Runtime) RefuseClients(match func(scopes []string) bool) {
 	}
 }
 
-// WithAdmin matches scopes that include operator.admin. Use it with RefuseClients.
+// WithAdmin reports whether scopes include operator.admin. Use it with RefuseClients.
 func WithAdmin(scopes []string) bool { return slices.Contains(scopes, scopeAdmin) }
 
-// WithoutAdmin matches scopes that do not include operator.admin.
+// WithoutAdmin reports whether scopes lack operator.admin. Use it with RefuseClients.
 func WithoutAdmin(scopes []string) bool { return !WithAdmin(scopes) }
 
 // OwnerRuns returns the ids of the runs that started with operator.admin, oldest first. The
@@ -107,8 +107,8 @@ func (r *Runtime) lockedOut() *failure {
 }
 
 // ChangeToken replaces the shared token; an empty token is ignored. Clients that connected
-// with the old token are closed with 4001. Device tokens stay valid. Heal does not restore
-// the old token.
+// with the old token are disconnected with close code 4001. Device tokens stay valid. Heal
+// does not restore the old token.
 func (r *Runtime) ChangeToken(token string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 )
 
 // This file contains the faults for outgoing frames, in the order in which they apply to a
-// frame. All of them can be changed while the runtime serves. A name is that of an event,
-// or of the method whose answers are meant; the empty name stands for all that have no
+// frame. All of them can be changed while the runtime serves. A name selects an event, or
+// the answers to a method; the empty name stands for all events and methods without a
 // setting of their own.
 
 // Heal turns off all faults and scripts, and sends the frames held back. It does not undo
@@ -37,8 +37,8 @@ func (r *Runtime) Hang(method string, on bool) {
 
 // Reverse holds answers to a method until a connection has n of them, then sends them last
 // first. Under the empty name, the answers to all methods except connect are held together.
-// With 2 for `agent`, the result of a run is sent before its "accepted". Less than 2 turns
-// it off.
+// With n = 2 for `agent`, the result of a run is sent before its "accepted". An n below 2
+// turns it off.
 func (r *Runtime) Reverse(method string, n int) {
 	r.changeFrames(func(w *frameFaults) { set(w.reverse, method, n, n < 2) }, (*connection).releaseReversed)
 }
@@ -93,7 +93,7 @@ func (r *Runtime) release(release ...func(*connection)) {
 	}
 }
 
-// Freeze makes every connection half open: the connection stays, but the runtime neither
+// Freeze makes every connection half open: the socket stays open, but the runtime neither
 // reads from it nor sends answers, events, pings or a close frame. New connections are
 // accepted and never answered. Turning it off resumes where everything stopped. A restart
 // disconnects frozen connections.

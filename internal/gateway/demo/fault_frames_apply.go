@@ -11,10 +11,10 @@ import (
 	"github.com/coder/websocket"
 )
 
-// This file applies the frame faults to outgoing frames. A name is an event's, or that of
-// the method being answered; a setting for a name takes precedence over the one for the
-// empty name. Functions in this file must be called with the runtime's lock held unless
-// they say otherwise.
+// This file applies the frame faults to outgoing frames. A frame has the name of its event,
+// or of the method that it answers; a setting for a name takes precedence over the one for
+// the empty name. Functions in this file must be called with the runtime's lock held unless
+// their comments say otherwise.
 
 // neverAnswer is the lag of an answer that is never sent.
 const neverAnswer = time.Duration(math.MaxInt64)
@@ -214,7 +214,8 @@ func (c *connection) sendAltered(l outFrame) {
 	c.queueFrame(l, packets...)
 }
 
-// bloat pads the payload, or the frame if it has no payload, to size bytes.
+// bloat returns the frame encoded in size bytes. The padding is a member of the payload, or
+// of the frame itself if it has no payload.
 func bloat(frame object, size int) []byte {
 	const member = `"padding":"`
 	padded := merge(frame, object{"padding": ""})

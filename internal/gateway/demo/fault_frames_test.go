@@ -91,7 +91,7 @@ func (c *client) order() (ids []string) {
 	return ids
 }
 
-// Answers can arrive in another order than their requests.
+// Answers can arrive in a different order from their requests.
 func TestReverse(t *testing.T) {
 	t.Parallel()
 	r := open(t, Options{})

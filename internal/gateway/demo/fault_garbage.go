@@ -29,7 +29,7 @@ const (
 	ControlCharacters Garbage = "control_characters" // displayed strings contain NUL, escapes, direction marks and half a surrogate pair
 )
 
-// Garble malforms the frames of all connections in all the given ways, until the next call.
+// Garble corrupts the frames of all connections in all the given ways, until the next call.
 // Calling it without kinds turns it off.
 func (r *Runtime) Garble(kinds ...Garbage) {
 	r.mu.Lock()

@@ -22,11 +22,11 @@ const (
 // resumed.
 const errSessionChanged = `Session %q changed while starting work. Retry. | SESSION_WORK_START_CHANGED`
 
-// Resume makes the runtime resume interrupted turns after each following restart, with a
-// delay of after from the reopening of the port. The real gateway took 3 s. A request that
-// arrives in the meantime is accepted; when the turn resumes, it fails with the error that
-// its session changed. It leaves nothing in the transcript, and repeating its idempotency
-// key returns the same failure. Zero turns it off.
+// Resume makes the runtime resume interrupted turns after each later restart, when the port
+// has been open again for the given time. The real gateway took 3 s. A request that arrives
+// before that is accepted; when the turn resumes, the request fails with the error that its
+// session changed. The request leaves nothing in the transcript, and repeating its
+// idempotency key returns the same failure. Zero turns it off.
 func (r *Runtime) Resume(after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 // The gateway's limits for long messages (OpenClaw 2026.9.6).
 const (
 	historyChars    = 8_000     // per text, unless a client asks for more
-	historyCharsMax = 500_000   // most that a client may ask for
+	historyCharsMax = 500_000   // the most that a client may ask for
 	messageChars    = 1_000_000 // for a single message
 	messageCharsMax = 2_000_000
 	maxRowBytes     = 128 << 10 // chat.history omits the content of larger rows
-	replyChars      = 4_096     // of an answer that agent.wait returns
+	replyChars      = 4_096     // maximum length of an answer from agent.wait
 )
 
 var historyParams = params{

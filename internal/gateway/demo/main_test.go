@@ -193,7 +193,7 @@ func (c *client) call(method string, params any) object {
 	return c.answer(c.ask(method, params), 0)
 }
 
-// ok is call for a request that must succeed. It returns the payload.
+// ok is like call, but fails the test unless the request succeeds. It returns the payload.
 func (c *client) ok(method string, params any) object {
 	c.t.Helper()
 	f := c.call(method, params)
@@ -333,7 +333,7 @@ func dig[T any](o any, path ...string) T {
 	return v
 }
 
-// must is dig for a value that must exist.
+// must is like dig, but fails the test if the value is missing.
 func must[T any](t *testing.T, o any, path ...string) T {
 	t.Helper()
 	v, ok := dig[any](o, path...).(T)

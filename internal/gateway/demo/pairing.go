@@ -78,8 +78,8 @@ func (r *Runtime) Approve(requestID string) bool {
 	return true
 }
 
-// Remove unpairs a device, closes its connections with 4001 and invalidates its token. It
-// reports whether the device was paired.
+// Remove unpairs a device, invalidates its token and closes its connections with close code
+// 4001. It reports whether the device was paired.
 func (r *Runtime) Remove(deviceID string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

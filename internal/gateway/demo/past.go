@@ -17,9 +17,9 @@ import (
 // give the same sessions, runs and ids, so a client that mirrors them finds nothing new
 // after a restart.
 type Past struct {
-	// Spans are the times in which the team worked before the start, earliest first.
-	// Between them other runtimes ran, whose memory is lost; of those times, only the last
-	// hour before a start is filled in.
+	// Spans are the periods in which the team worked before the start, earliest first.
+	// In the gaps between them, earlier runtimes ran, whose sessions are lost. A gap is
+	// filled in only where it overlaps the hour before the end of the next span.
 	Spans []Span
 	// Since drops earlier work; the zero time keeps everything. It does not change later
 	// work.
@@ -33,8 +33,8 @@ type Span struct {
 	Until time.Time `json:"until"`
 }
 
-// contains reports whether a run that starts at a time and takes at most the given duration
-// is in the span.
+// contains reports whether a run that starts at the given time and takes at most the given
+// duration lies within the span.
 func (s Span) contains(at time.Time, most time.Duration) bool {
 	return !at.Before(s.From) && !at.Add(most).After(s.Until)
 }
@@ -42,9 +42,9 @@ func (s Span) contains(at time.Time, most time.Duration) bool {
 // Work is a task that an agent worked on, in one session per half day.
 type Work struct{ AgentID, Key, Title string }
 
-// SeedPast adds a past to the runtime: sessions with work, and timed jobs with runs. In the
-// first span, some jobs ran late, were missed, or failed. It emits no events: call it
-// before clients connect, with a clock not before the end of the last span.
+// SeedPast adds a past to the runtime: sessions with work, and scheduled jobs with runs. In
+// the first span, some jobs ran late, were missed, or failed. SeedPast emits no events: call
+// it before clients connect, when the clock has reached the end of the last span.
 func (r *Runtime) SeedPast(p Past) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,7 +112,7 @@ func (r *Runtime) seedLastHour(s Span, work []Work) {
 	id := s.Until.UTC().Format("0102-150405")
 	all := threads()
 	for n, before := range []time.Duration{52 * time.Minute, 33 * time.Minute, 19 * time.Minute, 8 * time.Minute} {
-		// A quarter of the list apart, so that each belongs to a different agent.
+		// The scenarios are a quarter of the list apart, so that each has a different agent.
 		place := all[(int(pseudoRandom(uint32(len(all)), id))+n*len(all)/4)%len(all)]
 		r.seedThread(place.key()+"-"+id, s.Until.Add(-before), s, place[0].place == subAgentPlace, place[:1])
 	}
@@ -164,12 +164,12 @@ func (r *Runtime) seedThread(key string, at time.Time, s Span, spawned bool, t t
 	}
 }
 
-// session returns the key of the session in which an agent works on a task in a half day.
+// session returns the key of the session in which the agent works on the task for half a day.
 func (w Work) session(day string) string {
 	return "agent:" + w.AgentID + ":task:" + w.Key + ":" + day
 }
 
-// thread returns the runs of an agent that works on a task for days.
+// thread returns the scenarios in which the agent works on the task for half a day.
 func (w Work) thread(day string) thread {
 	read := func(n int, file string) step {
 		what := file + strconv.Itoa(n) + ".md"
@@ -243,8 +243,8 @@ func (s *session) setEnded(runID, status string, from, to int64) {
 	s.updatedAt, s.activeAt, s.interactedAt, s.budgetAt = to, to, from, from
 }
 
-// modelCall returns the usage of a model call at a time that writes text in a session. The
-// provider then caches the conversation so far in whole blocks; the model reads the
+// modelCall records a model call that writes text at the given time, and returns its usage.
+// The provider then caches the conversation so far in whole blocks; the model reads the
 // remainder as plain input.
 func (s *session) modelCall(text string, at int64) *spent {
 	s.expireCache(at)
@@ -256,8 +256,8 @@ func (s *session) modelCall(text string, at int64) *spent {
 	return &u
 }
 
-// answerCall returns the usage of a model call that answers a question, which is the last
-// message in the session.
+// answerCall records a model call that answers the last message in the session, which is
+// the question, and returns its usage.
 func (s *session) answerCall(question, answer string, at int64) *spent {
 	s.expireCache(at)
 	before := s.context - tokens(question)
@@ -266,8 +266,8 @@ func (s *session) answerCall(question, answer string, at int64) *spent {
 	return &u
 }
 
-// expireCache records a model call at a time, and empties the provider's cache if the last
-// call is too long ago.
+// expireCache records a model call at the given time, and empties the provider's cache if
+// the previous call was too long ago.
 func (s *session) expireCache(at int64) {
 	if at-s.calledAt > cacheLifetime.Milliseconds() {
 		s.cached = 0
@@ -275,7 +275,7 @@ func (s *session) expireCache(at int64) {
 	s.calledAt = at
 }
 
-// writer appends rows to a session with a given time.
+// writer appends the rows of a run to a session, with the timestamp at.
 type writer struct {
 	s     *session
 	runID string
@@ -313,7 +313,7 @@ func (w *writer) callID(n int) string {
 	return "call_" + fixedID(w.runID, strconv.Itoa(n)).String()[:8]
 }
 
-// DirectAnswer is an answer of AnswerDirectly, with its usage.
+// DirectAnswer is an answer from AnswerDirectly, with its usage.
 type DirectAnswer struct {
 	Text                                 string
 	SessionID                            string
@@ -322,9 +322,10 @@ type DirectAnswer struct {
 	CostNano                             int64 // billionths of a dollar
 }
 
-// AnswerDirectly makes an agent answer a question without a client and without a pause, at
-// the current time of the runtime's clock, recorded as if the answer took the given time.
-// The demo uses it with a clock set back, for the standups of past days.
+// AnswerDirectly makes an agent answer a question at once and without a client. The answer
+// is recorded as if the question came at the current time of the runtime's clock and the
+// agent needed the given time. The demo uses it with the clock set back, for the standups
+// of past days.
 func (r *Runtime) AnswerDirectly(ctx context.Context, agentID, sessionKey, runID, question string, took time.Duration) (DirectAnswer, error) {
 	a, ok := r.agent(agentID)
 	if !ok {

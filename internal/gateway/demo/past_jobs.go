@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// pastJob is a timed job with a history. late, missed and failed are the runs in the first
-// span that went wrong, counted back from the last one.
+// pastJob is a scheduled job with a history. late, missed and failed list the runs that
+// went wrong in the first span, counted back from its last run.
 type pastJob struct {
 	agent, name, what, expr, ask, answer string
 	late, missed, failed                 []int

@@ -16,8 +16,8 @@ type model struct {
 	cacheWrite         int64
 }
 
-// models have typical prices of 2026: 3, 15, 0.30 and 3.75 dollars per million tokens, and
-// a third of that.
+// models have typical prices of 2026: the first costs 3, 15, 0.30 and 3.75 dollars per
+// million tokens, and the second a third of that.
 var models = []model{
 	{"demo", "demo-1", "Demo 1", 200_000, 3_000, 15_000, 300, 3_750},
 	{"demo", "demo-2", "Demo 2", 100_000, 1_000, 5_000, 100, 1_250},

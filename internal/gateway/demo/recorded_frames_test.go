@@ -39,8 +39,8 @@ func recording(t *testing.T, file, name string) object {
 }
 
 // sameShape checks that a frame has the same members with the same types as a recorded one.
-// Lists are compared by their first elements, and empty lists match. except are paths that
-// may differ.
+// Lists are compared by their first elements, and empty lists match. except lists the paths
+// that may differ.
 func sameShape(t *testing.T, what string, want, got any, except ...string) {
 	t.Helper()
 	for _, d := range differences("", want, got) {

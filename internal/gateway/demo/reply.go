@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// recentWindow is how far back a first report reaches: over one day of a weekend, but
-	// not into the previous week.
+	// recentWindow is how far back an agent's first report reaches: on a Monday, into the
+	// weekend but not into the previous work week.
 	recentWindow = 48 * time.Hour
 	// maxReportWindow is how far back a report reaches at most, after a long time without
 	// standups.
@@ -70,8 +70,8 @@ func (r *Runtime) reportSince(ctx context.Context, agentID, sessionKey string) (
 // finished reports whether the task was finished after since.
 func (t Task) finished(since time.Time) bool { return t.DoneAt != nil && t.DoneAt.After(since) }
 
-// newReport derives a report from the board: what was finished after since, and what
-// continues.
+// newReport derives a report from the board: the work done after since, the work that comes
+// next, and the blockers.
 func newReport(tasks []Task, since, now time.Time) report {
 	var out report
 	for _, t := range ordered(tasks, byUpdate) {

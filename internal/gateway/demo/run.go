@@ -151,7 +151,7 @@ func (r *Runtime) begin(q *run) {
 	})
 }
 
-// plan is a run's behavior, as the faults were set when it started.
+// plan is a run's behavior, according to the faults that were set when it started.
 type plan struct {
 	pace   time.Duration
 	silent bool
@@ -161,7 +161,7 @@ type plan struct {
 }
 
 // think waits as long as the agent thinks and returns the answer. It returns false if the
-// run was ended in the meantime.
+// run ended before that.
 func (r *Runtime) think(ctx context.Context, in Question, a Agent, p plan) (outcome, bool) {
 	if p.silent {
 		<-ctx.Done()

@@ -159,7 +159,7 @@ type endingTest struct {
 	row     string // of the transcript
 }
 
-// endings are these ways, with the recorded order of the events after the start.
+// endings contains these ways, with the recorded order of the events after the start.
 var endings = map[string]endingTest{
 	"failed": {
 		prepare: func(r *Runtime) { r.Fail("cpo", "LLM request failed: provider rejected the request.") },

@@ -108,8 +108,8 @@ func (r *Runtime) URL() string {
 	return "http://" + r.addr
 }
 
-// Close sends every client a shutdown event, closes all connections with 1012, and waits
-// for the runtime's goroutines to end. It may be called more than once.
+// Close sends every client a shutdown event, closes all connections with close code 1012,
+// and waits for the runtime's goroutines to end. It may be called more than once.
 func (r *Runtime) Close() error {
 	r.once.Do(func() {
 		r.mu.Lock()

@@ -16,7 +16,7 @@ type scenario struct {
 	answer string
 }
 
-// subAgentPlace is the place of scenarios that run in a sub-agent.
+// subAgentPlace marks scenarios that run in a sub-agent.
 const subAgentPlace = "subagent"
 
 // step is a tool call in a run and its result.

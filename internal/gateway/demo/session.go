@@ -16,7 +16,7 @@ type session struct {
 	source           string // identifies the transcript in every message
 	agent            Agent
 	label            string   // title set by a user; may be empty
-	cron             bool     // created by a timed job
+	cron             bool     // created by a scheduled job
 	live             bool     // created by StartBackgroundWork
 	parent           string   // key of the session that spawned it; empty if none did
 	participants     []string // client ids

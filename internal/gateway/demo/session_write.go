@@ -74,7 +74,7 @@ func (l *Line) write(row object) {
 }
 
 // AppendLines appends messages to a session, which it creates if necessary and leaves idle.
-// Assistant messages have the usage that they would have cost.
+// Each assistant message gets the usage of a model call that would have written it.
 func (r *Runtime) AppendLines(sessionKey string, lines ...Line) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

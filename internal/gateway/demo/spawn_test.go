@@ -115,7 +115,7 @@ func TestMonitorRow(t *testing.T) {
 	}
 }
 
-// Usage that is still refreshing must not pass for zero.
+// Usage that is still refreshing must not be reported as zero.
 func TestRefreshing(t *testing.T) {
 	t.Parallel()
 	r := open(t, Options{})

@@ -11,10 +11,10 @@ type Request struct {
 	Admin      bool   // the connection holds operator.admin
 }
 
-// Watch calls see for every request when it arrives, before the runtime handles it. If see
-// returns false, the request is lost, as if the client's last bytes never arrived. see is
-// called without a lock held, and later requests on the connection wait for it, so a test
-// can, for example, kill the client at exactly this point. Nil turns it off.
+// Watch sets a function that is called with every request as it arrives, before the runtime
+// handles it. If see returns false, the request is lost, as if the client's last bytes never
+// arrived. see is called without a lock held, and later requests on the connection wait for
+// it, so a test can, for example, kill the client at exactly this point. Nil turns it off.
 func (r *Runtime) Watch(see func(Request) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

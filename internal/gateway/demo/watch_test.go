@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Watch must report a request before it is handled. Otherwise a test that kills a client in
-// it would do so at an arbitrary point.
+// Watch must report a request before it is handled. Otherwise a test that kills a client
+// when a request is reported would do so at an arbitrary point.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	r := open(t, Options{})

@@ -36,7 +36,7 @@ const (
 	ChangeTasks     Permission = "change_tasks"     // create, change, claim and comment on tasks
 	DeleteTasks     Permission = "delete_tasks"     // delete tasks and other people's comments
 	HoldStandups    Permission = "hold_standups"    // create and run standups
-	FileReports     Permission = "file_reports"     // submit standup reports: agents their own, other roles any
+	FileReports     Permission = "file_reports"     // submit standup reports: agents only their own, other roles any report
 	ManageStandups  Permission = "manage_standups"  // delete and cancel standups, create and change teams
 	ManageSchedules Permission = "manage_schedules" // manage the runtime's scheduled jobs
 	ControlSessions Permission = "control_sessions" // send messages to the runtime's sessions and stop their runs
@@ -75,8 +75,8 @@ func Permissions() []Permission {
 	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions, ManageRuntime, UseInbox, NamePeople, ManageAccounts, ReadAudit, ManageRetention, ManagePrices, DispatchTasks}
 }
 
-// Valid reports whether p is a known permission. A route with another one panics at
-// startup.
+// Valid reports whether p is a known permission. Declaring a route with any other
+// permission panics at startup.
 func (p Permission) Valid() bool { return p == Public || may[p] != nil }
 
 // May reports whether role r has permission p.
@@ -118,15 +118,15 @@ func (a Actor) Known() bool { return a.ID != "" }
 
 type key struct{}
 
-// With returns a context that carries a.
+// With returns a context that carries the actor a.
 func With(ctx context.Context, a Actor) context.Context { return context.WithValue(ctx, key{}, a) }
 
 // NoID is an ID that no account has.
 const NoID = "-"
 
-// OwnEmailOnly reports whether ref is an email in a filter of a caller who may not
-// see all emails. Such a filter must match only the caller's own account, so that
-// it does not reveal whether an email has an account.
+// OwnEmailOnly reports whether ref is an email and the caller may not see other
+// people's emails. A filter by ref must then match only the caller's own account, so
+// that it does not reveal whether an email has an account.
 func OwnEmailOnly(ctx context.Context, ref string) bool {
 	by := From(ctx)
 	return by.Role != "" && !by.Role.May(ManageAccounts) && strings.Contains(ref, "@")
@@ -148,7 +148,7 @@ const (
 	ViaService Via = "service" // Wardroom's own background work
 )
 
-// Origin is where a request comes from. The zero Origin is Wardroom itself.
+// Origin is where a request comes from. The zero Origin stands for Wardroom itself.
 type Origin struct {
 	Via     Via
 	Address netip.Addr // client address; zero if there is none
@@ -156,7 +156,7 @@ type Origin struct {
 
 type originKey struct{}
 
-// Through returns a context that carries o.
+// Through returns a context that carries the origin o.
 func Through(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }

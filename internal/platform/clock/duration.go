@@ -16,9 +16,8 @@ type unit struct {
 	length time.Duration
 }
 
-// units returns the suffixes that ParseDuration accepts, longest duration first, in
-// the order that FormatDuration tries them. "ms" comes before "m" and "s" because
-// ParseDuration takes the first suffix that matches.
+// units returns the suffixes that ParseDuration accepts. "ms" comes before "m" and
+// "s" because ParseDuration takes the first suffix that matches.
 func units() []unit {
 	const day = 24 * time.Hour
 	return []unit{
@@ -70,7 +69,7 @@ func FormatDuration(d time.Duration) string {
 }
 
 // Span is a duration in API responses: whole milliseconds, in the format of the
-// settings, such as "2m". Requests use a text that ParseDuration reads.
+// settings, such as "2m". Requests use a string that ParseDuration accepts.
 type Span time.Duration
 
 // String formats the span with FormatDuration.

@@ -50,7 +50,7 @@ func (r Raw) Check() (Config, []string, error) {
 		RegistrationEnabled:    k.truth("REGISTRATION_ENABLED", r.RegistrationEnabled),
 
 		StandupFacilitator:  strings.TrimSpace(r.StandupFacilitator),
-		StandupParticipants: k.list("STANDUP_PARTICIPANTS", r.StandupParticipants, agentID, "an agent's id such as cto"),
+		StandupParticipants: k.list("STANDUP_PARTICIPANTS", r.StandupParticipants, agentID, "an agent ID such as cto"),
 		StandupAgentTimeout: k.duration("STANDUP_AGENT_TIMEOUT", r.StandupAgentTimeout, time.Millisecond, day),
 		StandupDeadline:     k.duration("STANDUP_DEADLINE", r.StandupDeadline, time.Millisecond, week),
 		StandupGatewayGrace: k.duration("STANDUP_GATEWAY_GRACE", r.StandupGatewayGrace, 0, day),
@@ -80,9 +80,9 @@ func (r Raw) Check() (Config, []string, error) {
 }
 
 // CheckGateway validates the settings for a command that only needs the gateway
-// connection. It sets the fields for that connection, Production, and those needed
-// to find a stored device. Invalid database or encryption settings only cause a
-// warning, and the database address is then empty.
+// connection. It sets Production, the fields of the connection, and the fields that
+// are needed to find a stored device. Invalid database or encryption settings only
+// cause a warning, and the database address is then empty.
 func (r Raw) CheckGateway() (Config, []string, error) {
 	r = fill(r)
 	var k, stored checker
@@ -183,7 +183,7 @@ func (k *checker) encryption(r Raw, c *Config) {
 		switch key := k.encryptionKey(old, Secret(v)); {
 		case key == "":
 		case key == c.EncryptionKey || slices.Contains(c.EncryptionKeyOld, key):
-			k.reject(old, "contains a key twice, or the key of %s: remove it", name)
+			k.reject(old, "repeats a key, or contains the key in %s: remove it", name)
 		default:
 			c.EncryptionKeyOld = append(c.EncryptionKeyOld, key)
 		}
@@ -208,7 +208,7 @@ func (k *checker) encryptionKey(name string, s Secret) Secret {
 	case strings.HasPrefix(v, "${") && strings.HasSuffix(v, "}"):
 		k.reject(name, "refers to another variable, which is not expanded: set it to the key itself")
 	case strings.ContainsFunc(v, odd):
-		k.reject(name, "contains a space, a comma or another invalid character: set it to at least %d other characters, %s", minEncryptionKey, fix)
+		k.reject(name, "contains a space, a comma or another invalid character: set it to at least %d printable ASCII characters without spaces or commas, %s", minEncryptionKey, fix)
 	case n < minEncryptionKey || n > 1000:
 		k.reject(name, "has %d characters: set it to at least %d, %s", n, minEncryptionKey, fix)
 	case len(kinds) < 10:
@@ -222,7 +222,7 @@ func (k *checker) encryptionKey(name string, s Secret) Secret {
 // standup checks the standup settings against each other.
 func (k *checker) standup(c Config) {
 	if !agentID.MatchString(c.StandupFacilitator) {
-		k.reject("STANDUP_FACILITATOR", "is %q: set it to an agent's id such as coo", c.StandupFacilitator)
+		k.reject("STANDUP_FACILITATOR", "is %q: set it to an agent ID such as coo", c.StandupFacilitator)
 	}
 	if slices.Contains(c.StandupParticipants, c.StandupFacilitator) {
 		k.reject("STANDUP_PARTICIPANTS", "contains the facilitator %s: remove it, or change STANDUP_FACILITATOR", c.StandupFacilitator)

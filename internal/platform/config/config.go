@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// RawCommon holds the settings, as text, that every command with database access
-// needs. An empty text counts as not set.
+// RawCommon holds, as text, the settings that every command with database access
+// needs. An empty string counts as not set.
 type RawCommon struct {
 	NodeEnv string `name:"node-env" env:"NODE_ENV" group:"Server" help:"Set to production in production. Wardroom then rejects weak database passwords, a CORS wildcard and unverified TLS."`
 
@@ -37,7 +37,7 @@ type RawCommon struct {
 type Raw struct {
 	RawCommon
 
-	Host     string `name:"host" env:"HOST" default:"127.0.0.1" group:"Server" help:"Address to listen on. 0.0.0.0 or :: listens on all addresses."`
+	Host     string `name:"host" env:"HOST" default:"127.0.0.1" group:"Server" help:"Address to listen on. Use 0.0.0.0 or :: for all addresses."`
 	Port     string `name:"port" env:"PORT" default:"3000" group:"Server" help:"Port to listen on. 0 picks a free port."`
 	Timezone string `name:"timezone" env:"TIMEZONE" default:"UTC" group:"Server" help:"IANA time zone that defines when a day begins and ends, such as Europe/Lisbon."`
 
@@ -50,12 +50,12 @@ type Raw struct {
 	MetricsAddr string `name:"metrics-addr" env:"METRICS_ADDR" group:"Server" help:"Address that serves Prometheus metrics, as HOST:PORT, such as 127.0.0.1:9464. It serves nothing else and requires no token. Empty disables metrics."`
 
 	EncryptionKey    Secret `name:"encryption-key" env:"ENCRYPTION_KEY" group:"Storage" help:"Key that encrypts stored secrets, such as the device key from POST /api/v1/agentrt/pairing. Use 32 to 1000 random characters without spaces or commas, such as the output of: openssl rand -base64 32. With PostgreSQL, set the same key on all replicas; without a key, Wardroom stores no such secrets. With SQLite, if empty, Wardroom creates the key file encryption.key in DATA_DIR when it first needs a key."`
-	EncryptionKeyOld Secret `name:"encryption-key-old" env:"ENCRYPTION_KEY_OLD" group:"Storage" help:"Previous encryption keys, separated by commas. Wardroom can still decrypt secrets that use them, and encrypts them again with ENCRYPTION_KEY at the next start."`
+	EncryptionKeyOld Secret `name:"encryption-key-old" env:"ENCRYPTION_KEY_OLD" group:"Storage" help:"Previous encryption keys, separated by commas. Wardroom can still decrypt secrets with these keys. At the next start, it encrypts those secrets again with ENCRYPTION_KEY."`
 
 	JWTSecret              Secret `name:"jwt-secret" env:"JWT_SECRET" must:"true" group:"Accounts" help:"Key that signs login tokens, at least 48 characters. Changing it logs everyone out."`
 	JWTExpiresIn           string `name:"jwt-expires-in" env:"JWT_EXPIRES_IN" default:"7d" group:"Accounts" help:"How long a login lasts: 45s, 30m, 24h, 7d, 2w, or a number of seconds; at most 520w."`
 	BootstrapOwnerEmail    string `name:"bootstrap-owner-email" env:"BOOTSTRAP_OWNER_EMAIL" group:"Accounts" help:"Email of the owner account that Wardroom creates at startup if there is no owner. Requires BOOTSTRAP_OWNER_PASSWORD."`
-	BootstrapOwnerPassword Secret `name:"bootstrap-owner-password" env:"BOOTSTRAP_OWNER_PASSWORD" group:"Accounts" help:"Password of that account, at least 12 characters. Remove it after the first login."`
+	BootstrapOwnerPassword Secret `name:"bootstrap-owner-password" env:"BOOTSTRAP_OWNER_PASSWORD" group:"Accounts" help:"Password of the account in BOOTSTRAP_OWNER_EMAIL, at least 12 characters. Remove it after the first login."`
 	RegistrationEnabled    string `name:"registration-enabled" env:"REGISTRATION_ENABLED" default:"false" group:"Accounts" help:"Whether people can create their own account, with the role user: true or false."`
 
 	GatewayURL       string `name:"agentrt-gateway-url" env:"AGENTRT_GATEWAY_URL" group:"Gateway" help:"Address of the agent runtime's gateway, such as ws://127.0.0.1:18789. If empty, no gateway is used, and features that need agents are unavailable."`
@@ -70,13 +70,13 @@ type Raw struct {
 
 	GatewayCAFile      string `name:"agentrt-gateway-ca-file" env:"AGENTRT_GATEWAY_CA_FILE" group:"Gateway" help:"PEM file with the certificate authorities to trust for the gateway, instead of the system's. It is read at startup."`
 	GatewayTLSPin      string `name:"agentrt-gateway-tls-pin" env:"AGENTRT_GATEWAY_TLS_PIN" group:"Gateway" help:"SHA-256 fingerprints of trusted gateway certificates, in hex with or without colons, separated by commas. Only these certificates are accepted; their names and dates are not checked."`
-	GatewayInsecureTLS string `name:"agentrt-gateway-insecure-tls" env:"AGENTRT_GATEWAY_INSECURE_TLS" default:"false" group:"Gateway" help:"true accepts any gateway certificate, so an attacker on the network can read the token. Use it only for development; it is rejected in production."`
+	GatewayInsecureTLS string `name:"agentrt-gateway-insecure-tls" env:"AGENTRT_GATEWAY_INSECURE_TLS" default:"false" group:"Gateway" help:"If true, Wardroom accepts any gateway certificate, so an attacker on the network can read the token. Use it only for development; it is rejected in production."`
 
-	StandupFacilitator  string `name:"standup-facilitator" env:"STANDUP_FACILITATOR" default:"coo" group:"Standup" help:"Agent that facilitates standups of the team executive, unless the team names another one."`
-	StandupParticipants string `name:"standup-participants" env:"STANDUP_PARTICIPANTS" default:"cto,cpo,cmo" group:"Standup" help:"Agents that report in standups of the team executive, separated by commas, in the order in which they are asked. A team can name others."`
+	StandupFacilitator  string `name:"standup-facilitator" env:"STANDUP_FACILITATOR" default:"coo" group:"Standup" help:"Agent that facilitates the standups of the executive team, unless the team names another one."`
+	StandupParticipants string `name:"standup-participants" env:"STANDUP_PARTICIPANTS" default:"cto,cpo,cmo" group:"Standup" help:"Agents that report in the standups of the executive team, separated by commas, in the order in which they are asked. A team can name others."`
 	StandupAgentTimeout string `name:"standup-agent-timeout" env:"STANDUP_AGENT_TIMEOUT" default:"2m" group:"Standup" help:"How long one agent, including the facilitator, can take to answer; at most 1d. A team can override it."`
 	StandupDeadline     string `name:"standup-deadline" env:"STANDUP_DEADLINE" default:"20m" group:"Standup" help:"How long a standup can take in total; at most 7d. A team can override it."`
-	StandupGatewayGrace string `name:"standup-gateway-grace" env:"STANDUP_GATEWAY_GRACE" default:"60s" group:"Standup" help:"How long a standup waits for a lost gateway connection to return; at most 1d. 0 does not wait."`
+	StandupGatewayGrace string `name:"standup-gateway-grace" env:"STANDUP_GATEWAY_GRACE" default:"60s" group:"Standup" help:"How long a standup waits for a lost gateway connection to return; at most 1d. 0 disables waiting."`
 
 	StandupStartGrace string `name:"standup-start-grace" env:"STANDUP_START_GRACE" default:"15m" group:"Standup" help:"How late a scheduled standup can start before Wardroom reports that it did not start; 1m to 1d."`
 	StandupFallback   string `name:"standup-fallback" env:"STANDUP_FALLBACK" default:"false" group:"Standup" help:"Whether Wardroom starts a standup itself if the runtime has not started it within STANDUP_START_GRACE: true or false."`
@@ -87,8 +87,8 @@ type Raw struct {
 	StalledAfter     string `name:"stalled-after" env:"STALLED_AFTER" default:"5m" group:"Gateway" help:"How long a run can show no activity before Wardroom reports it as stalled; 1s to 1d."`
 
 	ArchiveAfterDays         string `name:"archive-after-days" env:"ARCHIVE_AFTER_DAYS" default:"7" group:"Retention" help:"Days after which done tasks are archived, 0 to 36500. 0 keeps them on the board forever."`
-	ActivityLogRetentionDays string `name:"activity-log-retention-days" env:"ACTIVITY_LOG_RETENTION_DAYS" default:"7" group:"Retention" help:"Days in TIMEZONE after which activity, resolved inbox items, and the runs and slots of the runtime's jobs are deleted, 0 to 36500. 0 keeps them forever. Task histories and the audit log are always kept."`
-	SubagentRetentionDays    string `name:"subagent-retention-days" env:"SUBAGENT_RETENTION_DAYS" default:"30" group:"Retention" help:"Days in TIMEZONE after which archived sub-agent sessions without new activity are deleted with their messages, 0 to 36500. 0 keeps them forever. Their usage stays in the ledger."`
+	ActivityLogRetentionDays string `name:"activity-log-retention-days" env:"ACTIVITY_LOG_RETENTION_DAYS" default:"7" group:"Retention" help:"Days, counted in TIMEZONE, after which activity, resolved inbox items, and the runs and slots of the runtime's jobs are deleted, 0 to 36500. 0 keeps them forever. Task histories and the audit log are always kept."`
+	SubagentRetentionDays    string `name:"subagent-retention-days" env:"SUBAGENT_RETENTION_DAYS" default:"30" group:"Retention" help:"Days, counted in TIMEZONE, after which archived sub-agent sessions without new activity are deleted with their messages, 0 to 36500. 0 keeps them forever. Their usage stays in the ledger."`
 }
 
 // Common is the validated form of RawCommon.
@@ -112,7 +112,7 @@ type Config struct {
 
 	PublicURL      string         // http or https, without a trailing slash; may be empty
 	CORSOrigin     string         // in the form that browsers send, "*" (never in production), or empty
-	TrustedProxies []netip.Prefix // masked; IPv4 is never mapped to IPv6
+	TrustedProxies []netip.Prefix // masked; IPv4 addresses are never in IPv6-mapped form
 	MetricsAddr    string         // host:port, or empty
 
 	EncryptionKey    Secret   // empty, or at least 32 characters
@@ -192,17 +192,18 @@ func attrs(v reflect.Value) []slog.Attr {
 	return out
 }
 
-// Secret is a text that logs, errors, JSON and printed structs do not show.
+// Secret is a string whose value does not appear in logs, errors, JSON or printed
+// structs.
 type Secret string
 
 // hidden replaces a secret. An empty secret stays empty, to show that it is
 // missing.
 const hidden = "[secret]"
 
-// Reveal returns the secret text, for the code that uses it.
+// Reveal returns the secret itself, for the code that uses it.
 func (s Secret) Reveal() string { return string(s) }
 
-// String returns the redacted text.
+// String returns a placeholder, or "" if the secret is empty.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -210,13 +211,13 @@ func (s Secret) String() string {
 	return hidden
 }
 
-// Format redacts the text for every verb, including %q, %x and %#v.
+// Format redacts the secret for every verb, including %q, %x and %#v.
 func (s Secret) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), s.String())
 }
 
-// LogValue redacts the text in a log message.
+// LogValue redacts the secret in a log message.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText redacts the text in JSON.
+// MarshalText redacts the secret in JSON.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -98,7 +98,7 @@ func TestCheckRefuses(t *testing.T) {
 		"two encryption keys":           {func(r *config.Raw) { r.EncryptionKey = sealing + "," + sealing }, "ENCRYPTION_KEY contains a space, a comma"},
 		"a variable for a key":          {func(r *config.Raw) { r.EncryptionKey = "${ENCRYPTION_KEY_OF_THE_SERVICE_0}" }, "ENCRYPTION_KEY refers to another variable"},
 		"logins and secrets by one key": {func(r *config.Raw) { r.EncryptionKey = secret }, "ENCRYPTION_KEY is the same as another secret"},
-		"an old key that is the new":    {func(r *config.Raw) { r.EncryptionKey, r.EncryptionKeyOld = sealing, sealing }, "ENCRYPTION_KEY_OLD contains a key twice"},
+		"an old key that is the new":    {func(r *config.Raw) { r.EncryptionKey, r.EncryptionKeyOld = sealing, sealing }, "ENCRYPTION_KEY_OLD repeats a key"},
 		"a short old key":               {func(r *config.Raw) { r.EncryptionKeyOld = sealing + ", short" }, "ENCRYPTION_KEY_OLD has 5"},
 		"a port that is a word":         {func(r *config.Raw) { r.Port = "http" }, "PORT"},
 		"a host with a port":            {func(r *config.Raw) { r.Host = "localhost:80" }, "HOST"},

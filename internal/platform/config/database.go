@@ -52,8 +52,8 @@ func (k *checker) databaseURL(given string, r RawCommon, c Common) string {
 	return ""
 }
 
-// file parses an SQLite path. In-memory databases are rejected: they would lose all
-// data, and each connection would have a separate one.
+// file parses an SQLite path. In-memory databases are rejected: all data would be
+// lost at exit, and each connection would get its own database.
 func (k *checker) file(name, path string) string {
 	switch {
 	case path == "" || strings.HasSuffix(path, "/"):
@@ -61,7 +61,7 @@ func (k *checker) file(name, path string) string {
 	case strings.ContainsAny(path, "?#"):
 		k.reject(name, "contains ? or #: set it to sqlite:PATH, without parameters")
 	case strings.Contains(path, ":memory:"):
-		k.reject(name, "is an in-memory database, which is lost at every stop: set it to sqlite:PATH")
+		k.reject(name, "is an in-memory database, which is lost when Wardroom stops: set it to sqlite:PATH")
 	default:
 		return filepath.Clean(path)
 	}

@@ -17,7 +17,7 @@ const dotEnvLimit = 1 << 20
 
 // LoadDotEnv returns the variables of the .env file at path that lookup (usually
 // os.LookupEnv) does not find: the environment takes precedence, even with an empty
-// value. A missing file has no variables. The error reports every mistake with its
+// value. A missing file counts as empty. The error reports every mistake with its
 // line, and never quotes the line, because it may contain a secret.
 //
 // A line is KEY=VALUE, a comment (#…) or blank. The key can follow "export ". An
@@ -51,7 +51,7 @@ func LoadDotEnv(path string, lookup func(string) (string, bool)) (map[string]str
 //	parser, err := kong.New(&cli, kong.Resolvers(config.Resolver(env)))
 //
 // kong asks a resolver before it reads the environment, so values must not contain
-// variables of the environment. LoadDotEnv removes those.
+// variables that the environment sets. LoadDotEnv leaves them out.
 func Resolver(values map[string]string) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		for _, env := range flag.Envs {
@@ -126,7 +126,7 @@ func parseDotEnvLine(line string) (key, value string, err error) {
 	return key, strings.TrimRight(value, " \t"), nil
 }
 
-// unquote parses a quoted value, which only a comment can follow.
+// unquote parses a quoted value. Only a comment may follow the closing quote.
 func unquote(s string) (string, error) {
 	quote := s[0]
 	var b strings.Builder

@@ -83,14 +83,14 @@ func (f Fingerprint) String() string {
 }
 
 // Headers of an Ed25519 key in PKCS #8 and SubjectPublicKeyInfo format (RFC 8410).
-// The rest is the key.
+// The key follows the header.
 const (
 	pkcs8Head = "\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20"
 	spkiHead  = "\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00"
 )
 
-// keyText is the longest key text that is decoded. The longest valid one has 88
-// characters.
+// keyText is the maximum length of a key that is decoded. The longest valid key has
+// 88 characters.
 const keyText = 200
 
 // Mistakes in keys and certificates. The messages never quote a key.
@@ -192,7 +192,8 @@ func parseFingerprint(s string) (Fingerprint, error) {
 	return f, nil
 }
 
-// mostPEM is more than the size of all public certificate authorities together.
+// mostPEM limits the size of a PEM file, in bytes. All public certificate authorities
+// together are smaller.
 const mostPEM = 4 << 20
 
 // readAuthorities reads a PEM file. An invalid certificate is an error: skipping it
@@ -270,8 +271,9 @@ func (k *checker) device(r Raw, c *Config) {
 	c.DeviceKey = key
 }
 
-// gatewayTLS validates how the gateway's certificate is verified. Two methods at
-// once are ambiguous and rejected.
+// gatewayTLS validates the settings that determine how the gateway's certificate is
+// verified. It rejects more than one method, because it would be unclear which one
+// applies.
 func (k *checker) gatewayTLS(r Raw, c *Config) {
 	const (
 		ca       = "AGENTRT_GATEWAY_CA_FILE"
@@ -293,9 +295,9 @@ func (k *checker) gatewayTLS(r Raw, c *Config) {
 	case c.GatewayInsecureTLS && c.Production:
 		k.reject(insecure, "is true: in production set %s to the fingerprint of the gateway's certificate, or %s to its certificate authority", pin, ca)
 	case c.GatewayInsecureTLS && (hasCA || hasPin):
-		k.reject(insecure, "is true, and %s or %s is set, which it overrides: remove one", pin, ca)
+		k.reject(insecure, "is true, so %s or %s, which is also set, has no effect: remove one", pin, ca)
 	case hasCA && hasPin:
-		k.reject(pin, "and %s are both set: a pin replaces the check of the authority, so remove one", ca)
+		k.reject(pin, "and %s are both set: a pin replaces the authority check, so remove one", ca)
 	}
 	if scheme, _, _ := strings.Cut(c.GatewayURL, ":"); scheme == "ws" || scheme == "http" {
 		for _, s := range []struct {
@@ -312,8 +314,8 @@ func (k *checker) gatewayTLS(r Raw, c *Config) {
 	}
 }
 
-// asPrinted matches the label that openssl prints before a fingerprint, which
-// people copy along.
+// asPrinted matches the label that openssl prints before a fingerprint. People often
+// copy both.
 var asPrinted = regexp.MustCompile(`(?i)\bsha-?256 fingerprint=`)
 
 // pins parses a list of fingerprints.

@@ -231,7 +231,7 @@ func TestGatewayTLSMistakes(t *testing.T) {
 		"no pin at all":     {func(r *config.Raw) { r.GatewayTLSPin = " ,\f" }, "AGENTRT_GATEWAY_TLS_PIN is empty"},
 		"a pin twice":       {func(r *config.Raw) { r.GatewayTLSPin = pinHex + "," + pinColon }, "twice"},
 		"a pin and a CA":    {func(r *config.Raw) { r.GatewayTLSPin, r.GatewayCAFile = pinHex, ca }, "AGENTRT_GATEWAY_TLS_PIN and AGENTRT_GATEWAY_CA_FILE are both set"},
-		"a pin, unchecked":  {func(r *config.Raw) { r.GatewayTLSPin, r.GatewayInsecureTLS = pinHex, "true" }, "AGENTRT_GATEWAY_INSECURE_TLS is true, and"},
+		"a pin, unchecked":  {func(r *config.Raw) { r.GatewayTLSPin, r.GatewayInsecureTLS = pinHex, "true" }, "AGENTRT_GATEWAY_INSECURE_TLS is true, so"},
 		"a pin without TLS": {func(r *config.Raw) { r.GatewayURL, r.GatewayTLSPin = "ws://gw:1", pinHex }, "AGENTRT_GATEWAY_TLS_PIN is set but AGENTRT_GATEWAY_URL begins with ws://"},
 		"a CA without TLS":  {func(r *config.Raw) { r.GatewayURL, r.GatewayCAFile = "http://gw:1", ca }, "AGENTRT_GATEWAY_CA_FILE is set but AGENTRT_GATEWAY_URL begins with http://"},
 		"no such CA file":   {func(r *config.Raw) { r.GatewayCAFile = ca + "x" }, "AGENTRT_GATEWAY_CA_FILE cannot be used"},

@@ -27,8 +27,9 @@ func (k *checker) public(name, s string) string {
 // nothing that needs escaping.
 const addressLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:[]"
 
-// origin parses one origin and returns it in the form that browsers send, because
-// it is compared with theirs: in lower case and without the scheme's default port.
+// origin parses an origin and returns it in the form that browsers send: in lower
+// case and without the scheme's default port. It is later compared with the Origin
+// header of requests.
 func (k *checker) origin(name, s string, production bool) string {
 	v := strings.TrimSpace(s)
 	switch {
@@ -41,7 +42,7 @@ func (k *checker) origin(name, s string, production bool) string {
 		return v
 	}
 	u, err := url.Parse(v)
-	// Anything besides scheme, host and port makes the two texts differ.
+	// Browsers send only scheme, host and port, so anything else would never match.
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !strings.EqualFold(v, u.Scheme+"://"+u.Host) ||
 		strings.Contains(v, "%") || strings.HasSuffix(v, ":") || !isHost(u.Hostname()) || !validPort(u.Port()) {
 		k.reject(name, "is %q: set it to one origin such as https://ops.example.com, with http or https, a host, an optional port, and nothing else", s)

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// proxies parses a list of addresses and networks. An address becomes the network
-// that contains only it.
+// proxies parses a list of addresses and networks. A single address becomes a network
+// that contains only that address.
 func (k *checker) proxies(name, s string) []netip.Prefix {
 	var list []netip.Prefix
 	for _, v := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
@@ -17,7 +17,7 @@ func (k *checker) proxies(name, s string) []netip.Prefix {
 		case !ok:
 			k.reject(name, "contains %q: set it to addresses such as 127.0.0.1 and networks such as 10.0.0.0/8 or fd00::/8, separated by commas", v)
 		case p != p.Masked():
-			k.reject(name, "contains %s, which has bits set beyond its %d: write %s", v, p.Bits(), p.Masked())
+			k.reject(name, "contains %s, which has bits set after the first %d: write %s", v, p.Bits(), p.Masked())
 		case slices.Contains(list, p):
 			k.reject(name, "contains %s twice: remove one of them", v)
 		default:

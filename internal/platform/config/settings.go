@@ -15,8 +15,8 @@ type Setting struct {
 	Default  string
 	Help     string // one or more sentences
 	Group    string // heading in docs/settings.md
-	Secret   bool   // whether its value is never shown
-	Required bool   // whether the program does not start without it
+	Secret   bool   // whether its value is always hidden
+	Required bool   // whether the program refuses to start without it
 }
 
 // Settings returns every setting in the order in which Raw declares them.

@@ -26,7 +26,7 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// maxLength limits the length of an expression. The longest sensible ones list
+// maxLength limits the length of an expression. The longest sensible expressions list
 // every minute.
 const maxLength = 500
 
@@ -81,7 +81,7 @@ func Parse(expression, zone string) (Schedule, error) {
 	const hours = 1<<24 - 1
 	s := Schedule{text: strings.Join(fields, " "), zone: loc, spec: spec, every: spec.Hour&hours == hours}
 	if spec.Next(time.Date(2096, 3, 1, 0, 0, 0, 0, time.UTC)).IsZero() { // before the longest gap between two 29 Februaries
-		return Schedule{}, errors.New("the expression never matches, such as 30 February")
+		return Schedule{}, errors.New("the expression never matches; it may name a date that does not exist, such as 30 February")
 	}
 	return s, nil
 }
@@ -117,8 +117,8 @@ func (s Schedule) Next(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// Between iterates over the times at which s is due, from from (inclusive) to to
-// (exclusive).
+// Between iterates over the times at which s is due, beginning with from and ending
+// before to.
 func (s Schedule) Between(from, to time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		for at := s.Next(from.Add(-time.Nanosecond)); !at.IsZero() && at.Before(to); at = s.Next(at) {
@@ -129,15 +129,15 @@ func (s Schedule) Between(from, to time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// Once returns s with the wall-clock rule also for hourly schedules: an hour that
-// repeats when clocks go back is due only once.
+// Once returns s with the wall-clock rule, even if s is hourly: an hour that repeats
+// when clocks go back is due only once.
 func (s Schedule) Once() Schedule {
 	s.every = false
 	return s
 }
 
-// Names reports whether the wall-clock time at t matches the expression. It does
-// not if t stands for a skipped time.
+// Names reports whether the wall-clock time at t matches the expression. It returns
+// false if t only stands in for a skipped time.
 func (s Schedule) Names(t time.Time) bool {
 	if s.IsZero() {
 		return false
@@ -182,11 +182,12 @@ func (s Schedule) nextEvery(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// furthest is more than any zone's offset from UTC or any change of it.
+// furthest is more than any zone's offset from UTC, and more than any change of an
+// offset.
 const furthest = 26 * time.Hour
 
-// span is a period in which a zone's UTC offset does not change. An end is zero if
-// the period has none.
+// span is a period in which a zone's UTC offset does not change. start is zero if the
+// period has no beginning, and end is zero if it has no end.
 type span struct {
 	start, end time.Time
 	offset     time.Duration // from UTC

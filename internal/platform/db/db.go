@@ -107,7 +107,7 @@ type conn struct {
 	dirty    *bool // set by statements that may write; nil if not tracked
 }
 
-// statements is the part that database/sql's pools and transactions share.
+// statements holds the methods that database/sql's pools and transactions share.
 type statements interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -130,8 +130,8 @@ func (d *DB) Close() error {
 }
 
 // Observe makes d call fn with every statement, as written in the code, before it
-// runs. fn is called from any goroutine and must not keep or change args. Tests use
-// it to check which queries run; call it before d is shared.
+// runs. fn may be called from any goroutine and must not retain or modify args. Tests
+// use it to check which queries run; call it before d is shared.
 func (d *DB) Observe(fn func(query string, args []any)) { d.seen = fn }
 
 // Rehearse makes every transaction run twice and rolls the first run back, as
@@ -200,17 +200,18 @@ func (t *Tx) Later(ctx context.Context, query string, args ...any) error {
 	return nil
 }
 
-// Held makes t call fn after it commits with how long the transaction blocked other
-// writers. The time includes transactions that share the commit, but not the wait
-// for the turn to write.
+// Held makes t call fn after it commits. fn receives the time for which the
+// transaction blocked other writers. The time includes transactions that share the
+// commit, but not the wait for the turn to write.
 func (t *Tx) Held(fn func(time.Duration)) { t.held = append(t.held, fn) }
 
 // Lock names what must not change while a rule that reads several rows is checked.
 // It does nothing, because only one transaction writes at a time; see writers.
 func (t *Tx) Lock(context.Context, string) error { return nil }
 
-// Clock returns the time for leases: the server's time on PostgreSQL, because the
-// clocks of replicas differ, and now on SQLite. All other code uses local time.
+// Clock returns the time for leases. On PostgreSQL it is the server's time, because
+// the clocks of replicas differ. On SQLite it is the time that the caller passes in.
+// All other code uses local time.
 func (t *Tx) Clock(ctx context.Context, now time.Time) (time.Time, error) {
 	if t.engine == SQLite {
 		return now.UTC(), nil
@@ -360,7 +361,7 @@ func (t *textCache) keep(query, text string) {
 }
 
 // utc converts every time argument to UTC: PostgreSQL would drop the zone of a
-// TIMESTAMP but keep the hour, which changes the moment.
+// TIMESTAMP but keep the hour, which would change the point in time.
 func utc(args []any) []any {
 	for i, a := range args {
 		switch t := a.(type) {

@@ -103,9 +103,9 @@ func holdsFrames(path string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// release gives up the lock. If the connections closed cleanly, it first records
-// the file's state so that the next start skips the check. A failure to record it
-// only costs that check.
+// release gives up the lock. If the connections closed cleanly, it first records the
+// file's state so that the next start skips the check. If the state cannot be
+// recorded, the next start only has to run the check.
 func (o *owner) release(clean bool) error {
 	if state, err := o.state(); clean && err == nil && !holdsFrames(o.path) {
 		_, _ = o.lock.WriteAt([]byte(state), 0)
@@ -138,8 +138,9 @@ func checkFile(ctx context.Context, path string, limit time.Duration) (complete 
 	return true, nil
 }
 
-// integrity returns up to most problems that SQLite finds in its file. A file that
-// SQLite cannot read counts as a problem; other errors are returned as errors.
+// integrity returns the problems that SQLite finds in its file, up to the limit most.
+// A file that SQLite cannot read counts as a problem; other errors are returned as
+// errors.
 func integrity(ctx context.Context, q statements, most int) ([]string, error) {
 	rows, err := q.QueryContext(ctx, fmt.Sprintf(`PRAGMA integrity_check(%d)`, most))
 	found, err := All(rows, err, func(r Row) (text string, err error) { return text, r.Scan(&text) })

@@ -71,10 +71,10 @@ func (d *DB) Migrate(ctx context.Context, s Schema) ([]string, error) {
 	return names, nil
 }
 
-// unsynced runs do without waiting for the disk after each SQLite commit: a new
-// database has dozens. WAL keeps the file consistent, so a power failure only loses
-// whole migrations, which the next start applies again. The first commit after do
-// syncs everything before it.
+// unsynced calls do. On SQLite, commits within do are not flushed to disk one by one,
+// because a new database has dozens of them. WAL keeps the file consistent, so a
+// power failure only loses whole migrations, which the next start applies again. The
+// first commit after do flushes everything before it.
 func (d *DB) unsynced(ctx context.Context, do func() error) error {
 	if d.engine != SQLite {
 		return do()
@@ -231,7 +231,8 @@ func (l writeLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	if err := l.SessionLocker.SessionLock(ctx, conn); err != nil {
 		return err
 	}
-	// A process that freezes must lose this lock; PostgreSQL 13 has no such setting.
+	// A process that freezes must lose this lock; PostgreSQL 13 has no setting for
+	// this.
 	_, err := conn.ExecContext(ctx, `SELECT set_config(name, '60s', false) FROM pg_settings WHERE name = 'idle_session_timeout'`)
 	if err == nil {
 		_, err = conn.ExecContext(ctx, `SELECT pg_advisory_lock(`+writersLock+`)`)

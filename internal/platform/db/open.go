@@ -148,8 +148,8 @@ func address(path, parameters string) string {
 	return u.String() + "?" + parameters + "&_time_integer_format=unix_micro&_inttotime=1"
 }
 
-// createPrivate creates the file, if it does not exist, so that only its owner can
-// read it: it contains password hashes.
+// createPrivate creates the file if it does not exist. Only its owner can read it,
+// because it contains password hashes.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 )
 
 // pipelined is a PostgreSQL connection that can defer statements and send them with
-// the next one in a single round trip. A context that has ended does not close it.
+// the next one in a single round trip. A context that has ended does not close the
+// connection.
 type pipelined struct {
 	*stdlib.Conn
 	later *pgx.Batch
@@ -29,8 +30,8 @@ func (e *laterError) Unwrap() error { return e.error }
 func (c *pipelined) wire() net.Conn { return c.Conn.Conn().PgConn().Conn() }
 func (c *pipelined) status() byte   { return c.Conn.Conn().PgConn().TxStatus() }
 
-// send runs the deferred statements. It returns a laterError unless the last
-// statement failed.
+// send runs the deferred statements. If a statement other than the last one fails, it
+// returns a laterError.
 func (c *pipelined) send() error {
 	batch := c.later
 	c.later = &pgx.Batch{}

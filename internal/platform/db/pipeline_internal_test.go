@@ -10,7 +10,7 @@ import (
 )
 
 // Rows that are read together with deferred statements must equal rows read alone,
-// also when the caller's context has ended.
+// even when the caller's context has ended.
 func TestRowsAfterLater(t *testing.T) {
 	onPostgres(t, func(t *testing.T, address string) {
 		d := opened(t, address)

@@ -15,9 +15,9 @@ import (
 // Programs holds what PostgreSQL's command-line tools, such as pg_dump, need to
 // connect to a database.
 type Programs struct {
-	// Env is the complete environment of the tool. It contains the password,
-	// because other users of the machine can see arguments, and none of Wardroom's
-	// own secrets.
+	// Env is the complete environment of the tool. It contains the password, because
+	// other users of the machine can see arguments. It contains none of Wardroom's own
+	// secrets.
 	Env      []string
 	Database string // database name
 	password string
@@ -66,7 +66,8 @@ func ProgramsFor(rawURL string) (Programs, error) {
 	return Programs{Env: environment(set), Database: cfg.Database, password: cfg.Password}, nil
 }
 
-// libpq maps address parameters that pgx does not expose to environment variables.
+// libpq holds the environment variable for each address parameter that pgx does not
+// expose.
 var libpq = map[string]string{
 	"sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY", "sslsni": "PGSSLSNI",
 	"sslnegotiation": "PGSSLNEGOTIATION", "ssl_min_protocol_version": "PGSSLMINPROTOCOLVERSION", "channel_binding": "PGCHANNELBINDING",

@@ -17,7 +17,7 @@ const maxPrepared = 300
 // does the same.
 type preparing struct{ driver.Connector }
 
-// driverConn is what SQLite's driver implements.
+// driverConn lists the interfaces that SQLite's driver implements.
 type driverConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -91,8 +91,9 @@ func (c *prepared) get(ctx context.Context, text string) (*statement, error) {
 	return s, nil
 }
 
-// cacheable reports whether text is a single query or row change. Statements that
-// change the schema or a setting run once, and a text can contain several.
+// cacheable reports whether text is a single query or row change. Other texts are not
+// cached: statements that change the schema or a setting run only once, and a text
+// can contain several statements.
 func cacheable(text string) bool {
 	word, _, _ := strings.Cut(strings.TrimLeft(text, " \t\n"), " ")
 	word, _, _ = strings.Cut(word, "\n")

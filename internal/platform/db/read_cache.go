@@ -10,8 +10,8 @@ import (
 
 // dataVersion detects commits to an SQLite file by any process. It reads PRAGMA
 // data_version, which changes when another connection commits
-// (https://sqlite.org/pragma.html#pragma_data_version), and so needs a connection
-// of its own. Without database/sql this takes 3 µs, a fifth of reading a row.
+// (https://sqlite.org/pragma.html#pragma_data_version), and so needs a connection of
+// its own. Without database/sql this takes 3 µs, a fifth of the time to read a row.
 type dataVersion struct {
 	connector driver.Connector
 	mu        sync.Mutex
@@ -92,7 +92,7 @@ func (c *dataVersion) Close() error {
 // callers.
 const maxCached = 1000
 
-// ReadCache caches values read from the database that every request needs. The zero
+// ReadCache caches values that every request needs from the database. The zero
 // ReadCache is ready to use.
 //
 // On SQLite, an entry is valid until any process commits something. Every Read
@@ -102,7 +102,7 @@ const maxCached = 1000
 // calls, so it also sees every earlier commit.
 type ReadCache[K comparable, V any] struct {
 	mu    sync.Mutex
-	at    int64 // data version when known was read, or an earlier one
+	at    int64 // data version at which the values in known were read, or an earlier one
 	known map[K]V
 	// PostgreSQL only: keys with a running read, and the next read if a caller waits for it.
 	next map[K]*reading[V]

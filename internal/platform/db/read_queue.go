@@ -87,9 +87,9 @@ func (p *readSlot) release() { p.once.Do(p.of.release) }
 
 type readSlotKey struct{}
 
-// queuedReader runs queries of an SQLite file in the order of the queue. A query
-// with rows passes its slot in the context to the driver, which releases it when
-// the rows are closed; see preparedRows.
+// queuedReader runs queries of an SQLite file in the order of the queue. A query that
+// returns rows passes its slot to the driver in the context; the driver releases the
+// slot when the rows are closed; see preparedRows.
 type queuedReader struct {
 	pool  *sql.DB
 	queue *readQueue
@@ -134,11 +134,11 @@ func (g queuedReader) within(ctx context.Context, p *readSlot) context.Context {
 	return context.WithValue(ctx, readSlotKey{}, p)
 }
 
-// Brief returns d for queries that find a few rows by their key. When ctx ends,
-// such a query does not start, but a running one is not interrupted: for an
+// Brief returns a Queryer for queries that find a few rows by their key. When ctx
+// ends, such a query does not start, but a running one is not interrupted: for an
 // interruptible statement, database/sql and SQLite's driver each start a goroutine,
-// which takes longer than the query. On PostgreSQL, which can hang, Brief returns d
-// itself.
+// which takes longer than the query. On PostgreSQL, where a query can hang, Brief
+// returns d itself.
 func (d *DB) Brief() Queryer {
 	if d.engine == Postgres {
 		return d

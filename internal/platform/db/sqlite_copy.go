@@ -6,11 +6,11 @@ import (
 	"os"
 )
 
-// CopySQLite writes the SQLite database at path to the file to, which must not
-// exist or be empty. The copy is a consistent snapshot that contains everything
-// committed before the call. Other processes can read and write meanwhile; their
-// writes stay in the write-ahead log until the copy is complete. The copy is not
-// flushed to disk, and the original is not changed.
+// CopySQLite copies the SQLite database at path into the file named by to, which must
+// be empty or not exist yet. The copy is a consistent snapshot that contains
+// everything committed before the call. Other processes can read and write meanwhile;
+// their writes stay in the write-ahead log until the copy is complete. The copy is
+// not flushed to disk, and the original is not changed.
 func CopySQLite(ctx context.Context, path, to string) error {
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("open the database: %w", err)
@@ -37,9 +37,9 @@ func OpenCopy(ctx context.Context, path string) (*DB, error) {
 	return openSQLiteReadOnly(ctx, path, address(path, "mode=ro&immutable=1"))
 }
 
-// Integrity returns up to most problems that SQLite finds in its file, or up to
-// most references to rows that do not exist. On PostgreSQL, which enforces
-// references and has its own tools, it returns none.
+// Integrity returns the problems that SQLite finds in its file or, if there are none,
+// the references to rows that do not exist, up to the limit most. On PostgreSQL,
+// which enforces references and has its own tools, it returns none.
 func (d *DB) Integrity(ctx context.Context, most int) ([]string, error) {
 	if d.engine == Postgres {
 		return nil, nil

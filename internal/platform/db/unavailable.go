@@ -17,8 +17,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Limits after which PostgreSQL counts as unavailable. A client does not wait
-// longer for a request.
+// Limits after which PostgreSQL counts as unavailable. They are short because clients
+// do not wait longer for a response.
 const (
 	dialTime    = 3 * time.Second // to open a connection
 	pingTime    = time.Second     // for the ping of an idle connection
@@ -81,8 +81,8 @@ func Unavailable(err error) (reason string, unavailable bool) {
 	return "", false
 }
 
-// ErrBusy means that other writers blocked this change for too long. Nothing of it
-// was stored.
+// ErrBusy means that other writers blocked this change for too long. No part of the
+// change was stored.
 var ErrBusy = errors.New("the database is busy")
 
 // unavailablePostgres interprets the codes of
@@ -99,7 +99,7 @@ func unavailablePostgres(e *pgconn.PgError) (string, bool) {
 		return "PostgreSQL's disk is full", true
 	case "55P03":
 		return "PostgreSQL waited too long for a lock", true
-	case "57014": // not sent by us: the end of a context closes the connection
+	case "57014": // a timeout; Wardroom cancels a statement by closing the connection
 		return "a statement took too long", true
 	case "25006":
 		return "PostgreSQL is a read-only standby", true

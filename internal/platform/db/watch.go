@@ -16,7 +16,7 @@ const (
 	pollInterval = 50 * time.Millisecond
 	// pingAfter is how long a LISTEN connection can be silent before it is pinged.
 	pingAfter = 15 * time.Second
-	// Limits of the doubling pause before a lost connection is opened again.
+	// The pause before a lost connection is opened again doubles between these limits.
 	leastPause, mostPause = 100 * time.Millisecond, 5 * time.Second
 )
 
@@ -57,16 +57,16 @@ func (w *watchers) wake(topic string) {
 	}
 }
 
-// Wake wakes every watcher of topic once the transaction commits: watchers in
-// this process at once, those of other processes as described for Watch. It carries
-// no data, so the change itself must be in the database. Call it before statements
-// that others wait for: on PostgreSQL it is an extra statement.
+// Wake wakes every watcher of topic once the transaction commits: watchers in this
+// process at once, those of other processes as described for Watch. It carries no
+// data, so the change itself must be in the database. On PostgreSQL it is an extra
+// statement, so call it before the statements that make others wait.
 func (t *Tx) Wake(ctx context.Context, topic string) error {
 	if t.woken[topic] {
 		return nil
 	}
 	if t.engine == Postgres {
-		// PostgreSQL sends identical notifications of a transaction once.
+		// PostgreSQL sends identical notifications of one transaction only once.
 		if _, err := t.Exec(ctx, `SELECT pg_notify(`+channel+`, '')`, topic); err != nil {
 			return fmt.Errorf("wake %s: %w", topic, err)
 		}
@@ -101,13 +101,13 @@ func (t *Tx) wakes(topic string) {
 // database, not to a schema, and their names are at most 63 bytes long.
 const channel = `'wardroom_' || md5(current_schema() || '/' || ?)`
 
-// Watch calls wake after every commit that called Wake for topic, until ctx ends.
-// Commits of this process wake at once. Commits of other processes wake through
-// LISTEN on PostgreSQL, on a separate connection. On SQLite, every commit of
-// another process wakes, within 50 ms.
+// Watch calls wake after every commit that called Wake for topic, until ctx ends. It
+// calls wake at once for a commit of this process. On PostgreSQL it learns of commits
+// by other processes through LISTEN, on a separate connection. On SQLite it calls
+// wake within 50 ms for every commit by another process, whatever its topic.
 //
-// wake must not block. It may be called without a change, and misses commits while
-// the database is unavailable: Watch then calls failed once with the reason, and
+// wake must not block. It may be called without a change. While the database is
+// unavailable, commits are missed: Watch then calls failed once with the reason, and
 // wake once when the database is back.
 func (d *DB) Watch(ctx context.Context, topic string, wake func(), failed func(error)) {
 	defer d.watchers.add(topic, wake)()

@@ -70,8 +70,8 @@ type writer struct {
 // writeTx is a write transaction of one engine.
 type writeTx interface {
 	statements
-	// broken returns the error with which the engine ended the transaction, so that
-	// it can no longer commit, or nil.
+	// broken returns the error with which the engine ended the transaction, which can
+	// then no longer commit, or nil.
 	broken() error
 	commit() error
 	rollback()
@@ -126,8 +126,8 @@ func (w *writers) enter(ctx context.Context, alone bool) (*sharedTx, error) {
 	return s, err
 }
 
-// leave removes a waiting writer and returns why. A writer whose turn came at the
-// same moment keeps it; its first statement checks the context.
+// leave removes a waiting writer and returns why as the error. A writer whose turn
+// came at the same moment keeps it; its first statement checks the context.
 func (w *writers) leave(mine *writer, why error) (*sharedTx, error) {
 	w.mu.Lock()
 	i := slices.Index(w.waiting, mine)
@@ -141,8 +141,9 @@ func (w *writers) leave(mine *writer, why error) (*sharedTx, error) {
 	return <-mine.turn, nil
 }
 
-// next gives s to the writer that has waited longest and reports whether it took
-// it. A nil s means that the last transaction has ended: any writer can begin one.
+// next gives s to the writer that has waited longest and reports whether that writer
+// joins it. A nil s means that the last transaction has ended: any writer can begin
+// one.
 func (w *writers) next(s *sharedTx) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -225,7 +226,8 @@ func (d *DB) runMember(s *sharedTx, tx *Tx, fn func(*Tx) error) (err error) {
 	return err
 }
 
-// memberError returns the error for a member when err may be another member's.
+// memberError returns the error that a member gets for err, which another member may
+// have caused.
 func (s *sharedTx) memberError(err error) error {
 	later, ok := errors.AsType[*laterError](err)
 	switch {

@@ -105,7 +105,7 @@ func newCrowd(t *testing.T, address string) *crowd {
 	begin := sync.OnceFunc(func() { close(begun) })
 	c.writing.Go(func() {
 		_ = d.Tx(context.Background(), func(*Tx) error {
-			begin() // also when it runs again
+			begin() // even when it runs again
 			<-c.release
 			return nil
 		})
@@ -126,7 +126,7 @@ func (c *crowd) say(format string, args ...any) {
 	c.said = append(c.said, fmt.Sprintf(format, args...))
 }
 
-// add queues a writer that writes its name and then runs then.
+// add queues a writer that writes its name and then calls the function then.
 func (c *crowd) add(ctx context.Context, name string, then func(*Tx) error) {
 	before := c.waits()
 	c.writing.Go(func() {

@@ -19,18 +19,19 @@ type storm struct {
 	*DB
 	t      *testing.T
 	mu     sync.Mutex
-	told   map[string]bool // writers that got nil
+	told   map[string]bool // whether the transaction of a writer succeeded
 	others int             // changes that failed
 	ran    atomic.Int64
 	cut    atomic.Bool // a connection was closed
 }
 
-// add is the statement that adds a name after all others.
+// add is the statement that inserts a name in the last position.
 const add = `INSERT INTO names (name, at) SELECT ?, COALESCE(MAX(at), 0) + 1 FROM names`
 
 var errRefused = errors.New("refused")
 
-// write is one who writes two rows and counts, and fails in some way now and then.
+// write runs one writer. It inserts two rows and increments the count, or fails in a
+// random way.
 func (s *storm) write(name string) {
 	ctx, leave := context.WithCancel(context.Background())
 	defer leave()
@@ -69,7 +70,7 @@ func (s *storm) write(name string) {
 				return err
 			case 7:
 				tx.Held(func(time.Duration) { heard++ })
-			case 8: // whose connection ends, once
+			case 8: // the connection ends, in one writer only
 				if s.engine == Postgres && s.cut.CompareAndSwap(false, true) {
 					_, err := tx.Exec(ctx, `SELECT pg_terminate_backend(pg_backend_pid())`)
 					return err
@@ -88,7 +89,7 @@ func (s *storm) write(name string) {
 	s.check(name, way, heard, saw, err, panicked)
 }
 
-// check holds what one was told against what is in the database just then.
+// check compares the result that a writer got with the content of the database.
 func (s *storm) check(name string, way, heard int, saw string, err error, panicked bool) {
 	there := func(name string) (n int) {
 		if err := s.QueryRow(context.Background(), `SELECT COUNT(*) FROM names WHERE name = ?`, name).Scan(&n); err != nil {

@@ -18,8 +18,8 @@ const (
 	// process then loses its transaction and locks. Each process has at most one
 	// write transaction, so others wait no longer than this.
 	idleTxTimeout = 2 * time.Second
-	// lockTime is how long a statement waits for a lock. It is longer than two
-	// processes that freeze one after the other can hold it.
+	// lockTime is how long a statement waits for a lock. It is longer than the time
+	// for which two processes that freeze one after the other can hold the lock.
 	lockTime = 5 * time.Second
 	// workTime is the longest time for one statement.
 	workTime = 20 * time.Second
@@ -37,10 +37,10 @@ var (
 	errAborted = errors.New("PostgreSQL rolled the transaction back after a statement in it had failed")
 )
 
-// writersLock is held by the one transaction that can write to a schema. Every
-// write would wait for the event counter anyway. The lock rules out deadlocks
-// between writers and lets a migration block all of them, including older versions
-// of the program (see guard).
+// writersLock is held by the one transaction that can write to a schema. It slows
+// nothing down, because every write would wait for the event counter anyway. The lock
+// rules out deadlocks between writers and lets a migration block all of them,
+// including older versions of the program (see guard).
 const writersLock = `hashtextextended(current_schema() || '/writer', 0)`
 
 // beginStatement returns the statement that waits for writersLock and sets limits for the
@@ -51,9 +51,10 @@ func beginStatement(lock, work, rest time.Duration) string {
 		lock.Milliseconds(), work.Milliseconds(), rest.Milliseconds())
 }
 
-// writePostgres is a PostgreSQL write transaction. The end of a context does not
-// cancel its statements, because PostgreSQL would abort the transaction for all
-// members. It only prevents the next statement; hangTime limits a running one.
+// writePostgres is a PostgreSQL write transaction. When a member's context ends, its
+// running statement is not canceled, because PostgreSQL would abort the transaction
+// for all members. Only its next statement fails. hangTime limits a running
+// statement.
 type writePostgres struct {
 	conn  *sql.Conn // reserved until the transaction ends
 	under *pipelined
@@ -97,7 +98,7 @@ func (w *writePostgres) extendDeadline() {
 	_ = w.under.wire().SetDeadline(time.Now().Add(hangTime)) // a closed connection fails on use
 }
 
-// recordFailure records the error that ended the transaction, if err did.
+// recordFailure records err if it ended the transaction.
 func (w *writePostgres) recordFailure(err error) {
 	_, later := errors.AsType[*laterError](err)
 	switch {
@@ -144,7 +145,8 @@ func (w *writePostgres) commit() error {
 }
 
 // rolledBack reports whether a failed commit certainly stored nothing. If the
-// connection ended, the outcome is unknown, unless the server closed it as idle.
+// connection ended, the outcome is unknown, unless the server closed it because it
+// was idle.
 func rolledBack(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return errors.Is(err, errAborted) || errors.Is(err, errConnEnded) || ok && pg.SeverityUnlocalized == "ERROR"

@@ -9,10 +9,10 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// writeSQLite is an SQLite write transaction. The end of a context does not
-// interrupt its statements, because SQLite would roll back the whole transaction
-// (https://sqlite.org/c3ref/interrupt.html) for all members. It only prevents the
-// next statement.
+// writeSQLite is an SQLite write transaction. When a member's context ends, its
+// running statement is not interrupted, because SQLite would roll back the whole
+// transaction (https://sqlite.org/c3ref/interrupt.html) for all members. Only its
+// next statement fails.
 //
 // writeSQLite also detects when SQLite itself ended the transaction, for example on
 // a full disk. Later statements would then commit on their own, so none are run.
@@ -33,8 +33,8 @@ func (w *writeSQLite) broken() error { return w.ended }
 func (w *writeSQLite) commit() error { return w.Commit() }
 func (w *writeSQLite) rollback()     { _ = w.Rollback() } // even if it fails, no transaction is left
 
-// endsAll reports whether SQLite may have ended the whole transaction with err
-// (https://sqlite.org/lang_transaction.html), and not just one statement.
+// endsAll reports whether err may mean that SQLite ended the whole transaction
+// (https://sqlite.org/lang_transaction.html), not just one statement.
 func endsAll(err error) bool {
 	lite, ok := errors.AsType[*sqlite.Error](err)
 	return ok && lite.Code()&0xff != sqlite3.SQLITE_CONSTRAINT

@@ -19,7 +19,7 @@ type Kind uint8
 const (
 	Internal        Kind = iota // 500: a bug or a failure in Wardroom
 	Malformed                   // 400: the request cannot be parsed
-	Unauthenticated             // 401: the caller is not known
+	Unauthenticated             // 401: the caller is not authenticated
 	Forbidden                   // 403: the caller is known but lacks permission
 	NotFound                    // 404: the resource does not exist
 	Conflict                    // 409: the request conflicts with the current state

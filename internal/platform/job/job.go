@@ -21,22 +21,23 @@ import (
 // holder must stop; its further writes have no effect.
 var ErrLost = errors.New("the job was taken over or canceled")
 
-// errShutdown ends running jobs when the process stops. They are handed back to the
+// errShutdown ends running jobs when the process stops. The jobs go back to the
 // queue.
 var errShutdown = errors.New("the process is shutting down")
 
 // Kind defines how one kind of job runs.
 type Kind struct {
 	// Do runs the job. It can be called again for the same job, by this or another
-	// process, so anything that must happen once belongs in a Step. Its context
-	// ends with ErrLost when the job is no longer held.
+	// process, so anything that must happen once belongs in a Step. Its context ends
+	// with ErrLost when this process no longer holds the job.
 	Do func(ctx context.Context, h *Held) error
 
-	// GaveUp is called after Attempts failures, in the transaction that marks the
-	// job as failed, so that it can update what the job worked on.
+	// GaveUp is called after Attempts failures, in the transaction that marks the job
+	// as failed, so that it can update the record that the job was for.
 	GaveUp func(ctx context.Context, tx *db.Tx, key string, cause error) error
 
-	// Attempts is how often the job can fail. Zero means 5.
+	// Attempts is the number of failures after which the job is given up. Zero means
+	// 5.
 	Attempts int
 }
 
@@ -46,14 +47,14 @@ type Kind struct {
 // after a failure.
 type Timer struct {
 	Name  string
-	Every time.Duration // interval since the first start; zero if At is set
+	Every time.Duration // interval, counted from the first start; zero if At is set
 	At    cron.Schedule
 	Do    func(ctx context.Context) error
 }
 
 // Queue runs jobs in one process. A process can have several queues, each with its
-// own kinds and workers, so that long jobs do not delay timers. Only one of them
-// has the timers.
+// own kinds and workers, so that long jobs do not delay timers. Only one of the
+// queues has timers.
 type Queue struct {
 	DB     *db.DB
 	Log    *slog.Logger
@@ -61,9 +62,9 @@ type Queue struct {
 	Kinds  map[string]Kind
 	Timers []Timer
 
-	// Away, if set, reports whether an error means that the database is
-	// unavailable, and logs it. Jobs that fail with such an error are retried, and
-	// the failure is not counted.
+	// Away, if set, reports whether an error means that the database is unavailable,
+	// and takes care of logging the outage. Jobs that fail with such an error are
+	// retried, and the failure is not counted.
 	Away func(error) bool
 
 	// Observe, if set, is called after each attempt with the kind, the resulting
@@ -71,8 +72,8 @@ type Queue struct {
 	// must not block.
 	Observe func(kind, state string, took time.Duration)
 
-	// Lease is how long a process keeps its jobs without a heartbeat. Heartbeats
-	// are sent every third of it.
+	// Lease is how long a process keeps its jobs without a heartbeat. The queue sends
+	// a heartbeat every third of a lease.
 	Lease time.Duration
 	// Poll is how often the queue checks for jobs added by other processes.
 	Poll time.Duration
@@ -146,7 +147,7 @@ func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, kind, key string) error {
 	if err != nil {
 		return fmt.Errorf("cancel %s: %w", kind, err)
 	}
-	// By ID, because the next job of that key may already be running.
+	// Interrupt by ID, because the next job of that key may already be running.
 	tx.Committed(func() { q.interrupt(ids) })
 	return nil
 }

@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 
 func newQueue(t *testing.T, d *db.DB) *job.Queue {
 	q := job.New(d, slog.New(slog.NewTextHandler(t.Output(), nil)), clock.Now)
-	// A busy machine renews in time; tests in which a lease ends write it so.
+	// Even a busy machine renews such leases in time. Tests that need an expired lease
+	// write one to the database.
 	q.Lease, q.Poll = 5*time.Second, 10*time.Millisecond
 	return q
 }
@@ -139,8 +140,8 @@ func TestTakeover(t *testing.T) {
 			}
 			return err
 		}
-		// The dying process stops reporting: its queue is told to stop, but its
-		// job goes on as if nobody had told it.
+		// The dying process stops reporting: its queue is stopped, but its job
+		// continues as if it had not noticed.
 		died, survivor := newQueue(t, d), newQueue(t, d)
 		died.Workers = 1 // busy with the old job, so that the survivor gets it
 		ghost := make(chan struct{})

@@ -16,15 +16,15 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// timerKind is the kind of the jobs that timers enqueue; the key is the timer's
-// name.
+// timerKind is the kind of the jobs that timers enqueue. The key of such a job is the
+// timer's name.
 const timerKind = "timer"
 
 // Run runs jobs until ctx ends. It then stops the running jobs, hands them back to
 // the queue and returns.
 func (q *Queue) Run(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
-	if len(q.Timers) > 0 { // otherwise another queue of this process has them
+	if len(q.Timers) > 0 { // otherwise another queue of this process has the timers
 		q.Kinds[timerKind] = Kind{Do: q.fire}
 	}
 	poll, beat := time.NewTicker(q.Poll), time.NewTicker(q.Lease/3)
@@ -61,7 +61,8 @@ func (q *Queue) Run(ctx context.Context) error {
 	}
 }
 
-// logError logs an error of the queue itself. The next round tries again.
+// logError logs an error of the queue itself. The queue tries again in its next
+// round.
 func (q *Queue) logError(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil && !q.away(err) {
 		q.Log.ErrorContext(ctx, "background work", "what", what, "err", err)
@@ -70,8 +71,8 @@ func (q *Queue) logError(ctx context.Context, what string, err error) {
 
 func (q *Queue) away(err error) bool { return err != nil && q.Away != nil && q.Away(err) }
 
-// start registers the timers. On SQLite it also ends the leases of this queue's
-// kinds: this process owns the file, so earlier processes are dead.
+// start registers the timers. On SQLite it also ends the leases of jobs of this
+// queue's kinds: this process owns the file, so earlier processes are dead.
 func (q *Queue) start(ctx context.Context) error {
 	return q.DB.Tx(ctx, func(tx *db.Tx) error {
 		now, err := tx.Clock(ctx, q.Now())
@@ -200,7 +201,7 @@ func (q *Queue) runJob(ctx context.Context, h *Held) {
 	h.cancel = cancel
 	q.mu.Lock()
 	if earlier := q.running[h.ID]; earlier != nil {
-		earlier.cancel(ErrLost) // this process missed its own lease
+		earlier.cancel(ErrLost) // this process let its own lease expire
 	}
 	q.running[h.ID] = h
 	q.mu.Unlock()
@@ -317,7 +318,8 @@ func (h *Held) close(ctx context.Context, tx *db.Tx, state string, cause error) 
 	if h.queue.away(cause) {
 		runAt = now.Add(backoff(1))
 	} else if cause != nil && !errors.Is(cause, errShutdown) {
-		// PostgreSQL rejects invalid UTF-8 and NUL, and the text may be from outside.
+		// PostgreSQL rejects invalid UTF-8 and NUL, and the text may come from another
+		// program.
 		text := strings.ReplaceAll(strings.ToValidUTF8(cause.Error(), "\uFFFD"), "\x00", "\uFFFD")
 		message = &text
 		failures++
@@ -341,8 +343,8 @@ func backoff(n int) time.Duration {
 }
 
 // heartbeat extends the leases of the running jobs in one statement and stops those
-// that this process no longer holds. A claimed job that is not running is not
-// extended, so its lease expires.
+// that this process no longer holds. The lease of a job that was claimed but is not
+// running is left to expire.
 func (q *Queue) heartbeat(ctx context.Context) error {
 	q.mu.Lock()
 	running := slices.Collect(maps.Values(q.running))
@@ -383,8 +385,8 @@ func (q *Queue) heartbeat(ctx context.Context) error {
 	return nil
 }
 
-// fireDue enqueues the timers that are due. The replica that updates next_at wins
-// the firing. Several missed firings become one.
+// fireDue enqueues a job for each timer that is due. Only the replica that updates
+// next_at fires the timer. Several missed firings become one.
 func (q *Queue) fireDue(ctx context.Context) error {
 	if len(q.Timers) == 0 {
 		return nil
@@ -447,16 +449,17 @@ func (t Timer) first(now time.Time) time.Time {
 	return t.At.Next(now)
 }
 
-// due reports whether a timer scheduled for next fires now. If next is further away
-// than the interval, the clock was set back, and the timer fires now instead of
-// waiting for the clock to catch up. Timers with a schedule do not need this.
+// due reports whether a timer that is scheduled for the time next fires at the time
+// now. If next is further away than the interval, the clock was set back, and the
+// timer fires now instead of waiting for the clock to catch up. Timers with a
+// schedule do not need this.
 func (t Timer) due(next, now time.Time) bool {
 	return !next.After(now) || (t.At.IsZero() && next.After(now.Add(t.Every)))
 }
 
-// after returns the new next time of a timer scheduled for next, and whether it
-// changed. A timer with a schedule is always recomputed, in case the clock was set
-// back or the schedule changed.
+// after returns the time that follows next in the timer's schedule as of now, and
+// whether it differs from next. A timer with a schedule is always recomputed, in case
+// the clock was set back or the schedule changed.
 func (t Timer) after(next, now time.Time) (after time.Time, moved bool) {
 	if !t.At.IsZero() {
 		after = t.At.Next(now)
@@ -476,7 +479,7 @@ func (q *Queue) fire(ctx context.Context, h *Held) error {
 	if t := q.timer(h.Key); t != nil {
 		return t.Do(ctx)
 	}
-	return nil // a timer of another version of the program
+	return nil // the timer belongs to another version of the program
 }
 
 // timer returns the timer with that name, or nil if this version has none.

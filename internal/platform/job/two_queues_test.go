@@ -11,8 +11,8 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// A queue with long jobs must neither delay the timers of another queue nor take
-// over its timers and jobs, also if it starts later.
+// A queue with long jobs must neither delay the timers of another queue nor take over
+// its timers and jobs, even if it starts later.
 func TestTwoQueues(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

@@ -11,8 +11,8 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// mostMarks is the maximum number of combining marks on one letter. Living
-// languages need up to four; hundreds of them overlap the neighboring lines.
+// mostMarks is the maximum number of combining marks on one letter. Living languages
+// need up to four; hundreds of marks would overlap the neighboring lines.
 const mostMarks = 8
 
 // Wrong returns why s is not a valid label of at most the given number of

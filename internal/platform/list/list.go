@@ -80,8 +80,9 @@ func (l List[T]) Query(engine db.Engine, w Where, want page.Want) (query string,
 	for i, part := range parts {
 		texts[i], args = `SELECT `+l.Columns+part.from(l.Table), append(args, part.args()...)
 		if engine == db.Postgres && len(parts) > 1 {
-			// PostgreSQL only merges sorted inputs. SQLite would read each part up to
-			// its limit.
+			// PostgreSQL merges the parts only if each part is sorted. SQLite merges
+			// them anyway, and with a limit for each part would read all parts up to
+			// that limit.
 			texts[i] = `SELECT * FROM (` + texts[i] + order + `) AS part`
 		}
 	}
@@ -126,9 +127,9 @@ func (l List[T]) Read(ctx context.Context, q db.Queryer, w Where, want page.Want
 }
 
 // View runs fn with the source for reading a page: a consistent snapshot if a total
-// is requested, otherwise the database itself, which is cheaper. Filters without an
-// index can read a long table to its end, so the concurrent reads per caller are
-// limited; see db.LimitReads.
+// is requested, otherwise the database itself, which is cheaper. A filter without an
+// index can cause a long table to be read to its end, so the concurrent reads per
+// caller are limited; see db.LimitReads.
 func View(ctx context.Context, d *db.DB, want page.Want, fn func(db.Queryer) error) error {
 	leave, err := d.LimitReads(ctx, actor.From(ctx).ID)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Where collects the conditions of a list. It contains only the requested
-// conditions, because databases plan for the exact text. The zero Where matches
-// every row.
+// Where collects the conditions of a list. It contains only the requested conditions,
+// because databases plan for the exact text of a query. The zero Where matches every
+// row.
 type Where struct {
 	conditions []condition
 	index      string
@@ -26,8 +26,8 @@ type condition struct {
 // And adds a condition, with arguments in the order of its question marks.
 func (w *Where) And(text string, args ...any) { w.add(condition{text: text, args: args}) }
 
-// Now adds a condition on the time of reading, such as that something has ended by
-// then. A cursor stays valid when the time changes, because each page is read at a
+// Now adds a condition on the current time, such as that something has already ended.
+// A cursor stays valid when the time changes, because each page is read at a
 // different time.
 func (w *Where) Now(text string, now time.Time) {
 	w.add(condition{text: text, args: []any{now}, now: true})
@@ -46,7 +46,7 @@ func (w *Where) Hint(text string, args ...any) {
 func (w *Where) Use(index string) { w.index = index }
 
 func (w *Where) add(c condition) {
-	// Clip forces a copy: a Where can be extended in two ways.
+	// Clip forces a copy, so that two copies of a Where can be extended independently.
 	w.conditions = append(slices.Clip(w.conditions), c)
 }
 
@@ -68,7 +68,7 @@ func In[T comparable](w *Where, column string, values []T) {
 	}
 }
 
-// HintIn is In as a Hint. Without values it matches no rows.
+// HintIn adds the condition of In as a Hint. Without values, no rows match.
 func HintIn[T comparable](w *Where, column string, values []T) {
 	c := condition{text: `1 = 0`}
 	if len(values) > 0 {

@@ -1,13 +1,14 @@
-// Package once implements idempotency keys: a client can safely retry a request
-// that creates something after the response was lost.
+// Package once implements idempotency keys. If the response to a request that creates
+// something is lost, the client can safely retry the request.
 //
-// The route declares it with web.Once, and the service creates the resource in Do:
+// A route accepts keys if it is declared with web.Once, and the service creates the
+// resource in Do:
 //
 //	t, err = once.Do(ctx, tx, s.Now(), find, Task.id, func() (Task, error) { return s.CreateIn(ctx, tx, n) })
 //
 // Only the name of the resource is stored, in the transaction that creates it, not
 // the response: a retry reads the resource in its current state. A route whose
-// response contains a secret therefore cannot use it.
+// response contains a secret therefore cannot accept keys.
 package once
 
 import (
@@ -31,7 +32,7 @@ const MaxKey = 255
 // Errors of retried requests.
 var (
 	ErrConflict = fault.New(fault.Conflict, "idempotency_conflict", "The Idempotency-Key was used for a different request.")
-	ErrGone     = fault.New(fault.Conflict, "idempotency_gone", "The resource that the first request with this Idempotency-Key created no longer exists.")
+	ErrGone     = fault.New(fault.Conflict, "idempotency_gone", "The resource created by the first request with this Idempotency-Key no longer exists.")
 )
 
 // Request is a request with an idempotency key.
@@ -40,13 +41,13 @@ type Request struct {
 	replayed     bool
 }
 
-// New returns the request of a caller to a route, with the caller's key and the
-// content of the request. The same key from another caller or for another route is
-// a different key.
+// New returns a Request for the content that a caller sent to a route with an
+// idempotency key. The same key from another caller or for another route is a
+// different key.
 //
-// The content may include a password, so neither it nor a plain hash of it is
-// stored. The stored hash is keyed with the idempotency key, which is not stored
-// either: with a random key it cannot be guessed.
+// The content may include a password, so neither it nor a plain hash of it is stored.
+// The stored hash is keyed with the idempotency key, which is not stored either. If
+// the key is random, the content cannot be guessed from the hash.
 func New(caller, route, key string, sent []byte) *Request {
 	name := sha256.New()
 	for _, part := range []string{caller, route, key} {
@@ -65,9 +66,9 @@ type key struct{}
 // With returns a context that passes r to Do.
 func With(ctx context.Context, r *Request) context.Context { return context.WithValue(ctx, key{}, r) }
 
-// Name returns an ID of the request that is the same for every retry and unique
-// among requests, for operations outside the database that must recognize retries.
-// It returns otherwise if the request has no key.
+// Name returns an ID of the request that is the same for every retry and unique among
+// requests, for operations outside the database that must recognize retries. If the
+// request has no key, Name returns its second argument.
 func Name(ctx context.Context, otherwise string) string {
 	r, _ := ctx.Value(key{}).(*Request)
 	if r == nil {
@@ -83,15 +84,15 @@ func Named(ctx context.Context) bool {
 	return r != nil
 }
 
-// Do creates a resource in a transaction, unless an earlier request with the same
-// key did. In that case it returns the resource that find reads by the name that
-// naming returned for it. Without a key, Do always creates. Call it once per
-// request, before anything else that locks or writes.
+// Do creates a resource in a transaction, unless an earlier request with the same key
+// has created it. naming returns the name of a new resource, which is stored with the
+// key; find reads the existing resource by that name. Without a key, Do always
+// creates. Call it once per request, before anything else that locks or writes.
 //
-// Of several concurrent requests with the same key, one creates the resource and
-// the others wait for its transaction. A failed request stores nothing, so a retry
-// can succeed. Do returns ErrConflict if the key belongs to a different request,
-// and ErrGone if find reports that the resource does not exist anymore.
+// Of several concurrent requests with the same key, one creates the resource and the
+// others wait for its transaction. A failed request stores nothing, so a retry can
+// succeed. Do returns ErrConflict if the key belongs to a different request, and
+// ErrGone if find reports that the resource no longer exists.
 func Do[T any](ctx context.Context, tx *db.Tx, now time.Time,
 	find func(context.Context, db.Queryer, string) (T, error), naming func(T) string, makeIt func() (T, error),
 ) (T, error) {

@@ -8,13 +8,14 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// look returns the stored key with that name that was used after the given time.
+// look returns the request digest and the resource name that are stored with a key,
+// if the key was stored after the given time.
 func look(ctx context.Context, q db.Queryer, name string, after time.Time) (digest, made string, err error) {
 	err = q.QueryRow(ctx, `SELECT digest, made FROM idempotency_keys WHERE name = ? AND at > ?`, name, after).Scan(&digest, &made)
 	return digest, made, err
 }
 
-// keep stores a key. It replaces an expired one that was not purged yet.
+// keep stores a key. It replaces an expired key that has not been purged yet.
 func keep(ctx context.Context, tx *db.Tx, r *Request, made string, now time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO idempotency_keys (name, digest, made, at) VALUES (?, ?, ?, ?)

@@ -1,7 +1,8 @@
 // Package page implements cursor pagination.
 //
-// A cursor holds the position of the last row of a page, not a page number. Rows
-// added meanwhile therefore cause neither duplicates nor gaps.
+// A cursor holds the position of the last row of a page, not a page number. Rows that
+// are added while a client pages through the list therefore cause neither duplicates
+// nor gaps.
 package page
 
 import (
@@ -30,7 +31,7 @@ type Total struct {
 // order.
 type Want struct {
 	Query
-	Sort  string // name of a sort; a leading minus means descending
+	Sort  string // name of a sort order; a leading minus means descending
 	Total bool
 }
 
@@ -47,8 +48,8 @@ var ErrCursor = fault.New(fault.Invalid, "invalid_cursor", "The cursor is not va
 // version is the first character of every cursor, so that the format can change.
 const version = "1"
 
-// Encode returns the cursor for a row's position: its sort values and its ID, as
-// text. Clients must treat it as opaque, but it is not secret.
+// Encode returns the cursor for a row's position. The parts are the row's sort values
+// and its ID, as text. Clients must treat the cursor as opaque, but it is not secret.
 func Encode(parts ...string) string {
 	raw, err := json.Marshal(parts)
 	if err != nil {
@@ -58,7 +59,7 @@ func Encode(parts ...string) string {
 }
 
 // Decode splits a cursor into n parts. It returns nil for the empty cursor, which
-// is the start of the list, and ErrCursor for anything that Encode does not
+// means the start of the list, and ErrCursor for anything that Encode does not
 // produce. The parts are client input: parse them and bind them as arguments, and
 // never put them into SQL text.
 func Decode(cursor string, n int) ([]string, error) {
@@ -86,17 +87,17 @@ func Decode(cursor string, n int) ([]string, error) {
 	return parts, nil
 }
 
-// Refused returns ErrCursor with details, for a cursor that decodes but is not a
-// position in the list.
+// Refused returns ErrCursor with details. Callers use it for a cursor that decodes
+// but is not a position in the list.
 func Refused() error {
 	e := ErrCursor.With("Start again without a cursor, or follow the Link header.")
-	e.Fields = []fault.Field{{Pointer: "query.cursor", Detail: "It is not a cursor of this list."}}
+	e.Fields = []fault.Field{{Pointer: "query.cursor", Detail: "It is not a valid cursor for this list."}}
 	return e
 }
 
-// Cut returns the page from rows, which were read with limit+1, and the cursor of
-// the next page, which is empty on the last one. position returns the parts of a
-// row's position for Encode.
+// Cut returns the first limit rows and the cursor of the next page, which is empty on
+// the last page. The caller must read limit+1 rows, so that Cut can tell whether
+// another page follows. position returns the parts of a row's position for Encode.
 func Cut[T any](rows []T, limit int, position func(T) []string) (cut []T, next string) {
 	if len(rows) <= limit || limit < 1 {
 		return rows, ""
@@ -104,9 +105,9 @@ func Cut[T any](rows []T, limit int, position func(T) []string) (cut []T, next s
 	return rows[:limit], Encode(position(rows[limit-1])...)
 }
 
-// Link returns the value of the Link header that points from the page at u to the
-// one at cursor. It keeps all other query parameters. It is relative to the host,
-// because behind a proxy the external host name is unknown.
+// Link returns the value of the Link header that points from the page at the URL u to
+// the page at cursor. It keeps all other query parameters. The link is relative to
+// the host, because behind a proxy the external host name is unknown.
 func Link(u *url.URL, cursor string) string {
 	if cursor == "" {
 		return ""

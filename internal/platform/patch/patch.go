@@ -23,10 +23,10 @@ type Field[T any] struct {
 // Set returns a field with a value.
 func Set[T any](v T) Field[T] { return Field[T]{Given: true, Value: &v} }
 
-// Clear returns a field that is cleared.
+// Clear returns a field that clears the value.
 func Clear[T any]() Field[T] { return Field[T]{Given: true} }
 
-// Apply returns the new value of a field whose value is current.
+// Apply returns the value after the update, given the current one.
 func (f Field[T]) Apply(current *T) *T {
 	if f.Given {
 		return f.Value

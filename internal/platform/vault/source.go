@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Source is where the keys come from: the setting or a key file. The zero Source
-// has no keys.
+// Source is where the keys come from: the settings or a key file. The zero Source has
+// no keys.
 type Source struct {
 	Key string   // ENCRYPTION_KEY; empty if not set
 	Old []string // ENCRYPTION_KEY_OLD: previous keys, only used to decrypt
@@ -24,7 +24,7 @@ type Source struct {
 }
 
 // fileText is the length of the text in a key file: 32 random bytes in base64url.
-// It is a valid value for ENCRYPTION_KEY, so the key can be moved there.
+// Such a text is a valid value for ENCRYPTION_KEY, so the key can be moved there.
 const fileText = 43
 
 // Find returns a vault with the configured keys, or ErrNoKey. It creates nothing.
@@ -47,8 +47,8 @@ func (s Source) Find() (*Vault, error) {
 	return New(texts[0], append(texts[1:], s.Old...)...)
 }
 
-// Make is like Find, but creates the key file if there is no key and a file is
-// allowed. Concurrent calls all use the one file that is created.
+// Make is like Find, but creates the key file if there is no key and File is set.
+// Concurrent calls all use the file that one of them creates.
 func (s Source) Make() (*Vault, error) {
 	v, err := s.Find()
 	if !errors.Is(err, ErrNoKey) || s.File == "" {
@@ -76,7 +76,7 @@ func (s Source) read() (string, error) {
 		return "", fmt.Errorf("read the key file: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("the key file %s is not a regular file: put the key there, or set ENCRYPTION_KEY", s.File)
+		return "", fmt.Errorf("the key file %s is not a regular file: replace it with a file that contains the key, or set ENCRYPTION_KEY", s.File)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return "", fmt.Errorf("the key file %s is readable by other users (mode %04o): run chmod 600 on it, and replace the key if someone may have read it", s.File, mode)

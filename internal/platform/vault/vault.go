@@ -47,9 +47,9 @@ type key struct {
 	aead cipher.AEAD
 }
 
-// New returns a vault that encrypts with the key text and decrypts with it or any
-// of the others. Each text must be a random secret of at least Shortest bytes:
-// unlike a password it is not stretched.
+// New returns a vault that encrypts with the key derived from text, and decrypts with
+// that key and those derived from others. Each text must be a random secret of at
+// least Shortest bytes, because it is not stretched like a password.
 func New(text string, others ...string) (*Vault, error) {
 	v := &Vault{}
 	for _, t := range append([]string{text}, others...) {
@@ -92,9 +92,10 @@ func (v *Vault) Format(f fmt.State, _ rune) { fmt.Fprint(f, v.String()) }
 // KeyID returns the ID of the key that encrypts: 16 hex digits, not secret.
 func (v *Vault) KeyID() string { return v.keys[0].id }
 
-// Seal encrypts a secret for a place, such as "pairing/device-key/3f…". The result
-// is "v1.<key ID>.<base64url of nonce and ciphertext>" and differs on every call.
-// With random nonces, one key can encrypt about four billion secrets.
+// Seal encrypts a secret for a place, a string that names its purpose and owner, such
+// as "pairing/device-key/3f…". The result is "v1.<key ID>.<base64url of nonce and
+// ciphertext>" and differs on every call. With random nonces, one key can encrypt
+// about four billion secrets.
 func (v *Vault) Seal(place string, secret []byte) string {
 	k := v.keys[0]
 	nonce := make([]byte, k.aead.NonceSize(), k.aead.NonceSize()+len(secret)+k.aead.Overhead())
@@ -157,7 +158,7 @@ func (v *Vault) ids() []string {
 }
 
 // Renew encrypts the secret again with the first key and reports whether the text
-// changed. A text that already uses the first key is returned as it is.
+// changed. A text that already uses the first key is returned unchanged.
 func (v *Vault) Renew(place, sealed string) (text string, changed bool, err error) {
 	if KeyOf(sealed) == v.KeyID() {
 		return sealed, false, nil

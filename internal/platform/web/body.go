@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// readBody reads the body, if the route has one, and makes all checks that do not
+// readBody reads the body, if the route has one, and performs all checks that do not
 // need the input's Go type.
 func (x *exchange) readBody() error {
 	want := x.route.op.RequestBody
@@ -36,7 +36,7 @@ func (x *exchange) readBody() error {
 	}
 	if x.r.ContentLength != 0 {
 		// The deadline was for the body. If it stayed, it would end the context of a
-		// request that waits.
+		// request whose handler waits longer.
 		_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{})
 	}
 	data := bytes.TrimLeft(x.body.Bytes(), " \t\r\n")
@@ -58,9 +58,9 @@ func (x *exchange) readBody() error {
 	return nil
 }
 
-// mostDiscarded is how many bytes of a too large body are read in total. Most
-// clients send the whole body before they read the response, and would otherwise
-// see a broken connection.
+// mostDiscarded is the total number of bytes read from a body that is too large. Most
+// clients send the whole body before they read the response, and would otherwise see
+// a broken connection.
 const mostDiscarded = 8 << 20
 
 // tooLarge returns the fault for a body that is too large, after reading and
@@ -83,9 +83,9 @@ func (x *exchange) oversize() error {
 	return errTooLarge.With("The limit is %d bytes.", limit).Fact("limit", limit)
 }
 
-// foreign reports whether a page of another site sent the request. Browsers send a
-// body without a type across sites without permission, but not a body declared as
-// JSON.
+// foreign reports whether a page of another site sent the request. Without permission
+// from the server, a browser sends a body without a content type to another site, but
+// not a body declared as JSON.
 func foreign(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
 		return true
@@ -136,10 +136,11 @@ func unmarshal(data []byte, v any) error {
 	return errors.New(pointerMark + "It contains a value that cannot be parsed.")
 }
 
-// CheckJSON reports whether data is JSON that Wardroom accepts: RFC 8259, and in
-// addition valid UTF-8, no NUL or unpaired surrogate in a string, no duplicate key
-// in an object, not deeper than maxDepth, and nothing after the value. The fault
-// gives the position and the reason, and never quotes a value.
+// CheckJSON returns a fault unless data is JSON that Wardroom accepts. Besides RFC
+// 8259, Wardroom requires valid UTF-8, strings without NUL or unpaired surrogates,
+// objects without duplicate keys, at most maxDepth levels of nesting, and nothing
+// after the value. The fault gives the position and the reason, and never quotes a
+// value.
 func CheckJSON(data []byte) error {
 	s := scanner{data: data}
 	return s.document(nil)

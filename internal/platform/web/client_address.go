@@ -16,10 +16,10 @@ const (
 	maxHop = 64
 )
 
-// ClientAddress returns the address that the request of ctx comes from: the peer of
-// the connection or, if that is one of Options.TrustedProxies, the address in its
-// X-Forwarded-For header, without zone. It returns the zero Addr if there is no
-// request or the network has no addresses.
+// ClientAddress returns the address of the client whose request ctx belongs to: the
+// peer of the connection or, if the peer is one of Options.TrustedProxies, the
+// address in the X-Forwarded-For header, without its zone. It returns the zero Addr
+// if there is no request or the connection has no network address.
 func ClientAddress(ctx context.Context) netip.Addr {
 	if x := from(ctx); x != nil {
 		return x.address
@@ -70,7 +70,7 @@ func cutLast(list string) (last, rest string, more bool) {
 }
 
 // parseHop parses an entry: an address with or without a port. It drops the zone,
-// which only has a meaning on the proxy's host.
+// because a zone has a meaning only on the proxy's host.
 func parseHop(s string) (netip.Addr, bool) {
 	s = strings.Trim(s, " \t")
 	if s == "" || len(s) > maxHop {

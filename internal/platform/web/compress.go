@@ -70,7 +70,7 @@ func (a *API) compressed(h http.HandlerFunc) http.HandlerFunc {
 }
 
 // acceptsGzip reports whether the client mentions gzip. The compressor parses the
-// header in full; this avoids its cost for other clients.
+// header in full; this check spares other clients the cost.
 func acceptsGzip(r *http.Request) bool {
 	for _, line := range r.Header["Accept-Encoding"] {
 		if strings.Contains(line, "gzip") {

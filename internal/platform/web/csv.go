@@ -13,7 +13,7 @@ import (
 	"wardroom/internal/platform/actor"
 )
 
-// Table is a response with possibly many rows.
+// Table is a response that can have many rows.
 type Table struct {
 	Name    string   // file name for a download, such as audit.csv
 	Columns []string // header row
@@ -22,11 +22,11 @@ type Table struct {
 	Rows func(row func(cells ...string) error) error
 }
 
-// CSV declares a route that returns a table as text/csv (RFC 4180), row by row.
-// Cells that a spreadsheet would run as a formula are prefixed with an apostrophe
-// (https://owasp.org/www-community/attacks/CSV_Injection). An error before the
-// first row is answered as a problem; a later one cuts the connection, so that a
-// partial table is not mistaken for the whole.
+// CSV declares a route that returns a table as text/csv (RFC 4180), row by row. Cells
+// that a spreadsheet would run as a formula are prefixed with an apostrophe
+// (https://owasp.org/www-community/attacks/CSV_Injection). An error before the first
+// row is returned as a problem; a later error cuts the connection, so that a partial
+// table is not mistaken for the whole.
 func CSV[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*Table, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
 		table, err := h(ctx, in)
@@ -63,7 +63,7 @@ func (x *exchange) table(w *csv.Writer, t *Table) {
 	}
 	w.Flush()
 	if w.Error() != nil || x.r.Context().Err() != nil {
-		x.status = statusGone // or it is too slow
+		x.status = statusGone // or the client was too slow
 		panic(http.ErrAbortHandler)
 	}
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 )
 
 // Pages makes h serve unknown paths when a browser navigates to them, because the
-// dashboard handles its own paths. Other unknown paths still get an error: a
-// missing script must not return a page, and nothing under /api is a page.
+// dashboard handles its own paths. Other unknown paths still get an error: a request
+// for a missing script must not get a page, and nothing under /api is a page.
 func (a *API) Pages(h http.HandlerFunc) { a.pages = h }
 
 // wantsPage reports whether r is a browser's navigation to a page, not a request

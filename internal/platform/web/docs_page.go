@@ -109,7 +109,7 @@ type (
 		Limits   string
 		About    string
 	}
-	// docsRef is a type in words. Name, if set, links to the type's fields.
+	// docsRef describes a type in words. Name, if set, links to the type's fields.
 	docsRef  struct{ Before, Name, Plain, After string }
 	docsType struct {
 		Name   string
@@ -346,8 +346,8 @@ func (a *API) curl(r *route) string {
 	return b.String()
 }
 
-// example is a value that the schema accepts: an object with what is required,
-// or with one member when nothing is.
+// example returns a value that the schema accepts. An object gets its required
+// members, or one member if none is required.
 func (a *API) example(s *huma.Schema, depth int) any {
 	s = resolve(a.huma.OpenAPI().Components.Schemas, s)
 	switch {

@@ -22,9 +22,9 @@ type Tagged[T any] struct {
 }
 
 // Tag returns a response with v and its version. The ETag is "<version>-<hash>":
-// If-Match compares the version, and the hash covers fields that change without a
-// new version (claims, costs, counts). It is computed when the response is written,
-// from its JSON.
+// If-Match compares the version, and the hash covers fields that change without a new
+// version (claims, costs, counts). The ETag is computed from the response's JSON when
+// the response is written.
 func Tag[T any](v T, version int64) *Tagged[T] { return &Tagged[T]{Body: v, version: version} }
 
 // At sets the path of the resource, such as "/api/v1/tasks/TASK-1".
@@ -102,7 +102,7 @@ func (l *List[T]) Of(total int64) *List[T] {
 	return l
 }
 
-// Part returns a response with a page as returned by a service.
+// Part returns a response with a page that a service returned.
 func Part[T any](ctx context.Context, p page.Part[T]) *List[T] {
 	l := Page(ctx, p.Rows, p.Next)
 	if p.Total != nil {

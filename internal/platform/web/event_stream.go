@@ -18,10 +18,10 @@ import (
 type Streaming func(ctx context.Context, send func(frames []byte) error)
 
 // Stream declares a route that responds with server-sent events
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html) for as long as
-// the client is connected. An error before the first frame is answered as a
-// problem. The Streaming that h returns is always called, so that it can release
-// what h acquired; for HEAD its ctx has already ended.
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html) for as long as the
+// client is connected. An error before the first frame is returned as a problem. The
+// Streaming that h returns is always called, so that it can release what h acquired;
+// for HEAD its ctx has already ended.
 func Stream[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (Streaming, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
 		stream, err := h(ctx, in)
@@ -61,7 +61,7 @@ func (x *exchange) stream(s Streaming) {
 	}
 	s(ctx, func(frames []byte) error {
 		deadline(x.api.opts.SendTimeout)
-		if err := ctx.Err(); err != nil { // checked after setting the deadline, which may override that of the shutdown
+		if err := ctx.Err(); err != nil { // checked now, because the new deadline may override that of the shutdown
 			return err
 		}
 		if _, err := x.w.Write(frames); err != nil {
@@ -71,9 +71,9 @@ func (x *exchange) stream(s Streaming) {
 	})
 }
 
-// Reauthenticate checks the credentials and the permission of the request of ctx
-// again, for responses that can outlast an account or a token. It fails as a new
-// request would.
+// Reauthenticate checks again whether the token of the request that ctx belongs to is
+// valid and grants the permission of the route. It is for responses that can outlast
+// an account or a token, and returns the error that a new request would get.
 func Reauthenticate(ctx context.Context) (actor.Actor, error) {
 	ctx, done := context.WithTimeout(ctx, reauthenticateTime)
 	defer done()

@@ -54,8 +54,8 @@ func (r *route) documentOnce() {
 	}
 }
 
-// repeatable returns ctx with the client's idempotency key, or ctx if there is
-// none.
+// repeatable returns ctx with the client's idempotency key, or ctx itself if the
+// client sent none.
 func (x *exchange) repeatable(ctx context.Context) (context.Context, *once.Request, error) {
 	given := x.r.Header.Values(onceHeader)
 	if !x.route.once || len(given) == 0 {
@@ -87,7 +87,7 @@ func isKey(s string) bool {
 	return s != "" && len(s) <= once.MaxKey
 }
 
-// setReplayed sets the header that says that nothing new was created.
+// setReplayed marks the response if an earlier request created the resource.
 func setReplayed(h http.Header, r *once.Request) {
 	if r != nil && r.Replayed() {
 		h.Set(replayedHeader, "true")

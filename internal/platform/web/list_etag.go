@@ -10,19 +10,18 @@ import (
 	"strings"
 )
 
-// Unchanged gives a list route an ETag and responds with 304 to clients that have
-// the current list. mark returns a text that identifies the state of the list's
-// data. It runs after authentication and before the rest of the request is checked,
-// which is safe because the client got the ETag from a valid request with the same
-// URL. An unchanged list is therefore not read. The handler must return a Marked
-// list.
+// Unchanged gives a list route an ETag. Clients that have the current list get 304,
+// and the list is not read. mark returns a string that identifies the state of the
+// list's data. It runs after authentication and before the rest of the request is
+// checked. This is safe because the client got the ETag from a valid request with the
+// same URL. The handler must return a Marked list.
 func Unchanged(mark func(context.Context) (string, error)) Option {
 	return func(r *route) { r.mark = mark }
 }
 
-// listETag returns the ETag of a list with the given mark. It depends on the URL,
-// the caller and its role, and the build, whose responses can have other fields. It
-// is weak, because a list can be newer than the mark that was read before it.
+// listETag returns the ETag of a list with the given mark. It depends on the URL, the
+// caller and its role, and the build, because responses of another build can have
+// other fields. It is weak, because the list is read after the mark and can be newer.
 func (x *exchange) listETag(mark string) string {
 	text := make([]byte, 0, 512)
 	for _, part := range []string{x.api.build, x.caller.ID, string(x.caller.Role), x.r.URL.Path, x.r.URL.RawQuery, mark} {
@@ -63,7 +62,7 @@ type Marked[T any] struct {
 	List[T]
 }
 
-// Marked returns the list with the ETag that was computed before it was read.
+// Marked returns the list with the ETag that was computed before the list was read.
 func (l *List[T]) Marked(ctx context.Context) *Marked[T] {
 	m := &Marked[T]{List: *l}
 	if x := from(ctx); x != nil {
@@ -72,18 +71,18 @@ func (l *List[T]) Marked(ctx context.Context) *Marked[T] {
 	return m
 }
 
-// matchingETag returns the ETag of the client's copy if the request is a GET or
-// HEAD whose If-None-Match contains tag, or "*" if star is set; otherwise "". For
-// clients that accept gzip, the ETag of the compressed response matches too. As RFC
-// 9110 requires, weak and strong ETags are compared alike and invalid ones match
-// nothing.
+// matchingETag returns the ETag of the client's copy if the request is a GET or HEAD
+// and its If-None-Match contains tag or, if star is set, "*". Otherwise it returns
+// "". For clients that accept gzip, the ETag of the compressed response matches too.
+// As RFC 9110 requires, weak and strong ETags are compared alike and invalid ones
+// match nothing.
 func (x *exchange) matchingETag(tag string, star bool) string {
 	if tag == "" || x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
 		return ""
 	}
 	packed := gzipETag(tag)
 	for _, line := range x.r.Header["If-None-Match"] {
-		// Our ETags contain no comma, so a part of another ETag cannot match.
+		// Wardroom's ETags contain no comma, so a part of another ETag cannot match.
 		for have := range strings.SplitSeq(line, ",") {
 			have = strings.TrimSpace(have)
 			bare := strings.TrimPrefix(have, "W/")

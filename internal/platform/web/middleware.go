@@ -78,8 +78,8 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, routes http.Handler)
 		h["Cache-Control"] = a.noStore
 	}
 	if r.ContentLength != 0 {
-		// The server also drains bodies that no handler reads. Test recorders have no
-		// deadlines.
+		// The server also drains bodies that no handler reads, so every route needs a
+		// deadline. Test recorders do not support deadlines.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(a.opts.BodyTimeout))
 	}
 	routes.ServeHTTP(x.w, x.r)
@@ -188,7 +188,7 @@ func (x *exchange) log(start time.Time) {
 	x.api.opts.Log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// enter runs all steps before the handler of r. The caller must defer done, also on
+// enter runs all steps before the handler of r. The caller must defer done, even on
 // error.
 func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 	x.route, x.whole = r, req.Context()
@@ -197,7 +197,7 @@ func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 		limit = r.Limit
 	}
 	if limit > requestTime {
-		// The server's own deadline would pass before the response.
+		// Otherwise the server's own deadline would pass before the response is sent.
 		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(limit + takeTime))
 	}
 	ctx, done := context.WithTimeout(actor.Through(req.Context(), actor.Origin{Via: actor.ViaAPI, Address: x.address}), limit)
@@ -276,7 +276,7 @@ func (x *exchange) checkQuery() {
 	}
 }
 
-// shorten truncates a client-chosen name for a response.
+// shorten truncates a parameter name that a client chose, for use in a response.
 func shorten(name string) string {
 	const most = 40
 	if runes := []rune(name); len(runes) > most {
@@ -385,7 +385,7 @@ func (c call) Unwrap() huma.Context { return c.inner }
 // value as true, unless another parameter follows it.
 func (c call) Query(name string) string { return c.x.query.Get(name) }
 
-// Header hides headers that were already checked, so that huma only sees JSON.
+// Header hides headers that were already checked, so that huma handles only JSON.
 func (c call) Header(name string) string {
 	switch name {
 	case "Content-Type", "Accept":

@@ -43,7 +43,7 @@ func (a *API) document(r *route) {
 		named[status] = append(named[status], "`"+f.Code+"`: "+f.Title)
 	}
 	for status, texts := range named {
-		// The shared description stays: common errors can have the same status.
+		// Keep the shared description, because common errors can have the same status.
 		rs[strconv.Itoa(status)] = a.problemResponse(http.StatusText(status) + ". " + strings.Join(texts, " "))
 	}
 }

@@ -9,11 +9,11 @@ import (
 // Prefer is embedded in the input of a route that can wait for the operation that
 // it starts. The route also needs Waits.
 type Prefer struct {
-	Prefer string `header:"Prefer" maxLength:"200" doc:"wait=N waits up to N seconds for the operation to finish (RFC 7240)."`
+	Prefer string `header:"Prefer" maxLength:"200" doc:"Send wait=N to wait up to N seconds for the operation to finish (RFC 7240)."`
 }
 
-// Wait returns how long the client wants to wait, at most longest, or 0. Unknown
-// preferences are ignored, as RFC 7240 requires.
+// Wait returns how long the client wants to wait, but at most longest, and 0 if it
+// does not want to wait. Unknown preferences are ignored, as RFC 7240 requires.
 func (p Prefer) Wait(longest time.Duration) time.Duration {
 	for part := range strings.SplitSeq(p.Prefer, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")

@@ -35,8 +35,8 @@ type Problem struct {
 // docsPath is the path of the API documentation.
 const docsPath = "/api/docs"
 
-// typeOf returns a problem's type: a reference with an absolute path, which is the
-// same on every host and links to the documentation of the code.
+// typeOf returns a problem's type: a URL path that links to the documentation of the
+// code and is the same on every host.
 func typeOf(code string) string { return docsPath + "#" + code }
 
 // The faults of this package.
@@ -64,7 +64,7 @@ func commonFaults() []*fault.Error {
 }
 
 // statusOf maps a fault to its HTTP status. Two codes of this package have a status
-// without a fault kind.
+// that no fault kind maps to.
 func statusOf(f *fault.Error) int {
 	switch f.Code {
 	case errMethod.Code:
@@ -105,7 +105,7 @@ func statusOf(f *fault.Error) int {
 // statusGone is the logged status if the client disconnected before the response.
 const statusGone = 499
 
-// Fail responds with err from the handler of a raw route.
+// Fail responds with err. Handlers of raw routes use it to report errors.
 func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	if x := from(r.Context()); x != nil {
 		x.fail(err)
@@ -162,8 +162,8 @@ func (x *exchange) fail(err error) {
 }
 
 // problem encodes f as JSON. Its facts follow the standard members, sorted by name,
-// and cannot replace them. The error is about facts that cannot be encoded; they
-// are left out.
+// and cannot replace them. Facts that cannot be encoded are left out and reported in
+// the error.
 func (x *exchange) problem(f *fault.Error, status int) ([]byte, error) {
 	var buf bytes.Buffer
 	p := Problem{
@@ -210,8 +210,8 @@ func (x *exchange) unmatched() {
 }
 
 // convertError turns huma's errors, which quote the input, into problems, which do
-// not. It is a transformer because all huma errors pass there without changing
-// huma's package variables.
+// not. It is a transformer because all of huma's errors pass through transformers, so
+// huma's package variables need not be changed.
 func convertError(ctx huma.Context, _ string, v any) (any, error) {
 	m, ok := v.(*huma.ErrorModel)
 	if !ok {

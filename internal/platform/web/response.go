@@ -36,7 +36,7 @@ func shapeOf(r *route, t reflect.Type) *shape {
 		case f.Name == "Body":
 			s.body, s.stream = f.Index, f.Type.Kind() == reflect.Func
 		case name == "":
-			panic(fmt.Sprintf("web: %s %s: %s.%s is neither Status, Body nor tagged as a header", r.Method, r.Path, t, f.Name))
+			panic(fmt.Sprintf("web: %s %s: %s.%s is neither Status nor Body, and is not tagged as a header", r.Method, r.Path, t, f.Name))
 		case f.Type.Kind() != reflect.String && !f.Type.ConvertibleTo(reflect.TypeFor[int64]()):
 			panic(fmt.Sprintf("web: %s %s: header %s is neither a string nor a number", r.Method, r.Path, name))
 		default:
@@ -46,8 +46,8 @@ func shapeOf(r *route, t reflect.Type) *shape {
 	return s
 }
 
-// answer sends out, a pointer to an output of shape s. It encodes the body first,
-// so that an encoding error becomes a problem instead of a partial response.
+// answer sends the output that out points to, whose shape is s. It encodes the body
+// first, so that an encoding error becomes a problem instead of a partial response.
 func (x *exchange) answer(s *shape, out any) {
 	v := reflect.ValueOf(out).Elem()
 	status := x.route.op.DefaultStatus

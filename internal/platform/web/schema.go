@@ -16,8 +16,8 @@ import (
 // whose name already starts with its package's name keeps it: task.Task is "Task".
 type namer struct{ pkg string }
 
-// scope sets the package of unnamed types: that of the input or output being
-// declared.
+// scope sets the package whose name unnamed types get: the package of the input or
+// output being declared.
 func (n *namer) scope(ts ...reflect.Type) {
 	n.pkg = ""
 	for _, t := range ts {
@@ -57,10 +57,10 @@ func (n *namer) name(t reflect.Type, hint string) string {
 // types that would fail later. It uses the Go types, because only they distinguish
 // pointers from values:
 //
-//   - An array is never null. huma makes every array nullable, and a nil slice is
-//     encoded as null, so the contract tests find a missing one.
-//   - A pointer without omitempty or omitzero is nullable, also to a struct or to a
-//     type with its own schema, which huma does not support.
+//   - An array is never null, although huma makes every array nullable. A nil slice
+//     is still encoded as null, so the contract tests find slices that were not set.
+//   - A pointer without omitempty or omitzero is nullable. huma does not support this
+//     for pointers to structs and to types with their own schema.
 //   - An optional field is not nullable just because it is optional.
 func (a *API) fixSchemas(r *route, in, out reflect.Type) {
 	reg := a.huma.OpenAPI().Components.Schemas
@@ -93,8 +93,8 @@ func (a *API) fixSchemas(r *route, in, out reflect.Type) {
 	}
 }
 
-// mostValues limits list parameters without their own limit. Each value becomes
-// part of the query, its plan and the URL of the next page.
+// mostValues limits the values of a list parameter that sets no limit itself. Each
+// value becomes part of the query, its plan and the URL of the next page.
 const mostValues = 20
 
 // boundLists limits every list parameter.
@@ -169,8 +169,8 @@ func fixSchema(p *huma.Schema, f reflect.StructField, optional bool) *huma.Schem
 	return p
 }
 
-// checkParameters panics if huma would ignore a parameter: in an embedded
-// unexported type, or a path segment without a field.
+// checkParameters panics if huma would ignore a parameter: a field of an embedded
+// unexported type, or a path segment that has no field.
 func checkParameters(r *route, in reflect.Type) {
 	have := map[string]bool{}
 	for _, f := range reflect.VisibleFields(in) {
@@ -189,8 +189,8 @@ func checkParameters(r *route, in reflect.Type) {
 	}
 }
 
-// checkInput panics if an input has a string without a maximum length, or
-// uniqueItems, on which huma panics for object items.
+// checkInput panics if an input has a string without a maximum length, or a list with
+// uniqueItems, because huma panics if its items are objects.
 func checkInput(reg huma.Registry, r *route, s *huma.Schema, at string, seen map[*huma.Schema]bool) {
 	s = resolve(reg, s)
 	if s == nil || seen[s] {
@@ -209,8 +209,8 @@ func checkInput(reg huma.Registry, r *route, s *huma.Schema, at string, seen map
 	}
 }
 
-// limited reports whether a format limits the length of a string. Passwords can
-// have any length.
+// limited reports whether a string of this format needs no maxLength. Passwords may
+// have any length; the other formats are short.
 func limited(format string) bool {
 	return slices.Contains([]string{"password", "date-time", "date", "uuid"}, format)
 }

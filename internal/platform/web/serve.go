@@ -34,9 +34,9 @@ func Stopping(ctx context.Context) <-chan struct{} {
 	return nil
 }
 
-// Serve handles requests from ln until ctx ends. It then accepts no new requests
-// and gives the running ones up to grace to finish. Requests that still run after
-// that are cut off, and Serve returns an error. It closes ln.
+// Serve handles requests from ln until ctx ends. It then accepts no new requests and
+// waits for the running ones, at most for the duration grace. Requests that still run
+// after that are cut off, and Serve returns an error. It closes ln.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler, log *slog.Logger, grace time.Duration) error {
 	// Requests can outlive ctx by up to grace, so their contexts are not derived from it.
 	base, cut := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), stoppingKey{}, ctx))

@@ -13,12 +13,13 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// maxDepth limits the nesting of arrays and objects. Our inputs need four levels.
+// maxDepth limits the nesting of arrays and objects. Wardroom's inputs need four
+// levels.
 const maxDepth = 64
 
 // scanner validates JSON more strictly than encoding/json, without building values.
-// It also checks two things in the schema that huma does not: names that differ
-// only in case, and null for values that are not nullable.
+// It also checks two things against the schema that huma does not check: names that
+// differ only in case, and null for values that are not nullable.
 type scanner struct {
 	data     []byte
 	pos      int
@@ -185,7 +186,8 @@ func (s *scanner) array(schema *huma.Schema) error {
 	}
 }
 
-// more reads the comma or the closing bracket after a member.
+// more reads the comma or the closing bracket after a member, and reports whether
+// another member follows.
 func (s *scanner) more(end byte) (bool, error) {
 	s.space()
 	switch s.peek() {
@@ -200,9 +202,9 @@ func (s *scanner) more(end byte) (bool, error) {
 	}
 }
 
-// member returns the schema of an object's member, or nil. It rejects names that
-// are not in the schema: encoding/json would accept "Title" for "title", and with
-// both use the last one, while huma may have validated the other.
+// member returns the schema of an object's member, or nil. It rejects names that are
+// not in the schema: encoding/json would accept "Title" for "title", and if both are
+// present, use the last one, while huma may have validated the other.
 func (s *scanner) member(schema *huma.Schema, name string) *huma.Schema {
 	if schema == nil || schema.Type != huma.TypeObject {
 		return nil
@@ -332,8 +334,9 @@ func (s *scanner) number() error {
 	return nil
 }
 
-// fits rejects numbers that do not fit their Go type, while the JSON pointer is
-// known. Short numbers without a decimal point or exponent always fit.
+// fits rejects a number that does not fit its Go type. The scanner does this because
+// it knows the JSON pointer. Short numbers without a decimal point or exponent always
+// fit.
 func (s *scanner) fits(schema *huma.Schema, number []byte) {
 	if schema == nil || (len(number) <= 15 && !bytes.ContainsAny(number, ".eE")) {
 		return
@@ -397,8 +400,8 @@ func escape(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// resolve follows references and returns the non-null choice of a nullable value.
-// It returns nil for a schema that accepts anything.
+// resolve follows references and returns the non-null choice of a nullable schema. It
+// returns nil for a schema that accepts anything.
 func resolve(r huma.Registry, s *huma.Schema) *huma.Schema {
 	for s != nil {
 		switch {

@@ -21,7 +21,7 @@ type Writing func(say func(text string) error)
 type textOutput struct{ Body func(huma.Context) }
 
 // Text declares a route that returns plain text, which can grow while the client
-// reads it. An error before the first piece is answered as a problem.
+// reads it. An error before the first piece is returned as a problem.
 func Text[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (Writing, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
 		write, err := h(ctx, in)

@@ -37,8 +37,8 @@ func newMinutes(t *testing.T, change ...func(*web.Options)) *streams {
 	return s
 }
 
-// A caller whose account is closed while it follows a standup must not receive any
-// more of the text.
+// A caller whose account is closed while it follows a standup must receive no further
+// text.
 func TestTextAfterLosingAccess(t *testing.T) {
 	t.Parallel()
 	var gone atomic.Bool

@@ -8,7 +8,7 @@
 //
 // A request passes these steps: request ID and headers, routing, authentication and
 // permission, body (size, type, strict JSON), validation of the input's tags,
-// handler. All errors are answered in problem.go.
+// handler. problem.go turns all errors into responses.
 package web
 
 import (
@@ -51,12 +51,12 @@ type Options struct {
 	// ClientAddress. IPv4 addresses must not be mapped to IPv6.
 	TrustedProxies []netip.Prefix
 	// Away reports whether an error that is not a fault means that the database is
-	// unavailable, and logs it. Such requests are answered with 503 and logged at
-	// debug level.
+	// unavailable, and takes care of logging the outage. Such requests are answered
+	// with 503 and logged at debug level.
 	Away func(error) bool
 	// Observe is called after each request, for metrics. It must not block.
 	Observe        func(Observed)
-	MaxBody        int64            // bytes; 1 MiB
+	MaxBody        int64            // maximum size of a body in bytes; 1 MiB
 	BodyTimeout    time.Duration    // time to receive a body; 15 s
 	RequestTimeout time.Duration    // time for a handler without Waits; 30 s
 	SendTimeout    time.Duration    // time for a client to receive one write of a stream; 10 s
@@ -140,7 +140,7 @@ func usualHeaders() http.Header {
 	}
 }
 
-// config returns huma's configuration without its pages, $schema links and formats.
+// config returns a configuration without huma's own pages, $schema links and formats.
 func (a *API) config() huma.Config {
 	format := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
 	// convertError has already written the problem.
@@ -163,8 +163,9 @@ func (a *API) config() huma.Config {
 	}
 }
 
-// Get declares a route that reads. HEAD works too. An unknown permission or any
-// other mistake in a declaration panics.
+// Get declares a route that reads. HEAD works too. Like the other functions that
+// declare routes, Get panics if the declaration has a mistake, such as an unknown
+// permission.
 func Get[I, O any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, h, opts)
 }
@@ -219,8 +220,9 @@ func Quiet() Option { return func(r *route) { r.quiet = true } }
 func Waits(limit time.Duration) Option { return func(r *route) { r.Limit = limit } }
 
 // Asks extends the time limit of a handler that calls another service, such as the
-// agent runtime, up to the given number of times, and waits for each response up to
-// patience. The handler can then report a timeout and record what was done.
+// agent runtime, at most the given number of times, and waits at most patience for
+// each response. The handler then has time left to report a timeout and to record
+// what was done.
 func Asks(times int, patience time.Duration) Option {
 	return Waits(requestTime + time.Duration(times)*patience)
 }
@@ -385,8 +387,8 @@ func (a adapter) Handle(op *huma.Operation, next func(huma.Context)) {
 
 func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.serve(w, r, a.mux) }
 
-// Raw declares a route whose responses are not JSON, such as "GET /{$}". It is
-// listed in Routes but not in the OpenAPI document; permission, limits, log and
+// Raw declares a route whose handler writes the response itself, such as "GET /{$}".
+// It is listed in Routes but not in the OpenAPI document; permission, limits, log and
 // headers work as for other routes. Its handler reports errors with Fail.
 func (a *API) Raw(pattern string, p actor.Permission, h http.Handler, opts ...Option) {
 	method, path, ok := strings.Cut(pattern, " ")

@@ -3,8 +3,8 @@ package answer
 import "strings"
 
 // Join builds a report from its three parts. It returns the text with headings, and the
-// parts as ParseReport would return them. Text in a part stays there even if it looks
-// like a heading.
+// parts as ParseReport would return them. Text that looks like a heading stays in its
+// part.
 func Join(yesterday, today, blockers string) (text string, p Parsed) {
 	part := func(s string) (*string, string) {
 		s = trimBlock(strings.Split(s, "\n"), false)

@@ -12,8 +12,8 @@ import (
 )
 
 // Parsed is an agent's answer, split into the three parts of a report. Each part is
-// Markdown as the agent wrote it, without the label. Every text is in exactly one part;
-// text without a label, or with another label, is in Other.
+// Markdown as the agent wrote it, without the label. All text is in exactly one field;
+// text without a label, or under any other label, is in Other.
 type Parsed struct {
 	Yesterday *string `json:"yesterday"` // nil if empty
 	Today     *string `json:"today"`     // nil if empty
@@ -22,8 +22,8 @@ type Parsed struct {
 }
 
 // ParseReport parses a report in any common format: headings, bold or plain labels,
-// lists, tables, tags or JSON, in any order and case. It never fails: a text without
-// labels goes to Other, and so does an agent's thinking before its report.
+// lists, tables, tags or JSON, in any order and case. It never fails: text without a
+// label goes to Other, as does an agent's thinking before its report.
 func ParseReport(text string) Parsed {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	if p, ok := readJSON(text); ok {
@@ -48,16 +48,16 @@ type document struct {
 	lines         []string
 	fenced        []bool               // whether the line belongs to a code block or to the agent's thinking
 	thinkingLines int                  // number of leading lines with the agent's thinking
-	labels        map[int]labelLine    // by line: lines that may be labels
-	best          map[part]shape       // by part: the shape of its labels
-	leading       shape                // the most common shape
-	tables        map[int]*reportTable // by first line
+	labels        map[int]labelLine    // lines that may be labels, by line number
+	best          map[part]shape       // the shape of each part's labels
+	leading       shape                // the most common shape of labels
+	tables        map[int]*reportTable // by the number of the table's first line
 	upper         map[part]bool        // parts with a label that starts with a capital
 	ended         map[part]bool        // parts with a label that ends with a separator or is alone on its line
 	strong        map[partShape]bool   // parts and shapes with a label that is not also an ordinary word
 }
 
-// partShape is a part with a shape of its labels.
+// partShape identifies the labels of one part that have the same shape.
 type partShape struct {
 	part  part
 	shape shape
@@ -77,7 +77,8 @@ var underline = regexp.MustCompile(`^ {0,3}(=+|-{2,})\s*$`)
 
 // findLabels collects the lines that may be labels.
 func (r *document) findLabels() {
-	inParagraph, labelled := false, false // within a paragraph; the paragraph starts with a label
+	inParagraph := false // the previous line belongs to the same paragraph
+	labelled := false    // the paragraph's latest label ends with a dash
 	for i, line := range r.lines {
 		if r.fenced[i] || strings.TrimSpace(line) == "" {
 			inParagraph, labelled = false, false
@@ -106,8 +107,8 @@ func (r *document) findLabels() {
 	}
 }
 
-// choose selects the shape of each part's labels. For example, if headings of one level
-// name all three parts, a line "Done: …" between them is text, not a label.
+// choose selects the shape of each part's labels. For example, if headings of the same
+// level name all three parts, a line "Done: …" between them is text, not a label.
 func (r *document) choose() {
 	r.best, r.strong = map[part]shape{}, map[partShape]bool{}
 	seen := map[partShape]bool{}
@@ -175,8 +176,9 @@ func (r *document) isLabel(i int) bool {
 // inline finds labels in the middle of a line: "Yesterday: … Today: …".
 var inline = regexp.MustCompile(`(?:^|[\s.;,|/(])((?:\*\*|__|\*|_)?(Yesterday|Today|Blockers?|Impediments?|YESTERDAY|TODAY|BLOCKERS?)(?:\*\*|__|\*|_)?(?:\s?[:：]|\s[-–—]+)(?:\*\*|__|\*|_)?)(?:\s|$)`)
 
-// splitInline splits lines that contain several labels, for parts without a label of
-// their own line. It returns false if it found none.
+// splitInline splits lines that contain several labels, so that each label starts a
+// line. It looks only for parts that have no label yet, and returns false if it finds
+// none.
 func (r *document) splitInline() ([]string, bool) {
 	var out []string
 	found := false
@@ -200,8 +202,9 @@ func (r *document) splitInline() ([]string, bool) {
 	return out, found
 }
 
-// inlineLabels returns the positions in line i where labels of new parts start. A single
-// one counts only if the line starts with a label.
+// inlineLabels returns the positions within line i at which labels of parts outside
+// taken start, and adds those parts to taken. A single inline label counts only if the
+// line also starts with a label.
 func (r *document) inlineLabels(i int, taken map[part]bool) []int {
 	if r.fenced[i] || len(taken) == 3 || !strings.ContainsAny(r.lines[i], ":-–—：") {
 		return nil
@@ -260,8 +263,8 @@ type assembler struct {
 	shape shape // the shape of the current part's label
 	chunk []string
 	first bool // the chunk's first line was on the label's line
-	item  int  // if above 0, the current part ends with a list item indented by item-1
-	back  part // the part after that list item
+	item  int  // if positive, the current part is one list item, indented by item-1
+	back  part // the part that continues after that list item
 	last  int  // line number of the last label
 	blank bool // the previous line was blank
 }
@@ -274,7 +277,7 @@ func (b *assembler) finish(next part) {
 	b.now, b.chunk, b.first, b.item, b.shape = next, nil, false, 0, 0
 }
 
-// line processes line i and returns the last line that it consumed.
+// line processes line i and returns the number of the last line that it consumed.
 func (b *assembler) line(i int) int {
 	line := b.lines[i]
 	if b.isLabel(i) {
@@ -333,7 +336,8 @@ func (b *assembler) afterReport(i int, l linePrefix) bool {
 	return b.shape.bullet() && b.first || farewell.MatchString(l.text)
 }
 
-// label starts a part at line i and returns the last line that it consumed.
+// label processes the label at line i and returns the number of the last line that it
+// consumed.
 func (b *assembler) label(i int) int {
 	l := b.labels[i]
 	if l.part == partOther { // keep the label's text in Other
@@ -384,14 +388,15 @@ func (b *assembler) parsed() Parsed {
 	}
 }
 
-// joined joins texts; nil if the result has no words, such as "-".
+// joined joins texts into one. It returns nil if the result is only spaces and
+// punctuation, such as "-".
 func joined(texts []string) *string {
 	var b strings.Builder
 	before := ""
 	for i, t := range texts {
 		if i > 0 {
 			b.WriteString("\n")
-			if !isItem(t) || !isItem(before[strings.LastIndexByte(before, '\n')+1:]) { // not items of one list
+			if !isItem(t) || !isItem(before[strings.LastIndexByte(before, '\n')+1:]) { // not items of the same list
 				b.WriteString("\n")
 			}
 		}
@@ -412,8 +417,9 @@ func isItem(line string) bool {
 
 var thematicBreak = regexp.MustCompile(`^((-\s*){3,}|(\*\s*){3,}|(_\s*){3,}|(=\s*){3,})$`)
 
-// trimBlock joins lines and removes leading and trailing blank lines and rules, and the
-// common indentation. first means that the first line was on the label's line.
+// trimBlock joins lines without their common indentation, and without blank lines and
+// rules at the start and end. first means that the first line was on the label's line;
+// its indentation does not count.
 func trimBlock(lines []string, first bool) string {
 	drop := func(s string) bool { s = strings.TrimSpace(s); return s == "" || thematicBreak.MatchString(s) }
 	for len(lines) > 0 && drop(lines[0]) {

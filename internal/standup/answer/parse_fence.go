@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// findFences marks the lines of code blocks, which are never labels.
+// findFences marks the lines of code blocks and of the agent's thinking. They are never
+// labels.
 func (r *document) findFences() {
 	r.fenced = make([]bool, len(r.lines))
 	r.thinkingLines = thinkingLines(r.lines)
@@ -33,8 +34,8 @@ func (r *document) findFences() {
 
 var thinkingTag = regexp.MustCompile(`^<(think|thinking|thought|reasoning|scratchpad|analysis)>`)
 
-// thinkingLines returns the number of leading lines with an agent's thinking between
-// tags. Statements in it are not part of the report.
+// thinkingLines returns the number of leading lines that hold an agent's thinking
+// between tags such as <think>. Statements in them are not part of the report.
 func thinkingLines(lines []string) int {
 	start := 0
 	for start < len(lines) && strings.TrimSpace(lines[start]) == "" {
@@ -72,7 +73,7 @@ func fence(line string) (mark, info string) {
 }
 
 // unwrapFences removes the delimiters of code blocks that contain labels. It returns
-// false if there are none.
+// false if there are no such blocks.
 func unwrapFences(r *document) ([]string, bool) {
 	var out []string
 	found := false

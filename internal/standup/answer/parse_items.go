@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// Items splits the text of a part into its items: list items, else paragraphs. Nested
-// lists stay in their item. A heading or a line such as "Two things:" that only
-// introduces a list is dropped.
+// Items splits the text of a part into its list items, and text outside a list into
+// paragraphs. Nested lists stay in their item. A heading, or a line such as "Two
+// things:", is dropped if it only introduces a list.
 func Items(markdown string) []string {
 	var out []string
 	var item []string
@@ -71,7 +71,7 @@ var taskKey = regexp.MustCompile(`(?i)\btask[-‐‑–](\d{1,10})\b`)
 // duplicates.
 func TaskKeys(text string) []string {
 	var out []string
-	seen := map[string]bool{} // a text can contain tens of thousands
+	seen := map[string]bool{} // a text can contain tens of thousands of keys
 	for _, m := range taskKey.FindAllStringSubmatchIndex(text, -1) {
 		if m[0] > 0 && text[m[0]-1] == '-' { // MY-TASK-3 is not a task key
 			continue

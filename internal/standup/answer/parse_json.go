@@ -8,9 +8,9 @@ import (
 
 // This file parses reports in JSON, either bare or in a code block with text around it.
 
-// readJSON parses a report that is an object whose fields are the parts, or contains such
-// an object. It returns false for everything else, such as a report with headings that
-// contains JSON.
+// readJSON parses a report written as a JSON object whose fields are the parts, possibly
+// nested in other objects. It returns false for any other report, such as one with
+// headings that contains JSON.
 func readJSON(text string) (Parsed, bool) {
 	before, object, after, ok := cutJSON(text)
 	if !ok || len(newDocument(strings.Split(before+"\n\n"+after, "\n")).best) > 0 {
@@ -37,7 +37,8 @@ func readJSON(text string) (Parsed, bool) {
 	}, true
 }
 
-// cutJSON finds an object that is the complete text or a complete code block.
+// cutJSON finds an object that is the complete text or the content of the first code
+// block. It returns the object and the text before and after it.
 func cutJSON(text string) (before, object, after string, ok bool) {
 	if t := strings.TrimSpace(text); strings.HasPrefix(t, "{") {
 		return "", t, "", true
@@ -61,13 +62,13 @@ func cutJSON(text string) (before, object, after string, ok bool) {
 	return "", "", "", false
 }
 
-// field is a field of an object. Fields keep their order.
+// field is a field of an object. Objects are decoded into []field to keep the order.
 type field struct {
 	name  string
 	value any // string, json.Number, bool, nil, []any or []field
 }
 
-// maxDepth is the maximum nesting of values.
+// maxDepth is the maximum nesting depth of values.
 const maxDepth = 12
 
 var errJSON = errors.New("not a supported JSON object")
@@ -138,8 +139,8 @@ func (w jsonReport) other(text string) {
 	}
 }
 
-// take adds the fields of an object whose fields are parts, or of such an object within
-// it. It returns false and adds nothing if there is none.
+// take adds the fields of an object that names at least two parts, or of such an object
+// nested within it. It returns false and adds nothing if there is none.
 func (w jsonReport) take(fields []field, depth int) bool {
 	named, strong := map[part]bool{}, false
 	for _, f := range fields {

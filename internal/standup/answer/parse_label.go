@@ -12,7 +12,7 @@ type part uint8
 
 const (
 	partNone  part = iota // not a label
-	partOther             // no label, or a label other than the three
+	partOther             // no label, or a label that is none of the three
 	partYesterday
 	partToday
 	partBlockers
@@ -26,8 +26,8 @@ type labelMeaning struct {
 	weak bool
 }
 
-// labelWords maps phrases in lower case to their meaning as a label: the labels of the
-// three parts, and others that end a part.
+// labelWords maps phrases in lower case to their meaning as a label. Besides the labels
+// of the three parts, it contains other labels, which end a part.
 var labelWords = vocabulary(map[labelMeaning]string{
 	{partYesterday, false}: `yesterday|yesterday's work|yesterday's progress|yesterday's update|yesterday's accomplishments|yesterday's achievements|yesterday's tasks|
 		yesterday's wins|yesterday's summary|yesterday i|yesterday, i|yesterday's activity|yesterday's activities|what i did|what i did yesterday|what did i do yesterday|
@@ -65,11 +65,11 @@ func vocabulary(lists map[labelMeaning]string) map[string]labelMeaning {
 	return out
 }
 
-// maxLabel is the number of bytes at the start of a line that are searched for a label.
+// maxLabel is how many bytes at the start of a line are searched for a label.
 const maxLabel = 96
 
-// classify returns what a phrase means as a label, and the words that are not part of
-// the label, as in "Today (after lunch)". A date counts as part of the label.
+// classify returns what a phrase means as a label, and the text in parentheses after the
+// label, as in "Today (after lunch)". A date counts as part of the label.
 func classify(phrase string) (w labelMeaning, extra string) {
 	if len(phrase) > maxLabel {
 		return labelMeaning{}, ""
@@ -99,8 +99,8 @@ func classify(phrase string) (w labelMeaning, extra string) {
 	return labelMeaning{}, ""
 }
 
-// lookUp returns the meaning of a phrase, also after a determiner ("my blockers") or
-// combined with a phrase of the same part ("blockers / risks").
+// lookUp returns the meaning of a phrase. The phrase may follow a word such as "my" ("my
+// blockers") or be combined with phrases of the same part ("blockers / risks").
 func lookUp(p string) labelMeaning {
 	if w, ok := labelWords[p]; ok {
 		return w
@@ -203,7 +203,7 @@ func separator(s string, i int) (kind string, size int) {
 	return "", 0
 }
 
-// shape is the formatting of a label. Labels of one shape belong together. If two shapes
+// shape is the formatting of a label. Labels of the same shape belong together. If two shapes
 // tie for a part, the lower value wins.
 type shape int
 
@@ -220,8 +220,9 @@ func (s shape) heading() bool { return s >= 1 && s <= 6 }
 func (s shape) bullet() bool  { return s >= shapeBullet && s < shapeQuote }
 func (s shape) quote() bool   { return s >= shapeQuote && s < shapeNone }
 
-// like reports whether s and o are equivalent: headings of one level, both lines, or
-// bullets with the same indentation.
+// like reports whether s and o are equivalent. Tags, bold labels and plain labels are
+// equivalent to each other, as are bullets with the same indentation. Any other shape is
+// equivalent only to itself.
 func (s shape) like(o shape) bool {
 	line := func(x shape) bool { return x >= shapeTag && x <= shapePlain }
 	return s == o || line(s) && line(o) || s.bullet() && o.bullet() && (s-shapeBullet)/2 == (o-shapeBullet)/2
@@ -313,7 +314,7 @@ func cutEmoji(s string) string {
 	return s
 }
 
-// readLabel parses a line as a label; false if it cannot be one.
+// readLabel parses a line as a label. It returns false if the line cannot be one.
 func readLabel(line string) (labelLine, bool) {
 	l := readPrefix(line)
 	if l.text == "" || l.text[0] == '|' { // a table row
@@ -407,7 +408,7 @@ func cutEmphasis(s string) (split labelSplit, bold, ok bool) {
 			split.sep = sep
 			after = strings.TrimLeft(after[size:], " \t")
 		} else if split.sep == "" && !tag {
-			split.sep = ":" // a marked label alone on its line counts as separated
+			split.sep = ":" // a marked label alone on its line needs no separator
 		}
 		split.rest = strings.TrimSpace(split.rest + " " + after)
 		return split, !tag, true

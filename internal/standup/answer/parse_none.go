@@ -78,7 +78,7 @@ func mentionsBlockers(text string) bool {
 	return len(text) <= maxNone && blockerNoun.MatchString(text)
 }
 
-// contradiction matches words that make a text after "None" more than a farewell.
+// contradiction matches words that suggest that the text after "None" is about a blocker.
 var contradiction = regexp.MustCompile(`(?i)\b(block\w*|wait\w*|stuck|but|however|although|except|depend\w*|risk\w*|task-\d+|need access|pending)\b`)
 
 // cutNone splits the text under Blockers. If it says that there are none, text is empty

@@ -22,8 +22,8 @@ type tableCell struct {
 
 var delimiter = regexp.MustCompile(`^[>\s]*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$`)
 
-// findTables finds the tables that contain the report. A table within a report that has
-// other labels is plain text.
+// findTables finds the tables that contain the report. If the report has labels for
+// several parts outside a table, its tables are plain text.
 func (r *document) findTables() {
 	if len(r.best) > 1 {
 		return

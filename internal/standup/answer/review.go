@@ -39,7 +39,7 @@ type ActionItem struct {
 
 // Limits on a review. They keep an excessive answer from growing the record.
 const (
-	maxEntries = 50     // of resolutions, escalations and action items each
+	maxEntries = 50     // resolutions, escalations and action items, each
 	maxTitle   = 500    // characters
 	maxText    = 10_000 // characters
 )
@@ -90,8 +90,9 @@ func readObject(s string) (map[string]any, int) {
 	return fields, length
 }
 
-// repairObject removes trailing commas, and control characters within strings, from the
-// object at the start of s. It returns the result and the object's length in s.
+// repairObject removes trailing commas from the object at the start of s, and escapes or
+// replaces control characters within strings. It returns the result and the object's
+// length in s.
 func repairObject(s string) (string, int) {
 	var b strings.Builder
 	inString, depth := false, 0
@@ -133,7 +134,7 @@ func endsAfter(s string) bool {
 	return s != "" && (s[0] == '}' || s[0] == ']')
 }
 
-// toReview builds a review from decoded fields; false if there is no summary.
+// toReview builds a review from decoded fields. It returns false if there is no summary.
 func toReview(fields map[string]any) (Review, bool) {
 	r := Review{
 		Summary:     textField(fields, maxText, "summary"),
@@ -184,7 +185,8 @@ func rawField(fields map[string]any, name string) any {
 	return fields[best]
 }
 
-// entryList returns the objects of a list. A plain string becomes an object with "text".
+// entryList returns the objects in the named list. A plain string becomes an object with
+// the field "text".
 func entryList(fields map[string]any, name string) []map[string]any {
 	list, ok := rawField(fields, name).([]any)
 	if !ok {
@@ -254,5 +256,6 @@ func assigneeField(fields map[string]any) *string {
 // cutMark marks the end of a text that was cut.
 const cutMark = "… [cut]"
 
-// Clean returns s as plain text of at most most characters, with a mark if it was cut.
+// Clean returns s as plain text. It cuts a text that is longer than most characters and
+// marks it with cutMark.
 func Clean(s string, most int) string { return plaintext.Cut(plaintext.Lines(s), most, cutMark) }

@@ -94,7 +94,7 @@ func TestParseReview(t *testing.T) {
 	}
 }
 
-// Answers without a review are not taken for an empty one.
+// An answer without a review is not parsed as an empty review.
 func TestParseReviewRefuses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

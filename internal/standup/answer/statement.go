@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// States of a task that a report can state.
+// States that a report can give for a task.
 const (
 	Done       = "done"
 	NotDone    = "not_done"
@@ -14,7 +14,7 @@ const (
 	Unblocked  = "unblocked"
 )
 
-// Statement is an unambiguous statement of a report about a task.
+// Statement is an unambiguous statement about a task in a report.
 type Statement struct {
 	Task string // the task's key
 	Says string // one of the states above
@@ -81,7 +81,8 @@ var (
 	joiner         = regexp.MustCompile(`^(and|but|also|so) `)
 )
 
-// readStatement parses a clause as a statement; false if it has no accepted form.
+// readStatement parses a clause as a statement. It returns false if the clause has none
+// of the accepted forms.
 func readStatement(clause string) (Statement, bool) {
 	s := strings.ToLower(strings.Join(strings.Fields(statementMarks.Replace(clause)), " "))
 	s = strings.TrimRight(keyColon.ReplaceAllString(joiner.ReplaceAllString(s, ""), "$1"), ".! ")

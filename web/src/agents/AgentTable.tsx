@@ -15,7 +15,7 @@ import { RunName } from './RunName'
 const words = agentTexts
 const f = words.fields
 
-/** The agents as a table. Cells that the list doesn't cover load the agent's details. */
+/** The agents as a table. Cells whose data isn't in the list load the agent's details. */
 export function AgentTable({ agents, onOpen }: { agents: readonly Agent[]; onOpen: (id: string) => void }) {
   // Flexible widths grow in proportion to their minimum, so that the header stays aligned with the rows when both
   // scroll.

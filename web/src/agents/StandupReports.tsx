@@ -8,7 +8,7 @@ import { useLed } from './queries'
 
 const words = agentTexts.page
 
-/** The agent's reports in the last standups, newest open. */
+/** The agent's reports in the latest standups. The newest one is expanded. */
 export function StandupReports({ id, said }: { id: string; said: AgentDetails['standups'] }) {
   const led = useLed(id)
   const leads = led.length > 0 && <p className="text-soft">{words.leads(led.join(', '))}</p>

@@ -7,7 +7,7 @@ export type Agent = Schemas['Agent']
 export type AgentDetails = Schemas['AgentPage']
 export type Team = Schemas['StandupTeam']
 
-/** An entry of the team view: an agent, or an ID in a team that matches none. */
+/** An entry of the team view: an agent, or an ID in a team that matches no agent. */
 export interface Place {
   id: string
   agent: Agent | null
@@ -61,8 +61,8 @@ export interface DayCost {
 }
 
 /**
- * Returns the agent's row in a usage report. Without a row it had no runs, unless it is part of the combined rest or
- * tracking started later.
+ * Returns the agent's row in a usage report, or zeros if it has none. Null means unknown: tracking started later, or
+ * the report combines several agents into one row.
  */
 export function shareOf(report: Schemas['UsageReport'] | undefined, agentID: string): DayCost['cost'] {
   if (!report || knownOf(report, Date.now()) === 'nothing') return null

@@ -73,11 +73,11 @@ export const agentPatches: readonly Patch[] = [
   { on: ['task.', 'standup.', 'jobs.changed', 'user.'], apply: (_, cache) => rereadPages(cache) },
   { on: ['team.'], apply: (_, cache) => rereadSoon(cache, ['agents', 'teams']) },
   {
-    // Events during a disconnect may be missing.
+    // `hello` starts each stream. Events before it may have been missed.
     on: ['usage.grown', 'hello'],
     apply: (_, cache) => {
       rereadPages(cache)
-      // Past days change only through ledger adjustments, which can wait.
+      // Refetches only the latest day. Earlier days change only through ledger adjustments, which can wait.
       const latest = cache
         .getQueryCache()
         .findAll({ queryKey: ['agents', 'spend'] })

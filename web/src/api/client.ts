@@ -14,7 +14,7 @@ export function newKey(): string {
   return Array.from(bytes, b => b.toString(16).padStart(2, '0')).join('')
 }
 
-/** The If-Match header for a change to a version. The server answers 412 if the resource changed. */
+/** Returns the If-Match header for changing this version of a resource. The server answers 412 if it is outdated. */
 export const ifMatch = (version: number): { 'If-Match': string } => ({ 'If-Match': `"${version}"` })
 
 /** Endpoints without a token. Their 401 is about the submitted credentials, not the session. */
@@ -23,7 +23,7 @@ const open = ['/api/v1/auth/login', '/api/v1/auth/register', '/api/v1/auth/setup
 /** When each request was sent, by the local clock. */
 const begun = new WeakMap<Request, number>()
 
-/** The `Date` header of slower responses is ignored: they were delayed, or the machine was asleep. */
+/** After this many ms, the `Date` header of a response is ignored: it was delayed, or the machine was asleep. */
 const prompt = 4_000
 
 const usual: Middleware = {
@@ -31,7 +31,7 @@ const usual: Middleware = {
     begun.set(request, Date.now())
     if (!open.includes(schemaPath)) {
       const token = session.token()
-      // Requests in progress at sign-out don't need to be refused by the server.
+      // After sign-out, requests fail here instead of being refused by the server.
       if (token === null) throw signedOut()
       request.headers.set('Authorization', `Bearer ${token}`)
       if (request.method === 'POST' && !request.headers.has('Idempotency-Key')) {
@@ -88,7 +88,7 @@ export interface Page<T> {
   next: string | null
 }
 
-/** Returns a list call as a page. */
+/** Returns the rows of a list call and the cursor of the next page. */
 export async function takePage<T>(call: Promise<{ data?: T[] | null; response: Response }>): Promise<Page<T>> {
   const { data, response } = await call
   return { rows: data ?? [], next: nextCursor(response) }

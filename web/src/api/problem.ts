@@ -42,7 +42,7 @@ export function asProblem(err: unknown): Problem {
   return new Problem({ code: 'page_failed', title: 'Something went wrong in the dashboard.', detail: String(err) })
 }
 
-/** The server couldn't be reached. Queries are retried; changes are not. */
+/** Returns the problem of a request that didn't reach the server. Queries are retried; changes are not. */
 export const unreachable = (method = 'GET'): Problem =>
   new Problem({
     code: 'unreachable',
@@ -53,7 +53,7 @@ export const unreachable = (method = 'GET'): Problem =>
         : 'The change was probably not saved. Check it when Wardroom is back, and try again.',
   })
 
-/** The user is signed out on this tab. */
+/** Returns the problem of a request in a tab whose user has signed out. */
 export const signedOut = (): Problem => new Problem({ status: 401, code: 'signed_out', title: 'You are signed out.' })
 
 const text = (v: unknown): string => (typeof v === 'string' ? v : '')

@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * Diagnose the connection to the runtime
-         * @description Checks the connection to the gateway step by step, on separate connections, and stops at the first failure, with its cause and what to do. It takes from a few milliseconds to about a minute. Checks do not run in parallel: requests during a check, or within 10 seconds after it (30 after a rejected credential), get the same result. If Wardroom is not running, use `wardroom doctor`.
+         * @description Checks the connection to the gateway step by step, on separate connections. It stops at the first failure and returns its cause and what to do. It takes from a few milliseconds to about a minute. Checks do not run in parallel: requests during a check, or within 10 seconds after it (30 after a rejected credential), get the same result. If Wardroom is not running, use `wardroom doctor`.
          */
         get: operations["get-agentrt-doctor"];
         put?: never;
@@ -53,9 +53,9 @@ export interface paths {
         };
         /**
          * List scheduled jobs
-         * @description Jobs have the runtime's field names and are sorted by ID. The list is the last one read from the runtime; X-As-Of says when. While the runtime is unreachable, live is false and X-Away says why. Before the first read the request fails with that reason.
+         * @description Jobs use the runtime's field names and are sorted by ID. The list is the one last read from the runtime; X-As-Of has the time of that read. While the runtime is unreachable, live is false and X-Away has the reason. If the jobs have never been read, the request fails with that reason.
          *
-         *     Fields that Wardroom does not support are not shown, and changes keep them.
+         *     Fields that Wardroom does not support are not shown, but a change preserves them.
          */
         get: operations["get-agentrt-jobs"];
         put?: never;
@@ -90,9 +90,9 @@ export interface paths {
         head?: never;
         /**
          * Change a scheduled job
-         * @description Send the configRevision that you have read: the change then fails if the job has changed since. The error has expected_revision, current_revision and the current job in current. It is the same for a concurrent change.
+         * @description Send the configRevision that you have read: the change then fails if the job has changed since. The error contains expected_revision, current_revision, and the current job as current. A concurrent change causes the same error.
          *
-         *     You can send a whole job as returned by GET, or only the fields to change, such as schedule.tz. Read-only fields are rejected if they differ.
+         *     You can send a whole job as returned by GET, or only the fields to change, such as schedule.tz. A read-only field is rejected if its value differs from the current one.
          *
          *     For jobs that are not cron jobs, only enabled can be changed.
          */
@@ -110,7 +110,7 @@ export interface paths {
         put?: never;
         /**
          * Run a job now
-         * @description Also runs disabled jobs. The request does not wait for the end of the run, and each request starts a new run.
+         * @description Also runs disabled jobs. The request does not wait for the run to end, and each request starts a new run.
          */
         post: operations["post-agentrt-jobs-by-id-run"];
         delete?: never;
@@ -148,9 +148,9 @@ export interface paths {
         };
         /**
          * List the slots of a job
-         * @description A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute them, there is the next one and, for intervals, those after it.
+         * @description A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute a job's slots, the list has the next one and, if the job runs at an interval, those after it.
          *
-         *     There are no slots for times at which the job was disabled, had another definition or did not exist.
+         *     A schedule has no slots for times when it was not in effect: before it was set, while the job was disabled, or before the job existed.
          */
         get: operations["get-agentrt-jobs-by-id-slots"];
         put?: never;
@@ -239,7 +239,7 @@ export interface paths {
         };
         /**
          * List the runtime's sessions
-         * @description Active sessions first, then by last change, newest first. While the runtime is unreachable the request fails with the reason, so that outdated data never looks live.
+         * @description Active sessions come first; within each group, the most recently changed come first. While the runtime is unreachable, the request fails with the reason, so that outdated data never looks live.
          */
         get: operations["get-agentrt-sessions"];
         put?: never;
@@ -276,7 +276,7 @@ export interface paths {
         };
         /**
          * List the messages of a session
-         * @description The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, with the number of omitted characters. To receive new messages live, use GET /events?session=.
+         * @description The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, and the response has the number of omitted characters. To receive new messages live, use GET /events?session=.
          */
         get: operations["get-agentrt-sessions-by-key-messages"];
         put?: never;
@@ -320,9 +320,9 @@ export interface paths {
         };
         /**
          * List the slots of all jobs
-         * @description A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute them, there is the next one and, for intervals, those after it.
+         * @description A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute a job's slots, the list has the next one and, if the job runs at an interval, those after it.
          *
-         *     There are no slots for times at which the job was disabled, had another definition or did not exist.
+         *     A schedule has no slots for times when it was not in effect: before it was set, while the job was disabled, or before the job existed.
          */
         get: operations["get-agentrt-slots"];
         put?: never;
@@ -359,7 +359,7 @@ export interface paths {
         };
         /**
          * List agents
-         * @description While the runtime is unreachable, the list has the agents of the last successful read; in_runtime is then null, and as_of has the time of the read.
+         * @description While the runtime is unreachable, the list contains the agents of the last successful read. In that case, in_runtime is null and as_of is the time of the read.
          */
         get: operations["get-agents"];
         put?: never;
@@ -399,7 +399,7 @@ export interface paths {
         };
         /**
          * List the audit log, newest first
-         * @description Logins, failed logins, accounts, keys, deletions, and the settings at each start: who, what, before and after, and from where. Audit events do not appear in /activity. Frequent events are combined once a minute, with a count and a start time. Wardroom does not store what a user typed in a failed login.
+         * @description Lists logins, failed logins, changes to accounts and keys, deletions, and the settings at each start. Each event says who made the change, what it was before and after, and where it came from. Audit events do not appear in /activity. Frequent events are combined once a minute, with a count and a start time. Wardroom does not store what a user typed in a failed login.
          */
         get: operations["get-audit"];
         put?: never;
@@ -441,7 +441,7 @@ export interface paths {
         put?: never;
         /**
          * Log in
-         * @description Returns a token for the Authorization header. A wrong email or password returns 401, also if its format is invalid. After 5 failures for an email, or 20 from an address, each failure starts a pause of 30 seconds, doubling up to 15 minutes. During the pause every login returns 429 with Retry-After. An hour without a failure resets the count.
+         * @description Returns a token for the Authorization header. A wrong email or password returns 401, even if its format is invalid. From the 5th failure for an email, or the 20th from an address, each failure starts a pause: 30 seconds at first, doubling up to 15 minutes. During the pause, logins with that email or from that address return 429 with Retry-After. An hour without a failure resets the count.
          */
         post: operations["post-auth-login"];
         delete?: never;
@@ -466,7 +466,7 @@ export interface paths {
         head?: never;
         /**
          * Change your own account
-         * @description Changes the name and the picture. A name of another account is rejected, because comments are signed with it. An admin changes the email and role; /auth/password changes the password.
+         * @description Changes the name and the picture. A name that another account uses is rejected, because comments are signed with the name. Only an admin or the owner can change the email and role. To change the password, use /auth/password.
          */
         patch: operations["patch-auth-me"];
         trace?: never;
@@ -502,7 +502,7 @@ export interface paths {
         put?: never;
         /**
          * Register
-         * @description Creates an account with the role user and logs in, if registration is enabled (see registration_enabled in /config). An email or name of another account is rejected and counts as a failed login from your address.
+         * @description Creates an account with the role user and logs in, if registration is enabled (see registration_enabled in /config). An email or name that another account uses is rejected and counts as a failed login from your address.
          */
         post: operations["post-auth-register"];
         delete?: never;
@@ -585,7 +585,7 @@ export interface paths {
          * List inbox items, most urgent first
          * @description Each cause has one item with a count. The most severe items come first, then those that have waited longest. Wardroom resolves an item when its cause ends and reopens it if the cause recurs.
          *
-         *     Without state, the list has the items that are open or acknowledged. An item whose severity rises while you page may appear twice or not at all; all other items appear exactly once.
+         *     Without the parameter state, the list contains the items that are open or acknowledged. An item whose severity rises while you page may appear twice or not at all; all other items appear exactly once.
          */
         get: operations["get-inbox"];
         put?: never;
@@ -624,7 +624,7 @@ export interface paths {
         put?: never;
         /**
          * Acknowledge an item
-         * @description The item stays in the list. If it is raised again, only its count rises, unless its severity rises: then it reopens. Acknowledging a snoozed item returns it to the list.
+         * @description The item stays in the list. If it is raised again, only its count increases. If its severity also rises, it reopens. Acknowledging a snoozed item returns it to the list.
          */
         post: operations["post-inbox-by-id-ack"];
         delete?: never;
@@ -704,7 +704,7 @@ export interface paths {
         put?: never;
         /**
          * Snooze an item
-         * @description The item leaves the list until that time, at most 90 days from now, and then reopens. If it is raised before then, only its count rises, unless its severity rises: then it reopens at once.
+         * @description The item leaves the list until the given time, at most 90 days from now, and then reopens. If it is raised before then, only its count increases. If its severity also rises, it reopens at once.
          */
         post: operations["post-inbox-by-id-snooze"];
         delete?: never;
@@ -842,7 +842,7 @@ export interface paths {
         };
         /**
          * Search tasks, comments, reports, and archived sessions
-         * @description Returns texts that contain all the words, ignoring case. The last word also matches as a prefix. Matches in a title or task key come first, then the others, newest first. Standup reports and sessions together get up to half of the results, tasks and comments the other half; either side can use what the other leaves. There are no special characters.
+         * @description Returns texts that contain all the words, ignoring case. The last word also matches as a prefix. Matches in a title or task key come first, then the others, newest first. Standup reports and sessions together get up to half of the results, tasks and comments the other half; either side can use what the other leaves. No character has a special meaning.
          */
         get: operations["get-search"];
         put?: never;
@@ -864,7 +864,7 @@ export interface paths {
          * List archived sessions, most recent first
          * @description Sessions that have ended, are idle, or were deleted in the runtime. They remain here after the runtime deletes them. If an archived session continues, its entry is updated.
          *
-         *     With last_known=true, the list has the sessions at the last reading of the runtime, even while the gateway is unavailable. as_of and age_seconds give the age of the reading.
+         *     With last_known=true, the list has the sessions that the runtime had when it was last read, even while the gateway is unavailable. as_of and age_seconds say when that was.
          */
         get: operations["get-sessions"];
         put?: never;
@@ -901,7 +901,7 @@ export interface paths {
         };
         /**
          * List the messages of an archived session
-         * @description The same format as /agentrt/sessions/{key}/messages, as of archiving, with secrets redacted. Messages are in chronological order. The first page has the newest ones; the Link header leads to older pages. A page of long messages may have fewer than the limit.
+         * @description The same format as /agentrt/sessions/{key}/messages. The messages are as they were when archived, with secrets redacted. Messages are in chronological order. The first page has the newest ones; the Link header leads to older pages. A page of long messages may have fewer than the limit.
          */
         get: operations["get-sessions-by-id-messages"];
         put?: never;
@@ -921,7 +921,7 @@ export interface paths {
         };
         /**
          * List standups, latest day first by default
-         * @description Lists the standups of the team executive by default.
+         * @description Lists the standups of the executive team by default.
          */
         get: operations["get-standups"];
         put?: never;
@@ -945,7 +945,7 @@ export interface paths {
         };
         /**
          * Get the latest standup
-         * @description Returns the team's standup of today or of the most recent day that has one. Standups opened for a future day do not count.
+         * @description Returns the team's standup for today, or for the most recent day that has one. Standups opened for a future day do not count.
          */
         get: operations["get-standups-latest"];
         put?: never;
@@ -1151,7 +1151,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a task
-         * @description The history is kept and the key is never reused. Other tasks no longer depend on it or have it as their parent.
+         * @description The task's history is kept, and its key is never reused. Tasks that depend on the task or have it as their parent are detached from it.
          */
         delete: operations["delete-tasks-by-id"];
         options?: never;
@@ -1238,7 +1238,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a comment
-         * @description You can delete your own comments; the owner and admins can delete any. The history does not keep the text.
+         * @description You can delete your own comments; the owner and admins can delete any comment. The history does not keep the text.
          */
         delete: operations["delete-tasks-by-id-comments-by-comment-id"];
         options?: never;
@@ -1282,7 +1282,7 @@ export interface paths {
         };
         /**
          * List the history of a task, newest first
-         * @description Also works for deleted tasks, by ID or key.
+         * @description Also returns the history of a deleted task, by ID or key.
          */
         get: operations["get-tasks-by-id-history"];
         put?: never;
@@ -1344,7 +1344,7 @@ export interface paths {
         put?: never;
         /**
          * Restore an archived task
-         * @description The task returns unchanged. If it is done, the period until it is archived automatically starts again.
+         * @description The task returns to the board unchanged. If it is done, the waiting period before it is archived automatically starts over.
          */
         post: operations["post-tasks-by-id-restore"];
         delete?: never;
@@ -1387,7 +1387,7 @@ export interface paths {
         head?: never;
         /**
          * Change a team
-         * @description Open standups keep their participants. New limits apply from the next start of a standup. An archived team keeps its standups and opens no new ones.
+         * @description Open standups keep their participants. New limits apply the next time a standup starts. An archived team keeps its standups and cannot open new ones.
          */
         patch: operations["patch-teams-by-id"];
         trace?: never;
@@ -1401,9 +1401,9 @@ export interface paths {
         };
         /**
          * Get a usage report
-         * @description The report is computed from Wardroom's own ledger, which has each run of the runtime once and is kept after the runtime deletes its data. A run counts at the time it ended.
+         * @description The report is computed from Wardroom's own ledger, which records each run of the runtime once and is kept even after the runtime deletes its own data. A run counts at the time it ended.
          *
-         *     The series and the groups each add up exactly to the total. If the runtime reports no cost, it is estimated with the prices of /prices. Without a price the cost is unknown: unpriced_runs counts such runs, and cost_usd does not include them. Usage before ledger_begins_at is unknown, even if a sum is 0; usage before followed_since may be incomplete. The series has hours if the period has at most 48 of them or the group is hour, and days otherwise. Groups after the first 500 are combined into one.
+         *     The series and the groups each add up exactly to the total. If the runtime reports no cost, it is estimated with the prices of /prices. Without a price the cost is unknown: unpriced_runs counts such runs, and cost_usd does not include them. Usage before ledger_begins_at is unknown, even if a sum is 0; usage before followed_since may be incomplete. The series is by hour if the group is hour, or if the period is at most 48 hours long and the group is not day; otherwise it is by day. Groups after the first 500 are combined into one.
          */
         get: operations["get-usage"];
         put?: never;
@@ -1423,7 +1423,7 @@ export interface paths {
         };
         /**
          * Get a usage report as CSV
-         * @description One line for each group of GET /usage with the same parameters. The lines add up to its total.
+         * @description One line for each group of GET /usage with the same parameters. The lines add up to the total of that report.
          */
         get: operations["get-usage.csv"];
         put?: never;
@@ -1443,7 +1443,7 @@ export interface paths {
         };
         /**
          * Get the usage of runs in progress
-         * @description GET /usage includes a run when it has ended. Until then it is listed here, as last read. No amount is in both.
+         * @description GET /usage includes only runs that have ended. Runs in progress are listed here, as last read. No usage is counted in both.
          */
         get: operations["get-usage-going"];
         put?: never;
@@ -1513,7 +1513,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key for an agent user
-         * @description Send the key as a bearer token: Authorization: Bearer <key>. It is shown only in this response; Wardroom stores a digest. The key starts with wrk_ and has the agent's permissions. It works until it expires or is revoked, or until the account is deactivated or is no longer an agent's.
+         * @description Send the key as a bearer token: Authorization: Bearer <key>. It is shown only in this response; Wardroom stores a digest. The key starts with wrk_ and has the agent's permissions. It works until it expires or is revoked, or until the account is deactivated or no longer belongs to an agent.
          */
         post: operations["post-users-by-id-keys"];
         delete?: never;
@@ -1590,7 +1590,7 @@ export interface paths {
          * Check that Wardroom is ready for requests
          * @description Returns 200 if the database answers within 1 s and Wardroom is not stopping. The database is queried at most once per second. The result does not depend on the gateway.
          *
-         *     Otherwise returns 503, and `not_ready` has the reason: `database`, `stopping`, or `schema` if a newer version has migrated the database.
+         *     Otherwise returns 503, and `not_ready` contains the reason: `database`, `stopping`, or `schema` if a newer version has migrated the database.
          */
         get: operations["get-readyz"];
         put?: never;
@@ -1653,7 +1653,7 @@ export interface components {
             key: string;
             /**
              * Format: date-time
-             * @description When the key was last used, to about a minute.
+             * @description When the key was last used, accurate to about a minute.
              * @example 2026-11-20T08:00:00.000Z
              */
             last_used_at: string | null;
@@ -1686,7 +1686,7 @@ export interface components {
             id: string;
             /**
              * Format: date-time
-             * @description When the key was last used, to about a minute.
+             * @description When the key was last used, accurate to about a minute.
              * @example 2026-11-20T08:00:00.000Z
              */
             last_used_at: string | null;
@@ -1831,7 +1831,7 @@ export interface components {
             updated_at: string;
             /**
              * Format: int64
-             * @description Increases with each change of the account. Logins do not count.
+             * @description Increases with each change to the account. Logins do not count.
              */
             version: number;
         };
@@ -1881,7 +1881,7 @@ export interface components {
              * @description Number of claimed tasks.
              */
             claimed: number;
-            /** @description The last changed tasks; at most 10. */
+            /** @description The most recently changed tasks; at most 10. */
             last: components["schemas"]["AgentTask"][];
             /** @description Number of open tasks by column. */
             open: components["schemas"]["AgentCounts"];
@@ -1927,20 +1927,20 @@ export interface components {
             name: string;
             /** @description Null if the gateway is connected but does not permit reading it. */
             presence: components["schemas"]["AgentPresence"] | null;
-            /** @description The runs in progress, first started first; null while unknown: see presence. */
+            /** @description The runs in progress, oldest first; null while unknown: see presence. */
             runs: components["schemas"]["AgentRun"][] | null;
-            /** @description The last sessions in the runtime, active ones first; at most 10. Null while unknown. */
+            /** @description The latest sessions in the runtime, active ones first; at most 10. Null while unknown. */
             sessions: components["schemas"]["AgentSession"][] | null;
             /** @description Costs according to the usage ledger. */
             spend: components["schemas"]["AgentSpend"];
-            /** @description The last standup reports, newest first; at most 5. */
+            /** @description The latest standup reports, newest first; at most 5. */
             standups: components["schemas"]["AgentSaid"][];
             tasks: components["schemas"]["AgentDesk"];
         };
         AgentPresence: {
             /**
              * Format: int64
-             * @description Whole seconds since then; null if since is null.
+             * @description Whole seconds since that time; null if since is null.
              */
             age_seconds: number | null;
             /**
@@ -1959,7 +1959,7 @@ export interface components {
             silent_since: string | null;
             /**
              * Format: date-time
-             * @description Active: when the run started. Idle: when the last run ended, null without one. Offline: since when the gateway is unreachable, null if it is connected but does not have the agent.
+             * @description Active: when the run started. Idle: when the last run ended; null if there was none. Offline: when the gateway became unreachable; null if it is connected but does not have the agent.
              * @example 2026-11-20T08:00:00.000Z
              */
             since: string | null;
@@ -2040,7 +2040,7 @@ export interface components {
         };
         AgentSpent: {
             /**
-             * @description Null if nothing here has a price; zero only if the cost is zero.
+             * @description Null if no run has a known price; 0 only if the cost is 0.
              * @example 0.028314
              */
             cost_usd: string | null;
@@ -2053,7 +2053,7 @@ export interface components {
             runs: number;
             /**
              * Format: int64
-             * @description Total of all classes.
+             * @description Total of all token classes.
              */
             tokens: number;
             /**
@@ -2066,7 +2066,7 @@ export interface components {
             blocked: boolean;
             claimed: boolean;
             /**
-             * @description The status of the last dispatch; null if it was never dispatched.
+             * @description The status of the last dispatch; null if the task was never dispatched.
              * @enum {string|null}
              */
             dispatch: "queued" | "started" | "ended" | "failed" | null;
@@ -2119,11 +2119,11 @@ export interface components {
             version: string;
         };
         ArchiveD: {
-            /** @description Whether a run was in progress at the last reading of the runtime. */
+            /** @description Whether a run was in progress when the runtime was last read. */
             active: boolean;
             /**
              * Format: int64
-             * @description Age of that reading.
+             * @description Number of seconds since as_of.
              */
             age_seconds: number;
             /**
@@ -2139,7 +2139,7 @@ export interface components {
             archived_at: string | null;
             /**
              * Format: date-time
-             * @description Time of the reading that these values come from.
+             * @description When these values were read from the runtime.
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of: string;
@@ -2152,7 +2152,7 @@ export interface components {
             /** @description Whether all usage has a price; null if the ledger has no entry for the session. */
             cost_complete: boolean | null;
             /**
-             * @description Total cost, including estimates; null if nothing has a price.
+             * @description Total cost, including estimates; null if none of the usage has a price.
              * @example 0.028314
              */
             cost_usd: string | null;
@@ -2178,7 +2178,7 @@ export interface components {
              * @example agent:cto:main
              */
             key: string;
-            /** @description The runtime's value: main, custom, subagent, cron, dashboard, or another. */
+            /** @description As reported by the runtime: main, custom, subagent, cron, dashboard, or another. */
             kind: string | null;
             label: string | null;
             /**
@@ -2198,7 +2198,7 @@ export interface components {
             model: string | null;
             /** @description Key of the session that created this one. */
             parent_key: string | null;
-            /** @description Whether the runtime had the session at the last reading. */
+            /** @description Whether the runtime still had the session when it was last read. */
             present: boolean;
             /**
              * Format: date-time
@@ -2206,7 +2206,7 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             started_at: string | null;
-            /** @description Status of the last run, the runtime's value: done, failed, killed, timeout, or another. */
+            /** @description Status of the last run, as reported by the runtime: done, failed, killed, timeout, or another. */
             status: string | null;
             /** @description Total tokens from the usage ledger; null if it has no entry for the session. */
             tokens: components["schemas"]["TranscriptTokens"] | null;
@@ -2254,7 +2254,7 @@ export interface components {
             detail: string;
         };
         DispatchNew: {
-            /** @description Note to the agent, added to the task in your name. */
+            /** @description A note to the agent, sent with the task in your name. */
             note?: string;
         };
         Event: {
@@ -2403,7 +2403,7 @@ export interface components {
         GatewayJob: {
             /** @description The agent that runs the job. */
             agentId: string;
-            /** @description Whether a script or the job's own runs decide when it runs, so that the next time is unpredictable. */
+            /** @description Whether a script or the job's own runs decide when it runs; its next run is then unpredictable. */
             conditional?: boolean;
             /** @description Changes with the job's definition, but not with its runs. */
             configRevision: string;
@@ -2438,23 +2438,23 @@ export interface components {
             message: string;
         };
         GatewayJobSchedule: {
-            /** @description For at: the time of the only run, in ISO 8601. */
+            /** @description For kind at: the time of the only run, in ISO 8601. */
             at?: string;
             /**
              * Format: int64
-             * @description For every: milliseconds between two runs.
+             * @description For kind every: milliseconds between two runs.
              */
             everyMs?: number;
-            /** @description For cron: minute, hour, day of the month, month, weekday. */
+            /** @description For kind cron: minute, hour, day of the month, month, weekday. */
             expr?: string;
             /** @description cron, every or at; the gateway has further kinds. */
             kind: string;
             /**
              * Format: int64
-             * @description For cron: milliseconds by which a run may be late, because the gateway spreads jobs that are due together.
+             * @description For kind cron: milliseconds by which a run may be late, because the gateway spreads jobs that are due together.
              */
             staggerMs?: number;
-            /** @description For cron: an IANA time zone. If empty, the zone of the gateway's host applies, which is unknown. */
+            /** @description For kind cron: an IANA time zone. If empty, the time zone of the gateway's host applies, which Wardroom does not know. */
             tz?: string;
         };
         GatewayJobState: {
@@ -2701,7 +2701,7 @@ export interface components {
             device: components["schemas"]["PairingDevice"] | null;
             /** @description Device that waits for approval to replace this one; null if none. */
             next: components["schemas"]["PairingNext"] | null;
-            /** @description Device that this one replaced, which the gateway may still list; null when there was none. */
+            /** @description The device that this one replaced, which the gateway may still list; null if there was none. */
             replaced: components["schemas"]["PairingReminder"] | null;
             /** @description Request to approve on the gateway's host, with the command to run there; null if none. */
             request: components["schemas"]["GatewayPairing"] | null;
@@ -2713,7 +2713,7 @@ export interface components {
             scopes_missing: components["schemas"]["PairingMissing"][];
             /**
              * Format: date-time
-             * @description When the device was created or first accepted; null without a device of Wardroom's own.
+             * @description When the device was created or first accepted; null if Wardroom has created no device.
              * @example 2026-11-20T08:00:00.000Z
              */
             since: string | null;
@@ -2732,7 +2732,7 @@ export interface components {
         PairingDevice: {
             /** @description Id in the gateway's list: the SHA-256 of the public key, in hex. */
             device_id: string;
-            /** @description The id in the form AB:CD:…, for comparison by people. */
+            /** @description The id in the form AB:CD:…, for people to compare. */
             fingerprint: string;
             /**
              * Format: date-time
@@ -2829,7 +2829,7 @@ export interface components {
         };
         RetentionOverview: {
             policies: components["schemas"]["RetentionStatus"][];
-            /** @description The run in progress; null without one. */
+            /** @description The run in progress; null if no run is in progress. */
             running: components["schemas"]["RetentionRun"] | null;
             /** @description The time zone of the days. */
             timezone: string;
@@ -2837,7 +2837,7 @@ export interface components {
         RetentionPreview: {
             /**
              * Format: date-time
-             * @description Older data would be processed. The start of a day in the time zone.
+             * @description Data from before this time would be processed. It is the start of a day in the time zone.
              * @example 2026-11-20T08:00:00.000Z
              */
             before: string;
@@ -2935,7 +2935,7 @@ export interface components {
             /** @description Ignored, like the following fields. */
             state?: components["schemas"]["GatewayJobState"];
             unwatched_because?: string;
-            /** @description Read-only. New jobs have the value now. */
+            /** @description Read-only. New jobs have the value "now". */
             wakeMode?: string;
             watched?: boolean;
             /**
@@ -2997,7 +2997,7 @@ export interface components {
             /** @description Ignored, like the following fields. */
             state?: components["schemas"]["GatewayJobState"];
             unwatched_because?: string;
-            /** @description Read-only. New jobs have the value now. */
+            /** @description Read-only. New jobs have the value "now". */
             wakeMode?: string;
             watched?: boolean;
             /**
@@ -3015,7 +3015,7 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of: string;
-            /** @description Whether a script or the job's own runs decide when it runs, so that the next time is unpredictable. */
+            /** @description Whether a script or the job's own runs decide when it runs; its next run is then unpredictable. */
             conditional?: boolean;
             /** @description Changes with the job's definition, but not with its runs. */
             configRevision: string;
@@ -3076,7 +3076,7 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             ended_at: string;
-            /** @description The runtime's error message; empty without an error. */
+            /** @description The runtime's error message; empty if the run had no error. */
             error: string;
             job_id: string;
             /** @description Whether the run was started manually. */
@@ -3122,7 +3122,7 @@ export interface components {
             reason: string;
             /**
              * Format: date-time
-             * @description When the run started; null without one.
+             * @description When the run started; null if no run has started.
              * @example 2026-11-20T08:00:00.000Z
              */
             started_at: string | null;
@@ -3139,7 +3139,7 @@ export interface components {
              */
             at: string;
             job_id: string;
-            /** @description The ID of the run in the job's runs, which list it when it has ended. */
+            /** @description The ID of the run. The job's runs list it when it has ended. */
             run_id: string;
         };
         ScheduleTime: {
@@ -3149,7 +3149,7 @@ export interface components {
              */
             at: string;
             /**
-             * @description The same time in the job's time zone, or in UTC without one.
+             * @description The same time in the job's time zone, or in UTC if the job has none.
              * @example 2026-11-20T09:00:00+01:00
              */
             local: string;
@@ -3190,7 +3190,7 @@ export interface components {
             /** Format: int64 */
             staggerMs?: number;
             /**
-             * @description The IANA time zone of expr. Defaults to the current one, then to the setting TIMEZONE.
+             * @description The IANA time zone of expr. Defaults to the job's current time zone or, if it has none, to the setting TIMEZONE.
              * @example Europe/Berlin
              */
             tz?: string;
@@ -3249,7 +3249,7 @@ export interface components {
         Session: {
             /** @description Whether a run is in progress or queued. */
             active: boolean;
-            /** @description The ID of the run in progress; null without one or if unknown. */
+            /** @description The ID of the run in progress; null if no run is in progress or its ID is unknown. */
             active_run_id: string | null;
             /**
              * @description Empty for a session without an agent.
@@ -3318,11 +3318,11 @@ export interface components {
             updated_at: string | null;
         };
         SessionSendInputBody: {
-            /** @description The message to the agent, in Markdown. It must not start with a slash or be a stop word such as stop, which the runtime treats as commands. All users with read access can see it, so do not include credentials. */
+            /** @description The message to the agent, in Markdown. It must not start with a slash or be a stop word such as "stop", because the runtime treats those as commands. All users with read access can see it, so do not include credentials. */
             text: string;
         };
         SessionSent: {
-            /** @description The ID of the message and of the run that answers it. During a run, the message can become part of that run instead. */
+            /** @description The ID of the message and of the run that answers it. If a run is in progress, the message may become part of that run instead. */
             run_id: string;
             session_key: string;
         };
@@ -3361,7 +3361,7 @@ export interface components {
              */
             completed_at: string | null;
             /**
-             * @description Total cost of the runs of this standup that have ended; null if the cost of any of them is unknown, for example of a stopped run.
+             * @description Total cost of this standup's ended runs; null if the cost of any of them is unknown, for example because a run was stopped.
              * @example 0.028314
              */
             cost_usd: string | null;
@@ -3377,7 +3377,7 @@ export interface components {
             date: string;
             /**
              * Format: date-time
-             * @description When the current attempt is ended at the latest; null unless it is in progress.
+             * @description The latest time at which the current attempt ends; null if no attempt is in progress.
              * @example 2026-11-20T08:00:00.000Z
              */
             deadline_at: string | null;
@@ -3416,7 +3416,7 @@ export interface components {
             title: string;
             transcript: components["schemas"]["StandupLine"][];
             /**
-             * @description The kind of account that ran it last; empty before the first run.
+             * @description The kind of account that last ran it; empty before the first run.
              * @enum {string}
              */
             trigger: "" | "agent" | "user" | "system";
@@ -3446,7 +3446,7 @@ export interface components {
             /** @description The days on which it was reported; the latest 100. */
             days: string[];
             /**
-             * @description Why it ended. unblocked, done, archived, deleted: its task was. unnamed: no participant reported it again. left: the participant who reported it is no longer in the team.
+             * @description Why it ended. unblocked, done, archived and deleted say what happened to its task. unnamed: no participant reported it again. left: the participant who reported it is no longer in the team.
              * @enum {string|null}
              */
             ended_why: "unblocked" | "done" | "archived" | "deleted" | "unnamed" | "left" | null;
@@ -3464,7 +3464,7 @@ export interface components {
             /** @description The facilitator's decision. */
             resolution: string | null;
             /**
-             * @description The current status, also in the record of an earlier day.
+             * @description The current status, even in the record of an earlier day.
              * @enum {string}
              */
             status: "open" | "ended";
@@ -3592,7 +3592,7 @@ export interface components {
             reason?: string;
             /**
              * Format: date-time
-             * @description Since when the task is blocked.
+             * @description When the task was blocked.
              * @example 2026-11-20T08:00:00.000Z
              */
             since?: string;
@@ -3689,14 +3689,14 @@ export interface components {
             asked_at: string | null;
             /** @description Null if the agent reports none. */
             blockers: string | null;
-            /** @description Statements of the report that the board contradicts. */
+            /** @description Statements in the report that the board contradicts. */
             claims: components["schemas"]["StandupClaim"][];
             /**
              * @description US dollars.
              * @example 0.028314
              */
             cost_usd: string | null;
-            /** @description What is known of the agent's work. Gathered before the agent is asked; a retry keeps the evidence of existing reports. */
+            /** @description What is known about the agent's work. Gathered before the agent is asked; a retry keeps the evidence of existing reports. */
             evidence: components["schemas"]["StandupEvidence"] | null;
             /**
              * Format: date-time
@@ -3740,7 +3740,7 @@ export interface components {
              */
             failed: number;
             /**
-             * @description The runs counted. ledger: all runs of the agent. standups, in older records: only the standup questions; cost_usd is null there if any of them has no price.
+             * @description Which runs are counted. ledger: all runs of the agent. standups (only in older records): the runs of its standup questions; cost_usd is then null if any of them has no price.
              * @enum {string}
              */
             source: "ledger" | "standups";
@@ -3827,7 +3827,7 @@ export interface components {
             deadline: string;
             /** @description The agent_id of the facilitator. */
             facilitator: string;
-            /** @description The fields that the team does not override: they follow Wardroom's settings. */
+            /** @description The fields that the team does not override. They follow Wardroom's settings. */
             from_settings: string[];
             id: string;
             /**
@@ -3861,10 +3861,10 @@ export interface components {
             archived?: boolean;
             /** @description A duration such as 20m, at most 1w and at least agent_timeout. null uses the setting STANDUP_DEADLINE. */
             deadline?: string | null;
-            /** @description The facilitator's agent_id. For the team executive, null uses the setting STANDUP_FACILITATOR. */
+            /** @description The facilitator's agent_id. For the executive team, null uses the setting STANDUP_FACILITATOR. */
             facilitator?: string | null;
             name?: string;
-            /** @description The agent_ids of all participants, in the order in which they are asked. For the team executive, null uses the setting STANDUP_PARTICIPANTS. */
+            /** @description The agent_ids of all participants, in the order in which they are asked. For the executive team, null uses the setting STANDUP_PARTICIPANTS. */
             participants?: string[] | null;
             /** @description An IANA time zone name. null uses the setting TIMEZONE. */
             timezone?: string | null;
@@ -4108,7 +4108,7 @@ export interface components {
              * @example 2026-11-20T08:00:00.000Z
              */
             due_at?: string | null;
-            /** @description ID or key of the parent task; null removes it. */
+            /** @description ID or key of the parent task; null for no parent. */
             parent_id?: string | null;
             position?: components["schemas"]["TaskPlace"];
             /** @description An http or https URL. */
@@ -4168,7 +4168,7 @@ export interface components {
         TaskComment: {
             /** @description ID of the author; null if Wardroom wrote it. */
             author_id: string | null;
-            /** @description Name of the author at that time. */
+            /** @description Name of the author when the comment was written. */
             author_name: string;
             /** @description Markdown. May be written by agents: treat as untrusted. */
             body: string;
@@ -4224,7 +4224,7 @@ export interface components {
         };
         TaskDispatchError: {
             /**
-             * @description withdrawn: the task was done, archived, or reassigned first. agent_deactivated: the agent's account was deactivated before the run started. stopped: the run was stopped in the runtime.
+             * @description withdrawn: the task was done, archived, deleted, or no longer assigned to an active agent. reassigned: the task was assigned to someone else before the run started. agent_deactivated: the agent's account was deactivated before the run started. stopped: the run was stopped in the runtime.
              * @enum {string}
              */
             code: "cancelled" | "withdrawn" | "reassigned" | "agent_deactivated" | "gateway_unreachable" | "agent_unknown" | "refused" | "timed_out" | "stopped" | "run_failed" | "broken";
@@ -4234,7 +4234,7 @@ export interface components {
         TaskNew: {
             /** @description A user's ID or email, or an agent_id. */
             assignee_id?: string;
-            /** @description IDs or keys of tasks. */
+            /** @description IDs or keys of the tasks that must be done first. */
             depends_on?: string[];
             /** @description Markdown. */
             description?: string;
@@ -4293,7 +4293,7 @@ export interface components {
         TaskProject: {
             /**
              * Format: date-time
-             * @description When the project was archived; null if it accepts tasks.
+             * @description When the project was archived; null if it is not archived.
              * @example 2026-11-20T08:00:00.000Z
              */
             archived_at: string | null;
@@ -4306,7 +4306,7 @@ export interface components {
             description: string;
             id: string;
             /**
-             * @description Short name; unique, cannot be changed.
+             * @description Unique short name. It cannot be changed.
              * @example WEB
              */
             key: string;
@@ -4400,7 +4400,7 @@ export interface components {
              */
             blocks_cut: number;
             /**
-             * @description Null if unknown or without a price.
+             * @description Null if unknown or if the model has no price.
              * @example 0.028314
              */
             cost_usd: string | null;
@@ -4487,14 +4487,14 @@ export interface components {
         UsageGoing: {
             /**
              * Format: date-time
-             * @description The oldest as_of of the runs; null without runs. Each run is read every 20 seconds.
+             * @description The oldest as_of of the listed runs; null if no run is in progress. Each run is read about every 20 seconds.
              * @example 2026-11-20T08:00:00.000Z
              */
             as_of: string | null;
             /** @description False if some usage has no price and is not in cost_usd. */
             cost_complete: boolean;
             /**
-             * @description Null if nothing here has a price; zero only if the cost is zero.
+             * @description Null if none of this usage has a price; 0 only if the cost is known to be zero.
              * @example 0.028314
              */
             cost_usd: string | null;
@@ -4518,7 +4518,7 @@ export interface components {
             /** @description False if some usage has no price and is not in cost_usd. */
             cost_complete: boolean;
             /**
-             * @description Null if nothing here has a price; zero only if the cost is zero.
+             * @description Null if none of this usage has a price; 0 only if the cost is known to be zero.
              * @example 0.028314
              */
             cost_usd: string | null;
@@ -4559,7 +4559,7 @@ export interface components {
              */
             context_limit: number | null;
             default: boolean;
-            /** @description The price for cost estimates; null without one. */
+            /** @description The price for cost estimates; null if none is set. */
             estimate: components["schemas"]["UsagePrice"] | null;
             /** @description The model's ID at the provider. */
             model: string;
@@ -4674,7 +4674,7 @@ export interface components {
              */
             corrections: number;
             /**
-             * @description Null if nothing here has a price; zero only if the cost is zero.
+             * @description Null if none of this usage has a price; 0 only if the cost is known to be zero.
              * @example 0.028314
              */
             cost_usd: string | null;
@@ -4706,7 +4706,7 @@ export interface components {
              */
             corrections: number;
             /**
-             * @description Null if nothing here has a price; zero only if the cost is zero.
+             * @description Null if none of this usage has a price; 0 only if the cost is known to be zero.
              * @example 0.028314
              */
             cost_usd: string | null;
@@ -4721,7 +4721,7 @@ export interface components {
              * @example 0.028314
              */
             estimated_usd: string;
-            /** @description The day, or the hour with the offset of the time zone. */
+            /** @description The day, or the start of the hour with its offset from UTC. */
             label: string;
             /**
              * Format: int64
@@ -4747,7 +4747,7 @@ export interface components {
              */
             corrections: number;
             /**
-             * @description Null if nothing here has a price; zero only if the cost is zero.
+             * @description Null if none of this usage has a price; 0 only if the cost is known to be zero.
              * @example 0.028314
              */
             cost_usd: string | null;
@@ -4872,7 +4872,7 @@ export interface operations {
                 subject_kind?: "task" | "project" | "standup" | "team" | "schedule" | "inbox" | "session";
                 /** @description Events about the subject with this ID; for a runtime session, its key. */
                 subject_id?: string;
-                /** @description Events caused by this actor: a user's ID or email, an agent_id, me, or system. Without the permission manage_accounts, only your own email matches. */
+                /** @description Events caused by this actor: a user's ID or email, an agent_id, "me", or "system". Without the permission manage_accounts, only your own email matches. */
                 actor?: string;
                 /** @description Events of these kinds, such as task.created; task.* matches a prefix. */
                 kind?: string[] | null;
@@ -4907,7 +4907,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `actor_unknown`: The actor is not an account. `invalid_cursor`: The cursor is not valid for this list. */
+            /** @description Unprocessable Entity. `actor_unknown`: No account matches this actor. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5067,7 +5067,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5222,7 +5222,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `job_changed`: The job was changed in the gateway in the meantime. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `job_changed`: The job was changed in the gateway after you read it. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5299,7 +5299,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `job_changed`: The job was changed in the gateway in the meantime. `job_not_editable`: Only cron jobs can be edited. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `job_changed`: The job was changed in the gateway after you read it. `job_not_editable`: Only cron jobs can be edited. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5467,9 +5467,9 @@ export interface operations {
     "get-agentrt-jobs-by-id-slots": {
         parameters: {
             query?: {
-                /** @description Only slots due at this time or later. Defaults to 2 days before to, or to 1 day ago. */
+                /** @description Only slots due at this time or later. Defaults to 2 days before "to"; if both are omitted, to 1 day ago. */
                 from?: string;
-                /** @description Only slots due before this time, at most 31 days after from. Defaults to 2 days after from, or to 1 day from now. */
+                /** @description Only slots due before this time, at most 31 days after "from". Defaults to 2 days after "from"; if both are omitted, to 1 day from now. */
                 to?: string;
                 /** @description Maximum number of rows to return. */
                 limit?: number;
@@ -6108,7 +6108,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6241,9 +6241,9 @@ export interface operations {
     "get-agentrt-slots": {
         parameters: {
             query?: {
-                /** @description Only slots due at this time or later. Defaults to 2 days before to, or to 1 day ago. */
+                /** @description Only slots due at this time or later. Defaults to 2 days before "to"; if both are omitted, to 1 day ago. */
                 from?: string;
-                /** @description Only slots due before this time, at most 31 days after from. Defaults to 2 days after from, or to 1 day from now. */
+                /** @description Only slots due before this time, at most 31 days after "from". Defaults to 2 days after "from"; if both are omitted, to 1 day from now. */
                 to?: string;
                 /** @description Maximum number of rows to return. */
                 limit?: number;
@@ -6377,7 +6377,7 @@ export interface operations {
                 subject_kind?: "user" | "address" | "device" | "service" | "prices" | "retention" | "task" | "standup" | "schedule" | "session";
                 /** @description Events about the subject with this ID; for an address, the address itself. */
                 subject_id?: string;
-                /** @description Events caused by this actor: a user's ID or email, an agent_id, me, system, or anonymous. */
+                /** @description Events caused by this actor: a user's ID or email, an agent_id, "me", "system", or "anonymous". */
                 actor?: string;
                 /** @description Events of these kinds, such as login.failed; login.* matches a prefix. */
                 kind?: string[] | null;
@@ -6414,7 +6414,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `actor_unknown`: The actor is not an account. `invalid_cursor`: The cursor is not valid for this list. */
+            /** @description Unprocessable Entity. `actor_unknown`: No account matches this actor. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6433,7 +6433,7 @@ export interface operations {
                 subject_kind?: "user" | "address" | "device" | "service" | "prices" | "retention" | "task" | "standup" | "schedule" | "session";
                 /** @description Events about the subject with this ID; for an address, the address itself. */
                 subject_id?: string;
-                /** @description Events caused by this actor: a user's ID or email, an agent_id, me, system, or anonymous. */
+                /** @description Events caused by this actor: a user's ID or email, an agent_id, "me", "system", or "anonymous". */
                 actor?: string;
                 /** @description Events of these kinds, such as login.failed; login.* matches a prefix. */
                 kind?: string[] | null;
@@ -6462,7 +6462,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `actor_unknown`: The actor is not an account. */
+            /** @description Unprocessable Entity. `actor_unknown`: No account matches this actor. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6896,7 +6896,7 @@ export interface operations {
                 kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled" | "task_blocked" | "gateway_trouble" | "pairing_pending")[] | null;
                 /** @description Items with any of these severities. */
                 severity?: ("urgent" | "high" | "medium" | "low")[] | null;
-                /** @description Items assigned to this user: an ID, an email, an agent_id, me, or none. Without the permission manage_accounts, only your own email matches. */
+                /** @description Items assigned to this user: an ID, an email, an agent_id, 'me', or 'none'. Without the permission manage_accounts, only your own email matches. */
                 assignee?: string;
                 /** @description rank: by severity, then longest wait. last: by when the item was last raised; a minus reverses the order. */
                 sort?: "rank" | "last" | "-last";
@@ -6927,7 +6927,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `inbox_assignee_unknown`: The assignee is not a user who can be assigned. `invalid_cursor`: The cursor is not valid for this list. */
+            /** @description Unprocessable Entity. `inbox_assignee_unknown`: The assignee is unknown or cannot be assigned. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7112,7 +7112,7 @@ export interface operations {
             };
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Unprocessable Entity. `inbox_assignee_unknown`: The assignee is not a user who can be assigned. */
+            /** @description Unprocessable Entity. `inbox_assignee_unknown`: The assignee is unknown or cannot be assigned. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7505,7 +7505,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. `project_key_taken`: A project with this key already exists. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `project_key_taken`: A project with this key already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7657,7 +7657,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description wait=N waits up to N seconds for the operation to finish (RFC 7240). */
+                /** @description Send wait=N to wait up to N seconds for the operation to finish (RFC 7240). */
                 Prefer?: string;
             };
             path?: never;
@@ -7750,7 +7750,7 @@ export interface operations {
                 to?: string;
                 /** @description Sessions that contain all these words, as in /search. */
                 q?: string;
-                /** @description List the sessions at the last reading of the runtime instead of the archive. */
+                /** @description List the sessions that the runtime had when it was last read, instead of the archive. */
                 last_known?: boolean;
                 /** @description Maximum number of rows to return. */
                 limit?: number;
@@ -7978,7 +7978,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. `team_archived`: The team is archived. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `team_archived`: The team is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8182,7 +8182,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `job_changed`: The job was changed in the gateway in the meantime. `team_archived`: The team is archived. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `job_changed`: The job was changed in the gateway after you read it. `team_archived`: The team is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8439,7 +8439,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description wait=N waits up to N seconds for the operation to finish (RFC 7240). */
+                /** @description Send wait=N to wait up to N seconds for the operation to finish (RFC 7240). */
                 Prefer?: string;
             };
             path: {
@@ -8566,17 +8566,17 @@ export interface operations {
                 priority?: ("low" | "medium" | "high" | "urgent")[] | null;
                 /** @description Tasks of any of these types. */
                 type?: ("task" | "bug" | "feature" | "improvement" | "research" | "epic")[] | null;
-                /** @description Tasks assigned to this user: an ID, an email, an agent_id, me, or none. Without the permission manage_accounts, only your own email matches. */
+                /** @description Tasks assigned to this user: an ID, an email, an agent_id, "me", or "none" for unassigned tasks. Without the permission manage_accounts, only your own email matches. */
                 assignee?: string;
-                /** @description Tasks created by this user, given like assignee; none for tasks created by Wardroom. */
+                /** @description Tasks created by this user, specified as for assignee; "none" for tasks created by Wardroom. */
                 reporter?: string;
                 /** @description Only blocked tasks, or only tasks that are not blocked. */
                 blocked?: "true" | "false";
                 /** @description Tasks with any of these tags. */
                 tag?: string[] | null;
-                /** @description Tasks in this project: an ID or key, or none. */
+                /** @description Tasks in this project: an ID or key, or "none" for tasks without a project. */
                 project?: string;
-                /** @description Subtasks of this task: an ID or key; none for tasks without a parent. */
+                /** @description Subtasks of this task: an ID or key, or "none" for tasks without a parent. */
                 parent?: string;
                 /** @description true: only archived tasks. false: only tasks that are not archived. */
                 archived?: "true" | "false";
@@ -8586,13 +8586,13 @@ export interface operations {
                 due_before?: string;
                 /** @description Tasks changed at or after this time. */
                 updated_since?: string;
-                /** @description Tasks claimed by this user, given like assignee; any for all claimed tasks, none for unclaimed ones. */
+                /** @description Tasks claimed by this user, specified as for assignee; "any" for all claimed tasks, "none" for unclaimed ones. */
                 holder?: string;
                 /** @description Tasks with this text in the key or title, ignoring case. */
                 q?: string;
                 /** @description Sort order; a minus reverses it. Ties are broken by key. With due, tasks without a due time come last. */
                 sort?: "key" | "-key" | "created" | "-created" | "updated" | "-updated" | "priority" | "-priority" | "due" | "-due" | "position" | "-position";
-                /** @description card returns only the fields that a board shows, without description, dates, or relations. */
+                /** @description card returns only the fields that a board shows. It omits, for example, description, parent_id, depends_on, and dispatch. */
                 fields?: "all" | "card";
                 /** @description Maximum number of rows to return. */
                 limit?: number;
@@ -8633,7 +8633,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description Unprocessable Entity. `assignee_unknown`: The assignee is not an active account. `reporter_unknown`: The reporter is not an account. `holder_unknown`: The holder is not an account. `project_unknown`: The project does not exist or is archived. `parent_unknown`: The parent task does not exist. `invalid_cursor`: The cursor is not valid for this list. */
+            /** @description Unprocessable Entity. `assignee_unknown`: No active account matches the assignee. `reporter_unknown`: No account matches the reporter. `holder_unknown`: No account matches the holder. `project_unknown`: The project does not exist or is archived. `parent_unknown`: The parent task does not exist. `invalid_cursor`: The cursor is not valid for this list. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8678,7 +8678,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. `dependencies_unfinished`: The task depends on tasks that are not done. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `dependencies_unfinished`: The task depends on tasks that are not done. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8689,7 +8689,7 @@ export interface operations {
             };
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Unprocessable Entity. `assignee_unknown`: The assignee is not an active account. `project_unknown`: The project does not exist or is archived. `parent_unknown`: The parent task does not exist. `dependency_unknown`: A task in depends_on does not exist. */
+            /** @description Unprocessable Entity. `assignee_unknown`: No active account matches the assignee. `project_unknown`: The project does not exist or is archived. `parent_unknown`: The parent task does not exist. `dependency_unknown`: A task in depends_on does not exist. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8942,7 +8942,7 @@ export interface operations {
             };
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Unprocessable Entity. `assignee_unknown`: The assignee is not an active account. `project_unknown`: The project does not exist or is archived. `parent_unknown`: The parent task does not exist. `dependency_unknown`: A task in depends_on does not exist. `neighbour_unknown`: The neighbor is not a task on the board. */
+            /** @description Unprocessable Entity. `assignee_unknown`: No active account matches the assignee. `project_unknown`: The project does not exist or is archived. `parent_unknown`: The parent task does not exist. `dependency_unknown`: A task in depends_on does not exist. `neighbour_unknown`: The neighbor is not a task on the board. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9176,7 +9176,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. `task_archived`: The task is archived. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `task_archived`: The task is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9368,7 +9368,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. `already_dispatched`: The task is already dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `already_dispatched`: The task is already dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9740,7 +9740,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. `team_key_taken`: A team with this key already exists. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `team_key_taken`: A team with this key already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9848,7 +9848,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `team_kept`: The team executive cannot be archived. */
+            /** @description Conflict. `team_kept`: The executive team cannot be archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9875,15 +9875,15 @@ export interface operations {
     "get-usage": {
         parameters: {
             query?: {
-                /** @description Start of the period: a day in the time zone, or a time. Defaults to the 30 days that end with to. */
+                /** @description Start of the period: a day in the time zone, or a time. If omitted, the report covers the 30 days up to its end. */
                 from?: string;
-                /** @description End of the period (exclusive): a day in the time zone, or a time. Defaults to now. At most 800 days after the start, or 62 days by hour. */
+                /** @description End of the period (exclusive): a day in the time zone, or a time. Defaults to now. At most 800 days after the start, or 62 days if grouped by hour. */
                 to?: string;
                 /** @description Time zone of the days and hours, an IANA name. Defaults to Wardroom's time zone. */
                 zone?: string;
                 /** @description How to group the usage. */
                 group?: "agent" | "model" | "source" | "session" | "job" | "task" | "standup" | "day" | "hour";
-                /** @description Also return the groups of each part of the period: at most 48 hours, days, weeks or months. */
+                /** @description Also return the groups for each bar of a chart. The period is split into at most 48 bars, each an hour, day, week, or month. */
                 bars?: boolean;
             };
             header?: never;
@@ -9919,9 +9919,9 @@ export interface operations {
     "get-usage.csv": {
         parameters: {
             query?: {
-                /** @description Start of the period: a day in the time zone, or a time. Defaults to the 30 days that end with to. */
+                /** @description Start of the period: a day in the time zone, or a time. If omitted, the report covers the 30 days up to its end. */
                 from?: string;
-                /** @description End of the period (exclusive): a day in the time zone, or a time. Defaults to now. At most 800 days after the start, or 62 days by hour. */
+                /** @description End of the period (exclusive): a day in the time zone, or a time. Defaults to now. At most 800 days after the start, or 62 days if grouped by hour. */
                 to?: string;
                 /** @description Time zone of the days and hours, an IANA name. Defaults to Wardroom's time zone. */
                 zone?: string;
@@ -10076,7 +10076,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource that the first request with this Idempotency-Key created no longer exists. `email_taken`: Another account already uses this email. `agent_taken`: This agent already has an active account. `one_owner`: There must be exactly one active owner. */
+            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `email_taken`: Another account already uses this email. `agent_taken`: This agent already has an active account. `one_owner`: There must be exactly one active owner. */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -18,12 +18,12 @@ export interface Missing<P> {
 
 type PropsOf<C> = C extends (props: infer P extends object) => ReactNode ? P : object
 
-/** Whether any lazy component has loaded. The first one is requested together with the page, from the same server. */
+/** Whether any lazy component has loaded. The first one loads along with the page, so the server must be up. */
 let begun = false
 
 /**
  * Throws while the server is not responding. Browsers cache a failed module import for the lifetime of the page, so an
- * import must not be attempted in vain.
+ * import must be attempted only if it can succeed.
  */
 async function reach(): Promise<void> {
   if (!begun) return

@@ -5,7 +5,7 @@ type Load = () => Promise<unknown>
 /** Loaders of the lazy components, in the order of registration. */
 const parts: Load[] = []
 
-/** Registers a lazy component, so that `fetchParts` can load it in advance. */
+/** Registers a lazy component, so that `preloadAll` can load it in advance. */
 export const registerLazy = (load: Load): void => void parts.push(load)
 
 /** Returns whether the browser is set to save data. */

@@ -43,8 +43,8 @@ export const isConnected = (cache: QueryClient): boolean =>
 export const useMe = () => useQuery(queries.me)
 
 /**
- * Returns whether the user is the owner or an admin. The server enforces it; the dashboard only hides what it would
- * refuse.
+ * Returns whether the user is the owner or an admin. The server checks this itself; the dashboard only hides what the
+ * server would refuse.
  */
 export const leads = (me: Schemas['AccountUser'] | undefined): boolean => me?.role === 'owner' || me?.role === 'admin'
 

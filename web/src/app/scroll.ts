@@ -7,7 +7,7 @@ export type Offsets = Record<string, readonly [number, number]>
 const field = 'scroll'
 /** Maximum number of remembered history entries. */
 const most = 50
-/** How long to wait for rows to appear, and how long they must be stable. */
+/** How long to wait for rows to appear, and how long their positions must be stable, in ms. */
 const patience = 10_000
 const steady = 300
 

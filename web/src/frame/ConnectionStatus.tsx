@@ -23,7 +23,7 @@ export function ConnectionStatus() {
     const at = heardAt()
     return line === 'live' || at === null ? '' : span(now - at)
   })
-  // A gateway that was never configured is not offline since any time.
+  // A gateway that isn't configured hasn't gone offline, so no duration is shown.
   const since = gateway?.state === 'not_configured' ? undefined : gateway?.since
   const gone = useTicking(now => (since ? span(now - Date.parse(since)) : ''))
   const away = line === 'live' && gateway ? words.gateway[gateway.state] : undefined

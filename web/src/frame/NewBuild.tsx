@@ -12,7 +12,7 @@ export function NewBuild() {
   const line = useLineState()
   useEffect(() => {
     if (line !== 'live' || fresh) return
-    // A new connection often means a new server, so check now and then regularly.
+    // A new connection often means a restarted server, so checks at once, and regularly after that.
     void checkBuild()
     const timer = setInterval(() => void checkBuild(), look)
     return () => clearInterval(timer)

@@ -34,7 +34,7 @@ function Content({ onClose, onKeys }: { onClose: () => void; onKeys: () => void 
   const run = (entry: Entry | undefined) => {
     if (!entry) return
     onClose()
-    // After the dialog has returned the focus.
+    // Runs the entry after the dialog has returned the focus.
     setTimeout(entry.run)
   }
   const onKeyDown = (e: React.KeyboardEvent) => {

@@ -24,7 +24,7 @@ export interface Entry {
   at?: string
   /** Set on a row that stands for more results like the one above it. */
   more?: boolean
-  /** Set on results of the server, whose text may match beyond the title. */
+  /** Set on results from the server, which may match the query in more than the title. */
   found?: boolean
   run: () => void
 }

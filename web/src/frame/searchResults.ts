@@ -44,7 +44,7 @@ export interface Reports {
   agents: string[]
 }
 
-/** Groups report results by standup, in order of the results. */
+/** Groups report results by standup. A standup is listed where its first result was. */
 export function reportsOf(found: readonly Found[]): Reports[] {
   const standups = new Map<string, Reports>()
   for (const r of found) {

@@ -80,7 +80,7 @@ export type Action =
   | { do: 'assign'; to: Schemas['InboxAssignee'] | null }
   | { do: 'resolve'; note: string }
 
-/** Returns the expected item after an action, until the server answers. */
+/** Returns the item as it will be after an action, to show until the server answers. */
 export function looks(item: Told, action: Action, by: { id: string; name: string }, now: Date): Told {
   const to = (state: State): Told => ({ ...item, state, snoozed_until: null, resolution: null })
   switch (action.do) {
@@ -101,7 +101,8 @@ export function looks(item: Told, action: Action, by: { id: string; name: string
 }
 
 /**
- * Returns the actions that undo an action. Resolved items can only be reopened, and a snooze that has ended stays open.
+ * Returns the actions that undo an action. A resolved item is reopened first, and an item whose snooze has ended stays
+ * open.
  */
 export function wayBack(was: Told, action: Action, now: Date): Action[] {
   if (action.do === 'assign') return [{ do: 'assign', to: was.assignee }]
@@ -169,7 +170,7 @@ export function subjectHref(of: Pick<Told, 'kind' | 'subject'>): string | null {
 /** An action that fixes the cause of an item, and its target. */
 export type RemedyOf =
   | { do: 'run' | 'dispatch' | 'retry'; id: string }
-  /** Run today's standup of a team: the missed day is over, or is today. */
+  /** Runs today's standup of the team. A missed day that is over stays missed. */
   | { do: 'hold'; team: string }
 
 /** Returns the action that fixes the cause of an item, or null if there is none. */

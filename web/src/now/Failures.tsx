@@ -25,7 +25,7 @@ export function Failures({ className }: { className: string }) {
   return (
     <Card className={className} title={words.title} to={{ path: '/inbox', label: texts.app.places.inbox }}>
       {agent ? (
-        // The server omits these events for agents instead of refusing, so an empty list would be wrong.
+        // The server answers agents without these events instead of refusing, so an empty list would be misleading.
         <NotAllowed detail={words.notAllowed} />
       ) : (
         <Answer of={asked} rows={2} what={words.what}>

@@ -12,7 +12,7 @@ import { Answer } from '../ui/Views'
 import { Card, Nothing } from './Card'
 
 const words = nowWords.needs
-/** More items are in the inbox. */
+/** Maximum number of items shown. The inbox has the others. */
 const most = 5
 const filters = {}
 

@@ -239,7 +239,7 @@ function Troubles({ slots }: { slots: readonly Seen[] }) {
   )
 }
 
-/** Hidden from users who may not run jobs. */
+/** The Run now button of a slot. Hidden from users who may not run jobs. */
 function RunNow({ slot }: { slot: Seen }) {
   const cache = useQueryClient()
   const me = useMe().data

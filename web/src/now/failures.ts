@@ -47,7 +47,7 @@ export function failed(event: Schemas['Event']): { id: string; kind: Failure['ki
   return { id: event.subject.id, kind, title: typeof title === 'string' ? title : '' }
 }
 
-/** Returns when it failed. The item has the exact time, as the event may be late. */
+/** Returns when the failure happened. The item has the exact time; the event may have been recorded later. */
 function failedAt(event: Schemas['Event']): string {
   const last = (event.data as { item?: { last_at?: unknown } } | null)?.item?.last_at
   return typeof last === 'string' && last < event.at ? last : event.at
@@ -72,7 +72,7 @@ export function failuresOf(events: readonly Schemas['Event'][], now: number): Fa
 
 type Ended = Pick<Schemas['ArchiveD'], 'id' | 'key' | 'agent_id' | 'status' | 'active' | 'last_at' | 'ended_at'>
 
-/** These runs raise inbox items of their own. */
+/** Matches the keys of task, standup, and job sessions, whose failed runs raise inbox items of their own. */
 const told = /^agent:[^:]+:(task|standup|cron):/i
 
 /** Returns the sessions whose last run failed in the last 24 hours, by agent and outcome. */

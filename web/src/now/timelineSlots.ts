@@ -4,7 +4,7 @@ export type Slot = Schemas['ScheduleSlot']
 export type SlotState = Slot['state']
 /** The state of a slot; `made_up` for a failed one that recovered. */
 export type Shown = SlotState | 'made_up'
-/** A slot as shown. */
+/** A slot with the state that is shown for it. */
 export type Seen = Omit<Slot, 'state'> & { state: Shown; made_up_at?: string }
 
 const hour = 3_600_000

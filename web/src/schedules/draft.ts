@@ -61,7 +61,7 @@ export function diff(was: Draft, wanted: Draft): Difference[] {
     .map(field => ({ field, label: fieldWords[field], from: a[field], to: b[field] }))
 }
 
-/** Applies the user's changes on top of a job that changed meanwhile. */
+/** Applies the user's changes on top of a job that someone else changed while the form was open. */
 export function rebase(read: Draft, theirs: Draft, yours: Draft): Draft {
   const mine = new Set(diff(read, yours).map(d => d.field))
   const own = Object.fromEntries(Object.entries(yours).filter(([field]) => mine.has(field as keyof Draft)))
@@ -105,7 +105,7 @@ export interface Line {
   text: string
 }
 
-/** Above this table size, the diff replaces the whole text instead. */
+/** Maximum number of line pairs to compare. Beyond it, the diff shows the whole text as replaced. */
 const mostCells = 400_000
 
 /** Returns the line diff of two texts. */

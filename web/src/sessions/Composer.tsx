@@ -56,7 +56,7 @@ export function Composer({ session, agent, away }: { session: Session; agent: st
       {/* Never disabled: it would lose the focus, and further typing would trigger shortcuts. */}
       <TextArea
         className="grow"
-        help={away ? w.away : session.active ? w.working(name) : w.help}
+        help={away ? w.away : session.active ? w.working(agent) : w.help}
         hideLabel
         label={w.label(name)}
         maxLength={20_000}

@@ -15,8 +15,8 @@ const words = sessionsWords
 type Ending = Pick<Session, 'key' | 'label' | 'agent_id'>
 
 /**
- * Stops everything in a session after a confirmation. Not a single run, which may have ended before the user confirms,
- * with the next one already active.
+ * Stops everything in a session after a confirmation, rather than a single run: by the time the user confirms, that run
+ * may have ended and the next one started.
  */
 export function useStop(): [ask: (s: Ending) => void, question: ReactNode] {
   const [of, setOf] = useState<Ending | null>(null)

@@ -70,7 +70,7 @@ export const saidQuery = (name: string) =>
       const began = performance.now()
       const page = await readPage(name, null, signal)
       const joined = joinNewest(client.getQueryData<Transcript>(saidKey(name)), page)
-      // Concurrent requests share a response, which may be slightly older than this one.
+      // Concurrent requests share a response, which may be slightly older than this request.
       return heard
         .since(began - sharedFor)
         .filter(h => h.key === canonical(name))

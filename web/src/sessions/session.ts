@@ -38,7 +38,7 @@ export function nameOf(s: { key: string; label: string | null; agent_id: string 
 
 export type Standing = 'stalled' | 'active' | 'failed' | 'timeout' | 'killed' | 'rests'
 
-/** Returns the status of a session; the runtime has many more. */
+/** Returns the status to show for a session. The runtime distinguishes many more. */
 export function standing(s: { active: boolean; status: string | null; stalled?: boolean }): Standing {
   if (s.active) return s.stalled ? 'stalled' : 'active'
   return s.status === 'failed' || s.status === 'timeout' || s.status === 'killed' ? s.status : 'rests'

@@ -153,7 +153,7 @@ const doings: readonly [Doing, RegExp][] = [
 /** Maximum number of other tools listed by name. */
 const mostNames = 2
 
-/** Summarizes tool calls: "ran 3 commands, read 6 files". */
+/** Summarizes tool calls: "Ran 3 commands, read 6 files". */
 export function toldInWords(calls: readonly Call[]): string {
   const known = new Map<Doing, number>()
   const other = new Map<string, number>()
@@ -179,7 +179,7 @@ export interface Segment {
   kind: StepKind
 }
 
-/** Which kind represents a segment of several steps; the last one wins. */
+/** Step kinds by rising priority. A segment of several steps shows the kind with the highest priority. */
 const loudness: readonly StepKind[] = ['note', 'thinking', 'text', 'tools', 'said', 'error']
 
 /** Returns the kind of a step in the overview. A failed call counts as an error. */

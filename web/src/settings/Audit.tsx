@@ -101,7 +101,7 @@ function List({
     for (const page of asked.data?.pages ?? []) for (const e of page.rows) seen.set(e.id, e)
     return asked.data && [...seen.values()]
   }, [asked.data])
-  // Loading more shows new rows; other new rows are held back.
+  // Rows that the user loads are shown at once; rows that arrive by themselves are held back.
   const held = useHeldRows(rows, idOf, `${JSON.stringify(filters)} ${asked.data?.pages.length ?? 0}`, false)
   if (held.rows === undefined) {
     return asked.error ? (
@@ -146,7 +146,7 @@ function List({
   )
 }
 
-/** Returns the number of occurrences of an event that is recorded once a minute. */
+/** Returns how often an event occurred if one entry stands for several occurrences, else null. */
 const timesOf = (data: unknown): number | null =>
   typeof data === 'object' && data !== null && 'count' in data && typeof data.count === 'number' && data.count > 1
     ? data.count

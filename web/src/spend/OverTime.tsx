@@ -54,7 +54,7 @@ export function OverTime({ report, timeSeries, ask, measure, view, go }: Props) 
       {view === 'chart' && (
         <Chart by={by} measure={measure} name={name} report={report} series={series} split={split} />
       )}
-      {/* Behind the chart, the table is there for screen readers. */}
+      {/* While the chart is shown, the table is there only for screen readers. */}
       <div className={view === 'chart' ? 'sr-only' : 'contents'}>
         <TimeTable
           focusable={view === 'table'}

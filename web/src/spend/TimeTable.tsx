@@ -18,7 +18,7 @@ interface Props {
   name: (id: PartId) => string
   measure: Measure
   go: Go
-  /** False for screen readers only, when nothing should be focusable. */
+  /** False while the table is only for screen readers. Then nothing in it can be focused. */
   focusable: boolean
 }
 

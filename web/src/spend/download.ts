@@ -7,7 +7,7 @@ import { readTable } from './queries'
 import { type Group, reportQuery } from './report'
 import { amountsOf, type Report } from './sums'
 
-/** How often to fetch the file again because runs ended meanwhile. */
+/** Maximum number of times to fetch the file. It is fetched again if runs ended during the export. */
 const tries = 3
 
 /** Returns whether a file and a report have the same runs and cost. */

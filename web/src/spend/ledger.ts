@@ -14,7 +14,7 @@ export function knownOf(report: Asked, now: number): 'all' | 'least' | 'part' | 
   return at(report.followed_since) > Date.parse(report.from) ? 'least' : 'all'
 }
 
-/** Returns `followed_since` if the period includes usage from before, else null. */
+/** Returns `followed_since` if the period includes usage from before that time, else null. */
 export function keptUntil(report: Asked): string | null {
   const { ledger_begins_at: begins, followed_since: since } = report
   if (begins === null || since === null) return null

@@ -39,7 +39,7 @@ interface Props {
   onOpen: (key: string) => void
 }
 
-/** Returns whether the user is typing there. Then Escape leaves the field, and the next one closes the panel. */
+/** Returns whether a text field has input. Then Escape only leaves the field, and a second Escape closes the panel. */
 const isWritten = (target: EventTarget): boolean =>
   (target instanceof HTMLTextAreaElement ||
     (target instanceof HTMLInputElement && /^(text|search)$/.test(target.type))) &&

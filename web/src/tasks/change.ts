@@ -65,13 +65,13 @@ export async function readAgain(cache: QueryClient, task: TaskCard): Promise<voi
 export interface Step {
   task: TaskCard
   body: Body
-  /** The expected task until the server answers. */
+  /** The fields that the task is expected to have after the change, shown until the server answers. */
   looks?: Partial<Task>
   /** The success message, with an Undo button; none if omitted. */
   done?: string
   /** Called on success. */
   onDone?: () => void
-  /** The position to go back to, which the task doesn't contain. */
+  /** The position that Undo restores. A task doesn't contain it. */
   placeBefore?: Schemas['TaskPlace']
 }
 

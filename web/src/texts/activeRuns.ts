@@ -1,4 +1,4 @@
-// A file of its own, because two pages use it and neither should load the other's texts.
+// These texts have their own file, because two pages use them and neither should load the other's texts.
 export const activeRuns = {
   soFar: 'so far in',
   runs: (n: number) => (n === 1 ? '1 active run' : `${n} active runs`),

@@ -33,7 +33,7 @@ export const app = {
       slow: 'Gateway slow',
       unreachable: 'Gateway offline',
     } as Record<string, string>,
-    gatewayHelp: 'Agent data may be out of date. Tasks, past standups, and spend still work.',
+    gatewayHelp: 'Agent data may be out of date. Tasks, past standups, and spend remain available.',
   },
   firstSteps: 'First steps',
   spendToday: 'Spend today',

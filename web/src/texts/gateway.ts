@@ -39,8 +39,8 @@ export const gateway = {
   certificate: 'Gateway certificate',
   compare: 'Compare this fingerprint with the one on the gateway’s host before you trust it:',
   variables:
-    'To connect a gateway, add these settings to the .env file in Wardroom’s working directory, or to its environment, and restart it:',
-  variablesHelp: 'The token is gateway.auth.token of the gateway. It is never shown here.',
+    'To connect a gateway, add these settings to Wardroom’s environment, or to the .env file in its working directory, and restart Wardroom:',
+  variablesHelp: 'The token is the gateway’s gateway.auth.token setting. It is never shown here.',
   readOnly: 'Only the owner and admins can use the doctor and pairing.',
   doctor: 'Doctor',
   doctorIntro: 'Checks the connection layer by layer and stops at the first failure.',
@@ -82,7 +82,7 @@ export const pairing = {
   title: 'Pairing',
   what: 'the pairing status',
   intro:
-    'On the gateway’s own host, the shared token is enough. From any other host, Wardroom must be approved there once as a device.',
+    'On the gateway’s own host, Wardroom needs only the shared token. On any other host, the gateway must approve it once as a device.',
   states: {
     none: 'No device',
     settings: 'Set in the environment',
@@ -96,7 +96,7 @@ export const pairing = {
   started: 'Device created',
   approve: 'Run this on the gateway’s host:',
   approveNext: 'Approve the new device on the gateway’s host:',
-  check: 'First check that the list there shows this device ID:',
+  check: 'First, check that the gateway’s device list shows this ID:',
   noticed: 'This page updates within seconds of the approval.',
   asks: 'Requested scopes',
   has: 'Already granted',
@@ -119,6 +119,6 @@ export const pairing = {
   forget: 'Forget device',
   forgetTitle: 'Forget the device?',
   forgetText:
-    'This permanently deletes its key and token from Wardroom. Wardroom then has only the shared token, which works only on the gateway’s own host.',
+    'This permanently deletes its key and token from Wardroom. Without a device, it can connect only with a shared token, from the gateway’s own host.',
   forgotten: 'The gateway may still accept this device. Remove it on the gateway’s host:',
 } as const

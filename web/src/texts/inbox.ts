@@ -101,7 +101,7 @@ export const inbox = {
   itself: 'Resolved automatically: the cause is gone',
   noDetail: 'No details',
   history: 'History',
-  noHistory: 'The history of this item is past its retention period.',
+  noHistory: 'The history of this item was deleted after its retention period.',
   historyKind: {
     'inbox.raised': 'raised this item',
     'inbox.repeated': 'raised it again',

@@ -35,7 +35,7 @@ export const now = {
     offline: 'Offline',
     stalled: 'Stalled',
     unknown: 'Unknown',
-    unknownHelp: 'The gateway doesn’t show Wardroom this agent’s sessions.',
+    unknownHelp: 'The gateway doesn’t let Wardroom see this agent’s sessions.',
     noTask: 'No task in progress',
     context: 'Context',
     burn: (amount: string) => `${amount}/h`,
@@ -108,7 +108,7 @@ export const now = {
       failed: (agent: string) => `${agent}: run failed`,
       timeout: (agent: string) => `${agent}: run timed out`,
     },
-    notAllowed: 'Failures come from the inbox, which is only for owners, admins, and users.',
+    notAllowed: 'Failures come from the inbox, which only the owner, admins, and users can read.',
     last: 'last',
   },
   last: {

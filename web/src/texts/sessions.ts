@@ -72,9 +72,9 @@ export const sessions = {
   noneFit: 'No sessions match these filters',
   historyEmptyTitle: 'No archived sessions yet',
   historyEmptyText:
-    'A session is archived with its transcript after 30 seconds of inactivity. It stays here when the runtime deletes it.',
+    'A session is archived with its transcript after 30 seconds of inactivity, and stays here even if the runtime deletes it.',
   historyEmptyAction: 'Show live sessions',
-  more: (n: number) => `The runtime has ${many(n, 'session', 'sessions')} more that it doesn’t list.`,
+  more: (n: number) => `Not listed: ${many(n, 'older session', 'older sessions')} in the runtime.`,
   manyMore: 'Showing the first 3,000 sessions.',
   grouped: (n: number, active: number) =>
     active > 0 ? `${many(n, 'session', 'sessions')}, ${active} active` : many(n, 'session', 'sessions'),
@@ -184,9 +184,9 @@ export const sessions = {
     agent: 'the agent',
     submit: 'Send message',
     help: 'Ctrl + Enter sends. Visible to everyone with read access.',
-    working: (name: string) => `${name} is working and will read this during the current run.`,
+    working: (name?: string) => `${name ?? 'The agent'} is working and will read this during the current run.`,
     sent: 'Message sent',
-    maybe: 'It may have been sent already. Sending it again is safe: the agent gets it once.',
+    maybe: 'The message may already have been sent. Sending it again is safe: the agent gets it only once.',
     again: 'Send again',
     away: 'Gateway offline. You can send messages when it is back.',
   },

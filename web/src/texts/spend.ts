@@ -52,7 +52,7 @@ export const spend = {
     seePrices: 'Show prices',
     adjustments: 'Adjustments',
     adjustmentsHelp:
-      'Usage in the runtime’s totals that no run accounts for, and prices added after a run. Included in the total.',
+      'Usage in the runtime’s totals that no run accounts for, and prices found after a run ended. Included in the total.',
     exact: 'Exact amount',
   },
   tokens: {
@@ -75,7 +75,7 @@ export const spend = {
   estimatedCost: 'Estimated',
   overTime: 'Over time',
   chartLabel: (by: string) => `Over time, ${by.toLowerCase()}`,
-  chartHelp: 'Use the arrow keys to move between bars and hear their values. Home and End jump to the first and last.',
+  chartHelp: 'Use the arrow keys to move between bars and read their values. Home and End jump to the first and last.',
   flagged: 'has unpriced runs',
   flag: (n: number) => `${grouped(n)} ${n === 1 ? 'run is' : 'runs are'} unpriced`,
   time: { hour: 'Hour', day: 'Day', week: 'Week', month: 'Month' },
@@ -87,13 +87,13 @@ export const spend = {
   csv: 'CSV',
   csvOf: (what: string) => `Download CSV: ${what}`,
   csvFailed: 'Export failed',
-  csvGrew: 'New runs ended during the export. The file includes them, and this page updates shortly.',
+  csvGrew: 'More runs ended during the export. The file includes them, and this page updates shortly.',
   least: (at: string) => `Usage before ${at} comes from the runtime’s history and may be incomplete.`,
   begins: (at: string) => `Tracking started on ${at}. Earlier usage is not included.`,
   notKnown: 'No data for this period',
   notKnownText: (at: string) => `Tracking started on ${at}.`,
   empty: 'No usage in this period',
-  emptyText: 'Tokens and costs of each run appear here when the run ends: messages, standups, jobs, and heartbeats.',
+  emptyText: 'A run’s tokens and cost appear here when it ends. Messages, standups, jobs, and heartbeats start runs.',
   emptyAction: 'Show 90 days',
   emptyStandups: 'Open Standups',
   keys: { view: 'Switch between chart and table' },
@@ -101,7 +101,7 @@ export const spend = {
     what: 'prices',
     title: 'Prices for cost estimates',
     intro:
-      'Used for runs whose cost the runtime doesn’t report. A price applies from its first day (UTC), also to runs that are unpriced now. Existing estimates don’t change.',
+      'Used for runs whose cost the runtime doesn’t report. A price applies from its first day (UTC), and unpriced runs since then are priced too. Existing estimates don’t change.',
     version: (n: number) => `Version ${n}`,
     setBy: 'set by',
     somebody: 'an unknown user',
@@ -130,7 +130,7 @@ export const spend = {
     help: {
       provider: 'The runtime’s name for it. Leave empty for any provider.',
       model: 'The runtime’s name for it.',
-      from: 'First day, in UTC. A past day also prices unpriced runs since then.',
+      from: 'First day, in UTC. If it is in the past, unpriced runs since then are priced too.',
     },
     state: {
       now: 'Current',

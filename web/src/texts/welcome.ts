@@ -35,7 +35,7 @@ export const welcome = {
   next: 'Continue',
   toNow: 'Open Now',
   connect: {
-    text: 'Add these two settings to the .env file in Wardroom’s working directory, or to its environment, and restart it. The token never reaches a browser.',
+    text: 'Add these two settings to Wardroom’s environment, or to the .env file in its working directory, and restart Wardroom. The token never reaches a browser.',
     waiting: 'This page updates as soon as the gateway connects.',
     set: 'Settings found',
     scopes: 'To create the daily standup job here, also request this scope. You can remove it afterwards:',
@@ -88,12 +88,12 @@ export const welcome = {
     scope: 'The gateway requires this scope to change jobs. Add it to Wardroom’s settings and restart Wardroom:',
   },
   end: {
-    all: 'Setup is complete. Now shows your team’s status, what needs you, and what it costs.',
+    all: 'Setup is complete. The Now page shows your team’s status, what needs you, and the costs.',
     missing: (open: number, unknown: number) => {
       const left = open === 1 ? '1 step left' : `${open} steps left`
       return `${[...(open > 0 ? [left] : []), ...(unknown > 0 ? [`${unknown} unknown`] : [])].join(', ')}:`
     },
     goesOn: 'Tasks, the inbox, and accounts already work. Agent features start once these steps are done.',
-    later: 'You can return to these steps from Settings, or from Now until they are done.',
+    later: 'You can return to these steps from Settings, or from the Now page until they are done.',
   },
 } as const

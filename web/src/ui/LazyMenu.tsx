@@ -11,7 +11,7 @@ const load = async (): Promise<typeof Menu> => {
   return loaded
 }
 registerLazy(load)
-/** A failed load is repeated on the next use. */
+/** Starts loading the menu. After a failure, the next use tries again. */
 const soon = (): void => void load().catch(() => undefined)
 
 const sayAway = (): void => say(texts.app.notLoaded.part)

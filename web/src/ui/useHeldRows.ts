@@ -7,7 +7,7 @@ export const noteOwn = (id: string): void => void own.add(id)
 
 /**
  * Holds back new rows until the user asks for them, so that the list doesn't move while being read. Existing rows
- * update and disappear in place. A new `about` shows all rows, and nothing is held back while loading.
+ * update and disappear in place. All rows are shown when `about` changes and while `reading` is true.
  */
 export function useHeldRows<T>(
   rows: readonly T[] | undefined,

@@ -63,9 +63,9 @@ func (m template) write(path string) error {
 	return err
 }
 
-// migratedDatabase returns the name of a PostgreSQL database with every table and
-// no rows, which CREATE DATABASE copies. All test processes share it. It stays on
-// the server, one for each state of the migrations.
+// migratedDatabase returns the name of a PostgreSQL database with every table and no
+// rows, which CREATE DATABASE copies. All test processes share it. It stays on the
+// server. Each state of the migrations has its own.
 var migratedDatabase = sync.OnceValues(func() (string, error) {
 	ctx := context.Background()
 	sum, err := sumOfMigrations()

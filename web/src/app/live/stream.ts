@@ -66,7 +66,7 @@ export class LiveStream {
     this.tell({ state: 'offline', heardAt: null })
   }
 
-  /** Reconnects at once, because the network is back or the tab is visible again. */
+  /** Reconnects at once if the stream is quiet, for when the network is back or the tab is visible again. */
   nudge(): void {
     if (this.look === null) return
     const heard = this.line.heardAt
