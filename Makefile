@@ -9,7 +9,7 @@ export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 # code are still found. Checks of unsafe pointers are off, because Wardroom does not use them.
 RACE    := -race -gcflags='all=-d=checkptr=0' -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='golang.org/x/crypto/...=-race=false -d=checkptr=0'
 RAN     := $(GO) run ./test/ran
-UNIT    := $(GO) test -json -count=1 -parallel 6 -timeout 45m
+UNIT    := $(GO) test -json -count=1 -parallel 12 -timeout 45m
 # The slowest packages, which start first so that the run does not end with waiting for them.
 LONGEST := ./internal/app ./internal/standup ./internal/gateway/demo
 # The detector runs where goroutines are started. It also sees all other packages at work there.
@@ -96,7 +96,7 @@ check: ## run before each commit: format, vet, lint, Go tests on SQLite without 
 	$(LINT) fmt --diff
 	$(GO) vet -tags journey ./...
 	$(LINT) run ./...
-	TEST_ENGINES=sqlite $(GO) test -parallel 6 $(LONGEST) ./cmd/... ./internal/... ./web ./test/ran
+	TEST_ENGINES=sqlite $(GO) test -parallel 16 $(LONGEST) ./cmd/... ./internal/... ./web ./test/ran
 
 unit: unit-race unit-sqlite unit-postgres ## all Go tests: with the race detector what starts goroutines, all else without it
 

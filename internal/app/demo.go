@@ -89,7 +89,7 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	var board atomic.Pointer[App]  // the agents see the board once it exists
 	// The agents outlive ctx, because Wardroom still uses them while it shuts down.
 	d.Runtime, err = demo.Start(context.WithoutCancel(ctx), demo.Options{
-		Token: state.GatewayToken, Pace: o.Pace, Log: log, Now: d.clock.Now,
+		Addr: "127.0.0.1:0", Token: state.GatewayToken, Pace: o.Pace, Log: log, Now: d.clock.Now,
 		Board: func(ctx context.Context, agentID string) ([]demo.Task, error) {
 			if a := board.Load(); a != nil {
 				return a.demoBoard(ctx, agentID)

@@ -337,7 +337,7 @@ func (o *office) renewed() *standup.Service {
 var (
 	clocks = regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`)
 	dates  = regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b`)
-	ports  = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	ports  = regexp.MustCompile(`127\.\d+\.\d+\.\d+:\d+`)
 	gaps   = regexp.MustCompile(`unavailable for \d+s`)
 	more   = regexp.MustCompile(`\(and \d+ more lines\)`)
 )

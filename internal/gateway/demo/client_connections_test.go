@@ -444,7 +444,7 @@ func TestDoctorTwoConnections(t *testing.T) {
 		examined(t, gateway.Options{URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: patience, DeviceKey: o.DeviceKey})
 		r.Approve(r.Pending()[0].ID)
 		found := examined(t, o)
-		if f := found.Failure; f == nil || f.Layer != gateway.LayerPairing || !strings.Contains(f.Cause, "schedules cannot be changed") {
+		if f := found.Failure; f == nil || f.Layer != gateway.LayerPairing || !strings.Contains(f.Cause, "cannot change schedules") {
 			t.Errorf("found %+v", f)
 		}
 		if pending := r.Pending(); len(pending) != 1 || !WithAdmin(pending[0].Scopes) {

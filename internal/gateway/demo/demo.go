@@ -16,6 +16,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -53,7 +55,7 @@ type Task struct {
 
 // Options configure a runtime. Only Token is required.
 type Options struct {
-	Addr   string  // address to listen on; defaults to a free port on 127.0.0.1
+	Addr   string  // address to listen on; defaults to a free port of ownLoopback
 	Token  string  // shared token that clients must present
 	TLS    bool    // serve with a self-signed certificate that names no host; see Fingerprint
 	Agents []Agent // defaults to DefaultAgents; the first is the default agent
@@ -91,13 +93,23 @@ func DefaultAgents() []Agent {
 	}
 }
 
+// ownLoopback returns a loopback address that nothing else is likely to use. While a runtime
+// restarts, another program could take its port on 127.0.0.1. Only Linux answers at every
+// address of 127.0.0.0/8, so other systems get 127.0.0.1.
+func ownLoopback() string {
+	if runtime.GOOS != "linux" {
+		return "127.0.0.1"
+	}
+	return fmt.Sprintf("127.%d.%d.%d", 1+rand.N(254), rand.N(256), 1+rand.N(254))
+}
+
 // withDefaults fills in missing options and rejects invalid ones.
 func (o Options) withDefaults() (Options, error) {
 	if o.Token == "" {
 		return o, ErrNoToken
 	}
 	if o.Addr == "" {
-		o.Addr = "127.0.0.1:0"
+		o.Addr = ownLoopback() + ":0"
 	}
 	if len(o.Agents) == 0 {
 		o.Agents = DefaultAgents()

@@ -203,7 +203,7 @@ func networkCases() map[string]doctorCase {
 		"nothing listens":                       {inject: address(closedPort), layer: gateway.LayerTCP, cause: "connection refused", fix: "Start the gateway"},
 		"the port of something else":            {inject: address(says("SSH-2.0-OpenSSH_9.9\r\n")), layer: gateway.LayerHTTP, cause: "does not speak HTTP", fix: "correct the port"},
 		"the port of another web server":        {inject: front(PortWebPage), layer: gateway.LayerUpgrade, cause: "answered HTTP 200 instead of opening a WebSocket", fix: "AGENTRT_GATEWAY_URL"},
-		"ws:// to a gateway with TLS":           {serve: withTLS, inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.URL = strings.Replace(r.URL(), "https", "ws", 1) }, layer: gateway.LayerTLS, cause: "requires TLS", fix: "AGENTRT_GATEWAY_URL=wss://127.0.0.1"},
+		"ws:// to a gateway with TLS":           {serve: withTLS, inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.URL = strings.Replace(r.URL(), "https", "ws", 1) }, layer: gateway.LayerTLS, cause: "requires TLS", fix: "AGENTRT_GATEWAY_URL=wss://127."},
 		"wss:// to a gateway without TLS":       {inject: func(_ *testing.T, r *Runtime, o *gateway.Options) { o.URL = strings.Replace(r.URL(), "http", "wss", 1) }, layer: gateway.LayerTLS, cause: "does not speak TLS", fix: "Use ws://"},
 		"a certificate that nobody vouches for": {serve: withTLS, layer: gateway.LayerTLS, cause: "is not trusted", fix: "set AGENTRT_GATEWAY_TLS_PIN="},
 		"another certificate than the pinned one": {
