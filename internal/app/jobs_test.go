@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"wardroom/internal/event"
-	"wardroom/internal/inbox"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/schedule"

@@ -224,10 +224,12 @@ func TestDisconnected(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			r.change("", func() { r.conn, r.rows = 2, []gateway.Session{sessionAt("other", 9)} })
-			go func() {
+			var later sync.WaitGroup
+			defer later.Wait()
+			later.Go(func() {
 				time.Sleep(time.Second)
 				r.change(gateway.EventConnected, func() {})
-			}()
+			})
 			if got := list(t, s); len(got) != 1 || got[0].Key != "agent:cto:other" {
 				t.Errorf("of the connection before: %+v", got)
 			}

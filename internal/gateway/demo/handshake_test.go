@@ -250,7 +250,7 @@ func TestPing(t *testing.T) {
 // A peer that doesn't answer pings is disconnected.
 func TestNoPong(t *testing.T) {
 	t.Parallel()
-	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = 5*time.Millisecond, 20*time.Millisecond })
+	r := open(t, Options{}, func(p *timing) { p.ping, p.pong = 5*time.Millisecond, time.Second })
 	deaf, resp, err := websocket.Dial(t.Context(), r.URL(), nil)
 	if err != nil {
 		t.Fatal(err)
