@@ -9,15 +9,16 @@ export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 # code are still found. Checks of unsafe pointers are off, because Wardroom does not use them.
 RACE    := -race -gcflags='all=-d=checkptr=0' -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='golang.org/x/crypto/...=-race=false -d=checkptr=0'
 RAN     := $(GO) run ./test/ran
-UNIT    := $(GO) test -json -count=1 -parallel 12 -timeout 45m
+UNIT    := $(GO) test -json -count=1 -timeout 45m
 # The slowest packages, which start first so that the run does not end with waiting for them.
 LONGEST := ./internal/app ./internal/standup ./internal/gateway/demo
 # The detector runs where goroutines are started. It also sees all other packages at work there.
 RACED    = $(shell test/packages.sh raced)
 PLAIN    = $(shell test/packages.sh plain)
 STORED   = $(shell test/packages.sh stored)
-# Tests of one goroutine that use much CPU, which the race detector multiplies.
-COSTLY  := ^(TestGrowth|TestTree|TestDemoIsLivedIn|TestContract|TestOwnAndForeign)$$
+# Tests that use much CPU, which the race detector multiplies. They run without it, and few at a time; `make nightly`
+# runs them with it.
+COSTLY  := ^(TestGrowth|TestTree|TestDemoIsLivedIn|TestContract|TestOwnAndForeign|TestFaults|TestDashboardsCostTheGatewayNothing)$$
 # The tests on a real gateway that `make nightly` runs: they take minutes, or repeat what others show.
 TRIALS  := ^(TestLedger|TestSlots)$$
 REPEATS := TestJourney/PostgreSQL|TestDispatch/costs_what_it_cost|TestDispatch/is_found_answered
@@ -102,16 +103,16 @@ unit: unit-race unit-sqlite unit-postgres ## all Go tests: with the race detecto
 
 unit-race:
 	@mkdir -p bin
-	TEST_ENGINES=sqlite $(UNIT) $(RACE) -skip '$(COSTLY)' $(LONGEST) $(RACED) | $(RAN) record bin/unit-race.ran
+	TEST_ENGINES=sqlite $(UNIT) -parallel 6 $(RACE) -skip '$(COSTLY)' $(LONGEST) $(RACED) | $(RAN) record bin/unit-race.ran
 
 unit-sqlite:
 	@mkdir -p bin
-	TEST_ENGINES=sqlite $(UNIT) -run '$(COSTLY)' ./internal/app | $(RAN) record bin/unit-costly.ran
-	TEST_ENGINES=sqlite $(UNIT) $(PLAIN) | $(RAN) record bin/unit-sqlite.ran
+	TEST_ENGINES=sqlite $(UNIT) -parallel 6 -run '$(COSTLY)' ./internal/app | $(RAN) record bin/unit-costly.ran
+	TEST_ENGINES=sqlite $(UNIT) -parallel 12 $(PLAIN) | $(RAN) record bin/unit-sqlite.ran
 
 unit-postgres:
 	@mkdir -p bin
-	TEST_ENGINES=postgres test/postgres.sh $(UNIT) $(LONGEST) $(STORED) | $(RAN) record bin/unit-postgres.ran
+	TEST_ENGINES=postgres test/postgres.sh $(UNIT) -parallel 12 $(LONGEST) $(STORED) | $(RAN) record bin/unit-postgres.ran
 
 journey: ## test the built binary with a real agent gateway (installs it once, about 860 MB)
 	@mkdir -p bin

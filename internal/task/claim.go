@@ -68,18 +68,18 @@ func (t Task) checkToken(token *int64, by actor.Actor, now time.Time) error {
 	if token == nil || held != nil && held.By == by.ID && *token == t.claimSeq {
 		return nil
 	}
-	return t.claimLostError(now)
+	return t.claimLostError(by, now)
 }
 
 // claimLostError returns ErrClaimLost with the current holder.
-func (t Task) claimLostError(now time.Time) error {
+func (t Task) claimLostError(by actor.Actor, now time.Time) error {
 	held := t.activeClaim(now)
 	e := ErrClaimLost.Fact("claim", held).Fact("status", t.Status)
 	if held == nil {
 		return e.With("Your claim has ended and the task is unclaimed. Read the task, then claim it again to continue.")
 	}
-	if t.Claim != nil && t.Claim.By == held.By {
-		return e.With("%s holds it until %s through a later claim. Stop working on it.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339))
+	if held.By == by.ID {
+		return e.With("You hold it until %s through a later claim. Send the token of that claim.", held.ExpiresAt.UTC().Format(time.RFC3339))
 	}
 	return e.With("%s holds it until %s. Stop working on it.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339))
 }
@@ -92,7 +92,7 @@ func (t Task) checkHolder(by actor.Actor, now time.Time) error {
 	case held != nil && held.By == by.ID:
 		return nil
 	case t.hasLost(by, now):
-		return t.claimLostError(now)
+		return t.claimLostError(by, now)
 	case held != nil:
 		return ErrClaimed.With("%s holds it until %s. Wait, or choose another task.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339)).
 			Fact("claim", held)
