@@ -11,7 +11,7 @@ RACE    := -race -gcflags='all=-d=checkptr=0' -gcflags='modernc.org/...=-race=fa
 RAN     := $(GO) run ./test/ran
 UNIT    := $(GO) test -json -count=1 -timeout 45m
 # The slowest packages, which start first so that the run does not end with waiting for them.
-LONGEST := ./internal/app ./internal/standup ./internal/gateway/demo
+LONGEST := ./internal/app ./test/durable ./internal/standup ./internal/gateway/demo
 # The detector runs where goroutines are started. It also sees all other packages at work there.
 RACED    = $(shell test/packages.sh raced)
 PLAIN    = $(shell test/packages.sh plain)
@@ -97,7 +97,7 @@ check: ## run before each commit: format, vet, lint, Go tests on SQLite without 
 	$(LINT) fmt --diff
 	$(GO) vet -tags journey ./...
 	$(LINT) run ./...
-	TEST_ENGINES=sqlite $(GO) test -parallel 16 $(LONGEST) ./cmd/... ./internal/... ./web ./test/ran
+	TEST_ENGINES=sqlite $(GO) test -parallel 16 ./internal/app ./cmd/... ./internal/... ./web ./test/ran
 
 unit: unit-race unit-sqlite unit-postgres ## all Go tests: with the race detector what starts goroutines, all else without it
 

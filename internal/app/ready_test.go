@@ -40,6 +40,7 @@ func TestProbes(t *testing.T) {
 			var n int
 			return s.DB.QueryRow(t.Context(), `SELECT COUNT(*) FROM job_timers`).Scan(&n) == nil && n > 0
 		})
+		time.Sleep(time.Second) // the queue without timers leaves no sign that it has started
 		before := len(h.seen.String())
 		if err := s.DB.Close(); err != nil {
 			t.Fatal(err)
