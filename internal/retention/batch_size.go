@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A batch is one transaction that blocks other writers: all of them on SQLite, and those
-// that record an event on PostgreSQL. It must not take more than 50 ms. The batch size
-// adapts to the duration of the last batch, and the thresholds leave room for slower ones,
-// such as an SQLite commit with a checkpoint. Because a busy machine can be several times
-// slower, the size shrinks fast and grows slowly.
+// Limits of the batch size. A batch is one transaction. On SQLite it blocks all other writers, and
+// on PostgreSQL those that record an event, so it must not take more than 50 ms. The size adapts to
+// the duration of the last batch, and the thresholds leave room for slower batches, such as an
+// SQLite commit with a checkpoint. Because a busy machine can be several times slower, the size
+// shrinks fast and grows slowly.
 const (
 	firstBatch   = 50
 	minBatch     = 5
@@ -20,8 +20,8 @@ const (
 	minRest      = 5 * time.Millisecond
 )
 
-// nextSize returns the size of the next batch, after one of the given size that held the
-// write lock for a duration.
+// nextSize returns the size of the next batch. Its parameters are the size of the last batch and
+// how long that batch held the write lock.
 func nextSize(size int, held time.Duration) int {
 	switch {
 	case held > quarterAbove:

@@ -25,20 +25,20 @@ type Policy struct {
 	Setting string // environment variable with the number of days
 	Days    int    // 0 keeps the data forever
 	Does    string // a description of what is deleted and what is kept
-	// NotYet, if not empty, is the reason why this version has no such data. Count and
-	// Apply are nil then.
+	// NotYet, if not empty, is the reason why this version has no data of this kind. In that case,
+	// Count and Apply are nil.
 	NotYet string
 
-	// Count returns how many rows Apply would process in total, and the time of the oldest
-	// one, or the zero time.
+	// Count returns how many rows Apply would process in total, and the time of the oldest one, or
+	// the zero time if there are none.
 	Count func(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error)
-	// Apply archives or deletes up to limit rows older than before and returns the count,
-	// which is less than limit if none are left. The transaction is committed right
-	// afterwards. It is safe to repeat a call.
+	// Apply archives or deletes up to limit rows older than before and returns their number. A
+	// number below limit means that none are left. The transaction is committed right afterwards.
+	// It is safe to repeat a call.
 	Apply func(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error)
 }
 
-// State is whether a policy is enabled.
+// State says whether a policy is enabled.
 type State string
 
 // States of a policy.
@@ -115,9 +115,9 @@ type Outcome struct {
 	Error      *string     `json:"error" doc:"Why the policy failed; null if it succeeded. The next run processes the rest."`
 }
 
-// daysAgo returns the start of the day that is the given number of days before today, in
-// the zone. If the clocks skip midnight, it is the first moment after midnight; if
-// midnight occurs twice, it is the first one.
+// daysAgo returns the start of the day that is the given number of days before today in the given
+// zone. If the clocks skip midnight on that day, the result is the first moment after it; if
+// midnight occurs twice, the result is the first one.
 func daysAgo(now time.Time, zone *time.Location, days int) (time.Time, error) {
 	midnight, err := cron.Parse("0 0 * * *", zone.String())
 	if err != nil {

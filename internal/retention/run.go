@@ -13,18 +13,17 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// subjectKind is the kind of subject of events about retention. The subject's ID is the
-// name of the policy.
+// subjectKind is the subject kind of events about retention. The subject's ID is the policy's name.
 const subjectKind = "retention"
 
-// Error texts of a policy; the log has the cause.
+// Error texts in the result of a policy. The log has the cause.
 const (
 	failedText = "The policy failed; the log has the error. The next run processes the rest."
 	gaveUp     = "The run was abandoned after several attempts. The next run processes the rest."
 )
 
-// work performs one run. A retry continues with the policy at which the previous attempt
-// was interrupted, with the same days. A policy that fails does not stop the others.
+// work performs one run. A retry resumes with the policy that was interrupted and uses the same
+// cutoff times. If a policy fails, the others are still applied.
 func (s *Service) work(ctx context.Context, h *job.Held) error {
 	for _, p := range s.Policies {
 		if p.state() != On {
@@ -46,7 +45,7 @@ func (s *Service) work(ctx context.Context, h *job.Held) error {
 	return nil
 }
 
-// apply applies one policy until nothing is left.
+// apply applies one policy in batches until no rows are left to process.
 func (s *Service) apply(ctx context.Context, h *job.Held, p Policy) error {
 	now := s.Now()
 	before, err := daysAgo(now, s.Zone, p.Days)
@@ -94,7 +93,8 @@ func (s *Service) batch(ctx context.Context, h *job.Held, p Policy, before time.
 	return n, held, err
 }
 
-// finish stores the result of a policy, and records an event if it did anything or failed.
+// finish stores the result of a policy, and records an event if the policy processed any rows or
+// failed.
 func (s *Service) finish(ctx context.Context, tx *db.Tx, policy string, failure *string) error {
 	now := s.Now()
 	o, err := end(ctx, tx, policy, now, failure)

@@ -14,10 +14,12 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// nightly is the schedule of runs: a quiet hour, after the clock changes of most zones.
+// nightly is the cron expression for the daily run. The time is in a quiet hour, after the time at
+// which most zones change their clocks.
 const nightly = "15 3 * * *"
 
-// The queue allows one run at a time across all processes.
+// Kind and key of a run in the queue. All runs have the same key, so the queue allows one at a time
+// across all processes.
 const (
 	jobKind = "retention"
 	jobKey  = "all"
@@ -122,7 +124,7 @@ func (s *Service) Run(ctx context.Context) (Run, error) {
 	})
 }
 
-// enqueue queues a run. If the function also is not nil, it is called in the same
+// enqueue queues a run. The function in the parameter also, if not nil, is called in the same
 // transaction.
 func (s *Service) enqueue(ctx context.Context, also func(*db.Tx, Run) error) (Run, error) {
 	var made Run
@@ -133,7 +135,7 @@ func (s *Service) enqueue(ctx context.Context, also func(*db.Tx, Run) error) (Ru
 		}
 		if made, err = findActive(ctx, tx); err != nil {
 			if !added && db.IsNotFound(err) { // the run ended between the two statements
-				return ErrRunning.With("The run is about to end. Try again.")
+				return ErrRunning.With("The current run is about to end. Try again.")
 			}
 			return err
 		}
@@ -141,7 +143,7 @@ func (s *Service) enqueue(ctx context.Context, also func(*db.Tx, Run) error) (Ru
 			return err
 		}
 		if !added {
-			return ErrRunning.With("GET /api/v1/retention shows its progress.").Fact("run", made)
+			return ErrRunning.With("GET /api/v1/retention shows the progress of the current run.").Fact("run", made)
 		}
 		if also == nil {
 			return nil
@@ -154,8 +156,8 @@ func (s *Service) enqueue(ctx context.Context, also func(*db.Tx, Run) error) (Ru
 	return made, nil
 }
 
-// AwaitEnd waits until a run ends on any replica, limit has passed or stop is closed, and
-// returns its state.
+// AwaitEnd waits until a run has ended on any replica, the time limit has passed, or the channel
+// stop is closed. It returns the state of the run.
 func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, stop <-chan struct{}) (Run, error) {
 	const poll = 150 * time.Millisecond
 	tick := time.NewTicker(poll)

@@ -115,7 +115,7 @@ describe('the first run', () => {
     await page.getByText('Setup is complete').waitFor()
     await expect.poll(() => page.locator('section li[data-standing=done]').count()).toBe(5)
     expect(await page.evaluate(() => Object.keys(localStorage).sort())).toEqual(['wardroom.token'])
-    await page.getByRole('link', { name: 'Open Now' }).click()
+    await page.getByRole('link', { name: 'Go to the Now page' }).click()
     await page.waitForURL(`${service.base}/`)
     await page.getByText('agents active').or(page.getByText('agent active')).first().waitFor()
     await page.waitForTimeout(1000) // as long as the reminder would take to appear

@@ -92,7 +92,7 @@ describe('the facts', () => {
 // Days before tracking started have unknown cost, not zero.
 describe('the week before', () => {
   it.each([
-    ['2099-01-01T00:00:00.000Z', /^Last \w+: no data, tracking started later$/],
+    ['2099-01-01T00:00:00.000Z', /^Last \w+: no data, because tracking started later$/],
     ['2020-01-01T00:00:00.000Z', /^Last \w+: \$[\d.]+ by \d\d:00, \$[\d.]+ full day$/],
   ])('of a ledger that begins at %s is told as it is', async (begins, want) => {
     const { context, page, complaints } = await openPage(browser, demo.base, desktop)
@@ -160,7 +160,7 @@ describe('what went wrong', () => {
     const ran = async () => (await call(demo, 'GET', `/agentrt/jobs/${job.id}/runs`)) as unknown[]
     await expect.poll(async () => (await ran()).length, { timeout: 60_000 }).toBeGreaterThan(0)
     // A recovered run has no Run now button.
-    await runs.getByText(/succeeded when run again at \d\d:\d\d/).waitFor()
+    await runs.getByText(/succeeded when it was run again at \d\d:\d\d/).waitFor()
     await runs.getByRole('img', { name: /1 recovered/ }).waitFor()
     expect(await runs.getByRole('button', { name: 'Run now: count the stock' }).count()).toBe(0)
     expect(await axeFaults(page)).toEqual([])

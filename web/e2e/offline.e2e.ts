@@ -64,7 +64,7 @@ describe('a line that sleeps', () => {
     await proxy.restore()
     await mark.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 })
     await page.getByRole('region', { name: 'Review' }).locator('[data-task="TASK-14"]').first().waitFor()
-    await page.getByRole('button', { name: /^Show \d+ new$/ }).click()
+    await page.getByRole('button', { name: /^Show \d+ new items?$/ }).click()
     for (const title of ['Made in the night, one', 'Made in the night, two']) {
       const cards = page.getByRole('region', { name: 'In progress' }).getByText(title)
       await cards.first().waitFor()

@@ -95,7 +95,7 @@ describe('a job', () => {
     await expect.poll(() => dialog.getByRole('cell', { name: 'For the board' }).count()).toBe(2)
     expect(await axeFaults(page)).toEqual([])
     expect((await read(job.id)).schedule.expr).toBe('0 6 * * 1')
-    await dialog.getByRole('button', { name: 'Overwrite with mine' }).click()
+    await dialog.getByRole('button', { name: 'Overwrite with my version' }).click()
     await page.getByText('weekly-report saved').waitFor()
     const now = await read(job.id)
     expect([now.schedule.expr, now.description]).toEqual(['0 10 * * 1', 'For the board'])

@@ -374,7 +374,7 @@ describe('without a gateway', () => {
     await page.goto('/sessions')
     await page.getByRole('heading', { name: 'Live sessions unavailable' }).waitFor()
     await page.getByText('Nobody answers there.').waitFor()
-    await page.getByText('Sessions at the last contact').waitFor()
+    await page.getByText('Sessions when the gateway last responded').waitFor()
     expect(await axeFaults(page)).toEqual([])
     await page.goto(`/sessions/${key}`)
     await page.getByRole('link', { name: 'Open gateway settings' }).waitFor()

@@ -176,7 +176,7 @@ describe('users', () => {
 describe('the key of an agent', () => {
   it('is shown once, works, and does not work when it is revoked', async () => {
     const { context, page, complaints } = await opened(desktop, '/settings/agents')
-    await page.getByRole('button', { name: 'Keys of COO' }).click()
+    await page.getByRole('button', { name: 'Keys for COO' }).click()
     await page.waitForURL('**/settings/agents?agent=coo')
     await page.getByRole('button', { name: 'Create key' }).click()
     await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill(hostile)
@@ -211,7 +211,7 @@ describe('the key of an agent', () => {
     await page.getByLabel('Agent ID', { exact: true }).fill('cfo')
     await page.keyboard.press('Enter')
     await page.locator('[data-agent=cfo]').getByText('cfo@agents.internal').waitFor()
-    await page.getByRole('button', { name: 'Keys of cfo' }).click()
+    await page.getByRole('button', { name: 'Keys for cfo' }).click()
     await page.getByText('No keys yet.').waitFor()
     expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
@@ -290,7 +290,7 @@ describe('the audit', () => {
     // New entries are held back until the user shows them.
     await page.getByText('Live', { exact: true }).waitFor()
     await call(demo, 'PATCH', '/users/audited@example.com', { name: 'Now' })
-    await page.getByRole('button', { name: 'Show 1 new' }).click()
+    await page.getByRole('button', { name: 'Show 1 new item' }).click()
     await page.locator('[data-event="user.changed"]').nth(1).waitFor()
     expect(complaints).toEqual([])
     await context.close()

@@ -139,7 +139,7 @@ describe('a standup', () => {
     await press('Open without running')
     await stands(page, 'Opened')
     await press(/^Submit report.*CTO/)
-    await page.getByRole('dialog', { name: 'Report of CTO' }).waitFor()
+    await page.getByRole('dialog', { name: 'Report for CTO' }).waitFor()
     await page.getByLabel('Yesterday').focus()
     await page.keyboard.type('Wrote it down **myself**')
     await press(/^Submit report$/)
@@ -237,7 +237,7 @@ describe('a standup', () => {
     await stands(page, 'Canceled')
     await button(page, 'Retry').waitFor()
     await section(page, 'cto').getByText('Answered').waitFor()
-    await page.getByText('The reports so far are kept. Retry asks only for the missing ones.').waitFor()
+    await page.getByText('The reports received so far are kept. Retry asks only for the missing ones.').waitFor()
     expect(await axeFaults(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
@@ -378,7 +378,7 @@ describe('without a gateway', () => {
     const { context, page, complaints } = await opened(phone, '/standups', away)
     await page.getByText('Can’t run a standup: no gateway configured.').waitFor()
     // The default setting names agents, but that doesn't make them exist.
-    await page.getByRole('heading', { name: 'No standup and no agents yet' }).waitFor()
+    await page.getByRole('heading', { name: 'No standups or agents yet' }).waitFor()
     expect(
       await page
         .locator('main')

@@ -87,7 +87,7 @@ describe('a board that two look at', () => {
     await column(one.page, 'To do').getByText('Write the runbook').waitFor()
 
     // Someone else's new task is held back until the user shows it.
-    const wait = two.page.getByRole('button', { name: 'Show 1 new' })
+    const wait = two.page.getByRole('button', { name: 'Show 1 new item' })
     await wait.waitFor()
     expect(await column(two.page, 'To do').getByText('Write the runbook').count()).toBe(0)
     await wait.click()
@@ -384,7 +384,7 @@ describe('a task for an agent', () => {
     await panel.getByRole('listitem').filter({ hasText: 'Answered' }).first().waitFor()
     expect(await axeFaults(page)).toEqual([])
     await panel.getByRole('tab', { name: 'History' }).click()
-    await panel.getByText('sent it to its agent: cto').waitFor()
+    await panel.getByText('sent the task to its agent: cto').waitFor()
     await panel.getByText('recorded the end of the run: cto').waitFor()
     await panel.getByRole('tab', { name: 'Sessions' }).click()
     await panel.getByRole('tabpanel').getByRole('link').first().click()
@@ -409,7 +409,7 @@ describe('the board', () => {
     await page.getByRole('spinbutton', { name: 'Limit for Review' }).fill(String(n))
     expect(await axeFaults(page)).toEqual([])
     await page.keyboard.press('Enter')
-    const over = column(page, 'Review').getByRole('button', { name: /over the limit/ })
+    const over = column(page, 'Review').getByRole('button', { name: /, exceeded/ })
     await over.waitFor()
     await page.reload()
     await over.waitFor()
@@ -418,7 +418,7 @@ describe('the board', () => {
     // With filters on, the limit isn't checked.
     await page.goto('/tasks?view=board&q=One+to+look')
     await column(page, 'Review')
-      .getByRole('button', { name: `Review: 1. Filters are on: the limit of ${n} counts all tasks` })
+      .getByRole('button', { name: `Review: 1. The limit of ${n} applies to all tasks, even those the filters hide` })
       .waitFor()
     await page.goto('/tasks?view=board')
     await over.click()

@@ -62,7 +62,7 @@ it('the spend says how old it is while the gateway is away', async () => {
   expect(screen.getAllByText('$4.00').length).toBeGreaterThan(0)
   expect(screen.queryByText(/As of/)).toBeNull()
   tell({ state: 'unreachable', connected_at: null, last_seen_at: ago(12) })
-  expect((await screen.findByText(/^As of/)).textContent).toBe('As of 12 min ago, the last contact with the gateway.')
+  expect((await screen.findByText(/^As of/)).textContent).toBe('As of 12 min ago, when the gateway last responded.')
   expect(screen.getAllByText('$4.00').length).toBeGreaterThan(0)
   tell({ state: 'connected', connected_at: ago(0), last_seen_at: ago(0) })
   await vi.waitFor(() => expect(screen.queryByText(/As of/)).toBeNull())

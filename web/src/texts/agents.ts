@@ -18,7 +18,7 @@ export const agents = {
     model: 'Model',
   },
   presence: { active: 'Active', idle: 'Idle', offline: 'Offline', stalled: 'Stalled', unknown: 'Unknown' },
-  unseenWhy: 'The gateway is connected, but doesn’t let Wardroom see its sessions.',
+  unseenWhy: 'The gateway is connected, but doesn’t let Wardroom see the agent’s sessions.',
   nothing: 'No active run',
   unknown: 'unknown',
   stalledRun: 'no activity',
@@ -63,7 +63,7 @@ export const agents = {
     stopLabel: (key: string) => `Stop run in ${key}`,
     tasks: 'Tasks',
     allTasks: 'All tasks',
-    noTasks: 'No tasks. Assign one on the board.',
+    noTasks: 'No tasks. Assign tasks on the board.',
     claimed: (n: number) => `${n} claimed`,
     dispatch: {
       queued: 'queued',

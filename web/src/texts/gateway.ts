@@ -41,7 +41,7 @@ export const gateway = {
   variables:
     'To connect a gateway, add these settings to Wardroom’s environment, or to the .env file in its working directory, and restart Wardroom:',
   variablesHelp: 'The token is the gateway’s gateway.auth.token setting. It is never shown here.',
-  readOnly: 'Only the owner and admins can use the doctor and pairing.',
+  readOnly: 'Only the owner and admins can run the doctor and pair Wardroom.',
   doctor: 'Doctor',
   doctorIntro: 'Checks the connection layer by layer and stops at the first failure.',
   examine: 'Run checks',
@@ -82,11 +82,11 @@ export const pairing = {
   title: 'Pairing',
   what: 'the pairing status',
   intro:
-    'On the gateway’s own host, Wardroom needs only the shared token. On any other host, the gateway must approve it once as a device.',
+    'On the gateway’s own host, Wardroom needs only the shared token. On any other host, Wardroom must be approved once as a device.',
   states: {
     none: 'No device',
     settings: 'Set in the environment',
-    made: 'Created, not seen by the gateway yet',
+    made: 'Created, not yet seen by the gateway',
     pending: 'Waiting for approval',
     paired: 'Paired',
     local: 'Accepted without approval',
@@ -115,10 +115,10 @@ export const pairing = {
   rotated: 'New device created. It takes over once approved.',
   keep: 'Keep current device',
   kept: 'Current device kept',
-  replaced: 'This device replaced another one. Remove the old one from the gateway:',
+  replaced: 'This device replaced an older one. Remove the older device from the gateway:',
   forget: 'Forget device',
   forgetTitle: 'Forget the device?',
   forgetText:
-    'This permanently deletes its key and token from Wardroom. Without a device, it can connect only with a shared token, from the gateway’s own host.',
+    'This permanently deletes the device’s key and token. Without a device, Wardroom can connect only from the gateway’s own host, with a shared token.',
   forgotten: 'The gateway may still accept this device. Remove it on the gateway’s host:',
 } as const

@@ -23,7 +23,7 @@ export const login = {
     title: 'Create an account',
     what: 'the registration settings',
     submit: 'Create account',
-    nameNeeded: 'The name taken from your email is in use. Enter another name.',
+    nameNeeded: 'The default name from your email is already in use. Enter another name.',
     closed: 'Registration is off. Ask the owner or an admin for an account.',
     have: 'Already have an account?',
     toLogin: 'Sign in',

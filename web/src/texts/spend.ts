@@ -4,7 +4,7 @@ import { grouped } from '../app/format'
 export const spend = {
   what: 'spend',
   tabs: { label: 'Spend views', spend: 'Spend', prices: 'Prices' },
-  period: { label: 'Period', today: 'Today', week: '7 days', month: 'Month', days: 'From–to' },
+  period: { label: 'Period', today: 'Today', week: '7 days', month: 'Month', days: 'Custom' },
   from: 'First day',
   to: 'Last day',
   zone: 'Time zone',
@@ -43,7 +43,7 @@ export const spend = {
     runtime: 'From the runtime',
     runtimeHelp: 'Costs reported by the agent runtime.',
     estimated: 'Estimated',
-    estimatedHelp: 'Costs computed from Wardroom’s prices where the runtime reports none.',
+    estimatedHelp: 'Costs that Wardroom computes from its prices when the runtime reports none.',
     unpriced: 'Unpriced',
     unpricedHelp: 'These runs have no known price and are not in the total.',
     ofRuns: (n: number, runs: number) => `${grouped(n)} of ${grouped(runs)} ${runs === 1 ? 'run' : 'runs'}`,
@@ -52,7 +52,7 @@ export const spend = {
     seePrices: 'Show prices',
     adjustments: 'Adjustments',
     adjustmentsHelp:
-      'Usage in the runtime’s totals that no run accounts for, and prices found after a run ended. Included in the total.',
+      'Usage in the runtime’s totals that no run accounts for, and costs of runs that were priced after they ended. Included in the total.',
     exact: 'Exact amount',
   },
   tokens: {
@@ -63,7 +63,7 @@ export const spend = {
     cache_write: 'Cache write',
     other: 'Other',
     sum: 'All tokens',
-    help: 'Other: tokens in the runtime’s total that belong to none of the other four classes.',
+    help: 'Other: tokens that the runtime includes in its total but in none of the other four classes.',
   },
   runs: 'Runs',
   cost: 'Cost',
@@ -94,7 +94,7 @@ export const spend = {
   notKnownText: (at: string) => `Tracking started on ${at}.`,
   empty: 'No usage in this period',
   emptyText: 'A run’s tokens and cost appear here when it ends. Messages, standups, jobs, and heartbeats start runs.',
-  emptyAction: 'Show 90 days',
+  emptyAction: 'Show last 90 days',
   emptyStandups: 'Open Standups',
   keys: { view: 'Switch between chart and table' },
   prices: {
@@ -128,8 +128,8 @@ export const spend = {
       actions: 'Actions',
     },
     help: {
-      provider: 'The runtime’s name for it. Leave empty for any provider.',
-      model: 'The runtime’s name for it.',
+      provider: 'The provider’s name in the runtime. Leave empty to match any provider.',
+      model: 'The model’s name in the runtime.',
       from: 'First day, in UTC. If it is in the past, unpriced runs since then are priced too.',
     },
     state: {

@@ -10,7 +10,7 @@ export const ui = {
   shownIsFrom: 'Showing data from',
   ago: 'ago.',
   notAllowed: 'Your role doesn’t allow this',
-  newRows: (n: number) => `Show ${n} new`,
+  newRows: (n: number) => (n === 1 ? 'Show 1 new item' : `Show ${n} new items`),
   loadMore: 'Load more',
   thatIsAll: 'End of list',
   masked: (kind: string) => `redacted: ${kind.replaceAll('_', ' ')}`,

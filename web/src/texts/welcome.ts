@@ -1,7 +1,7 @@
 export const welcome = {
   title: 'First steps',
   intro:
-    'Connect your agents and schedule a daily standup in a few minutes. You can skip any step and return from Settings.',
+    'Connect your agents and schedule a daily standup in a few minutes. You can skip any step and come back to it later in Settings.',
   steps: {
     connect: 'Connect the gateway',
     doctor: 'Check the connection',
@@ -28,12 +28,12 @@ export const welcome = {
     label: 'First steps',
     count: (n: number) => (n === 1 ? '1 setup step left:' : `${n} setup steps left. Next:`),
     hide: 'Hide this reminder',
-    hidden: 'Reminder hidden. First steps are still in Settings.',
+    hidden: 'Reminder hidden. You can still open First steps in Settings.',
   },
   back: 'Back',
   skip: 'Skip this step',
   next: 'Continue',
-  toNow: 'Open Now',
+  toNow: 'Go to the Now page',
   connect: {
     text: 'Add these two settings to Wardroom’s environment, or to the .env file in its working directory, and restart Wardroom. The token never reaches a browser.',
     waiting: 'This page updates as soon as the gateway connects.',
@@ -50,7 +50,7 @@ export const welcome = {
     sessions: (n: number, more: boolean) => (n === 1 && !more ? '1 session' : `${n}${more ? ' or more' : ''} sessions`),
     jobs: (n: number, more: boolean) =>
       n === 1 && !more ? '1 scheduled job' : `${n}${more ? ' or more' : ''} scheduled jobs`,
-    none: 'No agents in the runtime yet. Create them there; they appear here automatically.',
+    none: 'No agents in the runtime yet. Agents that you create there appear here automatically.',
     away: 'This step opens once the gateway is connected.',
     running: (n: number) => `${n} active`,
   },
@@ -60,7 +60,7 @@ export const welcome = {
     choose: 'Create accounts for',
     create: (n: number) => (n === 1 ? 'Create 1 account' : `Create ${n} accounts`),
     failed: (name: string) => `Couldn’t create an account for ${name}:`,
-    nobody: 'No agents in the runtime yet. Create them there; they appear here automatically.',
+    nobody: 'No agents in the runtime yet. Agents that you create there appear here automatically.',
     away: 'Can’t list agents: the gateway isn’t connected.',
     toConnect: 'Connect the gateway',
     has: 'Has an account',
@@ -93,7 +93,7 @@ export const welcome = {
       const left = open === 1 ? '1 step left' : `${open} steps left`
       return `${[...(open > 0 ? [left] : []), ...(unknown > 0 ? [`${unknown} unknown`] : [])].join(', ')}:`
     },
-    goesOn: 'Tasks, the inbox, and accounts already work. Agent features start once these steps are done.',
-    later: 'You can return to these steps from Settings, or from the Now page until they are done.',
+    goesOn: 'Tasks, the inbox, and accounts already work. Agent features become available when these steps are done.',
+    later: 'You can reopen these steps from Settings, or from the Now page until they are done.',
   },
 } as const
