@@ -22,16 +22,18 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// Policy is the Content-Security-Policy of the dashboard. It allows only resources of
-// the same origin and no inline scripts or styles, so that injected text cannot run.
+// Policy is the Content-Security-Policy of the dashboard. It allows only resources
+// from the same origin, and no inline scripts or styles, so that injected text cannot
+// run as code.
 const Policy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 
-// Dashboard serves the built files.
+// Dashboard serves the built files of the dashboard.
 type Dashboard struct {
 	files map[string]*file // by path, such as /assets/index-1a2b.js
 }
 
-// New returns the embedded dashboard. It fails if the binary was built without one.
+// New returns the embedded dashboard. It returns an error if the binary was built
+// without the dashboard.
 func New() (*Dashboard, error) {
 	d := &Dashboard{files: map[string]*file{}}
 	err := fs.WalkDir(dist, "dist", func(name string, e fs.DirEntry, err error) error {
@@ -52,8 +54,8 @@ func New() (*Dashboard, error) {
 
 const index = "/index.html"
 
-// Paths returns the sorted paths of the built files, without the page itself and the
-// checksum of the sources.
+// Paths returns the sorted paths of the built files, except for the page itself and
+// the checksum of the sources.
 func (d *Dashboard) Paths() []string {
 	var ps []string
 	for p := range d.files {
@@ -65,9 +67,9 @@ func (d *Dashboard) Paths() []string {
 	return ps
 }
 
-// ServeFile serves the file at the path of the request. It returns false, without
-// answering, if there is none: answering with the page instead would make a missing
-// script look like a syntax error.
+// ServeFile serves the built file at the path of the request. If there is no such
+// file, it returns false and sends no response. With the page as the response, a
+// missing script would look like a syntax error.
 func (d *Dashboard) ServeFile(w http.ResponseWriter, r *http.Request) bool {
 	f := d.files[path.Clean(r.URL.Path)]
 	if f == nil || r.URL.Path == index {
@@ -77,12 +79,12 @@ func (d *Dashboard) ServeFile(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// ServePage serves the page of the application, which handles all paths itself.
+// ServePage serves the dashboard's page. Its script handles the path of the request.
 func (d *Dashboard) ServePage(w http.ResponseWriter, r *http.Request) {
 	d.files[index].serve(w, r)
 }
 
-// file is one built file.
+// file is one built file of the dashboard.
 type file struct {
 	kind  string
 	cache string
@@ -91,8 +93,8 @@ type file struct {
 	made  func() (forms, error)
 }
 
-// forms are a file's ETag and its compressed body, which is nil if compression saves
-// too little.
+// forms holds a file's ETag and compressed body. The compressed body is nil if
+// compression saves too little.
 type forms struct {
 	etag   string
 	packed []byte
@@ -126,8 +128,8 @@ func newFile(name string) *file {
 	return f
 }
 
-// kinds are the content types of the built files. The standard library would use the
-// tables of the machine, which may be wrong.
+// kinds maps the extensions of the built files to their content types. The standard
+// library would use the machine's own tables, which may be wrong.
 var kinds = map[string]string{
 	".css":    "text/css; charset=utf-8",
 	".html":   "text/html; charset=utf-8",
@@ -155,7 +157,8 @@ func pack(body []byte) []byte {
 	return b.Bytes()
 }
 
-// serve answers with the file, compressed if the client accepts that.
+// serve sends the file. It sends the compressed body if there is one and the client
+// accepts gzip.
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	made, err := f.made()
@@ -201,7 +204,7 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// has reports whether an If-None-Match header contains the ETag.
+// has reports whether an If-None-Match header contains the ETag or "*".
 func has(list, etag string) bool {
 	for given := range strings.SplitSeq(list, ",") {
 		if given = strings.TrimSpace(given); given == "*" || strings.TrimPrefix(given, "W/") == etag {

@@ -118,7 +118,8 @@ func (c verifyCmd) Run(ctx context.Context, t terminal) error {
 	return nil
 }
 
-// failed returns the error for an action that failed with err or was interrupted.
+// failed wraps the error of an action that failed. If ctx has ended, the error says
+// that the action was interrupted.
 func failed(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
@@ -126,8 +127,8 @@ func failed(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("could not %s: %w", what, err)
 }
 
-// source returns the address of the database in the settings and the data folder. It
-// fails if the SQLite file does not exist.
+// source returns the database address and the data folder from the settings. It fails
+// if the database is an SQLite file that does not exist.
 func source(raw config.RawCommon) (database, dataDir string, err error) {
 	cfg, _, err := raw.Check()
 	if err != nil {
@@ -137,8 +138,8 @@ func source(raw config.RawCommon) (database, dataDir string, err error) {
 	return database, cfg.DataDir, exists(database)
 }
 
-// backups returns the backup tool. It reports progress if standard error is a
-// terminal.
+// backups returns the backup tool. The tool reports its progress if standard error is
+// a terminal.
 func (t terminal) backups() *backup.Tool {
 	tool := &backup.Tool{Version: app.Version, Now: clock.Now}
 	if isTerminal(t.err) {
@@ -167,7 +168,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// described describes a backup: its database, when it was made and by which version.
+// described returns a short description of a backup: its database, its date and the
+// version of Wardroom that made it.
 func described(m backup.Manifest) string {
 	return fmt.Sprintf("a backup of %s, made at %s by Wardroom %s", origin(m), m.MadeAt.Format("2006-01-02 15:04:05 UTC"), m.Version)
 }
@@ -199,5 +201,5 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/(kilo*kilo))
 }
 
-// short formats a duration to a tenth of a second.
+// short formats a duration, rounded to a tenth of a second.
 func short(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }

@@ -20,8 +20,8 @@ type doctorCmd struct {
 	JSON bool `help:"Print the result as one JSON object, as GET /api/v1/agentrt/doctor returns it."`
 }
 
-// errUnhealthy makes the command exit with 1. The failed check has been printed by
-// then.
+// errUnhealthy makes the doctor command exit with status 1. By then, the command has
+// printed the failed check.
 var errUnhealthy = errors.New("the agent runtime is not usable")
 
 // Run checks the connection to the agent runtime layer by layer and prints the
@@ -56,7 +56,7 @@ func (c doctorCmd) Run(ctx context.Context, t terminal) error {
 	return err
 }
 
-// stepPrinter returns a function that prints the result of one layer.
+// stepPrinter returns a function that prints the result of checking one layer.
 func stepPrinter(t terminal) func(gateway.Step) {
 	return func(s gateway.Step) {
 		took := ""
@@ -71,7 +71,7 @@ func stepPrinter(t terminal) func(gateway.Step) {
 	}
 }
 
-// printFindings prints the problems and how to fix them.
+// printFindings prints the problems that were found and how to fix them.
 func printFindings(w io.Writer, found gateway.Examination) {
 	fmt.Fprintln(w)
 	for _, f := range found.Warnings {

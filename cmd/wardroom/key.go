@@ -27,8 +27,8 @@ type keyAddCmd struct {
 	Expires string `help:"Lifetime of the key, such as 12h, 90d or 52w. By default it does not expire."`
 }
 
-// Run creates a key. It prints only the key to standard output, so that a script can
-// store it without showing it.
+// Run creates an API key. Standard output contains nothing but the key, so a script
+// can store it without displaying it.
 func (c keyAddCmd) Run(ctx context.Context, parent *cli, t terminal) (err error) {
 	n := account.NewKey{Name: c.Name}
 	if c.Expires != "" {
@@ -56,7 +56,7 @@ type keyListCmd struct {
 	Email string `arg:"" help:"The agent user's email."`
 }
 
-// Run lists the keys of an account.
+// Run lists the API keys of an account.
 func (c keyListCmd) Run(ctx context.Context, parent *cli, t terminal) (err error) {
 	ctx, s, done, err := openAccounts(ctx, t, parent.Key.RawCommon)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c keyListCmd) Run(ctx context.Context, parent *cli, t terminal) (err error
 	}
 }
 
-// formatTime formats a time to the minute, and nil as "-".
+// formatTime formats a time without seconds, and a missing time as "-".
 func formatTime(at *clock.Time) string {
 	if at == nil {
 		return "-"
@@ -93,7 +93,7 @@ type keyRevokeCmd struct {
 	ID    string `arg:"" help:"The key's ID, as key list shows it."`
 }
 
-// Run revokes a key.
+// Run revokes an API key.
 func (c keyRevokeCmd) Run(ctx context.Context, parent *cli, t terminal) (err error) {
 	ctx, s, done, err := openAccounts(ctx, t, parent.Key.RawCommon)
 	if err != nil {

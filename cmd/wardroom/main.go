@@ -20,14 +20,14 @@ import (
 	"wardroom/internal/platform/config"
 )
 
-// Exit statuses. A supervisor should not restart after exitUsage: the settings or
-// the command line must change first.
+// Exit statuses of the program. A supervisor should not restart Wardroom after
+// exitUsage, because the settings or the command line must be fixed first.
 const (
 	exitFailed = 1
 	exitUsage  = 2
 )
 
-// cli is the command line.
+// cli declares the commands of the program.
 type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Run Wardroom."`
 	Demo    demoCmd    `cmd:"" help:"Run Wardroom with a built-in team of agents. Needs no gateway and no settings."`
@@ -72,18 +72,19 @@ func run(ctx context.Context, args []string, t terminal) int {
 	}
 }
 
-// brief returns the text of err without repeated consecutive lines: the PostgreSQL
-// client tries an address with and without TLS and reports the same failure twice.
+// brief returns the text of err without lines that are the same as the line before
+// them. The PostgreSQL client tries an address with and without TLS and reports the
+// same failure twice.
 func brief(err error) string {
 	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "\n")
 }
 
-// done is the value of the panic that leaves the parser where kong would exit the
-// process, such as after --help.
+// done is the value of a panic that replaces os.Exit. Without it, the kong parser
+// would end the process, for example after it has printed the help.
 type done struct{ code int }
 
-// dotEnv reads the file .env. The demo ignores it: the file belongs to a service in
-// the same folder, and the demo must not take that service's port.
+// dotEnv reads the .env file. The demo ignores it, because the file belongs to a
+// Wardroom service in the same folder and the demo must not take that service's port.
 func dotEnv(args []string) (map[string]string, error) {
 	if len(args) > 0 && args[0] == "demo" {
 		return map[string]string{}, nil
@@ -136,7 +137,7 @@ type usageError struct{ error }
 func (e usageError) Is(target error) bool { return target == errUsage }
 func (e usageError) Unwrap() error        { return e.error }
 
-// newLog returns a logger that writes text or JSON lines, as the settings say.
+// newLog returns a logger that writes text or JSON lines, depending on the settings.
 func newLog(w io.Writer, c config.Common) *slog.Logger {
 	o := &slog.HandlerOptions{Level: c.LogLevel}
 	if c.LogFormat == "json" {

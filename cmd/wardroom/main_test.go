@@ -371,7 +371,7 @@ func TestUserRefusals(t *testing.T) {
 		return command(t, in, append([]string{"user", "add"}, args...)...)
 	}
 	add(password+"\n", "coo@example.com", "--role", "agent", "--agent-id", "coo").ends(0)
-	add(password+"\n", "COO@example.com").ends(1, "Another account already uses this email.", "It belongs to coo.")
+	add(password+"\n", "COO@example.com").ends(1, "Another account already uses this email.", "The email belongs to the account of coo.")
 	add(password+"\n", "coo2@example.com", "--role", "agent", "--agent-id", "coo").ends(1, "This agent already has an active account.", "coo@example.com")
 	add(password+"\n", "cto@example.com", "--role", "agent").ends(1, "agent_id: Required for the role agent.")
 	add(password+"\n", "nonsense").ends(1, "email: Must look like name@example.com.")
@@ -395,7 +395,7 @@ func TestKey(t *testing.T) {
 	p := serve(t, "serve")
 	command(t, password+"\n", "user", "add", "coo@example.com", "--role", "agent", "--agent-id", "coo").ends(0)
 	command(t, password+"\n", "user", "add", "ada@example.com").ends(0)
-	command(t, "", "key", "add", "ada@example.com", "--name", "x").ends(1, "Only agent users can have API keys.")
+	command(t, "", "key", "add", "ada@example.com", "--name", "x").ends(1, "Only agent accounts can have API keys.")
 	command(t, "", "key", "add", "nobody@example.com", "--name", "x").ends(1, "User not found.")
 	command(t, "", "key", "add", "coo@example.com").ends(2, "--name")
 	command(t, "", "key", "add", "coo@example.com", "--name", "x", "--expires", "soon").ends(2, "--expires")

@@ -19,7 +19,7 @@ type serveCmd struct {
 	config.Raw `embed:""`
 }
 
-// Run serves until ctx is canceled.
+// Run runs Wardroom until ctx is canceled.
 func (c serveCmd) Run(ctx context.Context, t terminal) error {
 	cfg, warnings, err := c.Check()
 	if err != nil {
@@ -44,9 +44,9 @@ func (c serveCmd) Run(ctx context.Context, t terminal) error {
 	return err
 }
 
-// releaseMemory returns unused memory to the system, mostly the 16 MB that only the
-// start needs to read the migrations. The garbage collector runs when allocations
-// grow, so an idle service would keep this memory.
+// releaseMemory returns unused memory to the operating system after startup. Most of
+// this memory, about 16 MB, is needed only to read the migrations. The garbage
+// collector runs only when allocations grow, so an idle service would keep it.
 func releaseMemory(ctx context.Context) {
 	const started = time.Second // the start is over by then
 	timer := time.NewTimer(started)
@@ -59,16 +59,16 @@ func releaseMemory(ctx context.Context) {
 	}
 }
 
-// showSetup prints how to create the owner account. It writes to the terminal and
-// never to the log, which other people can read.
+// showSetup prints how to create the owner account. It prints to the terminal and not
+// to the log, because other people may read the log.
 func (t terminal) showSetup(o app.SetupOffer) {
 	fmt.Fprintf(t.err, setup, account.SetupLife/time.Minute, o.Until.Local().Format("15:04"), o.Address, o.Token, o.Token, o.Address, o.Token)
 }
 
-// setup keeps the token out of logs, process lists and the shell's history. In the
-// link, the token follows a #, and browsers do not send that part to servers. The
-// curl command reads the token from standard input rather than from its arguments or
-// a here-document.
+// setup explains how to create the owner account without leaking the token into logs,
+// process lists or the shell's history. In the link, the token follows a #, because
+// browsers do not send that part to servers. The curl command reads the token from
+// standard input rather than from its arguments or a here-document.
 const setup = `
 Wardroom has no owner yet. Open this link to create the owner account. It works once and expires in %d minutes, at %s:
 
@@ -98,7 +98,7 @@ type demoCmd struct {
 	Still bool `help:"Agents only answer requests. By default they also work on their own."`
 }
 
-// Run serves the demo until ctx is canceled.
+// Run runs the demo until ctx is canceled.
 func (c demoCmd) Run(ctx context.Context, t terminal) error {
 	log := newLog(t.err, config.Common{LogFormat: "text"})
 	d, err := app.NewDemo(ctx, app.DemoOptions{Dir: c.Dir, Host: c.Host, Port: c.Port, Pace: c.Pace, Still: c.Still}, log)

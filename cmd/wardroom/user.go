@@ -33,15 +33,14 @@ type userCmd struct {
 	Owner    userOwnerCmd    `cmd:"" help:"Make an account the owner. The previous owner becomes an admin."`
 }
 
-// open returns the account service for the database in the settings; see
-// openAccounts.
+// open calls openAccounts with the settings of the command.
 func (c userCmd) open(ctx context.Context, t terminal) (_ context.Context, _ *account.Service, done func() error, _ error) {
 	return openAccounts(ctx, t, c.RawCommon)
 }
 
-// openAccounts returns the account service, a context in which the system is the
-// caller, and a function that closes the database. It does not lock the database, so
-// commands that use it work while Wardroom runs.
+// openAccounts opens the database and returns the account service, a context with the
+// system as the actor, and a function that closes the database. It does not lock the
+// database, so the commands that call it also work while Wardroom runs.
 func openAccounts(ctx context.Context, t terminal, raw config.RawCommon) (_ context.Context, _ *account.Service, done func() error, _ error) {
 	cfg, _, err := raw.Check()
 	if err != nil {
@@ -61,8 +60,8 @@ func openAccounts(ctx context.Context, t terminal, raw config.RawCommon) (_ cont
 	return actor.With(actor.Through(ctx, actor.Origin{Via: actor.ViaCommand}), actor.System), s, d.Close, nil
 }
 
-// exists returns an error if the SQLite file is missing: opening it would create an
-// empty database, usually in the wrong folder.
+// exists returns an error if the SQLite file is missing. Opening a missing file would
+// create an empty database, usually in the wrong folder.
 func exists(database string) error {
 	if strings.Contains(database, "://") {
 		return nil
@@ -161,7 +160,7 @@ type userOwnerCmd struct {
 	Email string `arg:"" help:"Email of the new owner."`
 }
 
-// Run transfers the ownership.
+// Run makes the given account the owner.
 func (c userOwnerCmd) Run(ctx context.Context, parent *cli, t terminal) (err error) {
 	ctx, s, done, err := parent.User.open(ctx, t)
 	if err != nil {
@@ -176,8 +175,8 @@ func (c userOwnerCmd) Run(ctx context.Context, parent *cli, t terminal) (err err
 	return nil
 }
 
-// askPassword reads a password twice from a terminal, without echo, or else the first
-// line of standard input.
+// askPassword prompts for a password twice, without echo, if standard input is a
+// terminal. Otherwise it reads the first line of standard input.
 func askPassword(t terminal) (string, error) {
 	f, ok := t.in.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

@@ -1,4 +1,4 @@
-// Package account manages the accounts of people and agents and authenticates them.
+// Package account manages the accounts of people and agents, and authenticates their requests.
 package account
 
 import (
@@ -17,8 +17,8 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// User is the account of a person or an agent. It has no password hash, so that
-// no response, log or event can leak one.
+// User is the account of a person or an agent. It does not contain the password hash, so that no
+// response, log or event can leak it.
 type User struct {
 	ID          string      `json:"id"`
 	Email       string      `json:"email" doc:"The login. Case is ignored."`
@@ -33,15 +33,15 @@ type User struct {
 	Version     int64       `json:"version" doc:"Increases with each change to the account. Logins do not count."`
 }
 
-// AgentUser is the active account of an agent, as other features see it.
+// AgentUser describes the active account of an agent to other features.
 type AgentUser struct {
 	UserID  string
 	AgentID string
 	Name    string
 }
 
-// Person is the part of an account that every user can read: enough to show and
-// assign tasks, without the email or role.
+// Person is the part of an account that every user can read. It is enough to show and assign tasks,
+// and excludes the email and the role.
 type Person struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
@@ -78,7 +78,7 @@ var (
 	ErrThrottled    = fault.New(fault.Throttled, "too_many_logins", "Too many failed logins.")
 	ErrPassword     = fault.New(fault.Forbidden, "wrong_password", "The current password is wrong.")
 	ErrConfirm      = fault.New(fault.Forbidden, "password_required", "This change requires your current password.")
-	ErrOwnPassword  = fault.New(fault.Forbidden, "own_password", "Changing your own password requires the current one.")
+	ErrOwnPassword  = fault.New(fault.Forbidden, "own_password", "Changing your own password requires your current password.")
 	ErrToken        = fault.New(fault.Unauthenticated, "token_invalid", "The token is invalid or has expired.")
 	ErrDeactivated  = fault.New(fault.Forbidden, "account_deactivated", "This account is deactivated.")
 	ErrRegistration = fault.New(fault.Forbidden, "registration_disabled", "Registration is disabled.")
@@ -105,10 +105,11 @@ const (
 
 var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// handOverHint names the command that transfers ownership, which the API cannot do.
+// handOverHint tells the user which command transfers ownership, because the API cannot transfer
+// it.
 const handOverHint = "To transfer ownership, run `wardroom user owner` on the server."
 
-// change returns n as a change to an empty account, with the default name filled in.
+// change returns the change that turns an empty account into n. It fills in the default name.
 func (n NewUser) change() Change {
 	if n.Name == "" {
 		n.Name = localPart(n.Email)
@@ -122,8 +123,8 @@ func (n NewUser) change() Change {
 	}
 }
 
-// apply returns u with the changes in c, or a validation error that lists every
-// problem. It validates the password but does not store it: User has no hash.
+// apply returns u with the changes in c, or a validation error that lists every problem. It
+// validates the password but does not store it, because User has no field for it.
 func (u User) apply(c Change) (User, error) {
 	var bad fault.Fields
 	reject := func(pointer, problem string) {
@@ -146,7 +147,7 @@ func (u User) apply(c Change) (User, error) {
 	if c.Role != nil {
 		u.Role = *c.Role
 		if !u.Role.Valid() {
-			bad.Add("/role", "Must be owner, admin, user or agent.")
+			bad.Add("/role", "The role must be owner, admin, user, or agent.")
 		}
 	}
 	if c.Active != nil {
@@ -170,7 +171,7 @@ func (u User) apply(c Change) (User, error) {
 	return u, nil
 }
 
-// The check functions return what is wrong with a value, or "" if it is valid.
+// Each check function describes what is wrong with a value, or returns "" if the value is valid.
 
 func checkEmail(s string) string {
 	local, domain, _ := strings.Cut(s, "@")
@@ -185,8 +186,8 @@ func checkEmail(s string) string {
 	return ""
 }
 
-// isLocal reports whether s can stand before the @ of an email. It rejects the
-// quoted form of RFC 5322, which is not used in practice.
+// isLocal reports whether s is valid as the part of an email before the @. It rejects the quoted
+// form of RFC 5322, which is not used in practice.
 func isLocal(s string) bool {
 	return s != "" && len(s) <= maxLocal && utf8.ValidString(s) &&
 		!strings.HasPrefix(s, ".") && !strings.HasSuffix(s, ".") && !strings.Contains(s, "..") &&
@@ -210,15 +211,15 @@ func isDomain(s string) bool {
 	return true
 }
 
-// localPart returns the part of an email before the @, the default name of an account.
+// localPart returns the part of an email before the @, to use as the default name of an account.
 func localPart(email string) string {
 	local, _, _ := strings.Cut(strings.TrimSpace(email), "@")
 	return local
 }
 
-// emailKey returns the lower-case form by which emails are compared, or false for
-// text that cannot be an email or that the database rejects as a parameter. It
-// accepts more than checkEmail, so that imported accounts can log in.
+// emailKey returns the lower-case form that is used to compare emails. It returns false if s cannot
+// be an email or if the database would reject it as a parameter. It accepts more than checkEmail
+// does, so that users with imported accounts can log in.
 func emailKey(s string) (key string, ok bool) {
 	s = strings.TrimSpace(s)
 	if s == "" || len(s) > maxEmail || !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
@@ -229,9 +230,9 @@ func emailKey(s string) (key string, ok bool) {
 
 func checkName(s string) string { return label.Wrong(s, maxName) }
 
-// checkPassword validates a new password, wherever one is set. It rejects NUL,
-// because bcrypt repeats a password after an implied NUL, which would make
-// different passwords equal. It rejects invalid UTF-8, which JSON cannot carry.
+// checkPassword describes what is wrong with a new password, or returns "". It rejects NUL, because
+// bcrypt appends a NUL to the password and repeats the result. Passwords with a NUL could therefore
+// match other passwords. It rejects invalid UTF-8, because JSON cannot represent it.
 func checkPassword(s string) string {
 	switch {
 	case utf8.RuneCountInString(s) < minPassword:
@@ -265,13 +266,13 @@ func checkAvatar(s string) string {
 	return ""
 }
 
-// difference is the old and new value of one field in an event.
+// difference holds the old and the new value of a changed field. Events contain it.
 type difference struct {
 	Before any `json:"before"`
 	After  any `json:"after"`
 }
 
-// differences returns the changed fields between two states of an account, by name.
+// differences returns the fields that differ between two states of an account, keyed by field name.
 func differences(was, is User) map[string]any {
 	all := map[string]difference{
 		"email":      {was.Email, is.Email},
@@ -290,7 +291,8 @@ func differences(was, is User) map[string]any {
 	return changed
 }
 
-// value returns what p points to, or nil, so that two optional strings can be compared.
+// value returns the string that p points to, or nil if p is nil, so that two optional strings can
+// be compared.
 func value(p *string) any {
 	if p == nil {
 		return nil

@@ -23,7 +23,7 @@ type caller struct {
 
 const callerColumns = `u.id, u.name, u.role, u.agent_id, u.active, ` + event.LogVersionColumns
 
-// scanCaller scans callerColumns, followed by further columns into more.
+// scanCaller scans callerColumns into c, and any further columns into more.
 func scanCaller(row db.Row, more ...any) (c caller, err error) {
 	var agent *string
 	var mark event.LogVersion
@@ -40,7 +40,7 @@ func findCaller(ctx context.Context, q db.Queryer, id string) (caller, error) {
 	return scanCaller(q.QueryRow(ctx, `SELECT `+callerColumns+` FROM users u WHERE u.id = ?`, id))
 }
 
-// findKeyHolder returns the account that a key belongs to, with the key.
+// findKeyHolder returns the account whose API key has the given digest, together with the key.
 func findKeyHolder(ctx context.Context, q db.Queryer, digest string) (caller, error) {
 	var k Key
 	c, err := scanCaller(q.QueryRow(ctx, `
@@ -51,18 +51,18 @@ func findKeyHolder(ctx context.Context, q db.Queryer, digest string) (caller, er
 	return c, err
 }
 
-// maxTokens is the capacity of the token cache. It allows several tokens per signed-in
+// maxTokens is the capacity of the token cache. It is large enough for several tokens per signed-in
 // user.
 const maxTokens = 1000
 
-// tokens caches tokens with a verified signature. Expiry and the account's
+// tokens caches tokens whose signature has been verified. The token's expiry and the account's
 // permissions are still checked on every request.
 type tokens struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]cachedToken // by digest, so that no token stays in memory
 }
 
-// cachedToken has the claims of a verified token.
+// cachedToken holds the claims of a verified token.
 type cachedToken struct {
 	subject string
 	expires time.Time
@@ -76,8 +76,8 @@ func (t *tokens) find(token string) (cachedToken, bool) {
 	return s, ok
 }
 
-// keep caches a token. It empties a full cache first; tokens still in use are cached
-// again with their next request.
+// keep adds a token to the cache. If the cache is full, it is emptied first; tokens that are still
+// in use are added again on their next request.
 func (t *tokens) keep(token string, s cachedToken) {
 	sum := sha256.Sum256([]byte(token))
 	t.mu.Lock()

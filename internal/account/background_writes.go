@@ -22,19 +22,19 @@ import (
 // used, and audit events about logins.
 
 const (
-	// noteInterval is the minimum time between two writes of the same key's last
-	// use, and between two audit events about the same thing.
+	// noteInterval is the minimum time between two writes of the same key's last use, and between
+	// two events for the same audit entry.
 	noteInterval = time.Minute
 	// finalTimeout limits the last write when the service stops.
 	finalTimeout = 5 * time.Second
-	// maxEntries is the maximum number of distinct audit entries per minute. All others
-	// share one entry, so that a flood of addresses cannot fill the disk.
+	// maxEntries is the maximum number of distinct audit entries per minute. Further ones share one
+	// entry, so that requests from very many addresses cannot fill the disk.
 	maxEntries = 60
 	// maxAddresses is the maximum number of addresses in one event.
 	maxAddresses = 10
 )
 
-// notes holds in memory what Run writes later. The zero value is ready to use.
+// notes holds the data that Run writes to the database later. The zero value is ready to use.
 type notes struct {
 	mu      sync.Mutex
 	uses    map[string]time.Time // last use, by key ID
@@ -42,8 +42,8 @@ type notes struct {
 	wake    chan struct{} // wakes Run for a new entry
 }
 
-// auditEntry identifies something that can happen often, such as a failed login.
-// All occurrences within a minute become one event with a count.
+// auditEntry identifies a kind of occurrence that can be frequent, such as a failed login of one
+// account. All occurrences within a minute become one event with a count.
 type auditEntry struct {
 	kind   string // the kind of the event
 	about  event.Subject
@@ -51,7 +51,7 @@ type auditEntry struct {
 	reason string
 }
 
-// auditCount has the occurrences of an auditEntry.
+// auditCount counts the occurrences of an auditEntry.
 type auditCount struct {
 	count       int
 	first, last time.Time
@@ -60,7 +60,7 @@ type auditCount struct {
 	written     bool       // whether an event was recorded in this minute
 }
 
-// used notes the use of a key, unless a use within the last minute is stored.
+// used records that a key was used, unless a use within the last minute is already stored.
 func (n *notes) used(k Key, now time.Time) {
 	if k.LastUsedAt != nil && now.Sub(k.LastUsedAt.Time) < noteInterval {
 		return
@@ -73,8 +73,8 @@ func (n *notes) used(k Key, now time.Time) {
 	n.uses[k.ID] = now
 }
 
-// note counts one occurrence. It does not wait for the database, so that the
-// response time does not reveal whether an account exists.
+// note counts one occurrence of an audit entry. It does not wait for the database, because
+// otherwise the response time would reveal whether an account exists.
 func (n *notes) note(what auditEntry, from netip.Addr, now time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -105,7 +105,7 @@ func (n *notes) note(what auditEntry, from netip.Addr, now time.Time) {
 	}
 }
 
-// waking returns the channel that wakes Run. The caller holds n.mu.
+// waking returns the channel that wakes Run. The caller must hold n.mu.
 func (n *notes) waking() chan struct{} {
 	if n.wake == nil {
 		n.wake = make(chan struct{}, 1)
@@ -127,8 +127,8 @@ func (n *notes) takeUses() map[string]time.Time {
 	return taken
 }
 
-// takeEntries returns the new entries that have no event in this minute. With all
-// set, at the end of a minute, it returns every entry with new occurrences.
+// takeEntries returns the entries with new occurrences, except those that already have an event in
+// the current minute. Run sets the parameter all at the end of a minute to include them, too.
 func (n *notes) takeEntries(all bool) map[auditEntry]auditCount {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -146,8 +146,8 @@ func (n *notes) takeEntries(all bool) map[auditEntry]auditCount {
 	return taken
 }
 
-// Run writes the notes about requests until ctx ends, and then the remaining ones.
-// Every process must call it. It always returns nil and logs failed writes.
+// Run writes the notes about requests until ctx ends, and then writes the remaining ones. Every
+// process must call it. It always returns nil and logs failed writes.
 func (s *Service) Run(ctx context.Context) error {
 	every := s.NoteEvery
 	if every == 0 {
@@ -197,7 +197,8 @@ func (s *Service) writeUses(ctx context.Context) error {
 	return nil
 }
 
-// writeEntries records the audit events, in the order of their last occurrence.
+// writeEntries records audit events for the noted occurrences, in the order in which they last
+// occurred.
 func (s *Service) writeEntries(ctx context.Context, all bool) error {
 	entries := s.notes.takeEntries(all)
 	if len(entries) == 0 {
@@ -235,16 +236,16 @@ func (what auditEntry) record(ctx context.Context, tx *db.Tx, how auditCount) er
 	return event.Record(ctx, tx, how.last, event.Audit, what.kind, what.about, data)
 }
 
-// Event kinds of logins.
+// Kinds of events about logins.
 const (
 	loginSucceeded = "login.succeeded"
 	loginFailed    = "login.failed"
 	loginThrottled = "login.throttled"
 )
 
-// recordFailure notes a failed attempt of a client that is not signed in. The
-// subject is the tried account, or else the client's address. The typed email is
-// not kept, because people type their password into the wrong field.
+// recordFailure notes a failed attempt by a client that is not signed in. The event's subject is
+// the account, if it is known, or else the client's address. The email that was entered is not
+// stored, because people type their password into the wrong field.
 func (s *Service) recordFailure(kind, reason string, tried User, from netip.Addr) {
 	about := event.Subject{Kind: "user", ID: tried.ID, Name: tried.Name}
 	if tried.ID == "" {
@@ -254,8 +255,8 @@ func (s *Service) recordFailure(kind, reason string, tried User, from netip.Addr
 	s.notes.note(auditEntry{kind: kind, about: about, by: actor.Anonymous, reason: reason}, from, s.Now())
 }
 
-// addressName returns the name under which an address's failures are counted: the
-// address, or the /64 network of an IPv6 address.
+// addressName returns the name that an address's failures are counted under. It is the address
+// itself, or the /64 network of an IPv6 address.
 func addressName(from netip.Addr) string {
 	switch from = from.Unmap().WithZone(""); {
 	case !from.IsValid():

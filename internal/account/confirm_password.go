@@ -10,28 +10,29 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Changes to accounts that can manage others require the caller's current
-// password, so that a stolen token is not enough to take over the service.
+// Changes to accounts that can manage other accounts require the caller's current password, so that
+// nobody can take over Wardroom with only a stolen token.
 
-// managesAccounts reports whether a role can manage the accounts of others.
+// managesAccounts reports whether a role can manage other users' accounts.
 func managesAccounts(r actor.Role) bool { return r.May(actor.ManageAccounts) }
 
-// needsPassword reports whether a change grants or removes the permission to
-// manage accounts, or changes how an account with that permission signs in.
-// password is true if the password changes.
+// needsPassword reports whether a change grants or removes the permission to manage accounts, or
+// changes how an account with that permission signs in. The parameter password is true if the
+// change sets a new password.
 func needsPassword(was, is User, password bool) bool {
 	return (managesAccounts(was.Role) || managesAccounts(is.Role)) &&
 		(password || was.Email != is.Email || was.Role != is.Role || was.Active != is.Active)
 }
 
-// proof shows that the caller has given their current password. A nil proof shows nothing.
+// proof is evidence that the caller has sent their current password. A nil proof means that they
+// have not.
 type proof struct {
 	caller row
 	try    *attempt
 }
 
-// check marks the attempt as successful in the transaction of the change. It
-// fails if the caller's account was deactivated or its password changed since.
+// check marks the attempt as successful in the transaction of the change. It fails if the caller's
+// account was deactivated or its password changed after the proof was created.
 func (p *proof) check(ctx context.Context, tx *db.Tx) error {
 	if err := p.try.succeed(ctx, tx); err != nil {
 		return err
@@ -41,28 +42,28 @@ func (p *proof) check(ctx context.Context, tx *db.Tx) error {
 	case err != nil:
 		return err
 	case !is.Active:
-		return ErrDeactivated.With("Ask an admin or the owner to reactivate it.")
+		return ErrDeactivated.With("Ask an admin or the owner to reactivate the account.")
 	case is.hash != p.caller.hash:
-		return ErrPassword.With("It was changed a moment ago.")
+		return ErrPassword.With("The password was changed a moment ago.")
 	}
 	return nil
 }
 
-// allow returns ErrConfirm for a change that needs a password and has no proof.
-// Commands on the server run without an account and need none.
+// allow returns ErrConfirm if a change requires the caller's password and the proof is nil.
+// Commands on the server run without an account, so they need no proof.
 func (p *proof) allow(ctx context.Context, tx *db.Tx, was, is User, password bool) error {
 	switch {
 	case p != nil:
 		return p.check(ctx, tx)
 	case needsPassword(was, is, password) && actor.From(ctx).Role != "":
-		return ErrConfirm.With("The change concerns an account that can manage others: send your password as current_password.")
+		return ErrConfirm.With("This change affects an account that can manage other accounts. Send your password as current_password.")
 	}
 	return nil
 }
 
-// confirmed checks that password is the caller's current one and calls do with the
-// proof. Without a password, it calls do with nil. A wrong password counts as a
-// failed login and returns ErrPassword.
+// confirmed checks that the given password is the caller's current one, and then calls the function
+// do with the proof. If no password is given, it calls do with nil. If the password is wrong, it
+// counts a failed login and returns ErrPassword.
 func (s *Service) confirmed(ctx context.Context, password *string, what string, do func(*proof) error) (err error) {
 	if password == nil {
 		return do(nil)

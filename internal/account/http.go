@@ -15,34 +15,34 @@ func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/auth/login", actor.Public, "Log in", s.handleLogin,
 		web.Fails(ErrLogin, ErrThrottled, ErrBusy),
 		web.Describe("Returns a token for the Authorization header. A wrong email or password returns 401, even if its format is invalid. "+
-			"From the 5th failure for an email, or the 20th from an address, each failure starts a pause: 30 seconds at first, doubling up to 15 minutes. "+
-			"During the pause, logins with that email or from that address return 429 with Retry-After. An hour without a failure resets the count."))
+			"From the 5th failure for an email, or the 20th from an IP address, each failure starts a pause. The first pause lasts 30 seconds, and each one after it twice as long, up to 15 minutes. "+
+			"During the pause, logins with that email or from that IP address return 429 with Retry-After. An hour without a failure resets the count."))
 	web.Get(api, "/auth/me", actor.Read, "Get your own account", s.handleMe, web.Fails(ErrToken, ErrDeactivated))
 	web.Post(api, "/auth/register", actor.Public, "Register", s.handleRegister,
 		web.Status(http.StatusCreated), web.Fails(ErrRegistration, ErrEmailTaken, ErrNameTaken, ErrThrottled, ErrBusy),
-		web.Describe("Creates an account with the role user and logs in, if registration is enabled (see registration_enabled in /config). "+
-			"An email or name that another account uses is rejected and counts as a failed login from your address."))
+		web.Describe("If registration is enabled (see registration_enabled in /config), creates an account with the user role and logs in. "+
+			"A request with an email or name that another account uses is rejected and counts as a failed login from your IP address."))
 	web.Post(api, "/auth/setup", actor.Public, "Become the owner", s.handleSetup,
 		web.Status(http.StatusCreated), web.Fails(ErrSetupDone, ErrSetupToken, ErrEmailTaken, ErrThrottled, ErrBusy),
-		web.Describe("Creates the owner's account and logs in, as long as there is no owner (see setup_required in /config). "+
+		web.Describe("Creates the owner's account and logs in. This works only while there is no owner (see setup_required in /config). "+
 			"Requires the setup token that Wardroom prints to its terminal. The token works once, for 30 minutes. "+
-			"A wrong token counts as a failed login from your address."))
+			"A wrong token counts as a failed login from your IP address."))
 	web.Patch(api, "/auth/me", actor.Read, "Change your own account", s.handleChangeOwn, web.Fails(ErrNameTaken, ErrStale, ErrToken, ErrDeactivated),
-		web.Describe("Changes the name and the picture. A name that another account uses is rejected, because comments are signed with the name. Only an admin or the owner can change the email and role. To change the password, use /auth/password."))
+		web.Describe("Changes your name and picture. A name that another account uses is rejected, because comments show their author's name. Only an admin or the owner can change the email and role. To change the password, use /auth/password."))
 	web.Post(api, "/auth/password", actor.Read, "Change your own password", s.handlePassword,
 		web.Fails(ErrPassword, ErrThrottled, ErrToken, ErrDeactivated),
-		web.Describe("Requires the current password. A wrong one counts as a failed login. Returns the account. Existing tokens stay valid until they expire."))
+		web.Describe("Requires your current password. A wrong password counts as a failed login. Returns the account. Existing tokens stay valid until they expire."))
 	web.Get(api, "/people", actor.NamePeople, "List people by name", s.handlePeople, web.Fails(page.ErrCursor),
 		web.Describe("Lists all accounts, including deactivated ones, with the ID that tasks and comments refer to, the name, and whether the account is active."))
 	web.Get(api, "/users", actor.ManageAccounts, "List users", s.handleList, web.Fails(page.ErrCursor))
 	web.Post(api, "/users", actor.ManageAccounts, "Create a user", s.handleCreate,
 		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrConfirm, ErrPassword, ErrThrottled, ErrDeactivated, ErrBusy),
-		web.Describe("To create an admin, send your own password as current_password. A wrong one counts as a failed login."))
+		web.Describe("To create an admin, send your own password as current_password. A wrong password counts as a failed login."))
 	web.Get(api, "/users/{id}", actor.ManageAccounts, "Get a user", s.handleGet, web.Fails(ErrNotFound))
 	web.Patch(api, "/users/{id}", actor.ManageAccounts, "Change a user", s.handleChange,
 		web.Fails(ErrNotFound, ErrEmailTaken, ErrAgentTaken, ErrOneOwner, ErrOwnerOnly, ErrOwnPassword, ErrConfirm, ErrPassword, ErrThrottled, ErrDeactivated, ErrStale, ErrBusy),
 		web.Describe("Accounts can be deactivated but not deleted, so that past work keeps its author. Change your own password with /auth/password.\n\n"+
-			"To grant the role admin, or to change the email, password, role or active state of an admin or the owner, send your own password as current_password. A wrong one counts as a failed login."))
+			"To grant the admin role, or to change the email, password, role, or active state of an admin or the owner, send your own password as current_password. A wrong password counts as a failed login."))
 	web.Get(api, "/users/{id}/keys", actor.ManageAccounts, "List the API keys of a user", s.handleKeys, web.Fails(ErrNotFound, page.ErrCursor),
 		web.Describe("Oldest first, including expired and revoked keys."))
 	web.Post(api, "/users/{id}/keys", actor.ManageAccounts, "Create an API key for an agent user", s.handleMakeKey,
@@ -55,7 +55,8 @@ func (s *Service) Mount(api *web.API) {
 
 type loginInput struct {
 	Body struct {
-		// The same limit as for the whole body, so that a long email returns 401 and not 422.
+		// The limit is the same as for the whole body, so that a long email returns 401 and not
+		// 422.
 		Email    string `json:"email" maxLength:"1048576"`
 		Password string `json:"password" format:"password"`
 	}
@@ -89,7 +90,7 @@ type listInput struct {
 	page.Total
 	Role    string `query:"role" enum:"owner,admin,user,agent" doc:"Only users with this role."`
 	Active  string `query:"active" enum:"true,false" doc:"Only active or only deactivated users."`
-	AgentID string `query:"agent_id" maxLength:"64" doc:"Only users of this agent."`
+	AgentID string `query:"agent_id" maxLength:"64" doc:"Only users that belong to this agent."`
 	Text    string `query:"q" maxLength:"200" doc:"Only users with this text in their name or email. Case is ignored."`
 	Sort    string `query:"sort" enum:"created,-created,name,-name,email,-email" default:"created" doc:"The sort order; a minus sign reverses it."`
 }

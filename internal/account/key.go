@@ -44,13 +44,13 @@ type IssuedKey struct {
 
 // Errors that the key operations return.
 var (
-	ErrKeyHolder   = fault.New(fault.Conflict, "keys_for_agents", "Only agent users can have API keys.")
+	ErrKeyHolder   = fault.New(fault.Conflict, "keys_for_agents", "Only agent accounts can have API keys.")
 	ErrKeyNotFound = fault.New(fault.NotFound, "key_not_found", "API key not found.")
 )
 
 const (
-	// keyPrefix starts every key, so that secret scanners can detect leaked keys
-	// with the pattern wrk_[a-z2-7]{40}.
+	// keyPrefix is the beginning of every key, so that secret scanners can detect leaked keys with
+	// the pattern wrk_[a-z2-7]{40}.
 	keyPrefix = "wrk_"
 	// keyBytes is the number of random bytes: 200 bits cannot be guessed, so a
 	// fast digest is as safe as a slow one.
@@ -58,8 +58,8 @@ const (
 	hintTail = 4
 )
 
-// badKey is the detail for every unusable key. It does not say which problem the
-// key has; an admin sees that in the list of keys.
+// badKey is the error detail for every unusable key. It does not reveal the reason; an admin can
+// see that in the list of keys.
 const badKey = "The API key is wrong, expired or revoked. Ask an admin for a new one."
 
 // newSecret returns a random key.
@@ -84,13 +84,13 @@ func (n NewKey) check(now time.Time) error {
 	if until := n.ExpiresAt.Value; until != nil && !until.After(now) {
 		bad.Add("/expires_at", "Must be in the future.")
 	} else if until != nil && until.UTC().Year() > 9999 {
-		bad.Add("/expires_at", "Must be before the year 10000 in UTC.") // the limit of RFC 3339
+		bad.Add("/expires_at", "Must be before the year 10000 (UTC).") // the limit of RFC 3339
 	}
 	return bad.Err()
 }
 
-// MakeKey creates a key for the agent user with the ID or email ref. It returns
-// ErrKeyHolder for people, who log in with a password.
+// MakeKey creates a key for the agent user whose ID or email is ref. It returns ErrKeyHolder for
+// people, who log in with a password.
 func (s *Service) MakeKey(ctx context.Context, ref string, n NewKey) (IssuedKey, error) {
 	now := s.Now()
 	n.Name = strings.TrimSpace(n.Name)
@@ -111,7 +111,7 @@ func (s *Service) MakeKey(ctx context.Context, ref string, n NewKey) (IssuedKey,
 		case err != nil:
 			return err
 		case u.Role != actor.Agent:
-			return ErrKeyHolder.With("%s has the role %s. Log in with the password instead.", u.Name, u.Role)
+			return ErrKeyHolder.With("The account of %s has the %s role. Log in with its password instead.", u.Name, u.Role)
 		}
 		if err := insertKey(ctx, tx, u.ID, k, keyDigest(secret)); err != nil {
 			return err
@@ -141,8 +141,8 @@ func (s *Service) Keys(ctx context.Context, ref string, want page.Want) (page.Pa
 	return part, err
 }
 
-// RevokeKey revokes a key of a user. Every replica rejects its next request, and
-// its open streams close. Revoking a revoked key does nothing.
+// RevokeKey revokes a key of a user. Every replica rejects further requests with the key, and the
+// key's open streams close. Revoking a revoked key has no effect.
 func (s *Service) RevokeKey(ctx context.Context, ref, id string) error {
 	now := s.Now()
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -175,8 +175,8 @@ func recordKey(ctx context.Context, tx *db.Tx, at time.Time, kind string, u User
 	})
 }
 
-// authenticateKey is like Authenticate, for an API key. It reads the key from the
-// database on each call, so that a revocation needs no notification.
+// authenticateKey is like Authenticate, for an API key. It reads the key from the database on each
+// call, so that a revocation takes effect at once on every replica.
 func (s *Service) authenticateKey(ctx context.Context, secret string) (actor.Actor, error) {
 	now := s.Now()
 	digest := keyDigest(secret)
@@ -193,7 +193,7 @@ func (s *Service) authenticateKey(ctx context.Context, secret string) (actor.Act
 		// If the account no longer belongs to an agent, the key must not grant a person's permissions.
 		return actor.Actor{}, ErrToken.With(badKey)
 	case !c.active:
-		return actor.Actor{}, ErrDeactivated.With("Ask an admin or the owner to reactivate it.")
+		return actor.Actor{}, ErrDeactivated.With("Ask an admin or the owner to reactivate the account.")
 	}
 	if k.ExpiresAt != nil {
 		c.Expires = k.ExpiresAt.Time

@@ -28,14 +28,14 @@ type OwnChange struct {
 	AvatarURL patch.Field[string] `json:"avatar_url,omitzero" maxLength:"2000"`
 }
 
-// Register creates an account with the role user and signs it in, if registration
-// is open. A taken email returns ErrEmailTaken: without confirmation by mail,
-// Register cannot hide that the email is taken. A taken name returns ErrNameTaken, so that users cannot
-// impersonate each other. Both count as failed logins from the address, which
-// limits how many can be tried.
+// Register creates an account with the role user and signs it in, if registration is open. If the
+// email is taken, it returns ErrEmailTaken; Register cannot hide this, because it does not confirm
+// the email by sending a message. If the name is taken, it returns ErrNameTaken, so that users
+// cannot impersonate each other. Both errors count as failed logins from the address, to limit how
+// many emails and names a client can try.
 func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr) (_ SignIn, err error) {
 	if !s.RegistrationOpen {
-		return SignIn{}, ErrRegistration.With("Ask an admin or the owner for an account.")
+		return SignIn{}, ErrRegistration.With("Ask an admin or the owner to create an account for you.")
 	}
 	u, err := User{}.apply(NewUser{Email: r.Email, Name: r.Name, Password: r.Password, Role: actor.User}.change())
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr)
 	switch {
 	case errors.Is(err, ErrEmailTaken):
 		s.recordFailure("registration.refused", "taken email", User{}, from)
-		return SignIn{}, ErrEmailTaken.With("Log in with it, or use another.") // does not reveal the holder
+		return SignIn{}, ErrEmailTaken.With("Log in with this email, or use a different one.") // does not reveal the holder
 	case errors.Is(err, ErrNameTaken):
 		s.recordFailure("registration.refused", "taken name", User{}, from)
 		return SignIn{}, err
@@ -63,9 +63,9 @@ func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr)
 	return s.signIn(ctx, made, &try)
 }
 
-// nameFree returns ErrNameTaken if another account has the name of u. Its lock
-// keeps others from taking the name until the transaction ends. If the email is
-// taken it returns nil, because the caller then reports that instead.
+// nameFree returns ErrNameTaken if another account has the name of u. It takes a lock, so that no
+// one else can take the name until the transaction ends. If the email is taken, it returns nil,
+// because the caller reports that error instead.
 func nameFree(ctx context.Context, tx *db.Tx, u User) error {
 	if err := tx.Lock(ctx, usersLock); err != nil {
 		return err
@@ -83,13 +83,13 @@ func nameFree(ctx context.Context, tx *db.Tx, u User) error {
 func requireFreeName(ctx context.Context, tx *db.Tx, u User) error {
 	taken, err := nameTaken(ctx, tx, u.Name, u.ID)
 	if err == nil && taken {
-		err = ErrNameTaken.With("Use another name, so that people can tell you apart.")
+		err = ErrNameTaken.With("Choose a different name, so that people can tell the accounts apart.")
 	}
 	return err
 }
 
-// ChangeOwn changes the caller's account. It returns ErrStale if version is given
-// and is not the current one, and ErrNameTaken for the name of another account.
+// ChangeOwn changes the caller's account. It returns ErrStale if version is given and is not the
+// current one, and ErrNameTaken if another account has the new name.
 func (s *Service) ChangeOwn(ctx context.Context, c OwnChange, version *int64) (User, error) {
 	return s.change(ctx, actor.From(ctx).ID, Change{Name: c.Name, AvatarURL: c.AvatarURL}, version, func(tx *db.Tx, was, is User) error {
 		if is.Name == was.Name {
@@ -99,9 +99,9 @@ func (s *Service) ChangeOwn(ctx context.Context, c OwnChange, version *int64) (U
 	})
 }
 
-// ChangeOwnPassword changes the caller's password. It requires the current
-// password, so that an unattended screen is not enough to take over the account. A
-// wrong one counts as a failed login. Tokens stay valid.
+// ChangeOwnPassword changes the caller's password. It requires the current password, so that nobody
+// can take over the account at an unattended screen. A wrong password counts as a failed login.
+// Existing tokens stay valid.
 func (s *Service) ChangeOwnPassword(ctx context.Context, current, password string) (User, error) {
 	if problem := checkPassword(password); problem != "" {
 		var bad fault.Fields

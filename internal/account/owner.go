@@ -11,10 +11,10 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Bootstrap creates the owner's account from BOOTSTRAP_OWNER_EMAIL and
-// BOOTSTRAP_OWNER_PASSWORD, unless there is an owner, and reports whether it did.
-// Every replica calls it at startup. The caller logs the warnings. An error names
-// the setting to correct and must prevent the start.
+// Bootstrap creates the owner's account from BOOTSTRAP_OWNER_EMAIL and BOOTSTRAP_OWNER_PASSWORD, if
+// there is no owner yet, and reports whether it created one. Every replica calls it at startup. The
+// caller must log the warnings. If Bootstrap returns an error, which names the setting to correct,
+// the process must not start.
 func (s *Service) Bootstrap(ctx context.Context, email, password string) (created bool, warnings []string, err error) {
 	if password != "" {
 		if problem := checkPassword(password); problem != "" {
@@ -55,8 +55,8 @@ func (s *Service) Bootstrap(ctx context.Context, email, password string) (create
 	return true, nil, nil
 }
 
-// ignoredSettings returns the warning for bootstrap settings that have no effect
-// because there is an owner.
+// ignoredSettings returns the warning for bootstrap settings that have no effect because there
+// already is an owner.
 func ignoredSettings(email, password string) []string {
 	switch {
 	case password != "" && email != "":
@@ -69,8 +69,8 @@ func ignoredSettings(email, password string) []string {
 	return nil
 }
 
-// requireNoOwner returns a check that fails with ErrOneOwner if there is an owner.
-// Its lock keeps others from creating one until the transaction ends.
+// requireNoOwner returns a check that fails with ErrOneOwner if there is an owner. The check takes
+// a lock, so that no one else can create an owner until the transaction ends.
 func requireNoOwner(ctx context.Context) func(*db.Tx) error {
 	return func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, usersLock); err != nil {
@@ -99,9 +99,8 @@ func (s *Service) HasOwner(ctx context.Context) (bool, error) {
 	return false, fmt.Errorf("look up the owner: %w", err)
 }
 
-// HandOver makes the user with the ID or email ref the owner, and the current
-// owner, if any, an admin. It checks no permission: only the command on the server
-// calls it.
+// HandOver makes the user whose ID or email is ref the owner, and makes the current owner, if any,
+// an admin. It does not check permissions, because only a command on the server calls it.
 func (s *Service) HandOver(ctx context.Context, ref string) (User, error) {
 	ctx = asSystem(ctx)
 	var next User
@@ -120,7 +119,7 @@ func (s *Service) HandOver(ctx context.Context, ref string) (User, error) {
 		case was.Role == actor.Agent:
 			return ErrOneOwner.With("An agent cannot be the owner.")
 		case !was.Active:
-			return ErrOneOwner.With("%s is deactivated: reactivate the account first.", was.Name)
+			return ErrOneOwner.With("The account of %s is deactivated. Reactivate it first.", was.Name)
 		}
 		former, err := findOwner(ctx, tx)
 		if err != nil && !errors.Is(err, ErrNotFound) {
@@ -134,9 +133,10 @@ func (s *Service) HandOver(ctx context.Context, ref string) (User, error) {
 	return next, nil
 }
 
-// swap makes the account in former, if any, an admin and the account in was the
-// owner, and stores the new owner in next. It writes former first, because an index
-// allows only one owner.
+// swap makes one account the owner and makes the current owner, if any, an admin. The parameter
+// former is the current owner, was is the account of the new owner as stored, and next is the same
+// account as it will be stored. swap writes the former owner first, because an index allows only
+// one owner.
 func (s *Service) swap(ctx context.Context, tx *db.Tx, former, was row, next *User) error {
 	now := clock.At(s.Now())
 	demoted := former.User

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// DefaultCost is the bcrypt cost in production, about 250 ms per hash.
+	// DefaultCost is the bcrypt cost in production. One hash takes about 250 ms.
 	DefaultCost = 12
 	// bcryptBytes is the number of bytes of a password that bcrypt reads. Go's
 	// implementation rejects longer passwords when it hashes, and ignores the rest
@@ -25,9 +25,9 @@ const (
 	// longPrefix marks the hash of a longer password. For such a password, bcrypt
 	// gets a digest instead: see bcryptInput.
 	longPrefix = "hmac256:"
-	// longKey is the HMAC key for the digest of a longer password, so that a digest
-	// leaked from another system is not a password here. It is part of the format
-	// and never changes.
+	// longKey is the HMAC key for the digest of a longer password, so that a digest leaked from
+	// another system does not work as a password in Wardroom. It is part of the stored format and
+	// must never change.
 	longKey = "wardroom/password/v1"
 )
 
@@ -87,8 +87,8 @@ func (k *hasher) hash(ctx context.Context, password string) (string, error) {
 	return string(h), nil
 }
 
-// matches reports whether stored is the hash of password; stored is empty if there
-// is no account. It takes the same time in every case.
+// matches reports whether the parameter stored is the hash of password. It is empty if there is no
+// account. matches takes the same time in every case.
 //
 // It compares a hash only with passwords of its own scheme. Otherwise a plain hash
 // would match every password with the same first 72 bytes, and the digest of a long
@@ -107,9 +107,9 @@ func (k *hasher) matches(ctx context.Context, stored, password string) (bool, er
 		hash, cost = k.dummy, k.cost
 	}
 	matched := k.compare([]byte(hash), m) == nil
-	// An imported hash may have a lower cost, and a fast rejection would reveal
-	// that the account exists. The additional work makes up for the difference:
-	// 2^c + 2^c + 2^(c+1) + … is 2^cost.
+	// An imported hash may have a lower cost, and a fast rejection would reveal that the account
+	// exists. The additional work compensates for the lower cost: 2^c + 2^c + 2^(c+1) + … is
+	// 2^cost.
 	for ; cost < k.cost; cost++ {
 		if _, err := k.generate(m, cost); err != nil {
 			return false, fmt.Errorf("compare a password: %w", err)
@@ -118,13 +118,13 @@ func (k *hasher) matches(ctx context.Context, stored, password string) (bool, er
 	return matched && usable, nil
 }
 
-// maxQueue is the maximum number of requests that wait for a core. The last one in the
-// queue waits a few seconds; further requests should retry later.
+// maxQueue is the maximum number of requests that can wait for a free CPU core. The last one in a
+// full queue waits a few seconds; further requests are rejected and should be retried later.
 const maxQueue = 32
 
 func busy() error { return ErrBusy.With("Try again in a few seconds.").After(3 * time.Second) }
 
-// slot waits for a core. It returns ErrBusy if too many requests wait already.
+// slot waits for a free CPU core. It returns ErrBusy if too many requests are already waiting.
 func (k *hasher) slot(ctx context.Context) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err // select could take a free slot although ctx has ended

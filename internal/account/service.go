@@ -33,7 +33,7 @@ type Service struct {
 	// Observe, if not nil, is called with the outcome of each login; see
 	// LoginOutcomes. It must not block.
 	Observe func(outcome string)
-	// NoteEvery is the interval at which Run writes its notes; 0 is one minute.
+	// NoteEvery is the interval at which Run writes its notes; 0 means one minute.
 	NoteEvery time.Duration
 
 	once       sync.Once
@@ -60,11 +60,11 @@ type Filter struct {
 	Text    string // in the name or the email; case is ignored
 }
 
-// Login checks a password and issues a token. It returns ErrLogin, after the same
-// time, for an unknown email, a wrong password and a deactivated account; only the
-// log and the audit events show the reason. After too many failures for an email or
-// from an address, it returns ErrThrottled and does not check the password. Failures
-// from the zero address count only for the email.
+// Login checks a password and issues a token. It returns ErrLogin for an unknown email, a wrong
+// password and a deactivated account, and takes the same time in all three cases. Only the log and
+// the audit events show the reason. After too many failures for an email or from an address, it
+// returns ErrThrottled and does not check the password. Failures from the zero address are counted
+// only against the email.
 func (s *Service) Login(ctx context.Context, email, password string, from netip.Addr) (SignIn, error) {
 	in, err := s.login(ctx, email, password, from)
 	if s.Observe != nil {
@@ -128,15 +128,15 @@ func (s *Service) login(ctx context.Context, email, password string, from netip.
 	return in, err
 }
 
-// signIn issues a token after a successful attempt. It returns ErrLogin if the
-// account was deactivated or its password changed since it was read.
+// signIn issues a token after a successful attempt. It returns ErrLogin if the account was
+// deactivated or its password was changed after u was read.
 func (s *Service) signIn(ctx context.Context, u row, try *attempt) (SignIn, error) {
 	token, expires, err := s.issue(u.User)
 	if err != nil {
 		return SignIn{}, fmt.Errorf("sign a token: %w", err)
 	}
 	at := clock.At(s.Now())
-	// Frequent logins of one account are recorded once a minute.
+	// If an account logs in often, record it only once a minute.
 	often := u.LastLoginAt != nil && at.Sub(u.LastLoginAt.Time) < noteInterval
 	self := actor.Actor{ID: u.ID, Name: u.Name}
 	about := event.Subject{Kind: "user", ID: u.ID, Name: u.Name}
@@ -163,9 +163,8 @@ func (s *Service) signIn(ctx context.Context, u row, try *attempt) (SignIn, erro
 	return SignIn{Token: token, User: u.User, ExpiresAt: expires}, nil
 }
 
-// refuse records in an audit event and the log why a login failed, and returns
-// ErrLogin. It does not log the email, because people type their password into the
-// wrong field.
+// refuse records the reason for a failed login in an audit event and in the log, and returns
+// ErrLogin. It does not log the email, because people type their password into the wrong field.
 func (s *Service) refuse(ctx context.Context, reason string, tried User, from netip.Addr) error {
 	s.recordFailure(loginFailed, reason, tried, from)
 	if s.Log != nil {
@@ -174,8 +173,8 @@ func (s *Service) refuse(ctx context.Context, reason string, tried User, from ne
 	return ErrLogin
 }
 
-// hasher returns the password hasher. The first call creates it, whether or not
-// the email is known, so that its time reveals nothing.
+// hasher returns the password hasher. The first call creates the hasher, even if the email is
+// unknown, so that the response time reveals nothing.
 func (s *Service) hasher() (*hasher, error) {
 	s.once.Do(func() { s.passwords, s.broken = newHasher(s.Cost) })
 	return s.passwords, s.broken
@@ -199,7 +198,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (actor.Actor, 
 	case err != nil:
 		return actor.Actor{}, fmt.Errorf("look up a token's user: %w", err)
 	case !c.active:
-		return actor.Actor{}, ErrDeactivated.With("Ask an admin or the owner to reactivate it.")
+		return actor.Actor{}, ErrDeactivated.With("Ask an admin or the owner to reactivate the account.")
 	}
 	c.Expires = expires
 	return c.Actor, nil
@@ -215,7 +214,7 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 	return part, err
 }
 
-// People returns one page of all accounts, including deactivated ones, by name.
+// People returns one page of all accounts, including deactivated ones, sorted by name.
 func (s *Service) People(ctx context.Context, want page.Want) (page.Part[Person], error) {
 	var part page.Part[Person]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
@@ -246,8 +245,8 @@ func (s *Service) AgentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, er
 	return agentUsers(ctx, q)
 }
 
-// Create adds an account. It cannot create the owner: see Bootstrap. Creating an
-// admin without the caller's current password fails with ErrConfirm.
+// Create adds an account. It cannot create the owner; see Bootstrap. To create an admin, the
+// caller's current password is required, or Create returns ErrConfirm.
 func (s *Service) Create(ctx context.Context, n NewUser) (User, error) {
 	u, err := User{}.apply(n.change())
 	if err != nil {
@@ -267,8 +266,8 @@ func (s *Service) Create(ctx context.Context, n NewUser) (User, error) {
 	return made.User, err
 }
 
-// add stores a new user. allowed, if not nil, runs first in the transaction; its
-// error prevents the insert. by is added to the audit event if it is not empty.
+// add stores a new user. The function allowed, if not nil, runs first in the transaction, and its
+// error prevents the insert. The text by, if not empty, is added to the audit event.
 func (s *Service) add(ctx context.Context, u User, password, by string, allowed func(*db.Tx) error) (row, error) {
 	hash, err := s.hash(ctx, password)
 	if err != nil {
@@ -317,9 +316,9 @@ func record(ctx context.Context, tx *db.Tx, u User, kind string, data any) error
 	return event.Record(ctx, tx, u.UpdatedAt.Time, event.Audit, kind, event.Subject{Kind: "user", ID: u.ID, Name: u.Name}, data)
 }
 
-// unique runs a transaction that writes u. On a duplicate it returns the error that
-// names the holder of the email or the agent. The unique indexes decide: a check
-// before the write would race.
+// unique runs a transaction that writes u. If the email or the agent is already taken, it returns
+// an error that names the user who has it. It relies on the unique indexes, because a check before
+// the write would race.
 func (s *Service) unique(ctx context.Context, u *User, fn func(*db.Tx) error) error {
 	var err error
 	for range 3 { // the holder may be gone by the time s.taken looks it up
@@ -338,9 +337,9 @@ func (s *Service) taken(ctx context.Context, u User) error {
 	switch {
 	case err == nil && holder.ID != u.ID:
 		if !holder.Active {
-			return ErrEmailTaken.With("It belongs to %s, whose account is deactivated.", holder.Name).Fact("holder", holder.ID)
+			return ErrEmailTaken.With("The email belongs to the account of %s, which is deactivated.", holder.Name).Fact("holder", holder.ID)
 		}
-		return ErrEmailTaken.With("It belongs to %s.", holder.Name).Fact("holder", holder.ID)
+		return ErrEmailTaken.With("The email belongs to the account of %s.", holder.Name).Fact("holder", holder.ID)
 	case err != nil && !errors.Is(err, ErrNotFound):
 		return err
 	case u.AgentID == nil:
@@ -353,16 +352,16 @@ func (s *Service) taken(ctx context.Context, u User) error {
 	case err != nil:
 		return err
 	}
-	return ErrAgentTaken.With("%s is %s (%s). Deactivate that account first.", *u.AgentID, holder.Name, holder.Email).Fact("holder", holder.ID)
+	return ErrAgentTaken.With("Agent %s is already linked to the account of %s (%s). Deactivate that account first.", *u.AgentID, holder.Name, holder.Email).Fact("holder", holder.ID)
 }
 
 // usersLock is the lock that serializes changes to accounts, because the rule that
 // there is exactly one owner spans several rows.
 const usersLock = "users"
 
-// Change updates the user with the ID or email ref. It returns ErrStale if version
-// is given and is not the current one. It returns ErrConfirm for a change that
-// requires the caller's current password if c lacks it: see needsPassword.
+// Change updates the user whose ID or email is ref. It returns ErrStale if version is given and is
+// not the current one. It returns ErrConfirm if the change requires the caller's current password
+// and c does not contain it; see needsPassword.
 func (s *Service) Change(ctx context.Context, ref string, c Change, version *int64) (u User, err error) {
 	err = s.confirmed(ctx, c.CurrentPassword, "user change", func(p *proof) (err error) {
 		u, err = s.change(ctx, ref, c, version, func(tx *db.Tx, was, is User) error {
@@ -373,12 +372,12 @@ func (s *Service) Change(ctx context.Context, ref string, c Change, version *int
 	return u, err
 }
 
-// change is like Change, but does not check the caller's password. It calls may in
-// the transaction; an error from may prevents the change.
+// change is like Change, but does not check the caller's password. It calls the function may in the
+// transaction, and an error from that function prevents the change.
 func (s *Service) change(ctx context.Context, ref string, c Change, version *int64, may func(tx *db.Tx, was, is User) error) (User, error) {
 	var hash string
 	if c.Password != nil && checkPassword(*c.Password) == "" {
-		// Hash before the transaction, so that others do not wait for it.
+		// Hash before the transaction starts, so that other transactions do not wait for it.
 		var err error
 		if hash, err = s.hash(ctx, *c.Password); err != nil {
 			return User{}, err
@@ -397,11 +396,11 @@ func (s *Service) change(ctx context.Context, ref string, c Change, version *int
 			return ErrOwnerOnly
 		}
 		if c.Password != nil && actor.From(ctx).ID == was.ID {
-			// A stolen token must not be enough to lock its owner out.
-			return ErrOwnPassword.With("Use POST /auth/password.")
+			// Otherwise, someone with a stolen token could lock the user out.
+			return ErrOwnPassword.With("Use POST /auth/password to change your own password.")
 		}
 		if version != nil && *version != was.Version {
-			return ErrStale.With("Read it again and retry the change.").Fact("current_version", was.Version)
+			return ErrStale.With("Read the account again and retry the change.").Fact("current_version", was.Version)
 		}
 		if u, err = was.apply(c); err != nil {
 			return err
@@ -417,8 +416,8 @@ func (s *Service) change(ctx context.Context, ref string, c Change, version *int
 	return u, nil
 }
 
-// save writes u and records the event, if u differs from was. An empty hash keeps
-// the password.
+// save writes u and records an event if u differs from was, the stored account. An empty hash keeps
+// the current password.
 func (s *Service) save(ctx context.Context, tx *db.Tx, was row, u *User, hash string) error {
 	changed := differences(was.User, *u)
 	if hash != "" {
@@ -442,13 +441,13 @@ func (s *Service) save(ctx context.Context, tx *db.Tx, was row, u *User, hash st
 	return record(ctx, tx, *u, "user.changed", changed)
 }
 
-// SetPassword changes the password of any user, including the owner. It checks no
-// permission: only the command on the server calls it.
+// SetPassword changes the password of any user, including the owner. It does not check permissions,
+// because only a command on the server calls it.
 func (s *Service) SetPassword(ctx context.Context, ref, password string) error {
 	_, err := s.Change(asSystem(ctx), ref, Change{Password: &password}, nil)
 	return err
 }
 
-// asSystem returns ctx with Wardroom itself as the actor, for commands and settings
-// of the server, which need no account.
+// asSystem returns ctx with Wardroom itself as the actor. Commands and settings on the server use
+// it, because they need no account.
 func asSystem(ctx context.Context) context.Context { return actor.With(ctx, actor.System) }

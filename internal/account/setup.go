@@ -17,8 +17,8 @@ import (
 
 // This file creates the first owner with a token from the server's terminal.
 
-// SetupLife is how long a setup token works: long enough to fill in a form, and
-// too short for a token in an old terminal to be useful.
+// SetupLife is the lifetime of a setup token. It is long enough to fill in a form, and too short
+// for a token in an old terminal to be useful.
 const SetupLife = 30 * time.Minute
 
 // Setup is the input for creating the first owner.
@@ -29,10 +29,10 @@ type Setup struct {
 	Password string `json:"password" format:"password" doc:"At least 12 characters. No maximum."`
 }
 
-// OfferSetup creates a setup token, which can create the owner once and expires at
-// until. The token is empty if there is an owner. Each replica may create its own,
-// and every replica accepts all of them. Only a digest is stored. Print the token to
-// a terminal, never to a log.
+// OfferSetup creates a setup token, which can be used once to create the owner and expires at the
+// time until. The token is empty if there is already an owner. Each replica may create its own
+// token, and every replica accepts the tokens of all replicas. Only a digest is stored. Print the
+// token to a terminal, never to a log.
 func (s *Service) OfferSetup(ctx context.Context) (token string, until time.Time, err error) {
 	// 26 characters of base32 have 130 bits, which cannot be guessed in 30 minutes.
 	token = rand.Text()
@@ -55,10 +55,9 @@ func (s *Service) OfferSetup(ctx context.Context) (token string, until time.Time
 	return token, until, nil
 }
 
-// Setup creates the owner's account with a token from OfferSetup and signs it in. It
-// then invalidates all setup tokens. A wrong token counts as a failed login from the
-// address. If there is an owner it returns ErrSetupDone for any token; /config makes
-// that public anyway.
+// Setup creates the owner's account with a token from OfferSetup and signs it in. It then
+// invalidates all setup tokens. A wrong token counts as a failed login from the address. If there
+// is already an owner, it returns ErrSetupDone for any token; /config reveals that anyway.
 func (s *Service) Setup(ctx context.Context, in Setup, from netip.Addr) (_ SignIn, err error) {
 	switch exists, err := s.HasOwner(ctx); {
 	case err != nil:
@@ -76,8 +75,8 @@ func (s *Service) Setup(ctx context.Context, in Setup, from netip.Addr) (_ SignI
 		return SignIn{}, s.recordThrottled(ctx, err, "setup", from)
 	}
 	defer func() { leave(err) }()
-	// Check the token before the password is hashed, so that only the token's holder
-	// can cause that work.
+	// Check the token before hashing the password, so that only someone with a valid token can
+	// cause that work.
 	if err := s.checkSetupToken(ctx, s.DB, in.Token); err != nil {
 		return SignIn{}, s.refuseSetup(ctx, err, from)
 	}
@@ -96,7 +95,7 @@ func (s *Service) Setup(ctx context.Context, in Setup, from netip.Addr) (_ SignI
 	case errors.Is(err, ErrOneOwner):
 		return SignIn{}, setupDone() // another request was faster
 	case errors.Is(err, ErrEmailTaken):
-		return SignIn{}, ErrEmailTaken.With("Use another, or run `wardroom user owner` on the server to make that account the owner.")
+		return SignIn{}, ErrEmailTaken.With("Use a different email. To make the existing account the owner, run `wardroom user owner` on the server.")
 	case err != nil:
 		return SignIn{}, s.refuseSetup(ctx, err, from)
 	}
@@ -104,11 +103,11 @@ func (s *Service) Setup(ctx context.Context, in Setup, from netip.Addr) (_ SignI
 }
 
 func setupDone() error {
-	return ErrSetupDone.With("Log in, or ask the owner or an admin for an account.")
+	return ErrSetupDone.With("Log in, or ask the owner or an admin to create an account for you.")
 }
 
-// refuseSetup records a wrong token in an audit event and the log, and returns err. It
-// returns ErrSetupDone instead if the token is invalid because setup is done.
+// refuseSetup records a wrong token in an audit event and the log, and returns err. It returns
+// ErrSetupDone instead if the token is no longer valid because setup is done.
 func (s *Service) refuseSetup(ctx context.Context, err error, from netip.Addr) error {
 	if !errors.Is(err, ErrSetupToken) {
 		return err
@@ -138,8 +137,8 @@ func (s *Service) checkSetupToken(ctx context.Context, q db.Queryer, token strin
 		found |= subtle.ConstantTimeCompare(given, []byte(v))
 	}
 	if found == 0 {
-		return ErrSetupToken.With("Copy the current token from the server's terminal, which prints a new one every %d minutes and at each start. "+
-			"Or run `wardroom user` on the server, which needs no token.", int(SetupLife.Minutes()))
+		return ErrSetupToken.With("Copy the current token from the server's terminal. Wardroom prints a new token at each start and every %d minutes. "+
+			"Or run `wardroom user` on the server, which does not need the token.", int(SetupLife.Minutes()))
 	}
 	return nil
 }

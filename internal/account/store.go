@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/list"
 )
 
-// row is a user with the password hash, which does not leave this package.
+// row is a user with the password hash, which must not leave this package.
 type row struct {
 	User
 	hash string
@@ -32,7 +32,7 @@ func scanUser(r db.Row) (User, error) {
 	return u.User, err
 }
 
-// where returns the user that matches condition, or ErrNotFound.
+// where returns the user that matches an SQL condition, or ErrNotFound.
 func where(ctx context.Context, q db.Queryer, condition string, arg any) (row, error) {
 	u, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM users WHERE `+condition, arg))
 	if db.IsNotFound(err) {
@@ -75,7 +75,7 @@ var users = list.List[User]{
 	},
 }
 
-// people defines the list of accounts with their names only.
+// people defines the list of all accounts that returns only what every user can read.
 var people = list.List[Person]{
 	Table: `users`, Columns: `id, name, active`, Usual: "name",
 	Scan: func(r db.Row) (p Person, err error) { return p, r.Scan(&p.ID, &p.Name, &p.Active) },
@@ -105,8 +105,9 @@ func agentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, error) {
 	})
 }
 
-// nameTaken reports whether an account other than the one with id has a name, ignoring case.
-// Deactivated accounts count, because their past work shows their name.
+// nameTaken reports whether an account other than the one with the given ID has the given name,
+// ignoring case. It includes deactivated accounts, because their name still appears on their past
+// work.
 func nameTaken(ctx context.Context, q db.Queryer, name, id string) (bool, error) {
 	var n int
 	err := q.QueryRow(ctx, `SELECT COUNT(*) FROM users WHERE name_key = ? AND id <> ?`, strings.ToLower(name), id).Scan(&n)
@@ -122,7 +123,7 @@ func insert(ctx context.Context, tx *db.Tx, u row) error {
 	return err
 }
 
-// update writes all columns that a change can affect. The caller holds usersLock.
+// update writes all columns that a change can affect. The caller must hold usersLock.
 func update(ctx context.Context, tx *db.Tx, u row) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE users SET email = ?, email_key = ?, name = ?, name_key = ?, role = ?, agent_id = ?, active = ?, avatar_url = ?,
@@ -133,8 +134,8 @@ func update(ctx context.Context, tx *db.Tx, u row) error {
 	return err
 }
 
-// touch stores the time of a login. It reports false if the account was deactivated
-// or its password changed since u was read.
+// touch stores the time of a login. It returns false if the account was deactivated or its password
+// changed after u was read.
 func touch(ctx context.Context, tx *db.Tx, u row, at clock.Time) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE users SET last_login_at = ? WHERE id = ? AND active AND password_hash = ?`, at.Time, u.ID, u.hash)
 	return n == 1, err
@@ -246,7 +247,7 @@ func timePtr(t *clock.Time) *time.Time {
 	return &t.Time
 }
 
-// revokeKey revokes a key. It reports false if the key is already revoked.
+// revokeKey revokes a key. It returns false if the key was already revoked.
 func revokeKey(ctx context.Context, tx *db.Tx, id string, at time.Time) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`, at, id)
 	return n == 1, err

@@ -16,8 +16,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Limits on failed logins. They allow about 100 guesses per account and day. The
-// failed logins of others block a user for at most 15 minutes at a time.
+// Limits on failed logins. They allow about 100 guesses per day for an account. If others guess a
+// user's password, they can block that user for at most 15 minutes at a time.
 const (
 	freeOfAccount = 5  // the failure of an account that starts the first pause
 	freeOfAddress = 20 // the same for an address, which many people can share
@@ -34,9 +34,9 @@ type tally struct {
 	blockedUntil time.Time // zero if not blocked
 }
 
-// charge counts an attempt as failed before it is checked, so that concurrent
-// attempts cannot exceed the limit. From failure number free on, each attempt blocks the
-// next ones for a pause.
+// charge counts an attempt as failed before it is checked, so that concurrent attempts cannot
+// exceed the limit. The parameter free is a number of failures; once it is reached, each attempt
+// blocks further ones for a while.
 func (t tally) charge(now time.Time, free int) tally {
 	if now.Sub(t.lastAt) >= forgetAfter {
 		t.failures = 0
@@ -48,8 +48,8 @@ func (t tally) charge(now time.Time, free int) tally {
 	return t
 }
 
-// refund reverts the charge that changed the tally from before to mine. Later charges of
-// other attempts remain.
+// refund undoes one charge and keeps later charges by other attempts. The parameters before and
+// mine are the tally before and after the charge to undo.
 func (t tally) refund(before, mine tally, free int) tally {
 	if t.failures == mine.failures && t.lastAt.Equal(mine.lastAt) {
 		t.lastAt = before.lastAt // no other attempt since
@@ -61,8 +61,8 @@ func (t tally) refund(before, mine tally, free int) tally {
 	return t
 }
 
-// pause returns how long to block. over is the number of failures since the first one that
-// started a pause.
+// pause returns how long to block further attempts. The parameter over is the number of failures
+// after the first one that caused a pause.
 func pause(over int) time.Duration {
 	d := firstPause
 	for ; over > 0 && d < longestPause; over-- {
@@ -71,7 +71,7 @@ func pause(over int) time.Duration {
 	return min(d, longestPause)
 }
 
-// attempt is one check of a password or setup token. Its failure counts for each of its
+// attempt is one check of a password or setup token. A failure is counted against each of its
 // subjects: the account and the address.
 type attempt struct {
 	account string // a subject; empty if only the address counts
@@ -80,10 +80,10 @@ type attempt struct {
 	charged map[string]charged // by subject
 }
 
-// charged has a tally before and after an attempt was charged to it.
+// charged holds a tally before and after an attempt was charged to it.
 type charged struct{ before, mine tally }
 
-// subjects returns the subjects of an attempt, always in the same order, so that
+// subjects returns the subjects of an attempt, always in the same order, so that concurrent
 // attempts cannot deadlock.
 func (a *attempt) subjects() []string {
 	var list []string
@@ -102,13 +102,15 @@ func (a *attempt) free(subject string) int {
 	return freeOfAddress
 }
 
-// accountSubject returns the subject of an email, whether or not it has an account.
+// accountSubject returns the key that failed logins with an email are counted under, whether or not
+// an account has that email.
 func accountSubject(email string) string {
 	return digest("account", strings.ToLower(strings.TrimSpace(email)))
 }
 
-// addressSubject returns the subject of a client address. For IPv6 it is the
-// network, because one client can use all addresses of its network.
+// addressSubject returns the key that failed logins from a client address are counted under. IPv6
+// addresses share the key of their network, because one client can use all addresses of its
+// network.
 func addressSubject(from netip.Addr) string {
 	if !from.IsValid() {
 		return ""
@@ -121,10 +123,9 @@ func digest(kind, text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// admit counts an attempt as failed and admits it to the check, or returns
-// ErrThrottled. Call leave with the result of the attempt; if the attempt was correct,
-// call succeed before that. An attempt that ended with ErrBusy is not counted, because it revealed
-// nothing about the password.
+// admit counts an attempt as failed and admits it to the check, or returns ErrThrottled. Call leave
+// with the result of the attempt; if the attempt was correct, call succeed before that. If an
+// attempt ends with ErrBusy, it is not counted, because it reveals nothing about the password.
 //
 // Within a process, it admits one attempt per account and a few per address at a time.
 // Otherwise, ten correct logins at once would look like guessing. Across replicas, only
@@ -155,7 +156,7 @@ func (s *Service) admit(ctx context.Context, a *attempt) (leave func(error), err
 
 func (s *Service) charge(ctx context.Context, a *attempt) error {
 	now := clock.At(s.Now()).Time
-	// Check outside of a transaction first, which makes rejected attempts cheap.
+	// Check outside of a transaction first, so that rejecting an attempt is cheap.
 	if _, err := s.tallies(ctx, s.DB, a, now); err != nil {
 		return err
 	}
@@ -206,10 +207,10 @@ func (s *Service) tallies(ctx context.Context, q db.Queryer, a *attempt, now tim
 	return list, nil
 }
 
-// succeed clears the account's failures and reverts the charge of the address after
-// a correct attempt. It does not clear the address: otherwise an attacker could reset
-// the count with an account of their own. Call it first in the transaction, so that
-// all transactions take their locks in the same order.
+// succeed clears the account's failures and reverts the charge of the address after a correct
+// attempt. It does not clear the address's other failures, because an attacker could then reset the
+// count by logging in to an account of their own. Call it first in the transaction, so that all
+// transactions take their locks in the same order.
 func (a *attempt) succeed(ctx context.Context, tx *db.Tx) error {
 	if a.account != "" {
 		if err := clearFailures(ctx, tx, a.account); err != nil {
@@ -222,7 +223,7 @@ func (a *attempt) succeed(ctx context.Context, tx *db.Tx) error {
 	return a.uncharge(ctx, tx, a.address)
 }
 
-// uncharge reverts the charge of an attempt to a subject.
+// uncharge undoes the charge that an attempt made against a subject.
 func (a *attempt) uncharge(ctx context.Context, tx *db.Tx, subject string) error {
 	if err := tx.Lock(ctx, "login/"+subject); err != nil {
 		return err
@@ -238,7 +239,7 @@ func (a *attempt) uncharge(ctx context.Context, tx *db.Tx, subject string) error
 	return putTally(ctx, tx, subject, t)
 }
 
-// refundAttempt reverts all charges of an attempt.
+// refundAttempt undoes all charges that an attempt made.
 func (s *Service) refundAttempt(ctx context.Context, a *attempt) {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		for _, subject := range a.subjects() {
@@ -293,8 +294,9 @@ type semaphore struct {
 	users int           // holders and waiters
 }
 
-// enter acquires the semaphore of key, which has width places. It returns ErrBusy if
-// too many callers wait already. It does not limit the empty key.
+// enter acquires the semaphore for a key; the parameter width is how many callers can hold it at
+// once. It returns ErrBusy if too many callers are already waiting. It does not limit the empty
+// key.
 func (l *semaphores) enter(ctx context.Context, key string, width int) (leave func(), err error) {
 	if key == "" {
 		return func() {}, nil
@@ -323,7 +325,7 @@ func (l *semaphores) enter(ctx context.Context, key string, width int) (leave fu
 	}
 }
 
-// drop removes a user of a semaphore, and the semaphore after its last user.
+// drop ends one caller's use of a semaphore, and deletes the semaphore if no other caller uses it.
 func (l *semaphores) drop(key string, one *semaphore) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,9 +15,8 @@ import (
 // issuer is the iss claim of Wardroom's tokens.
 const issuer = "wardroom"
 
-// claims are the claims of a token. Only the subject and the times are trusted;
-// permissions are read from the account. The other claims are information for the
-// client.
+// claims are the claims of a token. Only the subject and the times are trusted; permissions are
+// read from the account. The other claims are only information for the client.
 type claims struct {
 	jwt.RegisteredClaims
 	Role    actor.Role `json:"role"`
@@ -45,9 +44,9 @@ func (s *Service) issue(u User) (token string, expires clock.Time, err error) {
 	return token, clock.At(end), err
 }
 
-// subject returns the user ID and the expiry of a token, or ErrToken. The error says
-// only whether the token has expired, which its holder can read in the token. Any other
-// reason would help a forger.
+// subject returns the user ID and the expiry of a token, or ErrToken. The error reveals only
+// whether the token has expired, because its holder can read that in the token. Any other reason
+// would help a forger.
 func (s *Service) subject(token string) (id string, expires time.Time, err error) {
 	if len(s.Secret) == 0 {
 		return "", time.Time{}, errNoSecret
@@ -65,7 +64,7 @@ func (s *Service) subject(token string) (id string, expires time.Time, err error
 		jwt.WithTimeFunc(s.Now))
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired):
-		return "", time.Time{}, ErrToken.With("It has expired. Log in again.")
+		return "", time.Time{}, ErrToken.With("The token has expired. Log in again.")
 	case err != nil || uuid.Validate(c.Subject) != nil:
 		return "", time.Time{}, ErrToken.With("Log in again.")
 	}

@@ -13,10 +13,10 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// ErrNotFound means that neither the runtime nor any account has an agent with the id.
+// ErrNotFound means that neither the runtime nor any account has an agent with the given ID.
 var ErrNotFound = fault.New(fault.NotFound, "agent_not_found", "Agent not found.")
 
-// Agent is an agent of the runtime, an account of an agent, or both.
+// Agent is an agent that the runtime has, that has an account, or both.
 type Agent struct {
 	AgentID string  `json:"agent_id" example:"cto"`
 	Name    string  `json:"name" doc:"The name in the runtime, otherwise that of the account."`
@@ -26,8 +26,8 @@ type Agent struct {
 	// AsOf is when Name, Emoji and Model were read from the runtime.
 	AsOf    *clock.Time `json:"as_of" doc:"When the agent was last read from the runtime. Null if the runtime did not have it."`
 	Account *Account    `json:"account" doc:"Null if the agent has no active account and therefore cannot take part in standups."`
-	// Presence is nil if the gateway is connected but refuses the request, because offline
-	// would be a guess.
+	// Presence is nil if the gateway is connected but refuses the request, because "offline" would
+	// be a guess.
 	Presence *Presence `json:"presence" doc:"Null if the gateway is connected but does not permit reading it."`
 }
 
@@ -62,7 +62,7 @@ type Activity struct {
 	Silent  clock.Time // the earliest last activity among the stalled runs
 }
 
-// evidence has the inputs for the presence of all agents.
+// evidence holds the data that determines the presence of all agents.
 type evidence struct {
 	asOf       clock.Time
 	activities map[string]Activity // by agent; empty if err is not nil
@@ -70,8 +70,8 @@ type evidence struct {
 	status     gateway.Status
 }
 
-// presence returns the presence of one agent. inRuntime is nil if the roster could not be
-// read.
+// presence returns the presence of one agent. The parameter inRuntime says whether the runtime has
+// the agent; it is nil if the roster could not be read.
 func (e evidence) presence(agentID string, inRuntime *bool, now time.Time) *Presence {
 	switch f := fault.Of(e.err); {
 	case inRuntime != nil && !*inRuntime:
@@ -95,7 +95,7 @@ func (e evidence) presence(agentID string, inRuntime *bool, now time.Time) *Pres
 	}
 }
 
-// runtimePresence returns the presence of an agent of the runtime.
+// runtimePresence returns the presence of an agent that the runtime has.
 func (e evidence) runtimePresence(a Activity, now time.Time) *Presence {
 	if a.Stalled > 0 {
 		p := e.newPresence(Active, fmt.Sprintf("A run is in progress in %s, without activity since %s.", a.Session, a.Silent.UTC().Format("15:04:05 UTC")), a.Since, now)
@@ -136,8 +136,9 @@ type Account struct {
 // Member is an agent with an active account.
 type Member struct{ UserID, AgentID, Name string }
 
-// join combines the roster and the accounts, in the order of the roster and then of the
-// accounts. If the roster is not live, in_runtime is null for all agents.
+// join merges the roster with the accounts. Agents of the roster come first, followed by agents
+// that only have an account. If the roster was stored by an earlier read, in_runtime is null for
+// all agents.
 func join(r roster, members []Member) []Agent {
 	agents := []Agent{}
 	place := map[string]int{}

@@ -18,8 +18,8 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/agentrt/status", actor.Read, "Get the status of the connection to the runtime", s.handleStatus, web.Quiet())
 	web.Get(api, "/agentrt/doctor", actor.ManageRuntime, "Diagnose the connection to the runtime", s.handleDoctor,
 		web.Waits(gateway.ExamLimit+examRoom),
-		web.Describe("Checks the connection to the gateway step by step, on separate connections. It stops at the first failure and returns its cause and what to do. "+
-			"It takes from a few milliseconds to about a minute. Checks do not run in parallel: requests during a check, or within 10 seconds after it (30 after a rejected credential), get the same result. "+
+		web.Describe("Checks the connection to the gateway step by step, on separate connections. The check stops at the first failure and returns the cause and what to do about it. "+
+			"A check takes between a few milliseconds and about a minute. Checks do not run in parallel: requests during a check, or within 10 seconds after it (30 after a rejected credential), get the same result. "+
 			"If Wardroom is not running, use `wardroom doctor`."))
 }
 

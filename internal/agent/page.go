@@ -16,7 +16,7 @@ import (
 // This file returns everything about one agent. Data from the runtime is null while the
 // runtime is unreachable; the rest is available.
 
-// Page is one agent with its current work, reports, costs and failures.
+// Page describes one agent, with its current work, reports, costs and failures.
 type Page struct {
 	Agent
 	Runs     *[]Run     `json:"runs" doc:"The runs in progress, oldest first; null while unknown: see presence."`
@@ -90,7 +90,7 @@ type Said struct {
 	At        *clock.Time `json:"at" doc:"When the agent answered, otherwise when it was asked."`
 }
 
-// Spend is the recent usage of an agent. Each period includes the shorter ones.
+// Spend is the recent usage of an agent. Each period includes the shorter periods.
 type Spend struct {
 	Zone   string `json:"zone" example:"Europe/Berlin" doc:"The time zone of the days."`
 	Today  Spent  `json:"today"`
@@ -98,7 +98,7 @@ type Spend struct {
 	Thirty Spent  `json:"last_30_days" doc:"Today and the 29 days before."`
 }
 
-// Spent is the usage since the time in From.
+// Spent is the usage since a point in time, which is in the field From.
 type Spent struct {
 	From     clock.Time  `json:"from"`
 	Runs     int64       `json:"runs"`
@@ -107,14 +107,15 @@ type Spent struct {
 	CostUSD  *money.Nano `json:"cost_usd" doc:"Null if no run has a known price; 0 only if the cost is 0."`
 }
 
-// Failure is a failed activity of an agent.
+// Failure describes an activity of an agent that failed.
 type Failure struct {
 	Kind   string     `json:"kind" enum:"dispatch,standup,job_missed,job_failed,session" doc:"dispatch: a task could not be dispatched, or its run failed. standup: the agent did not answer. job_missed, job_failed: a scheduled job. session: the last run of a session failed."`
 	What   string     `json:"what" example:"TASK-12" doc:"The key of the task, the day of the standup, the name of the job, or the key of the session."`
 	Detail string     `json:"detail" doc:"Untrusted: can quote the runtime or an agent."`
 	At     clock.Time `json:"at"`
 
-	// Session is the key of the failure's session, or a prefix of it; empty if it has none.
+	// Session is the key of the session in which the failure occurred, or a prefix of that key. It
+	// is empty if there is no such session.
 	Session string `json:"-"`
 }
 
@@ -125,8 +126,8 @@ const (
 	maxReports    = 5
 	maxFailures   = 20
 	failureWindow = 7 * 24 * time.Hour
-	// sameFailureWithin is the longest time between a recorded failure and the failure of
-	// its session at which the two count as one.
+	// sameFailureWithin is how far apart a recorded failure and the failure of its session can be
+	// if the two are the same failure.
 	sameFailureWithin = time.Hour
 )
 
@@ -161,7 +162,8 @@ func (s *Service) Page(ctx context.Context, agentID string) (Page, error) {
 	return p, s.addSessions(ctx, &p, since)
 }
 
-// addSessions adds the data from the runtime, if it is reachable.
+// addSessions adds the agent's sessions, current runs and failures to the page, if the runtime is
+// reachable.
 func (s *Service) addSessions(ctx context.Context, p *Page, since time.Time) error {
 	all, err := s.Sessions(ctx, p.AgentID, maxSessions)
 	if ctx.Err() != nil {
@@ -197,7 +199,8 @@ func unrecorded(records []Failure, all []Session, since time.Time) []Failure {
 			found = append(found, f)
 		}
 	}
-	// Earliest first, because each slot of a job matches the first run that ended after it.
+	// Start with the earliest failure, because each slot of a job matches the first run that ended
+	// after it.
 	slices.SortStableFunc(found, func(a, b Failure) int { return a.At.Compare(b.At.Time) })
 	taken := make([]bool, len(records))
 	return slices.DeleteFunc(found, func(f Failure) bool {

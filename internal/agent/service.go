@@ -18,7 +18,7 @@ type Runtime interface {
 	Status() gateway.Status
 	Agents(ctx context.Context) ([]gateway.Agent, error)
 	Examine(ctx context.Context, tell func(gateway.Step)) (gateway.Examination, error)
-	// Watch calls tell after each change of the status until ctx ends.
+	// Watch calls the function tell after each change of the status until ctx ends.
 	Watch(ctx context.Context, tell func(gateway.Status))
 }
 
@@ -77,8 +77,9 @@ func (s *Service) List(ctx context.Context) ([]Agent, error) {
 	return agents, nil
 }
 
-// fetch reads the roster and the activities concurrently, because each can take as long as
-// a request to the gateway. If the roster cannot be read, it is not live.
+// fetch reads the roster and the activities concurrently, because each can take as long as a
+// request to the gateway. If the roster cannot be read, the field live of the returned roster is
+// false.
 func (s *Service) fetch(ctx context.Context) (roster, evidence) {
 	type answer struct {
 		agents []gateway.Agent

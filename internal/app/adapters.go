@@ -31,19 +31,20 @@ import (
 // Features do not import each other. The functions in this file connect what one
 // feature needs to what another one offers.
 
-// currentStates returns the states that each new live stream receives first.
+// currentStates returns the events that every new live stream receives first. The
+// only one is the state of the gateway connection.
 func (a *App) currentStates() []event.State { return []event.State{gatewayState(a.Gateway.Status())} }
 
-// gatewayState returns the event about the state of the gateway connection.
-// Subscribers of sessions receive it too, because sessions are not updated while the
-// gateway is offline.
+// gatewayState returns the event for the state of the gateway connection. Clients
+// that subscribe to sessions receive it too, because sessions are not updated while
+// the gateway is offline.
 func gatewayState(s gateway.Status) event.State {
 	return event.State{Kind: "agentrt.status", Topics: []string{event.TopicGateway, event.TopicSession}, Data: s}
 }
 
-// publishGatewayState publishes changes of the gateway connection to live streams
-// until ctx ends. When the gateway stops answering, it also invalidates the cached
-// sessions, because events about sessions may have been missed.
+// publishGatewayState publishes every change in the state of the gateway connection
+// to live streams until ctx ends. When the gateway stops answering, it also
+// invalidates the cached sessions, because events about them may have been missed.
 func (a *App) publishGatewayState(ctx context.Context) {
 	a.Gateway.Watch(ctx, func(s gateway.Status) {
 		if s.State == gateway.Slow {
@@ -55,8 +56,9 @@ func (a *App) publishGatewayState(ctx context.Context) {
 	})
 }
 
-// sessionBatch is how many sessions are published at once. After a reconnect every
-// session may be new, and a stream buffers 64 batches of a few hundred kilobytes.
+// sessionBatch is the maximum number of sessions in one published batch. A batch of
+// this size takes a few hundred kilobytes. A live stream can buffer 64 batches, and
+// after a reconnect every session may have changed.
 const sessionBatch = 250
 
 // publishSessions publishes changed and removed sessions to live streams.
@@ -90,8 +92,8 @@ func (a *App) publishMessage(key string, n session.News) {
 	}
 }
 
-// readSessions passes each list of the runtime's sessions on to the usage ledger and,
-// if it is a complete list, to the archive.
+// readSessions passes each session list from the runtime to the usage ledger. A
+// complete list is also passed to the archive.
 func (a *App) readSessions(rows []gateway.Session, counted *gateway.SessionUsage) {
 	a.Usage.Read(rows, counted)
 	if counted == nil {
@@ -99,8 +101,9 @@ func (a *App) readSessions(rows []gateway.Session, counted *gateway.SessionUsage
 	}
 }
 
-// notedUsage returns the ledger's totals of transcripts without Wardroom's own price
-// estimates, so that they can be compared with the runtime's totals.
+// notedUsage returns the ledger's usage totals for the given transcripts. The totals
+// exclude Wardroom's own price estimates, so that they can be compared with the
+// runtime's totals.
 func (a *App) notedUsage(ctx context.Context, transcripts []string) (map[string]session.Noted, error) {
 	all, err := a.Usage.OfTranscripts(ctx, transcripts)
 	noted := make(map[string]session.Noted, len(all))
@@ -132,12 +135,13 @@ func (a *App) publishUsage(asOf clock.Time) {
 	}
 }
 
-// grownUsage is the event payload for a changed usage ledger.
+// grownUsage is the payload of the event that is published when the usage ledger
+// changes.
 type grownUsage struct {
 	AsOf clock.Time `json:"as_of"`
 }
 
-// noteStandup records the usage of a standup's run in the ledger.
+// noteStandup records the usage of a standup run in the ledger.
 func (a *App) noteStandup(ctx context.Context, tx *db.Tx, u standup.RunUsage) error {
 	r := usage.Run{
 		RunID: u.RunID, AgentID: u.AgentID, SessionKey: u.SessionKey, SessionID: u.Usage.SessionID,
@@ -148,7 +152,7 @@ func (a *App) noteStandup(ctx context.Context, tx *db.Tx, u standup.RunUsage) er
 	return err
 }
 
-// spentOnTask updates a task's cost and tokens from the ledger.
+// spentOnTask updates a task's cost and token counts from the ledger.
 func (a *App) spentOnTask(ctx context.Context, tx *db.Tx, key string) (event.Subject, bool, error) {
 	sums, err := a.Usage.OfTask(ctx, tx, key)
 	if err != nil {
@@ -170,8 +174,8 @@ func usagePart(u gateway.Usage) usage.Part {
 	return p
 }
 
-// urlForAgents returns the URL of the API for the runtime's agents if the gateway's
-// address is on this machine, and otherwise an empty string.
+// urlForAgents returns the URL at which the runtime's agents can call the API. It is
+// empty unless the gateway's address is on this machine.
 func (a *App) urlForAgents() string {
 	at := a.address.Load()
 	gateway, err := url.Parse(a.cfg.GatewayURL)
@@ -184,7 +188,7 @@ func (a *App) urlForAgents() string {
 	return *at
 }
 
-// agentMembers returns the agent users.
+// agentMembers returns all agent users in the form that the agent service uses.
 func (a *App) agentMembers(ctx context.Context) ([]agent.Member, error) {
 	users, err := a.Accounts.AgentUsers(ctx, a.DB)
 	members := make([]agent.Member, len(users))
@@ -194,7 +198,8 @@ func (a *App) agentMembers(ctx context.Context) ([]agent.Member, error) {
 	return members, err
 }
 
-// agentActivities returns what each agent is doing according to its sessions.
+// agentActivities returns the current activity of each agent, derived from the
+// agent's sessions.
 func (a *App) agentActivities(ctx context.Context) (asOf clock.Time, byAgent map[string]agent.Activity, err error) {
 	asOf, seen, err := a.Sessions.Activities(ctx)
 	byAgent = make(map[string]agent.Activity, len(seen))
@@ -204,7 +209,7 @@ func (a *App) agentActivities(ctx context.Context) (asOf clock.Time, byAgent map
 	return asOf, byAgent, err
 }
 
-// standupMembers returns the agent users who can take part in standups.
+// standupMembers returns all agent users in the form that the standup service uses.
 func (a *App) standupMembers(ctx context.Context) ([]standup.Member, error) {
 	users, err := a.Accounts.AgentUsers(ctx, a.DB)
 	members := make([]standup.Member, len(users))
@@ -214,8 +219,8 @@ func (a *App) standupMembers(ctx context.Context) ([]standup.Member, error) {
 	return members, err
 }
 
-// standupBoard returns an agent's tasks: the open ones and those done since the given
-// time.
+// standupBoard returns an agent's open tasks and the tasks that were completed since
+// the given time.
 func (a *App) standupBoard(ctx context.Context, agentID string, since time.Time) ([]standup.BoardTask, error) {
 	tasks, err := a.Tasks.Of(ctx, agentID, since)
 	return boardTasks(tasks), err
@@ -256,8 +261,8 @@ func (a *App) standupReported(ctx context.Context, agentID string, since time.Ti
 	return out, err
 }
 
-// standupSessions counts the sessions that an agent used since the given time, except
-// its standup sessions.
+// standupSessions counts the sessions that an agent has used since the given time.
+// Standup sessions are not counted.
 func (a *App) standupSessions(ctx context.Context, agentID string, since time.Time) (int, error) {
 	const most = 1000
 	seen, _, err := a.Sessions.List(ctx, session.Filter{AgentID: agentID}, nil, most)
@@ -271,9 +276,9 @@ func (a *App) standupSessions(ctx context.Context, agentID string, since time.Ti
 	return n, err
 }
 
-// standupRan returns the totals of an agent's runs since the given time, from the
-// usage ledger. Failed runs are counted from dispatches, standups, scheduled jobs and
-// other sessions, because the ledger does not record failures.
+// standupRan returns the totals of an agent's runs since the given time. They come
+// from the usage ledger. The ledger does not record failures, so failed runs are
+// counted from dispatches, standups, scheduled jobs and other sessions.
 func (a *App) standupRan(ctx context.Context, agentID string, since time.Time) (*standup.Runs, error) {
 	sums, err := a.Usage.OfAgentSince(ctx, agentID, since)
 	if err != nil {
@@ -297,8 +302,8 @@ func (a *App) standupRan(ctx context.Context, agentID string, since time.Time) (
 }
 
 // failedSessions counts an agent's sessions whose last run failed since the given
-// time. It leaves out the sessions of tasks, standups and scheduled jobs, whose
-// failures agentFailures returns.
+// time. The sessions of tasks, standups and scheduled jobs are not counted, because
+// agentFailures returns their failures.
 func (a *App) failedSessions(ctx context.Context, agentID string, since time.Time, most int) (int, error) {
 	n := 0
 	for _, status := range []string{"failed", "timeout"} {
@@ -321,7 +326,7 @@ func (a *App) raiseOfStandup(ctx context.Context, tx *db.Tx, m standup.InboxItem
 	return a.Inbox.Raise(ctx, tx, inbox.NewItem(m))
 }
 
-// raiseOfTask raises an inbox item for a task that stays blocked.
+// raiseOfTask raises an inbox item for a task that has been blocked for too long.
 func (a *App) raiseOfTask(ctx context.Context, tx *db.Tx, m task.InboxItem) error {
 	return a.Inbox.Raise(ctx, tx, inbox.NewItem{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
 }
@@ -342,13 +347,14 @@ func (a *App) raiseOfGateway(ctx context.Context, tx *db.Tx, m trouble.InboxItem
 }
 
 // jobsChanged is the event payload for changed and removed scheduled jobs. Clients
-// reload the jobs.
+// that receive it reload the jobs.
 type jobsChanged struct {
 	Changed []string `json:"changed"`
 	Gone    []string `json:"gone"`
 }
 
-// publishJobs tells live streams which of the runtime's scheduled jobs changed.
+// publishJobs tells live streams which of the runtime's scheduled jobs were changed
+// or removed.
 func (a *App) publishJobs(changed, gone []string) {
 	data := jobsChanged{append([]string{}, changed...), append([]string{}, gone...)}
 	if err := a.Events.Publish(event.State{Kind: "jobs.changed", Topics: []string{event.TopicSchedule}, Data: data}); err != nil {
@@ -372,8 +378,8 @@ func (a *App) makeTask(ctx context.Context, tx *db.Tx, title, assignee, origin s
 }
 
 // commentAs comments on a task on behalf of an agent. If the agent has no account,
-// the system comments under the agent's ID. It returns false if the task does not
-// exist or is archived.
+// the system is the author and the comment shows the agent's ID as the name. It
+// returns false if the task does not exist or is archived.
 func (a *App) commentAs(ctx context.Context, tx *db.Tx, taskKey, text, author string) (bool, error) {
 	users, err := a.Accounts.AgentUsers(ctx, tx)
 	if err != nil {

@@ -31,7 +31,8 @@ func (a *App) wireAgents() {
 	}
 }
 
-// agentRecords returns the functions that read Wardroom's own records of an agent.
+// agentRecords returns the functions that read Wardroom's own records about an agent,
+// such as its tasks and failures.
 func (a *App) agentRecords() agent.Records {
 	return agent.Records{Desk: a.agentDesk, Said: a.agentSaid, Spend: a.agentSpend, Failures: a.agentFailures}
 }

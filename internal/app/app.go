@@ -42,20 +42,21 @@ import (
 // Version is the version of Wardroom.
 const Version = "0.1.0"
 
-// Schema returns the migrations of this version.
+// Schema returns the database migrations of this version.
 func Schema() db.Schema { return db.Schema{Files: schema.FS(), Program: Version} }
 
-// grace is how long requests may take to finish at shutdown.
+// grace is how long open requests may take to finish after Wardroom starts to shut
+// down.
 const grace = 15 * time.Second
 
-// Options hold what the settings do not cover. The zero Options suit wardroom serve,
-// except for OnSetup.
+// Options holds the options of New that are not settings. The command `wardroom
+// serve` needs only OnSetup.
 type Options struct {
 	Demo bool             // reported in the public configuration
 	Cost int              // bcrypt cost; 0 is the default. Tests use the minimum
 	Now  func() time.Time // nil is the real clock
-	// OnSetup receives each setup token while there is no owner. If it is nil, no
-	// tokens are created.
+	// OnSetup receives every new setup token until there is an owner. If it is nil,
+	// no tokens are created.
 	OnSetup func(SetupOffer)
 	// Backoff sets the delays between connection attempts to the gateway. The zero
 	// value is the default.
@@ -81,7 +82,7 @@ type App struct {
 	Trouble   *trouble.Service
 	Gateway   *gateway.Client
 	Queue     *job.Queue // timers and short jobs
-	// The other queues have workers of their own, because their jobs wait for agents.
+	// These queues have their own workers, because their jobs wait for agents.
 	StandupQueue  *job.Queue
 	DispatchQueue *job.Queue // waits for runs of dispatched tasks, which can take hours
 	StopQueue     *job.Queue // stops the runs of withdrawn tasks
@@ -137,8 +138,8 @@ func gatewayOptions(cfg config.Config, log *slog.Logger, backoff gateway.Backoff
 	return opt
 }
 
-// prepare migrates the database, assembles the features, declares the routes and
-// creates the owner that the settings name.
+// prepare migrates the database, assembles the features and declares the routes. If
+// the settings name an owner, it also creates the owner account.
 func (a *App) prepare(ctx context.Context) error {
 	done, err := a.DB.Migrate(ctx, Schema())
 	if err != nil {
@@ -236,8 +237,8 @@ func (a *App) wireRuntime() {
 	}
 }
 
-// plan registers the timers of the main queue. Their names are keys in the database
-// and must not change.
+// plan registers the timers of the main queue. The names of the timers are keys in
+// the database and must not change.
 func (a *App) plan() error {
 	now := a.opts.Now
 	a.Retention = &retention.Service{DB: a.DB, Jobs: a.Queue, Log: a.log, Now: now, Zone: a.cfg.Timezone, Policies: a.policies()}
@@ -274,7 +275,7 @@ func (a *App) wireUsage() {
 	}
 }
 
-// wireSchedules creates the service of scheduled jobs.
+// wireSchedules creates the service for scheduled jobs.
 func (a *App) wireSchedules() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Schedules = &schedule.Service{
@@ -313,7 +314,7 @@ func (a *App) mount() error {
 	return a.mountDashboard()
 }
 
-// Close closes the database and the metrics listener. Run calls it before it
+// Close closes the database and the metrics listener. Run calls Close before it
 // returns.
 func (a *App) Close() error {
 	err := a.DB.Close()
@@ -323,11 +324,11 @@ func (a *App) Close() error {
 	return err
 }
 
-// Handler returns the handler of all routes.
+// Handler returns the HTTP handler for all routes.
 func (a *App) Handler() http.Handler { return a.API.Handler() }
 
-// Listen opens and returns the listener of the API. If METRICS_ADDR is set, it also
-// opens the listener of the metrics.
+// Listen opens and returns the listener for the API. If METRICS_ADDR is set, it also
+// opens the listener for the metrics.
 func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	address := net.JoinHostPort(a.cfg.Host, fmt.Sprint(a.cfg.Port))
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
@@ -345,8 +346,8 @@ func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	return ln, nil
 }
 
-// MetricsAddress returns the URL of the metrics. It is empty before Listen and
-// without metrics.
+// MetricsAddress returns the URL of the metrics. It is empty before Listen is called,
+// and if METRICS_ADDR is not set.
 func (a *App) MetricsAddress() string {
 	if a.scraped == nil {
 		return ""
@@ -354,8 +355,8 @@ func (a *App) MetricsAddress() string {
 	return "http://" + a.scraped.Addr().String() + metricsPath
 }
 
-// Run serves requests and does background work until ctx ends. It then waits for
-// open requests, returns unfinished jobs to their queues and closes the database.
+// Run serves requests and does background work until ctx ends. Then it waits for open
+// requests, returns unfinished jobs to their queues and closes the database.
 func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	if err := a.auditStart(ctx); err != nil {
 		a.log.WarnContext(ctx, "could not record the start in the audit log", "err", err)

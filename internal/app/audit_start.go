@@ -15,27 +15,28 @@ import (
 
 const (
 	startKind = "service.started"
-	// sameStart is how long after a recorded start an identical one is not recorded. A
-	// crash loop must not fill the disk.
+	// sameStart is how long Wardroom does not record another start that is identical
+	// to the last recorded one. Otherwise a crash loop could fill the disk.
 	sameStart = 10 * time.Minute
 )
 
-// started is the payload of the audit event for a start.
+// started is the payload of the audit event that records a start of Wardroom.
 type started struct {
 	Version  string       `json:"version"`
 	Settings config.Given `json:"settings"`
-	// Changes since the last start, by setting. Changed values of secrets are not
-	// detected.
+	// Changes holds the settings that changed since the last start. A new value of a
+	// secret is not detected.
 	Changes map[string]change `json:"changes,omitempty"`
 }
 
-// change is a changed setting; nil means its default.
+// change holds the values of a setting before and after a change. A nil value means
+// the default.
 type change struct {
 	Before *string `json:"before"`
 	After  *string `json:"after"`
 }
 
-// auditStart records the start and its settings in the audit log.
+// auditStart records the start of Wardroom and the current settings in the audit log.
 func (a *App) auditStart(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
 	is, now := started{Version: Version, Settings: a.cfg.Given}, a.opts.Now()
@@ -65,7 +66,7 @@ func (a *App) auditStart(ctx context.Context) error {
 	return nil
 }
 
-// changes returns the settings that differ.
+// changes returns the settings that differ between the parameters was and is.
 func changes(was, is config.Given) map[string]change {
 	out := map[string]change{}
 	value := func(g config.Given, name string) *string {

@@ -33,7 +33,7 @@ type DemoOptions struct {
 	Host string        // like the setting HOST
 	Port string        // like the setting PORT; "0" picks a free port
 	Pace time.Duration // how long an agent thinks before it answers
-	// Still restricts the agents to answering requests. By default they also work on
+	// If Still is set, the agents only answer requests. By default they also work on
 	// their own.
 	Still bool
 }
@@ -49,20 +49,22 @@ type Demo struct {
 	past  *App // the same services on clock, which creates the demo's past
 }
 
-// demoState is what a demo generates at its first start and keeps in its folder.
+// demoState is the data that a demo generates at its first start and keeps in its
+// folder.
 type demoState struct {
 	JWTSecret    string `json:"jwt_secret"`
 	GatewayToken string `json:"gateway_token"`
 	Password     string `json:"password"`
 	Key          string `json:"key"` // API key of the COO, in the environment of the demo's agents
-	// Began is the time of the first start. The sample board is dated relative to it.
+	// Began is the time of the first start. The dates on the sample board are
+	// relative to it.
 	Began time.Time `json:"began,omitzero"`
-	// Past lists the periods before and between the starts in which the agents worked.
-	// The sessions of these periods are generated from it and are the same at every
-	// start.
+	// Past lists the periods in which the agents worked, before the first start and
+	// between later starts. The sessions of these periods are generated from this
+	// list, so they are the same at every start.
 	Past []demo.Span `json:"past,omitempty"`
-	// Filled is set when the accounts and the sample board are complete. After that,
-	// a start restores nothing that the user changed or deleted.
+	// Filled is set when the accounts and the sample board are complete. Later starts
+	// do not restore anything that the user has changed or deleted.
 	Filled bool `json:"filled"`
 }
 
@@ -70,8 +72,8 @@ type demoState struct {
 var ErrSettings = errors.New("settings")
 
 // NewDemo prepares a self-contained demo: its folder and secrets, the demo runtime,
-// an owner, the agents' accounts and a sample board. It reuses the data of an
-// existing folder.
+// an owner, the agents' accounts and a sample board. If the folder exists, NewDemo
+// reuses its data.
 func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error) {
 	state, err := loadDemoState(o.Dir)
 	if err != nil {
@@ -135,17 +137,17 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 	return d, nil
 }
 
-// archivePace is the delay between sessions that are read into the archive. It is
-// short, because the demo runtime has no other load and its past of two weeks should
-// be searchable at once.
+// archivePace is the delay between the archive's requests to the demo runtime. It is
+// short, because the runtime has no other load and its two weeks of history should be
+// searchable at once.
 const archivePace = 20 * time.Millisecond
 
-// rest is roughly how long the demo's agents pause between runs. With it, a day of
-// the demo costs about as much as a day of its generated past.
+// rest is roughly how long the demo's agents pause between runs. It is chosen so that
+// a day of the demo costs about as much as a day of the generated history.
 const rest = 90 * time.Second
 
-// prepare loads the generated past into the runtime and, at the first start, fills
-// the board.
+// prepare loads the generated history into the runtime. At the first start it also
+// fills the board.
 func (d *Demo) prepare(ctx context.Context, state *demoState, board *atomic.Pointer[App]) error {
 	if state.Filled {
 		state.goOn(ctx, d.App, clock.Now())
@@ -169,8 +171,9 @@ func (d *Demo) prepare(ctx context.Context, state *demoState, board *atomic.Poin
 	return nil
 }
 
-// issueKey creates the API key with which the demo's COO starts standups. It returns
-// an empty key if that fails, such as when the user has removed the COO's account.
+// issueKey creates the API key that the demo's COO uses to start standups. It returns
+// an empty key if that fails, for example because the user has removed the COO's
+// account.
 func (d *Demo) issueKey(ctx context.Context) string {
 	k, err := d.App.Accounts.MakeKey(actor.With(ctx, actor.System), "coo@wardroom.demo", account.NewKey{Name: "the demo's agents"})
 	if err != nil {
@@ -182,7 +185,7 @@ func (d *Demo) issueKey(ctx context.Context) string {
 // Close stops the agents and closes the database of a demo that was not run.
 func (d *Demo) Close() error { return errors.Join(d.Runtime.Close(), d.App.Close()) }
 
-// demoConfig returns the settings of a demo, without the address of its runtime.
+// demoConfig returns the settings of a demo, except for the address of its runtime.
 func demoConfig(o DemoOptions, s demoState) (config.Config, error) {
 	raw := config.Raw{
 		Host: o.Host, Port: o.Port, JWTSecret: config.Secret(s.JWTSecret), GatewayToken: config.Secret(s.GatewayToken),
@@ -199,11 +202,12 @@ func demoConfig(o DemoOptions, s demoState) (config.Config, error) {
 	return cfg, nil
 }
 
-// demoFile returns the path of a demo's state. The state is not in the database,
-// because each start shows the password again.
+// demoFile returns the path of the file that holds a demo's state. The state cannot
+// be in the database, because every start shows the password again and the database
+// stores only its hash.
 func demoFile(dir string) string { return filepath.Join(dir, "demo.json") }
 
-// loadDemoState reads the state of a demo, or generates a new one.
+// loadDemoState reads the state of a demo or, at the first start, generates it.
 func loadDemoState(dir string) (demoState, error) {
 	var s demoState
 	data, err := os.ReadFile(demoFile(dir))
@@ -220,7 +224,8 @@ func loadDemoState(dir string) (demoState, error) {
 	return s, nil
 }
 
-// keep writes the state atomically, so that a crash leaves the old or the new state.
+// keep writes the state to its file. It replaces the file atomically, so that a crash
+// leaves either the old or the new state.
 func (s demoState) keep(dir string) error {
 	data, err := json.MarshalIndent(s, "", "  ") //nolint:gosec // G117: the file is meant to store the secrets
 	if err != nil {
@@ -239,15 +244,15 @@ func (s demoState) keep(dir string) error {
 	return nil
 }
 
-// random returns n random bytes in hex.
+// random returns n random bytes, encoded in hex.
 func random(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // never fails
 	return hex.EncodeToString(b)
 }
 
-// demoStood returns when an agent last answered in a standup, leaving out the standup
-// whose sessions have the given name.
+// demoStood returns when an agent last answered in a standup. It ignores the standup
+// with the given session name.
 func (a *App) demoStood(ctx context.Context, agentID, name string) (last time.Time, err error) {
 	const enough = 10
 	all, err := a.Standups.AnswersBy(ctx, agentID, enough)
@@ -263,7 +268,7 @@ func (a *App) demoStood(ctx context.Context, agentID, name string) (last time.Ti
 	return last, err
 }
 
-// demoBoard returns an agent's tasks for the demo runtime.
+// demoBoard returns an agent's tasks in the form that the demo runtime uses.
 func (a *App) demoBoard(ctx context.Context, agentID string) ([]demo.Task, error) {
 	now := a.opts.Now()
 	const window = 14 * 24 * time.Hour // how far back the agents report

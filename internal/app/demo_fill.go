@@ -17,7 +17,7 @@ import (
 	"wardroom/internal/task"
 )
 
-// demoTask is a task of the demo's board with its history.
+// demoTask is a task on the sample board, with its history.
 type demoTask struct {
 	agent, title string
 	kind         task.Type
@@ -33,7 +33,8 @@ type demoTask struct {
 	about        string
 }
 
-// demoTasks returns a plausible week of tasks for a small product team.
+// demoTasks returns the tasks of the sample board: a plausible week of a small
+// product team.
 func demoTasks() []demoTask {
 	return []demoTask{
 		{agent: "cto", title: "Move sign-in to short-lived tokens", kind: task.Feature, priority: task.High, daysAgo: 9, status: task.Done, movedHours: 9, tags: []task.Tag{"security"}, about: "Tokens expire after an hour and are renewed while the user is active.\n\n- [x] the service\n- [x] the app\n- [x] sign out everywhere"},
@@ -57,8 +58,7 @@ func demoTasks() []demoTask {
 }
 
 // fill creates the agents' accounts and the sample board through the regular
-// services. Data that exists already comes from a first start that was interrupted;
-// fill continues from there.
+// services. If the first start was interrupted, fill adds only what is missing.
 func (d *Demo) fill(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
 	for _, a := range demo.DefaultAgents() {
@@ -89,13 +89,13 @@ func (d *Demo) fill(ctx context.Context) error {
 	return nil
 }
 
-// demoBefore maps the status of a task to the status before it.
+// demoBefore maps a task's status to the status that the task had before.
 func demoBefore() map[task.Status]task.Status {
 	return map[task.Status]task.Status{task.Done: task.InProgress, task.Review: task.InProgress, task.InProgress: task.Todo}
 }
 
-// moved returns how long ago a task got its status, and how long it had its previous
-// status.
+// moved returns how long ago a task got its status, and how long the task had its
+// previous status.
 func (d *Demo) moved(t demoTask) (ago, before time.Duration) {
 	if t.told == 0 {
 		return time.Duration(t.movedHours) * time.Hour, 50 * time.Hour
@@ -104,14 +104,14 @@ func (d *Demo) moved(t demoTask) (ago, before time.Duration) {
 	return d.began.Sub(held[len(held)-t.told]) + 15*time.Hour, 10 * time.Hour // the afternoon before the standup
 }
 
-// demoStep is one event of the demo's past.
+// demoStep is an event in the demo's generated history.
 type demoStep struct {
 	age time.Duration
 	do  func(context.Context) error
 }
 
-// steps returns the events that lead to the sample board. They are in chronological
-// order, so the event log is consistent. Repeating a step has no effect.
+// steps returns the events that produce the sample board. They are in chronological
+// order, so that the event log is consistent. Repeating an event has no effect.
 func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	now := d.began
 	tasks := demoTasks()
@@ -171,7 +171,7 @@ func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	return steps, nil
 }
 
-// tie adds a dependency, a subtask, a project and a claimed task.
+// tie adds the events that create a dependency, a subtask, a project and a claim.
 func (d *Demo) tie(add func(time.Duration, func(context.Context, *task.Service) error), keys map[string]string) {
 	add(26*time.Hour, func(ctx context.Context, s *task.Service) error {
 		on := []task.Name{task.Name(keys["Renew the signing certificate"])}
@@ -191,7 +191,8 @@ func (d *Demo) tie(add func(time.Duration, func(context.Context, *task.Service) 
 	})
 }
 
-// plan moves a task into the project PLANS, which it creates if needed.
+// plan moves a task into the project PLANS and creates the project if it does not
+// exist.
 func (d *Demo) plan(ctx context.Context, s *task.Service, key string) error {
 	_, err := s.CreateProject(ctx, task.NewProject{Key: "PLANS", Name: "Plans and prices", Description: "What each plan includes, and its price."})
 	if err != nil && !errors.Is(err, task.ErrProjectKey) {
@@ -221,7 +222,7 @@ func demoTalk() []demoComment {
 	}
 }
 
-// comment adds a comment to a task unless it was added already.
+// comment adds a comment to a task unless the task has that comment already.
 func (d *Demo) comment(ctx context.Context, s *task.Service, key string, said demoComment) error {
 	t, err := s.Get(ctx, key)
 	if err != nil || int(t.Comments) > said.place {
@@ -233,7 +234,7 @@ func (d *Demo) comment(ctx context.Context, s *task.Service, key string, said de
 	})
 }
 
-// claim claims a task for an agent for one day.
+// claim makes an agent claim a task for one day.
 func (d *Demo) claim(ctx context.Context, s *task.Service, agentID, key string) error {
 	return d.as(ctx, agentID, func(ctx context.Context) error {
 		_, err := s.Claim(ctx, key, task.ClaimOptions{Lease: 24 * time.Hour})
@@ -241,7 +242,8 @@ func (d *Demo) claim(ctx context.Context, s *task.Service, agentID, key string) 
 	})
 }
 
-// as calls do with an agent as the actor. It does nothing if the agent has no account.
+// as calls the function do with an agent as the actor. If the agent has no account,
+// it does nothing.
 func (d *Demo) as(ctx context.Context, agentID string, do func(context.Context) error) error {
 	users, err := d.App.Accounts.AgentUsers(ctx, d.App.DB)
 	if err != nil {
@@ -256,8 +258,8 @@ func (d *Demo) as(ctx context.Context, agentID string, do func(context.Context) 
 	return nil
 }
 
-// demoWork returns the tasks that the agents work on in the demo's past. Their keys
-// follow from the order in which the board's tasks are created.
+// demoWork returns the tasks that the agents work on in the generated history. It
+// derives their keys from the order in which the tasks of the board are created.
 func demoWork() []demo.Work {
 	tasks := demoTasks()
 	slices.SortStableFunc(tasks, func(a, b demoTask) int { return cmp.Compare(b.daysAgo, a.daysAgo) })

@@ -31,13 +31,13 @@ const (
 	pastStandups = 3  // days with standups before the first start
 )
 
-// firstPast returns the past of a demo that starts for the first time.
+// firstPast returns the period that the generated history covers at the first start.
 func firstPast(began time.Time) []demo.Span {
 	return []demo.Span{{From: began.AddDate(0, 0, -pastDays), Until: began}}
 }
 
-// goOn adds a span to the past, from when Wardroom last saw the runtime until now.
-// The ledgers already contain everything before that.
+// goOn extends the generated history by the period from when Wardroom last saw the
+// runtime until now. The ledgers already contain everything before that period.
 func (s *demoState) goOn(ctx context.Context, a *App, now time.Time) {
 	from := now.AddDate(0, 0, -pastDays)
 	if _, known, err := a.Schedules.List(ctx, schedule.Filter{}, "", 0); err == nil && known.AsOf.After(from) {
@@ -51,12 +51,12 @@ func (s *demoState) goOn(ctx context.Context, a *App, now time.Time) {
 	}
 }
 
-// remembered returns the start of the past that the runtime keeps.
+// remembered returns the start of the period for which the runtime keeps history.
 func remembered(now time.Time) time.Time {
 	return now.UTC().AddDate(0, 0, -pastDays).Truncate(24 * time.Hour)
 }
 
-// remember loads the past into the demo runtime.
+// remember loads the generated history into the demo runtime.
 func (d *Demo) remember(s demoState) error {
 	if len(s.Past) == 0 {
 		return nil
@@ -68,7 +68,7 @@ func (d *Demo) remember(s demoState) error {
 // current time.
 type demoClock struct{ back atomic.Int64 } // milliseconds since 1970; 0 is the current time
 
-// Now returns the time of the clock.
+// Now returns the time that the clock shows.
 func (c *demoClock) Now() time.Time {
 	if ms := c.back.Load(); ms != 0 {
 		return time.UnixMilli(ms).UTC()
@@ -76,7 +76,8 @@ func (c *demoClock) Now() time.Time {
 	return clock.Now()
 }
 
-// set stops the clock at t. The zero time makes it show the current time again.
+// set stops the clock at the time t. If t is zero, the clock shows the current time
+// again.
 func (c *demoClock) set(t time.Time) {
 	if t.IsZero() {
 		c.back.Store(0)
@@ -85,11 +86,11 @@ func (c *demoClock) set(t time.Time) {
 	c.back.Store(t.UnixMilli())
 }
 
-// pass moves a stopped clock forward by d.
+// pass moves a stopped clock forward by the duration d.
 func (c *demoClock) pass(d time.Duration) { c.back.Add(d.Milliseconds()) }
 
-// wirePast creates a second App on the demo's clock, so that everything it writes has
-// a past time. Only its standup queue is run.
+// wirePast creates a second App that uses the demo's clock, so that everything it
+// writes is dated in the past. Only the standup queue of this App is run.
 func (d *Demo) wirePast() error {
 	d.past = &App{cfg: d.App.cfg, opts: d.App.opts, log: d.App.log, DB: d.App.DB, Gateway: d.App.Gateway}
 	d.past.opts.Now = d.clock.Now
@@ -105,7 +106,8 @@ func (d *Demo) wirePast() error {
 	return nil
 }
 
-// runStandupQueue runs the standup queue of the past until stop is called.
+// runStandupQueue runs the queue that creates the past standups. It returns a
+// function that stops the queue.
 func (d *Demo) runStandupQueue(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -120,7 +122,8 @@ func (d *Demo) runStandupQueue(ctx context.Context) (stop func()) {
 	}
 }
 
-// standupTimes returns when the past standups started: 08:06 on each day.
+// standupTimes returns when the past standups started: at 08:06 on each of the last
+// few days before the first start.
 func (d *Demo) standupTimes() []time.Time {
 	day := d.began.In(d.App.cfg.Timezone)
 	var times []time.Time
@@ -130,7 +133,8 @@ func (d *Demo) standupTimes() []time.Time {
 	return times
 }
 
-// hold runs the standup of the clock's day unless it is completed already.
+// hold runs the standup for the day that the demo's clock shows, unless that standup
+// is already completed.
 func (d *Demo) hold(ctx context.Context) error {
 	const patience = time.Minute
 	ctx, cancel := context.WithTimeout(actor.With(ctx, actor.System), patience)
@@ -161,8 +165,8 @@ func (d *Demo) hold(ctx context.Context) error {
 	return nil
 }
 
-// watchTimes returns when the schedule service reads the runtime's jobs in the past:
-// once a day and at the end.
+// watchTimes returns the past times at which the schedule service reads the runtime's
+// jobs: once a day until the first start.
 func (d *Demo) watchTimes() []time.Time {
 	var times []time.Time
 	for ago := pastDays; ago >= 0; ago-- {
@@ -171,8 +175,8 @@ func (d *Demo) watchTimes() []time.Time {
 	return times
 }
 
-// openSchedules connects the schedule service of the past to the runtime until end is
-// called.
+// openSchedules connects the schedule service for the generated history to the
+// runtime. It returns a function that closes the connection.
 func (d *Demo) openSchedules(ctx context.Context) (end func(), err error) {
 	client, err := gateway.New(gatewayOptions(d.App.cfg, slog.New(slog.DiscardHandler), gateway.Backoff{}))
 	if err != nil {
@@ -217,8 +221,8 @@ func jobRuns(ctx context.Context, c *gateway.Client) (all []gateway.JobRun, err 
 	return all, nil
 }
 
-// hindsight is a gateway client for the past: it returns only the job runs that had
-// ended by the clock's time.
+// hindsight is a gateway client for the past. It returns only the job runs that had
+// ended by the time that the demo's clock shows.
 type hindsight struct {
 	*gateway.Client
 
@@ -226,7 +230,8 @@ type hindsight struct {
 	runs  []gateway.JobRun // newest first
 }
 
-// JobRuns returns the job runs that had ended by the clock's time.
+// JobRuns returns the job runs that had ended by the time that the demo's clock
+// shows.
 func (h *hindsight) JobRuns(_ context.Context, want gateway.JobRunsWanted) (runs []gateway.JobRun, more bool, err error) {
 	now := h.clock.Now()
 	ended := slices.IndexFunc(h.runs, func(r gateway.JobRun) bool { return !r.EndedAt.After(now) })
@@ -237,8 +242,8 @@ func (h *hindsight) JobRuns(_ context.Context, want gateway.JobRunsWanted) (runs
 	return runs[:min(want.Limit, len(runs))], want.Limit < len(runs), nil
 }
 
-// rehearsal is the runtime of the past standups. The demo's agents answer at once,
-// and the clock moves forward by the time that the answer would have taken.
+// rehearsal replaces the runtime in past standups. The demo's agents answer at once,
+// and the demo's clock moves forward by the time that each answer would have taken.
 type rehearsal struct {
 	agents *demo.Runtime
 	clock  *demoClock
@@ -246,15 +251,15 @@ type rehearsal struct {
 
 const pastBoot = "before the demo"
 
-// Status reports a connected gateway.
+// Status always reports that the gateway is connected.
 func (r *rehearsal) Status() gateway.Status {
 	return gateway.Status{State: gateway.Connected, BootID: pastBoot, ConnectedAt: clock.Ptr(r.clock.Now())}
 }
 
-// Await returns at once.
+// Await returns at once, because the gateway is always connected.
 func (r *rehearsal) Await(context.Context) (string, error) { return pastBoot, nil }
 
-// Start asks an agent and returns its answer.
+// Start asks an agent a question and returns the agent's answer.
 func (r *rehearsal) Start(ctx context.Context, q gateway.Question) (gateway.Started, error) {
 	took := 4*time.Second + time.Duration(len(q.Message)%5000)*time.Millisecond
 	said, err := r.agents.AnswerDirectly(ctx, q.AgentID, q.SessionKey, q.RunID, q.Message, took)
@@ -271,15 +276,15 @@ func (r *rehearsal) Start(ctx context.Context, q gateway.Question) (gateway.Star
 	}}, nil
 }
 
-// Wait returns an empty answer: Start has returned the answers already.
+// Wait returns an empty answer, because Start has already returned the answer.
 func (r *rehearsal) Wait(context.Context, string, time.Duration) (gateway.Answer, error) {
 	return gateway.Answer{}, nil
 }
 
-// Find returns an empty trace: no run is open after Start.
+// Find returns an empty trace, because every run ends before Start returns.
 func (r *rehearsal) Find(context.Context, string, string) (gateway.Trace, error) {
 	return gateway.Trace{}, nil
 }
 
-// Stop does nothing: no run is open after Start.
+// Stop does nothing, because every run ends before Start returns.
 func (r *rehearsal) Stop(context.Context, string, string) (bool, error) { return false, nil }

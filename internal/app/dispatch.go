@@ -24,16 +24,16 @@ const (
 	standupWorkers = 16
 )
 
-// newQueue returns a queue without timers that has workers of its own.
+// newQueue returns a job queue that has its own workers and no timers.
 func (a *App) newQueue(workers int) *job.Queue {
 	q := job.New(a.DB, a.log, a.opts.Now)
 	q.Workers, q.Away, q.Observe = workers, a.Queue.Away, a.Queue.Observe
 	return q
 }
 
-// wireDispatch creates the dispatch service and its two queues. They are separate
-// because a run can take hours, and neither the timers nor the stopping of another
-// run may wait for it.
+// wireDispatch creates the dispatch service with one queue that waits for runs and
+// one that stops them. Both have their own workers, because a run can take hours and
+// must not delay the timers or the stopping of other runs.
 func (a *App) wireDispatch() {
 	cfg, now := a.cfg, a.opts.Now
 	a.DispatchQueue, a.StopQueue = a.newQueue(dispatchWorkers), a.newQueue(stopWorkers)
@@ -57,7 +57,8 @@ func (a *App) wakeQueues() {
 	a.StopQueue.Wake()
 }
 
-// handOver reads a task with everything that a dispatch tells the agent about it.
+// handOver reads a task with the details that a dispatch sends to the agent, such as
+// the comments.
 func (a *App) handOver(ctx context.Context, tx *db.Tx, ref string) (dispatch.Task, error) {
 	h, err := a.Tasks.PrepareDispatch(ctx, tx, ref)
 	if err != nil {
@@ -80,14 +81,14 @@ func (a *App) handOver(ctx context.Context, tx *db.Tx, ref string) (dispatch.Tas
 	return out, nil
 }
 
-// taskID returns the ID of the task that ref names.
+// taskID returns the ID of the task that has the given ID or key.
 func (a *App) taskID(ctx context.Context, q db.Queryer, ref string) (string, error) {
 	t, err := a.Tasks.Find(ctx, q, ref)
 	return t.ID, err
 }
 
-// unwanted returns why a task must no longer be dispatched, or an empty code if it
-// still can.
+// unwanted returns why a task must no longer be dispatched to a user. The code is
+// empty if the task can still be dispatched.
 func (a *App) unwanted(ctx context.Context, q db.Queryer, taskID, userID string) (code dispatch.Code, why string, err error) {
 	t, err := a.Tasks.Find(ctx, q, taskID)
 	if err != nil {
@@ -111,7 +112,7 @@ func (a *App) unwanted(ctx context.Context, q db.Queryer, taskID, userID string)
 	return "", "", nil
 }
 
-// showDispatch updates the dispatch that a task shows.
+// showDispatch updates the dispatch that is shown with a task.
 func (a *App) showDispatch(ctx context.Context, tx *db.Tx, d dispatch.Dispatch) error {
 	id, err := a.taskID(ctx, tx, d.Task)
 	if err != nil {
@@ -120,7 +121,7 @@ func (a *App) showDispatch(ctx context.Context, tx *db.Tx, d dispatch.Dispatch) 
 	return a.Tasks.SetDispatch(ctx, tx, id, cardOf(d))
 }
 
-// cardOf converts a dispatch to the form that a task shows.
+// cardOf converts a dispatch to the form that is shown with a task.
 func cardOf(d dispatch.Dispatch) task.Dispatch {
 	c := task.Dispatch{
 		State: task.DispatchState(d.State), Since: d.Since, AgentID: d.AgentID, RunID: d.RunID, SessionKey: d.SessionKey, By: d.By, Waiting: d.Waiting,
@@ -131,9 +132,9 @@ func cardOf(d dispatch.Dispatch) task.Dispatch {
 	return c
 }
 
-// withdrawTask withdraws the dispatch of a task that is archived or, if gone is set,
-// deleted. It returns the dispatch as the task shows it, or nil if none was in
-// progress.
+// withdrawTask withdraws the dispatch of a task that is being archived or, if the
+// parameter gone is set, deleted. It returns the dispatch in the form that is shown
+// with the task, or nil if no dispatch was in progress.
 func (a *App) withdrawTask(ctx context.Context, tx *db.Tx, t task.Task, gone bool) (*task.Dispatch, error) {
 	d, err := a.Dispatch.Withdraw(ctx, tx, t.ID, gone)
 	if err != nil || d == nil {
@@ -143,7 +144,7 @@ func (a *App) withdrawTask(ctx context.Context, tx *db.Tx, t task.Task, gone boo
 	return &c, nil
 }
 
-// noteDispatch records the usage of a dispatch's run in the ledger.
+// noteDispatch records the usage of a dispatched run in the ledger.
 func (a *App) noteDispatch(ctx context.Context, tx *db.Tx, u dispatch.RunUsage) error {
 	_, err := a.Usage.Note(ctx, tx, usage.Run{
 		RunID: u.RunID, AgentID: u.AgentID, SessionKey: u.SessionKey, SessionID: u.Usage.SessionID,

@@ -12,14 +12,15 @@ import (
 	dashboard "wardroom/web"
 )
 
-// Health is the response of GET /health. It does not depend on the gateway.
+// Health is the response of GET /health. The response is the same whether or not a
+// gateway is connected.
 type Health struct {
 	Status    string     `json:"status" enum:"ok" doc:"Always ok."`
 	Timestamp clock.Time `json:"timestamp"`
 	Version   string     `json:"version"`
 }
 
-// PublicConfig is the part of the settings that is public.
+// PublicConfig holds the settings that everyone may read.
 type PublicConfig struct {
 	Version             string `json:"version"`
 	Timezone            string `json:"timezone" doc:"Time zone in which days begin and end."`
@@ -28,7 +29,7 @@ type PublicConfig struct {
 	Demo                bool   `json:"demo" doc:"Whether this is the demo, with built-in agents."`
 }
 
-// mountPublic adds the public routes that belong to no feature.
+// mountPublic adds the public routes that do not belong to a feature.
 func (a *App) mountPublic() {
 	web.Get(a.API, "/health", actor.Public, "Check that Wardroom answers", a.handleHealth, web.Root(), web.Quiet())
 	web.Get(a.API, "/config", actor.Public, "Get the public settings", a.handleConfig, web.Quiet())
@@ -46,8 +47,8 @@ func (a *App) handleConfig(ctx context.Context, _ *struct{}) (*struct{ Body Publ
 	}}, err
 }
 
-// mountDashboard adds the dashboard: its page at / and at all paths without a route,
-// and the files that the page loads.
+// mountDashboard adds the routes of the dashboard. Its page is served at / and at
+// every path without another route; its files have routes of their own.
 func (a *App) mountDashboard() error {
 	d, err := dashboard.New()
 	if err != nil {
@@ -69,6 +70,6 @@ func (a *App) mountDashboard() error {
 	return nil
 }
 
-// errNoFile is the response to a request for a file of another version, such as one
-// from a page that was opened before an update.
+// errNoFile is the response to a request for a dashboard file that this version does
+// not have. Such requests come from pages that were opened before an update.
 var errNoFile = fault.New(fault.NotFound, "file_unknown", "This dashboard file does not exist. Reload the page.")

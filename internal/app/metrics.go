@@ -25,7 +25,7 @@ import (
 // request, so that clients cannot create series without limit, and never identify a
 // person. docs/operations.md lists the metrics; a test compares the list.
 
-// metricsPath is the only path served at METRICS_ADDR.
+// metricsPath is the only path that is served at METRICS_ADDR.
 const metricsPath = "/metrics"
 
 // measured holds the sources of the metrics that are read at each scrape.
@@ -36,14 +36,15 @@ type measured struct {
 	sessions func() session.Counts
 }
 
-// measured returns the sources of the metrics. The functions read a when they are
-// called, because a.API and a.Sessions are created later.
+// measured returns the sources of the metrics. It passes functions rather than
+// values, because a.API and a.Sessions are created later.
 func (a *App) measured() measured {
 	return measured{a.DB, a.Gateway, func() int64 { return a.API.InFlight() }, func() session.Counts { return a.Sessions.Counts() }}
 }
 
-// metrics holds the metrics that are counted as things happen. It has its own
-// registry, because libraries add metrics to the global one.
+// metrics holds the metrics that Wardroom updates when an event happens, such as a
+// request. They have their own registry, because libraries add metrics to the global
+// one.
 type metrics struct {
 	registry *prometheus.Registry
 
@@ -91,18 +92,19 @@ func newMetrics(from measured) *metrics {
 	return m
 }
 
-// ours returns the collectors that count as things happen.
+// ours returns the collectors of the metrics that Wardroom updates when an event
+// happens.
 func (m *metrics) ours() []prometheus.Collector {
 	return []prometheus.Collector{m.requests, m.answered, m.jobs, m.jobTimes, m.logins}
 }
 
-// request counts an answered request.
+// request records an answered request.
 func (m *metrics) request(o web.Observed) {
 	m.requests.WithLabelValues(o.Method, o.Route, strconv.Itoa(o.Status)).Inc()
 	m.answered.WithLabelValues(o.Method, o.Route).Observe(o.Took.Seconds())
 }
 
-// job counts an attempt at a job.
+// job records an attempt to run a job.
 func (m *metrics) job(kind, outcome string, took time.Duration) {
 	if outcome == "ready" {
 		outcome = "again" // it failed and is retried, or it was returned to the queue
@@ -111,7 +113,7 @@ func (m *metrics) job(kind, outcome string, took time.Duration) {
 	m.jobTimes.WithLabelValues(kind).Observe(took.Seconds())
 }
 
-// login counts a login.
+// login records a login attempt.
 func (m *metrics) login(outcome string) { m.logins.WithLabelValues(outcome).Inc() }
 
 // handler returns the handler of METRICS_ADDR, which serves only the metrics.
@@ -125,7 +127,7 @@ func (m *metrics) handler(log *slog.Logger) http.Handler {
 	return mux
 }
 
-// readings are the metrics that are read at each scrape.
+// readings holds the metrics that are read at each scrape.
 type readings struct {
 	from   measured
 	stored *watched // reads the database with a time limit, and not at every scrape
@@ -174,7 +176,7 @@ func newReadings(from measured) *readings {
 	return r
 }
 
-// read reads the metrics that are stored in the database.
+// read reads the metrics that come from the database.
 func (r *readings) read(ctx context.Context) error {
 	jobs, err := job.Counts(ctx, r.from.db)
 	if err != nil {
@@ -200,7 +202,7 @@ func (r *readings) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. The registry calls it at each scrape.
+// Collect implements prometheus.Collector. The registry calls it for each scrape.
 func (r *readings) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)

@@ -9,8 +9,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// outage logs each database outage with one line when it begins and one when it ends,
-// however many operations fail in between.
+// outage logs each database outage with two lines, one when it begins and one when it
+// ends, even if many operations fail in between.
 type outage struct {
 	ask func(context.Context) error
 	log *slog.Logger
@@ -28,7 +28,8 @@ func newOutage(ask func(context.Context) error, log *slog.Logger, now func() tim
 }
 
 // notice reports whether err means that the database is unavailable. If so, it counts
-// the failure for the operation and, if the outage is new, logs it.
+// the failure under the given operation. If this is the first failure of an outage,
+// it also logs it.
 func (o *outage) notice(operation string, err error) bool {
 	reason, away := db.Unavailable(err)
 	if !away {
@@ -53,13 +54,13 @@ func (o *outage) notice(operation string, err error) bool {
 const (
 	// retryInterval is how often the database is checked during an outage.
 	retryInterval = time.Second
-	// calm is the time without failures after which an outage is over. A successful
-	// check is not enough: on a full disk, only writes fail.
+	// calm is how long no operation must have failed before an outage is over. A
+	// successful check is not enough, because on a full disk only writes fail.
 	calm = 3 * time.Second
 )
 
-// watch waits for the end of each outage and then calls recovered. It returns when
-// ctx ends.
+// watch waits for the end of each outage and then calls the function recovered. It
+// returns when ctx ends.
 func (o *outage) watch(ctx context.Context, recovered func()) {
 	for {
 		select {
@@ -80,21 +81,21 @@ func (o *outage) watch(ctx context.Context, recovered func()) {
 	}
 }
 
-// metSince reports whether an operation has failed within the duration d before now.
+// metSince reports whether an operation has failed within the given time before now.
 func (o *outage) metSince(d time.Duration) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.now().Sub(o.last) < d
 }
 
-// check queries the database with a time limit.
+// check queries the database, with a time limit.
 func (o *outage) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	return o.ask(ctx)
 }
 
-// over logs the end of the outage and resets the counts.
+// over logs that the outage has ended and resets the failure counts.
 func (o *outage) over(ctx context.Context) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -16,12 +16,12 @@ import (
 	"wardroom/internal/platform/vault"
 )
 
-// keyFile is the file in DATA_DIR with the key that encrypts secrets if
-// ENCRYPTION_KEY is not set.
+// keyFile is the name of a file in DATA_DIR. If ENCRYPTION_KEY is not set, this file
+// holds the key that encrypts secrets.
 const keyFile = "encryption.key"
 
-// keysOf returns the source of the keys that encrypt secrets at rest. With PostgreSQL
-// there is no key file, because replicas share no folder.
+// keysOf returns the source of the keys that encrypt stored secrets. With PostgreSQL
+// there is no key file, because replicas have no folder in common.
 func keysOf(cfg config.Config, engine db.Engine) vault.Source {
 	s := vault.Source{Key: cfg.EncryptionKey.Reveal()}
 	for _, old := range cfg.EncryptionKeyOld {
@@ -33,8 +33,8 @@ func keysOf(cfg config.Config, engine db.Engine) vault.Source {
 	return s
 }
 
-// wirePairing creates the pairing service and loads the stored device, which the
-// gateway client needs before it first connects.
+// wirePairing creates the pairing service and loads the stored device. The gateway
+// client needs this device before it connects for the first time.
 func (a *App) wirePairing(ctx context.Context) error {
 	a.Pairing = &pairing.Service{
 		DB: a.DB, Runtime: a.Gateway, Keys: keysOf(a.cfg, a.DB.Engine()), Log: a.log, Now: a.opts.Now,
@@ -48,10 +48,11 @@ func (a *App) wirePairing(ctx context.Context) error {
 	return a.Pairing.Load(ctx)
 }
 
-// Examine checks the connection to the agent runtime with the settings and the stored
-// device; Wardroom need not be running. It calls report with the result of each layer.
-// It returns an error only for invalid settings and when ctx ends. If the stored
-// device cannot be read, the result has a warning.
+// Examine checks the connection to the agent runtime with the given settings and the
+// stored device. Wardroom does not need to be running. Examine calls the function
+// report with the result of each layer. It returns an error only if the settings are
+// invalid or ctx ends. If the stored device cannot be read, the result contains a
+// warning.
 func Examine(ctx context.Context, cfg config.Config, report func(gateway.Step)) (gateway.Examination, error) {
 	client, err := gateway.New(gatewayOptions(cfg, nil, gateway.Backoff{}))
 	if err != nil {
@@ -70,8 +71,8 @@ func Examine(ctx context.Context, cfg config.Config, report func(gateway.Step)) 
 	return found, err
 }
 
-// storedDevice returns the device that Wardroom has stored, or the zero Identity if
-// there is none or the settings contain one.
+// storedDevice returns the device that is stored in the database. It returns the zero
+// Identity if none is stored or if the settings contain a device.
 func storedDevice(ctx context.Context, cfg config.Config) (gateway.Identity, error) {
 	const limit = 10 * time.Second
 	if cfg.DeviceKey != nil || cfg.GatewayURL == "" || cfg.DatabaseURL == "" {

@@ -12,11 +12,11 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// ErrNotReady means that requests should go to another replica for now. Its fact
-// not_ready contains the reason: "database", "schema" or "stopping".
+// ErrNotReady means that clients should send requests to another replica for now. Its
+// fact not_ready contains the reason: "database", "schema" or "stopping".
 var ErrNotReady = fault.New(fault.Unavailable, "not_ready", "Wardroom is not ready for requests.")
 
-// errSlow appears only in the log.
+// errSlow means that a check of the database timed out. It appears only in the log.
 var errSlow = errors.New("the database did not answer within " + readyLimit.String())
 
 const (
@@ -27,7 +27,7 @@ const (
 	readyFresh = time.Second
 )
 
-// Alive is the response of a successful probe.
+// Alive is the response to a successful probe.
 type Alive struct {
 	Status string `json:"status" enum:"ok" doc:"Always ok; a failed probe returns an error."`
 }
@@ -49,26 +49,28 @@ func (a *App) mountProbes() {
 			"Otherwise returns 503, and `not_ready` contains the reason: `database`, `stopping`, or `schema` if a newer version has migrated the database."))
 }
 
-// ready returns why Wardroom is not ready for requests, or nil if it is.
+// ready returns nil if Wardroom is ready for requests, and otherwise an error with
+// the reason.
 func ready(ctx context.Context, database *watched) error {
 	select {
 	case <-web.Stopping(ctx):
-		return ErrNotReady.With("It is stopping. Use another replica, or retry after the restart.").Fact("not_ready", []string{"stopping"})
+		return ErrNotReady.With("Wardroom is stopping. Use another replica, or retry after the restart.").Fact("not_ready", []string{"stopping"})
 	default:
 	}
 	err := database.ask(ctx)
 	if errors.Is(err, db.ErrNewer) {
-		return ErrNotReady.With("A newer version has migrated the database, so this one can no longer write to it. Upgrade this process.").Fact("not_ready", []string{"schema"})
+		return ErrNotReady.With("A newer version of Wardroom has migrated the database, so this version can no longer write to it. Upgrade this process.").Fact("not_ready", []string{"schema"})
 	}
 	if err != nil {
 		// The cause appears only in the log, because it may contain host names.
-		return errors.Join(ErrNotReady.With("The database does not answer. See the log for the reason.").Fact("not_ready", []string{"database"}), err)
+		return errors.Join(ErrNotReady.With("The database is not responding. See the log for the reason.").Fact("not_ready", []string{"database"}), err)
 	}
 	return nil
 }
 
-// askDatabase reads a row, because an open connection does not prove that the tables
-// can be read. It returns db.ErrNewer if a newer version has migrated the database.
+// askDatabase reads a row, because an open connection alone does not prove that the
+// tables can be read. It returns db.ErrNewer if a newer version has migrated the
+// database.
 func (a *App) askDatabase(ctx context.Context) error {
 	var n int64
 	if err := a.DB.QueryRow(ctx, `SELECT last FROM event_counter WHERE one = 1`).Scan(&n); err != nil {
@@ -77,9 +79,9 @@ func (a *App) askDatabase(ctx context.Context) error {
 	return a.DB.Newer(ctx)
 }
 
-// watched caches the result of a check for readyFresh. Concurrent callers share one
-// check and wait at most readyLimit, even if the check ignores its context, as reads
-// of a lost disk do.
+// watched caches the result of a check for the duration readyFresh. Concurrent
+// callers share one check and wait for it for at most readyLimit. This limit applies
+// even if the check ignores its context, as a read from a failed disk does.
 type watched struct {
 	check func(context.Context) error
 
@@ -89,7 +91,8 @@ type watched struct {
 	err     error         // the last result
 }
 
-// ask returns the result of the check, which may be cached.
+// ask returns the cached result if it is recent enough. Otherwise it waits for a new
+// check.
 func (w *watched) ask(ctx context.Context) error {
 	w.mu.Lock()
 	if !w.at.IsZero() && time.Since(w.at) < readyFresh {
@@ -118,7 +121,7 @@ func (w *watched) ask(ctx context.Context) error {
 	}
 }
 
-// run runs the check and stores its result.
+// run performs the check and stores the result.
 func (w *watched) run(ctx context.Context, over chan<- struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()

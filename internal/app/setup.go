@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// SetupOffer holds what the terminal shows so that someone can create the owner
+// SetupOffer holds what the terminal shows so that a user can create the owner
 // account.
 type SetupOffer struct {
 	Address string // URL of Wardroom as seen from its machine, such as http://127.0.0.1:3000
@@ -16,12 +16,12 @@ type SetupOffer struct {
 	Until   time.Time
 }
 
-// retryOffer is the delay after a setup token could not be created, usually because
-// the database was unavailable.
+// retryOffer is the delay before Wardroom tries again to create a setup token. The
+// first attempt usually fails because the database is unavailable.
 const retryOffer = 10 * time.Second
 
-// offerSetup calls announce with a setup token, and with a new one each time it
-// expires, until there is an owner.
+// offerSetup calls the function announce with a setup token, and again with a new
+// token whenever the previous one expires. It returns when an owner account exists.
 func offerSetup(ctx context.Context, offer func(context.Context) (string, time.Time, error), now func() time.Time, log *slog.Logger, announce func(token string, until time.Time)) {
 	for {
 		token, until, err := offer(ctx)
@@ -47,7 +47,7 @@ func offerSetup(ctx context.Context, offer func(context.Context) (string, time.T
 	}
 }
 
-// addressOn returns the URL of a listener as seen from this machine.
+// addressOn returns the URL at which programs on this machine reach a listener.
 func addressOn(ln net.Listener) string {
 	at, err := netip.ParseAddrPort(ln.Addr().String())
 	if err == nil && at.Addr().IsUnspecified() {

@@ -2,9 +2,8 @@
 // both can be read while the gateway is unavailable and after the runtime has
 // deleted them.
 //
-// One replica reads the transcripts (archiver.go), at a bounded rate and only
-// those that have changed. Secrets are redacted before anything is stored
-// (redact.go).
+// One replica at a time reads the transcripts that have changed, at a limited rate (archiver.go).
+// Secrets are redacted before anything is stored (redact.go).
 package archive
 
 import (
@@ -50,20 +49,20 @@ type Archived struct {
 // Tokens is the number of tokens that a session used, by class.
 type Tokens = transcript.Tokens
 
-// Coverage is how much of a transcript is archived.
+// Coverage says how much of a transcript is archived.
 type Coverage string
 
-// The coverages.
+// Values of Coverage.
 const (
 	None    Coverage = "none"
 	Partial Coverage = "partial"
 	Whole   Coverage = "whole"
 )
 
-// Ended is the reason a session was archived.
+// Ended is the reason why a session was archived.
 type Ended string
 
-// The reasons.
+// Values of Ended.
 const (
 	Rests    Ended = "rests"
 	Finished Ended = "finished"
@@ -71,8 +70,7 @@ const (
 	Reset    Ended = "reset"
 )
 
-// onceOnly reports whether sessions of a kind do one thing and end, without
-// being resumed.
+// onceOnly reports whether sessions of a kind run once and are never resumed.
 func onceOnly(kind string) bool { return kind == subagent || kind == "cron" }
 
 // subagent is the kind of the sessions that agents start.

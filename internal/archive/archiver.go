@@ -19,15 +19,15 @@ const (
 	// retry is the delay after a failure, or while another replica holds the
 	// claim.
 	retry = 5 * time.Second
-	// look is the interval between passes if there is no new reading.
+	// look is the interval between passes if there is no new snapshot of the sessions.
 	look = time.Minute
 	// hidden is how long to assume that the runtime still has a session that it
 	// does not list. It doubles each time, up to hiddenMost.
 	hidden, hiddenMost = 10 * time.Minute, 24 * time.Hour
-	// refused is how long to skip a session whose transcript cannot be read;
-	// slow is the same after a timeout.
+	// refused is how long to skip a session if its transcript cannot be read; slow is how long to
+	// skip it after a timeout.
 	refused, slow = 10 * time.Minute, time.Minute
-	// maxLookups bounds the unlisted sessions looked up in one pass. A pass is
+	// maxLookups is the maximum number of unlisted sessions to look up in one pass. A pass is
 	// aborted after maxFailures consecutive failed reads.
 	maxLookups, maxFailures = 100, 3
 
@@ -35,8 +35,7 @@ const (
 	batch      = 20  // transcripts to read before renewing the claim and checking for changes
 )
 
-// Pace bounds the rate of requests to the runtime. Zero fields get the defaults
-// given below.
+// Pace limits the rate of requests to the runtime. Zero fields get the defaults given below.
 type Pace struct {
 	Pass  time.Duration // between two passes; 2 s
 	Call  time.Duration // between two requests to the runtime; 250 ms
@@ -59,8 +58,7 @@ func (p Pace) withDefaults() Pace {
 	return p
 }
 
-// mirror holds the last reading of the runtime's sessions. The zero value is
-// ready to use.
+// mirror holds the latest snapshot of the runtime's sessions. The zero value is ready to use.
 type mirror struct {
 	mu      sync.Mutex
 	rows    []gateway.Session        // the last list
@@ -82,8 +80,8 @@ func (m *mirror) signal() chan struct{} {
 	return m.wake
 }
 
-// Observe takes a new reading of the runtime's sessions. It does not block, and
-// it keeps the slice.
+// Observe gives the archiver a new snapshot of the runtime's sessions. It does not block. It keeps
+// the slice, so the caller must not change it.
 func (s *Service) Observe(rows []gateway.Session) {
 	m := &s.mirror
 	m.mu.Lock()
@@ -109,7 +107,7 @@ func (s *Service) Observe(rows []gateway.Session) {
 	}
 }
 
-// take returns what was read since the last call.
+// take returns the latest snapshot of the sessions, and whether it is new since the last call.
 func (m *mirror) take() (rows []gateway.Session, skipped map[name]gateway.Session, at clock.Time, fresh bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,7 +116,7 @@ func (m *mirror) take() (rows []gateway.Session, skipped map[name]gateway.Sessio
 	return rows, skipped, at, fresh
 }
 
-// putBack restores the result of take for the next pass, after a failed pass.
+// putBack undoes take after a failed pass, so that the next pass processes the same sessions again.
 func (m *mirror) putBack(skipped map[name]gateway.Session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,7 +176,7 @@ type archiver struct {
 // errClaimed means that another replica holds the claim.
 var errClaimed = errors.New("another replica is archiving")
 
-// pass processes the changes since the last pass, and returns the next delay.
+// pass processes the changes since the last pass, and returns the delay before the next one.
 func (k *archiver) pass(ctx context.Context) time.Duration {
 	rows, skipped, at, fresh := k.s.mirror.take()
 	next, err := k.work(ctx, rows, skipped, at, fresh)
@@ -292,8 +290,8 @@ func (k *archiver) storeChanged(ctx context.Context, rows []gateway.Session, at 
 	return nil
 }
 
-// archiveGone archives the sessions that the runtime no longer has. more
-// reports whether unlisted sessions remain to be looked up in the next pass.
+// archiveGone archives the sessions that the runtime no longer has. The result more reports whether
+// the next pass must look up further unlisted sessions.
 func (k *archiver) archiveGone(ctx context.Context, rows []gateway.Session, at clock.Time) (more bool, err error) {
 	there, keys := make(map[name]bool, len(rows)), make(map[string]bool, len(rows))
 	for i := range rows {
@@ -358,8 +356,7 @@ func (k *archiver) lookUp(ctx context.Context, p *kept) (why Ended, is bool, err
 	return Reset, false, nil
 }
 
-// ofOneSession reports whether a failure may concern only the requested
-// session.
+// ofOneSession reports whether a failure may affect only the requested session.
 func ofOneSession(err error) bool {
 	return errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrBusy) || errors.Is(err, gateway.ErrTimeout)
 }
@@ -391,8 +388,8 @@ func (k *archiver) markGone(ctx context.Context, p *kept, why Ended, at clock.Ti
 	})
 }
 
-// readDue reads the transcripts that are not fully archived, and returns the
-// time until the next one will have been idle long enough.
+// readDue reads the transcripts that are not fully archived and have been idle long enough. It
+// returns the time until the next one is due.
 func (k *archiver) readDue(ctx context.Context) (time.Duration, error) {
 	next, n, fails := look, 0, 0
 	now := k.s.Now()
@@ -430,11 +427,12 @@ func (k *archiver) readDue(ctx context.Context) (time.Duration, error) {
 	return next, nil
 }
 
-// errSeveral means that the cause is probably not a single session.
+// errSeveral means that several sessions in a row could not be read, so that the cause is probably
+// not a single session.
 var errSeveral = errors.New("several consecutive sessions cannot be read")
 
-// failed schedules a retry for a session that could not be archived. It returns
-// an error only if the failure concerns the other sessions, too.
+// failed schedules a retry for a session that could not be archived. It returns an error only if
+// the failure affects other sessions, too.
 func (k *archiver) failed(ctx context.Context, p *kept, err error) error {
 	if ctx.Err() != nil || errors.Is(err, errClaimed) || fault.Of(err) != nil && !ofOneSession(err) || k.s.away(err) {
 		return fmt.Errorf("archive %s: %w", p.seen.Key, err)
@@ -461,8 +459,7 @@ func (k *archiver) wait(ctx context.Context) {
 func (k *archiver) claim(ctx context.Context) error {
 	mine := false
 	err := k.s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		// Only one process uses an SQLite file, so an earlier holder of the
-		// claim has ended.
+		// Only one process uses an SQLite file, so the previous holder of the claim has ended.
 		mine, err = claim(ctx, tx, k.owner, k.s.Now(), k.pace.Lease, !k.took && tx.Engine() == db.SQLite)
 		return err
 	})
@@ -476,7 +473,7 @@ func (k *archiver) claim(ctx context.Context) error {
 	return nil
 }
 
-// hold renews the claim during long work, if it was not renewed recently.
+// hold renews the claim during long work, unless it was renewed recently.
 func (k *archiver) hold(ctx context.Context) error {
 	if k.s.Now().Sub(k.claimed) < k.pace.Lease/4 {
 		return nil

@@ -16,12 +16,12 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/sessions/{id}", actor.Read, "Get an archived session", s.handleGet, web.Fails(ErrNotFound))
 	web.Get(api, "/sessions/{id}/messages", actor.Read, "List the messages of an archived session", s.handleMessages,
 		web.Fails(ErrNotFound, page.ErrCursor),
-		web.Describe("The same format as /agentrt/sessions/{key}/messages. The messages are as they were when archived, with secrets redacted. Messages are in chronological order. The first page has the newest ones; the Link header leads to older pages. A page of long messages may have fewer than the limit."))
+		web.Describe("The same format as /agentrt/sessions/{key}/messages. The messages are as they were when archived, with secrets redacted. Messages are in chronological order. The first page has the newest ones; the Link header leads to older pages. If the messages are long, a page may have fewer messages than the limit."))
 }
 
-const listText = `Sessions that have ended, are idle, or were deleted in the runtime. They remain here after the runtime deletes them. If an archived session continues, its entry is updated.
+const listText = `Lists sessions that have ended, are idle, or were deleted in the runtime. They remain in the archive after the runtime deletes them. If an archived session continues, its entry is updated.
 
-With last_known=true, the list has the sessions that the runtime had when it was last read, even while the gateway is unavailable. as_of and age_seconds say when that was.`
+With last_known=true, the list contains the sessions that the runtime had when Wardroom last read it, even while the gateway is unavailable. as_of and age_seconds say when Wardroom last read the runtime.`
 
 type listInput struct {
 	AgentID   string    `query:"agent_id" maxLength:"64" doc:"Sessions of this agent."`
@@ -30,7 +30,7 @@ type listInput struct {
 	From      time.Time `query:"from" doc:"Sessions whose last activity is at or after this time."`
 	To        time.Time `query:"to" doc:"Sessions whose last activity is before this time."`
 	Text      string    `query:"q" maxLength:"200" doc:"Sessions that contain all these words, as in /search."`
-	LastKnown bool      `query:"last_known" doc:"List the sessions that the runtime had when it was last read, instead of the archive."`
+	LastKnown bool      `query:"last_known" doc:"List the sessions that the runtime had when Wardroom last read it, instead of the archive."`
 	page.Query
 	page.Total
 }

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// redacted returns the replacement for a secret of a kind.
+// redacted returns the text that replaces a secret of the given kind.
 func redacted(kind string) string { return "[masked:" + kind + "]" }
 
 // pattern recognizes one form of secret. docs/sessions.md lists all forms.
@@ -22,10 +22,10 @@ type pattern struct {
 	is func(value string) bool
 }
 
-// edge matches where a secret may begin: at a word boundary, or after something
-// that only looks like part of a word. Tool output is often raw JSON, in which
-// lines end with \n, or has color codes, of which the gateway's client leaves
-// "[31m". People do not always put a space before a secret either.
+// edge matches where a secret may begin: at a word boundary, or after something that only looks
+// like part of a word. Tool output is often raw JSON, where lines end with \n. It can also have
+// color codes, which the gateway's client shortens to "[31m". People do not always put a space
+// before a secret either.
 const edge = `(?:\b|_|\\[nrtbf]|\[[0-9;]*m)`
 
 // quote matches an optional quotation mark, escaped any number of times, as in
@@ -47,11 +47,11 @@ func patterns() []pattern {
 	return append(vendors(p), worded(p)...)
 }
 
-// maker compiles a pattern. An expression that begins with \b matches at an
-// edge.
+// maker compiles a pattern. If the expression begins with \b, maker replaces the \b with the
+// expression edge.
 type maker func(kind, text string, group int, hints ...string) pattern
 
-// worded returns the patterns that recognize a secret by the words before it.
+// worded returns the patterns that recognize a secret by the words that precede it.
 func worded(p maker) []pattern {
 	named := p("secret", `(?i)([a-z0-9_.-]*(?:api[_-]?key|apikey|secret|token|credentials?|(?:access|account|auth|encryption|private|signing)[_-]?key|session[_-]?id))`+quote+`\s*(?::=|=>|[:=]|\s+is\s+|\s)\s*`+quote+`([A-Za-z0-9+/_.~$!@#%^&*=-]{16,})`, 2,
 		"key", "Key", "KEY", "ecret", "ECRET", "oken", "OKEN", "redential", "REDENTIAL", "ession", "ESSION")
@@ -69,7 +69,7 @@ func worded(p maker) []pattern {
 	return []pattern{named, password, variable, option, login, cookie}
 }
 
-// vendors returns the patterns that recognize a secret by its own form.
+// vendors returns the patterns that recognize a secret by its format, such as a vendor's prefix.
 func vendors(p maker) []pattern {
 	further := p("vendor_key", `\b(?:gsk_|xai-|pplx-|r8_|lin_api_|ntn_|shp(?:at|ss|ca|pa)_|figd_|tskey-|sntrys_|hv[sb]\.|ATATT3|PMAK-|dckr_pat_|AGE-SECRET-KEY-1|dapi)[A-Za-z0-9_.=-]{16,}`, 0,
 		"gsk_", "xai-", "pplx-", "r8_", "lin_api_", "ntn_", "shp", "figd_", "tskey-", "sntrys_", "hvs.", "hvb.", "ATATT3", "PMAK-", "dckr_pat_", "AGE-SECRET", "dapi")
@@ -98,8 +98,7 @@ func vendors(p maker) []pattern {
 	}
 }
 
-// truncatedSecret matches the beginning of a secret that is truncated by the
-// end of the text.
+// truncatedSecret matches the beginning of a secret at the end of a truncated text.
 const truncatedSecret = edge + `(?:sk-|sk_|rk_|wrk_|gh[pousr]_|github_pat_|gl[a-z]{2,5}-|xox[a-z]-|AKIA|ASIA|AIza|eyJ|npm_|hf_|SG\.|ya29\.)[A-Za-z0-9._-]*\z`
 
 // redactor removes secrets from texts. Create one with newRedactor. It is safe
@@ -117,8 +116,8 @@ func newRedactor() *redactor {
 	}
 }
 
-// text returns a text with the recognized secrets redacted. truncated means
-// that the end of the text, and perhaps of a secret, is missing.
+// text returns a text with the recognized secrets redacted. If truncated is true, the end of the
+// text is missing, so the text may end with a part of a secret.
 func (m *redactor) text(text string, truncated bool) string {
 	for _, p := range m.patterns {
 		text = p.redact(text)
@@ -165,8 +164,8 @@ func (p pattern) near(text string) bool {
 	return false
 }
 
-// json redacts a JSON document: string values like text, and whole values of
-// members named like a secret. A text that is not JSON is redacted as text.
+// json redacts a JSON document. It redacts string values as text does, and replaces the whole value
+// of a member whose name indicates a secret. Text that is not JSON is redacted as text.
 func (m *redactor) json(text string) string {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -206,7 +205,7 @@ func (m *redactor) value(v any) any {
 	}
 }
 
-// redactValue redacts the value of a member that is named like a secret.
+// redactValue redacts the value of a JSON member whose name indicates a secret.
 func redactValue(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -223,8 +222,7 @@ func redactValue(v any) any {
 	return v
 }
 
-// reference reports whether a value only refers to a secret, like a variable or
-// a path.
+// reference reports whether a value only refers to a secret, as a variable or a path does.
 func reference(v string) bool {
 	for _, start := range []string{"$", "{", "<", "%", "*", "/", "./", "~/", "http://", "https://", "process.env", "os.", "env.", "var.", "file:", "vault:", "secretKeyRef"} {
 		if strings.HasPrefix(v, start) {
@@ -234,8 +232,8 @@ func reference(v string) bool {
 	return false
 }
 
-// random reports whether a value looks machine-generated: it has digits,
-// several character classes, and high entropy.
+// random reports whether a value looks machine-generated, which means that it has digits, several
+// character classes, and high entropy.
 func random(v string) bool {
 	return !reference(v) && classes(v) >= 2 && strings.ContainsFunc(v, unicode.IsDigit) && entropy(v) >= 3.2
 }

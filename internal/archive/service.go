@@ -22,8 +22,7 @@ type Runtime interface {
 	Turns(ctx context.Context, sessionKey string, limit int, offset int64) (gateway.TurnPage, error)
 }
 
-// Service maintains the archive. Its exported fields must not be changed after
-// Run.
+// Service maintains the archive. Its exported fields must not be changed once Run has been called.
 type Service struct {
 	DB      *db.DB
 	Runtime Runtime
@@ -45,8 +44,8 @@ type Filter struct {
 	AgentID, Kind, Status string
 	From, To              time.Time // bounds of the last activity: From inclusive, To exclusive
 	Text                  string    // words that the session contains
-	// LastKnown selects, instead of the archive, the sessions that the runtime
-	// had when it was last read, archived or not.
+	// LastKnown selects the sessions that the runtime had when it was last read, archived or not,
+	// instead of the archived sessions.
 	LastKnown bool
 }
 
@@ -88,7 +87,8 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 	return part, err
 }
 
-// date sets the time and age of the reading that each row reflects.
+// date sets the time at which each row was last confirmed by the runtime, and how long ago that
+// was.
 func (s *Service) date(ctx context.Context, q db.Queryer, rows []Archived) error {
 	at, err := findReading(ctx, q)
 	if err != nil {
@@ -118,14 +118,13 @@ func (s *Service) Get(ctx context.Context, id string) (Archived, error) {
 	return rows[0], err
 }
 
-// pageBytes is the approximate maximum size of a page's JSON. A message may be
-// two megabytes, so 500 of them would not fit into memory.
+// pageBytes is the approximate maximum size of a page's JSON. A message may have two megabytes, so
+// a page of 500 of them would not fit into memory.
 const pageBytes = 4 << 20
 
-// fitting returns the number of the first message of a page that fits into
-// pageBytes. The page has messages whose numbers are at least from and less
-// than to. If some of these do not fit, the page begins at a part boundary and
-// has at least one part.
+// fitting returns the number of the first message of a page. The page has the messages with numbers
+// in the range [from, to). If these exceed pageBytes, the page leaves out the first ones; it then
+// starts at the beginning of a part and has at least one part.
 func fitting(ctx context.Context, q db.Queryer, id string, from, to int64) (int64, error) {
 	sizes, err := sizesBetween(ctx, q, id, from, to)
 	if err != nil || len(sizes) == 0 {
@@ -140,9 +139,9 @@ func fitting(ctx context.Context, q db.Queryer, id string, from, to int64) (int6
 	return from, nil
 }
 
-// Messages returns up to limit messages in chronological order: those before
-// the cursor, or the newest. next is the cursor for older messages, or empty. A
-// page of long messages has fewer than limit.
+// Messages returns up to limit messages in chronological order: those before the cursor, or the
+// newest if the cursor is empty. It returns fewer if the messages are long. The result next is the
+// cursor for older messages, or empty if there are none.
 func (s *Service) Messages(ctx context.Context, id, cursor string, limit int) (messages []transcript.Message, next string, err error) {
 	given, err := page.Decode(cursor, 2)
 	if err != nil {
@@ -182,8 +181,7 @@ func (s *Service) Messages(ctx context.Context, id, cursor string, limit int) (m
 	return messages, next, nil
 }
 
-// between returns the messages whose numbers are at least from and less than
-// to.
+// between returns the messages with numbers in the range [from, to).
 func between(ctx context.Context, q db.Queryer, id string, from, to int64) ([]transcript.Message, error) {
 	messages := []transcript.Message{}
 	parts, err := partsBetween(ctx, q, id, from, to)
@@ -200,8 +198,8 @@ func between(ctx context.Context, q db.Queryer, id string, from, to int64) ([]tr
 	return messages, nil
 }
 
-// CountOld returns how many sub-agent sessions PurgeOld would remove in total,
-// and the last activity of the oldest.
+// CountOld returns how many sub-agent sessions PurgeOld would remove in total, and when the oldest
+// of them was last active.
 func (s *Service) CountOld(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	if n, oldest, err = countOld(ctx, s.DB, before); err != nil {
 		err = fmt.Errorf("count archived sub-agent sessions: %w", err)

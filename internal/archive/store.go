@@ -15,9 +15,9 @@ import (
 // state is the name of the archive's row in archive_state.
 const state = "archive"
 
-// claim gives owner the claim on the archive until the lease ends, and reports
-// whether it succeeded. If force is set, it takes the claim from any holder.
-// This is for SQLite, where an earlier holder must have ended.
+// claim gives owner the claim on the archive until the lease ends, and reports whether it
+// succeeded. If force is set, it takes the claim from any holder. This is for SQLite, where only
+// one process runs, so a previous holder must have ended.
 func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {
 	at, err := tx.Clock(ctx, now)
 	if err != nil {
@@ -34,7 +34,7 @@ func release(ctx context.Context, tx *db.Tx, owner string) error {
 	return err
 }
 
-// putReading stores the time of the last reading of all sessions.
+// putReading stores when all sessions were last read.
 func putReading(ctx context.Context, tx *db.Tx, at clock.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE archive_state SET read_at = ? WHERE name = ? AND (read_at IS NULL OR read_at < ?)`, at, state, at)
 	return err
@@ -44,7 +44,7 @@ func findReading(ctx context.Context, q db.Queryer) (at *clock.Time, err error) 
 	return at, q.QueryRow(ctx, `SELECT read_at FROM archive_state WHERE name = ?`, state).Scan(&at)
 }
 
-// kept is the archive's state of a session.
+// kept is what the archive has stored about a session.
 type kept struct {
 	id          string
 	seen        gateway.Session // as stored
@@ -59,13 +59,12 @@ type kept struct {
 	hiddenFor   time.Duration
 }
 
-// name identifies a session. Sessions that have the same key one after another
-// differ in the transcript.
+// name identifies a session. Consecutive sessions with the same key have different transcripts.
 type name struct{ key, transcript string }
 
 func nameOf(g *gateway.Session) name { return name{g.Key, g.ID} }
 
-// findPresent returns the sessions that the runtime had at the last reading.
+// findPresent returns the sessions that the runtime had when it was last read.
 func findPresent(ctx context.Context, q db.Queryer) ([]*kept, error) {
 	rows, err := q.Query(ctx, `
 		SELECT id, session_key, transcript_id, agent_id, kind, active, ended_at, version, read_version, last_seq, messages, coverage, purged
@@ -117,7 +116,7 @@ func putSeen(ctx context.Context, tx *db.Tx, id string, g gateway.Session, asOf 
 	return err
 }
 
-// putGone marks a session as no longer in the runtime.
+// putGone marks a session as deleted or reset in the runtime.
 func putGone(ctx context.Context, tx *db.Tx, k *kept, why Ended, coverage Coverage, at clock.Time) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE archive_sessions SET present = FALSE, active = FALSE, ended = ?, coverage = ?, archived_at = COALESCE(archived_at, ?) WHERE id = ?`,
@@ -148,8 +147,7 @@ func lastPart(ctx context.Context, q db.Queryer, id string) (part, error) {
 	return scanPart(q.QueryRow(ctx, `SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? ORDER BY part DESC LIMIT 1`, id))
 }
 
-// partsBetween returns the parts with messages whose numbers are at least from
-// and less than to.
+// partsBetween returns the parts that contain messages with numbers in the range [from, to).
 func partsBetween(ctx context.Context, q db.Queryer, id string, from, to int64) ([]part, error) {
 	rows, err := q.Query(ctx, `SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? AND first < ? AND first + messages > ? ORDER BY part`, id, to, from)
 	return db.All(rows, err, scanPart)
@@ -172,7 +170,7 @@ func insertPart(ctx context.Context, tx *db.Tx, id string, p part) error {
 	return err
 }
 
-// words is the text by which a session is found.
+// words is the part of a transcript that full-text search can find.
 type words struct{ head, tail string }
 
 func findWords(ctx context.Context, q db.Queryer, id string) (w words, err error) {
@@ -239,7 +237,7 @@ func find(ctx context.Context, q db.Queryer, id string) (Archived, error) {
 	return scan(q.QueryRow(ctx, `SELECT `+columns+` FROM `+withUsage+` WHERE id = ?`, id))
 }
 
-// old is the condition for sessions that retention deletes.
+// old is the SQL condition that selects the sessions that retention deletes.
 const old = ` FROM archive_sessions WHERE kind = '` + subagent + `' AND last_at < ? AND archived_at IS NOT NULL`
 
 func countOld(ctx context.Context, q db.Queryer, before time.Time) (n int64, oldest time.Time, err error) {
@@ -272,8 +270,8 @@ func purgeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int6
 	return int64(len(ids)), nil
 }
 
-// purge deletes a session. If the runtime still has it, the row stays, marked
-// as purged, so that it is not archived again.
+// purge deletes a session. If the runtime still has the session, its row stays and is marked as
+// purged, so that the session is not archived again.
 func purge(ctx context.Context, tx *db.Tx, id string, present bool) error {
 	if !present {
 		_, err := tx.Exec(ctx, `DELETE FROM archive_sessions WHERE id = ?`, id)

@@ -11,8 +11,8 @@ import (
 	"wardroom/internal/transcript"
 )
 
-// A transcript is stored in parts. A part ends after partMessages messages or
-// partBytes bytes, so that a page can be read without the rest.
+// A transcript is stored in parts. A part ends after partMessages messages or partBytes bytes, so
+// that a page can be read without reading the whole transcript.
 const (
 	partMessages = 100
 	partBytes    = 256 << 10
@@ -27,8 +27,8 @@ type part struct {
 	data                          []byte
 }
 
-// pack encodes messages into parts. number is the number of the first part, and
-// first the number of messages before it.
+// pack encodes messages into parts. The parameter number is the number of the first part, and first
+// is how many messages come before it.
 func pack(messages []transcript.Message, number, first int64) ([]part, error) {
 	var parts []part
 	var text bytes.Buffer

@@ -26,8 +26,8 @@ const (
 // first. Each chunk is committed separately, so that an interrupted read
 // continues after the last one.
 //
-// A chunk begins with the last archived message, because its tool calls may
-// have got results since.
+// A chunk begins with the last archived message, because results of its tool calls may have arrived
+// since then.
 func (k *archiver) read(ctx context.Context, p *kept, why Ended) error {
 	version := versionOf(&p.seen)
 	// Retention may have purged the session since the last pass.
@@ -69,8 +69,8 @@ func (k *archiver) read(ctx context.Context, p *kept, why Ended) error {
 	return nil
 }
 
-// errPurged means that retention purged the archived part of a transcript while
-// more of it was read.
+// errPurged means that retention purged the archived part of a transcript while the rest was being
+// read.
 var errPurged = errors.New("the archived part was purged")
 
 // piece is a chunk of a transcript.
@@ -82,8 +82,8 @@ type piece struct {
 	done    bool           // there are no more rows
 }
 
-// chunk reads the rows after the archived ones. ok is false if the session has
-// another transcript by now. total is the last known number of rows, or 0.
+// chunk reads the rows after the archived ones. The result ok is false if the session has a new
+// transcript by now. The parameter total is the last known number of rows, or 0.
 func (k *archiver) chunk(ctx context.Context, p *kept, total int64) (c piece, ok bool, err error) {
 	offset := max(total-(max(p.lastSeq, 1)-1+chunk), 0)
 	for range tries {
@@ -121,7 +121,7 @@ func (k *archiver) chunk(ctx context.Context, p *kept, total int64) (c piece, ok
 		c.turns = slices.DeleteFunc(turns, func(t gateway.Turn) bool { return t.Seq < from })
 		return c, true, nil
 	}
-	return piece{}, false, gateway.ErrBusy.With("The transcript grows faster than it can be read.")
+	return piece{}, false, gateway.ErrBusy.With("The transcript is growing faster than Wardroom can read it.")
 }
 
 // firstOf returns the number of the oldest row of a page, counted from 1.
@@ -132,11 +132,11 @@ func firstOf(page gateway.TurnPage) int64 {
 	return page.Total - page.Older + 1
 }
 
-// backTo returns the rows of a page and the rows before it, starting with the
-// row number from. It needs further requests, because the gateway ends a page
-// early if its rows have many bytes (6 MiB in OpenClaw 2026.9.6). Rows added
-// meanwhile shift the offsets and repeat rows, which are removed. whole is
-// false if the transcript was replaced or became shorter.
+// backTo returns the rows of a page and the rows before it, starting with row number from. It sends
+// further requests, because the gateway cuts a page short if its rows are large in total (6 MiB in
+// OpenClaw 2026.9.6). If rows are added meanwhile, the offsets shift and some rows are returned
+// twice; backTo removes the duplicates. The result whole is false if the transcript was replaced or
+// became shorter.
 func (k *archiver) backTo(ctx context.Context, p *kept, from, offset int64, page gateway.TurnPage) (turns []gateway.Turn, whole bool, err error) {
 	turns = numbered(page.Turns, page.Total-offset)
 	for first := firstOf(page); first > from; first = min(first, firstOf(page)) {
@@ -161,8 +161,7 @@ func (k *archiver) backTo(ctx context.Context, p *kept, from, offset int64, page
 	return turns, true, nil
 }
 
-// numbered sets the sequence number of turns without one to the lowest possible
-// value.
+// numbered gives each turn without a sequence number the lowest number that it can have.
 func numbered(turns []gateway.Turn, upTo int64) []gateway.Turn {
 	for i := range turns {
 		if turns[i].Seq == 0 {
@@ -243,8 +242,8 @@ func orClaimed(err error) error {
 	return err
 }
 
-// append stores messages after the archived ones. Archived messages that are
-// among the new ones are replaced.
+// append stores messages after the archived ones. If a message is already archived, the new version
+// replaces it.
 func (k *archiver) append(ctx context.Context, tx *db.Tx, p *kept, messages []transcript.Message) error {
 	if len(messages) == 0 {
 		return nil
@@ -293,7 +292,7 @@ func (k *archiver) append(ctx context.Context, tx *db.Tx, p *kept, messages []tr
 	return nil
 }
 
-// index adds a session to the full-text search, by its label, key, and text.
+// index adds a session's label, key, and text to the full-text search.
 func (k *archiver) index(ctx context.Context, tx *db.Tx, p *kept, g *gateway.Session, fresh []transcript.Message) error {
 	w, err := findWords(ctx, tx, p.id)
 	if err != nil {
@@ -322,8 +321,8 @@ func (k *archiver) index(ctx context.Context, tx *db.Tx, p *kept, g *gateway.Ses
 	return search.PutSession(ctx, tx, search.SessionText{ID: p.id, Title: title, Body: w.head + " " + w.tail})
 }
 
-// with returns the words with a text added. The beginning of the transcript
-// stays in head; once head is full, tail keeps the end.
+// with returns w with a text added. The field head keeps the beginning of the transcript; once head
+// is full, tail keeps the end.
 func (w words) with(text string) words {
 	if room := wordsMost - len(w.head); room > 0 && w.tail == "" {
 		n := whole(text, room)
@@ -339,8 +338,8 @@ func (w words) with(text string) words {
 	return w
 }
 
-// whole returns the largest length up to most bytes that does not split a
-// character.
+// whole returns the length in bytes of the longest prefix of text that has at most the given length
+// and does not split a character.
 func whole(text string, most int) int {
 	if len(text) <= most {
 		return len(text)

@@ -1,10 +1,9 @@
 // Package backup writes the database to one file while Wardroom runs, verifies
 // such files, and restores them.
 //
-// A backup is an ordinary SQLite database, or an archive of pg_dump in the
-// custom format, followed by a seal: a manifest and a checksum of the whole
-// file. Other programs ignore the seal, so sqlite3 and pg_restore can read a
-// backup.
+// A backup is an ordinary SQLite database, or an archive of pg_dump in the custom format, followed
+// by a seal, which is a manifest and a checksum of the whole file. Other programs ignore the seal,
+// so sqlite3 and pg_restore can read a backup.
 package backup
 
 import (
@@ -34,9 +33,9 @@ type Made struct {
 	Faults []string // problems found in the database, which the backup contains, too
 }
 
-// Make writes a backup of the database to file. The file appears once it is
-// complete and flushed to disk, and only its owner can read it. If replace is
-// set, it may overwrite an earlier backup, but never any other file.
+// Make writes a backup of the database to file. The file appears only when it is complete and
+// flushed to disk, and only its owner can read it. If replace is set, Make can overwrite an
+// existing backup, but never any other file.
 func (t *Tool) Make(ctx context.Context, database, file string, replace bool) (Made, error) {
 	if err := vacant(file); err != nil && (!replace || !isBackup(file)) {
 		return Made{}, err
@@ -75,7 +74,7 @@ func (t *Tool) Stream(ctx context.Context, database string, w io.Writer) (Made, 
 	})
 }
 
-// write creates a sealed backup at part.
+// write creates a sealed backup at the path in the parameter part.
 func (t *Tool) write(ctx context.Context, database, part string) (Made, error) {
 	f, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"wardroom/internal/schema"
 )
 
-// Facts are numbers that identify the content of a database. They are counted
-// in one view and are the same for every complete copy.
+// Facts are counts that characterize the content of a database. They are taken in a single read
+// view, and every complete copy of the database has the same ones.
 type Facts struct {
 	Schema    int64            `json:"schema"`     // the newest applied migration
 	LastEvent int64            `json:"last_event"` // the newest event ID
@@ -44,9 +44,8 @@ func (f Facts) diff(other Facts) []string {
 
 var errNotOurs = errors.New("it is not a Wardroom database: it has no table of migrations")
 
-// survey counts the content of a database and lists violations of rules that
-// hold after every transaction. It also reads databases of earlier Wardroom
-// versions.
+// survey counts the content of a database and lists violations of rules that every transaction
+// preserves. It can also read databases of earlier Wardroom versions.
 func survey(ctx context.Context, q db.Queryer, engine db.Engine) (f Facts, faults []string, err error) {
 	err = q.QueryRow(ctx, `SELECT MAX(version_id) FROM migrations WHERE is_applied`).Scan(&f.Schema)
 	if db.IsNoTable(err) {
@@ -78,7 +77,7 @@ func survey(ctx context.Context, q db.Queryer, engine db.Engine) (f Facts, fault
 	return f, faults, nil
 }
 
-// known fails if the schema is newer than this program.
+// known returns an error if the schema version is newer than this program.
 func known(version int64) error {
 	names, err := fs.Glob(schema.FS(), "*.sql")
 	if err != nil {
@@ -123,7 +122,7 @@ func countRows(ctx context.Context, q db.Queryer, engine db.Engine) (map[string]
 	return counts, nil
 }
 
-// checkLog checks that no event ID above the newest purged one is missing.
+// checkLog checks that no event ID above the highest purged ID is missing.
 func checkLog(ctx context.Context, q db.Queryer, f *Facts) (faults []string, err error) {
 	const purgedSince = 7 // the migration with the column
 	counter := `SELECT last, purged FROM event_counter WHERE one = 1`
@@ -170,7 +169,7 @@ func checkLedger(ctx context.Context, q db.Queryer, f *Facts) ([]string, error) 
 	return nil, nil
 }
 
-// checkTaskCosts checks that the cost shown on each task equals its sum in the
+// checkTaskCosts checks that the cost shown on each task equals the sum of the task's usage in the
 // ledger.
 func checkTaskCosts(ctx context.Context, q db.Queryer, _ *Facts) ([]string, error) {
 	rows, err := q.Query(ctx, `

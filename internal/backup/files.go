@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// vacant fails if path exists.
+// vacant returns an error if path exists.
 func vacant(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -22,8 +22,8 @@ func vacant(path string) error {
 	return fmt.Errorf("%s %w", path, errExists)
 }
 
-// inWorkspace calls fn with a new private folder in dir and removes the folder
-// afterwards. An empty dir means the default for temporary files.
+// inWorkspace calls fn with a new private folder in dir and removes the folder afterwards. If dir
+// is empty, it uses the default folder for temporary files.
 func inWorkspace[T any](dir string, fn func(dir string) (T, error)) (result T, err error) {
 	space, err := os.MkdirTemp(dir, ".wardroom-backup-*")
 	if err != nil {
@@ -33,8 +33,8 @@ func inWorkspace[T any](dir string, fn func(dir string) (T, error)) (result T, e
 	return fn(space)
 }
 
-// place moves a finished file to its final name. If replace is not set, it
-// fails if that name exists, even if it was created at the last moment.
+// place moves a finished file to its final name. If replace is not set, it fails if that name is
+// taken, even if another process created the file at the last moment.
 func place(from, to string, replace bool) error {
 	var err error
 	if replace {
@@ -55,7 +55,7 @@ func place(from, to string, replace bool) error {
 	return syncFolder(filepath.Dir(to))
 }
 
-// syncFolder flushes a folder, so that its entries survive a power failure.
+// syncFolder flushes a folder to disk, so that its entries survive a power failure.
 func syncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {

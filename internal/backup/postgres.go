@@ -15,8 +15,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// dump writes an archive of pg_dump to f. It counts the facts on the same
-// snapshot that pg_dump reads, in a transaction that stays open meanwhile.
+// dump writes a pg_dump archive to f. It counts the facts for the manifest in the same snapshot
+// that pg_dump reads, by keeping the transaction of that snapshot open.
 func (t *Tool) dump(ctx context.Context, database string, f *os.File, m *Manifest) (faults []string, err error) {
 	m.Engine = db.Postgres.String()
 	programs, err := db.ProgramsFor(database)
@@ -74,8 +74,8 @@ var errNoProgram = errors.New("is not installed here")
 // special meaning.
 func pattern(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// program runs one of PostgreSQL's client programs. It returns the standard
-// output, unless that goes to out.
+// program runs one of PostgreSQL's client programs. It returns the program's standard output, or
+// writes the output to out if that is not nil.
 func program(ctx context.Context, p db.Programs, out *os.File, name string, args ...string) (string, error) {
 	const patience = 5 * time.Second               // for the program to stop
 	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // the name is a constant, and there is no shell
@@ -100,8 +100,8 @@ func program(ctx context.Context, p db.Programs, out *os.File, name string, args
 	return said.String(), nil
 }
 
-// newEnough fails if a program is older than the server, because it could not
-// read the data.
+// newEnough returns an error if a client program is older than the server, because the program
+// could not read the server's data.
 func newEnough(ctx context.Context, p db.Programs, name, server string) error {
 	said, err := program(ctx, p, nil, name, "--version")
 	if err != nil {

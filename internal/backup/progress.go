@@ -15,8 +15,8 @@ type Progress struct {
 	Over  bool          // the step has ended
 }
 
-// watch reports the progress of a step until stop is called. done, which may be
-// nil, returns the bytes processed.
+// watch reports the progress of a step until stop is called. The function done, which may be nil,
+// returns the number of bytes processed so far.
 func (t *Tool) watch(step string, total int64, done func() int64) (stop func()) {
 	if t.Report == nil {
 		return func() {}

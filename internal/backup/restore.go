@@ -25,9 +25,9 @@ type Restored struct {
 	Value   string // its value; empty if it is the given address
 }
 
-// Restore restores a backup to a new place. It checks the backup before and the database
-// after. For SQLite, into is a folder, or a file such as x.db or sqlite:x; for PostgreSQL
-// it is the address of a database whose schema is empty.
+// Restore restores a backup to a new place. It checks the backup first and the restored database
+// afterwards. The parameter into is a folder or a file such as x.db or sqlite:x for SQLite, and the
+// address of a database with an empty schema for PostgreSQL.
 func (t *Tool) Restore(ctx context.Context, file, into string) (r Restored, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -52,8 +52,8 @@ func (t *Tool) Restore(ctx context.Context, file, into string) (r Restored, err 
 	return r, t.restoreSQLite(ctx, f, path)
 }
 
-// targetOf returns the database file for a path, and the setting that selects
-// it.
+// targetOf returns the database file for a path, and the name and value of the setting that makes
+// Wardroom use that file.
 func targetOf(into string) (path, setting, value string) {
 	if rest, ok := strings.CutPrefix(into, "sqlite:"); ok {
 		path = strings.TrimPrefix(rest, "//")
@@ -100,8 +100,8 @@ func (t *Tool) restoreSQLite(ctx context.Context, f *os.File, path string) error
 	return err
 }
 
-// unpack writes the content of the backup f, without its seal, to the file part
-// and flushes it to disk.
+// unpack writes the content of the backup f, without its seal, to the file at the path in the
+// parameter part, and flushes that file to disk.
 func (t *Tool) unpack(ctx context.Context, f *os.File, part string) (m Manifest, err error) {
 	out, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -168,9 +168,9 @@ func connect(ctx context.Context, address string) (*pgx.Conn, error) {
 	return c, nil
 }
 
-// prepareSchema creates the schema for a dump, unless it exists and is empty.
-// It fails if Wardroom would not look for its tables there. undo drops the
-// created schema.
+// prepareSchema creates the schema for a dump, unless it exists and is empty. It fails if Wardroom
+// would not look for its tables in that schema. The function undo drops a schema that prepareSchema
+// created.
 func prepareSchema(ctx context.Context, c *pgx.Conn, name string) (undo func() error, err error) {
 	undo = func() error { return nil }
 	quoted := pgx.Identifier{name}.Sanitize()

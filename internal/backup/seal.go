@@ -76,8 +76,8 @@ func seal(ctx context.Context, f *os.File, m *Manifest) (int64, error) {
 	return size + int64(len(end)), nil
 }
 
-// unseal reads a whole backup and writes everything before its seal to content.
-// It fails if any byte differs from what was written.
+// unseal reads a whole backup and writes everything before its seal to content. It fails if any
+// byte of the file has changed since the backup was written.
 func unseal(ctx context.Context, f *os.File, content io.Writer) (m Manifest, err error) {
 	size, length, err := findSeal(f)
 	if err != nil {

@@ -52,9 +52,9 @@ func (t *Tool) VerifyDatabase(ctx context.Context, database string) (v Verified,
 	return v, err
 }
 
-// VerifyFile checks a backup. A PostgreSQL backup is restored into a scratch
-// database on server, which is created for the check and dropped again. Without
-// a server, only its checksum and table of contents are checked.
+// VerifyFile checks a backup. It restores a PostgreSQL backup into a scratch database on the given
+// server, which it creates and drops again. If no server is given, it checks only the backup's
+// checksum and table of contents.
 func (t *Tool) VerifyFile(ctx context.Context, file, server string) (v Verified, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -81,8 +81,8 @@ func (t *Tool) VerifyFile(ctx context.Context, file, server string) (v Verified,
 	return v, err
 }
 
-// readWhole reads a backup and checks its seal and that this program supports
-// its schema.
+// readWhole reads a whole backup. It checks the backup's seal, and that this program supports the
+// schema version.
 func (t *Tool) readWhole(ctx context.Context, f *os.File, content io.Writer) (Manifest, error) {
 	var done counter
 	defer t.watch("Reading", sizeOf(f.Name()), done.load)()

@@ -1,11 +1,11 @@
-// Package dispatch sends tasks to their agents. Each dispatch is one run in the task's
-// own session, and survives crashes of Wardroom and restarts of the gateway without
-// asking the agent twice.
+// Package dispatch sends tasks to their agents. Each dispatch is one run in the task's own
+// session. It survives crashes of Wardroom and restarts of the gateway, and the agent is
+// never asked twice.
 //
 // A dispatch is stored before it is sent to the gateway. A job (runner.go) then waits
-// for the gateway and the agent, sends the question with an idempotent run id, and
-// after each interruption finds out what happened to it. A dispatch neither claims nor
-// moves the task: the agent reports the result.
+// until the gateway and the agent are available, and sends the question with an idempotent
+// run id. After each interruption, the job finds out what happened to the question. A
+// dispatch neither claims nor moves the task: the agent reports the result.
 package dispatch
 
 import (
@@ -21,7 +21,7 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// State is the progress of a dispatch.
+// State is the state of a dispatch.
 type State string
 
 // The states of a dispatch.
@@ -35,7 +35,7 @@ const (
 // Code is the reason why a dispatch failed.
 type Code string
 
-// The reasons why a dispatch fails.
+// Reasons why a dispatch fails.
 const (
 	Cancelled   Code = "cancelled"           // a user canceled it
 	Withdrawn   Code = "withdrawn"           // the task is done, archived, deleted, or no longer assigned to an active agent
@@ -50,10 +50,10 @@ const (
 	Broken      Code = "broken"              // Wardroom failed repeatedly
 )
 
-// Errors that creating and canceling a dispatch return.
+// Errors returned when a dispatch is created or canceled.
 var (
 	ErrAlreadyDispatched = fault.New(fault.Conflict, "already_dispatched", "The task is already dispatched.")
-	ErrNotDispatched     = fault.New(fault.Conflict, "not_dispatched", "The task is not dispatched.")
+	ErrNotDispatched     = fault.New(fault.Conflict, "not_dispatched", "The task is not currently dispatched.")
 	ErrNotFound          = fault.New(fault.NotFound, "dispatch_not_found", "Dispatch not found.")
 )
 
@@ -88,7 +88,7 @@ type Failure struct {
 	Detail string `json:"detail" doc:"Explanation. It may contain text from the gateway, so treat it as untrusted."`
 }
 
-// Task is the content of a task for the agent.
+// Task is the content of a task that is sent to the agent.
 type Task struct {
 	ID, Key, Title, Description string
 	Status, Priority, Type      string
@@ -106,7 +106,8 @@ type Comment struct {
 	Text   string
 }
 
-// RunUsage is the usage of a dispatch's run, as the gateway reported it at the end.
+// RunUsage is the token usage and cost of a dispatch's run, as reported by the gateway
+// when the run ended.
 type RunUsage struct {
 	RunID, AgentID, SessionKey, TaskKey string
 	StartedAt, EndedAt                  time.Time
@@ -122,8 +123,8 @@ type InboxItem struct {
 // active reports whether the dispatch has not ended.
 func (d *Dispatch) active() bool { return d.State == Queued || d.State == Started }
 
-// runID returns the id of the n-th run for the task. It includes part of the dispatch's
-// id, so that it differs from run ids for the same task key in another database.
+// runID returns the id of the n-th run for the task. The run id includes part of the
+// dispatch's id, because another database may have a task with the same key.
 func (d *Dispatch) runID(n int) string {
 	return fmt.Sprintf("task-%s-%d-%s", d.Task, n, d.ID[max(0, len(d.ID)-8):])
 }
@@ -132,10 +133,10 @@ func (d *Dispatch) subject() event.Subject {
 	return event.Subject{Kind: "task", ID: d.taskID, Name: d.Task}
 }
 
-// cause returns the key under which a failed dispatch is raised in the inbox.
+// cause returns the key that identifies the inbox item of a failed dispatch.
 func (d *Dispatch) cause() string { return "task/" + d.taskID + "/dispatch" }
 
-// end sets the final state.
+// end puts the dispatch into its final state.
 func (d *Dispatch) end(now time.Time, f *Failure) {
 	d.State, d.Since, d.endedAt, d.Waiting, d.Error = Ended, clock.At(now), clock.Ptr(now), nil, f
 	d.message = ""
@@ -144,8 +145,8 @@ func (d *Dispatch) end(now time.Time, f *Failure) {
 	}
 }
 
-// outcome returns the Failure of a run that ended with a, or nil if it succeeded. late
-// means that the dispatch's time limit has passed.
+// outcome converts the answer of an ended run into a Failure. It returns nil if the run
+// succeeded. The parameter late is true if the dispatch's time limit has passed.
 func outcome(a gateway.Answer, late bool, limit time.Duration) *Failure {
 	switch {
 	case a.Outcome == gateway.Finished:
@@ -160,10 +161,10 @@ func outcome(a gateway.Answer, late bool, limit time.Duration) *Failure {
 	}
 }
 
-// longestReason limits the gateway's error text, in runes.
+// longestReason is the maximum length of the gateway's error text, in runes.
 const longestReason = 1000
 
-// errorText returns the text of an error for users.
+// errorText returns the text of an error as shown to users.
 func errorText(err error) string {
 	f := fault.Of(err)
 	if f == nil {
@@ -172,7 +173,7 @@ func errorText(err error) string {
 	return cut(plaintext.Line(strings.TrimSpace(f.Title+" "+f.Detail)), longestReason)
 }
 
-// formatDuration formats a duration as people write it: 2h instead of 2h0m0s.
+// formatDuration formats a duration and omits units that are zero: it returns 2h, not 2h0m0s.
 func formatDuration(d time.Duration) string {
 	if d >= time.Second {
 		d = d.Round(time.Second)

@@ -11,7 +11,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Mount adds the routes of dispatches.
+// Mount adds the routes for dispatches.
 func (s *Service) Mount(api *web.API) {
 	refusals := slices.Concat([]*fault.Error{ErrAlreadyDispatched, gateway.ErrNotConfigured}, s.Refusals)
 	web.Post(api, "/tasks/{id}/dispatch", actor.DispatchTasks, "Dispatch a task to its agent", s.handleCreate,
@@ -24,9 +24,9 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("Stops the agent's run as soon as the gateway is reachable. The agent's work and reports are kept."))
 }
 
-// Ref identifies a task in a path.
+// Ref is the path parameter that identifies a task.
 type Ref struct {
-	ID string `path:"id" maxLength:"64" doc:"The task's id or key." example:"TASK-12"`
+	ID string `path:"id" maxLength:"64" doc:"The task's ID or key." example:"TASK-12"`
 }
 
 type createInput struct {

@@ -8,7 +8,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// staleItem is an inbox item whose task no longer needs attention.
+// staleItem is an inbox item about a task that no longer needs attention.
 type staleItem struct{ cause, why string }
 
 // ResolveStale resolves the inbox items of failed dispatches whose tasks are done,
@@ -32,7 +32,7 @@ func (s *Service) ResolveStale(ctx context.Context) error {
 	})
 }
 
-// staleItems returns up to 100 stale items. Once those are resolved, it returns the next.
+// staleItems returns up to 100 stale items. After these are resolved, the next call returns more.
 func staleItems(ctx context.Context, q db.Queryer) ([]staleItem, error) {
 	rows, err := q.Query(ctx, `
 		SELECT i.cause, i.subject_name, CASE WHEN t.id IS NULL THEN 'was deleted' WHEN t.archived_at IS NOT NULL THEN 'is in the archive' ELSE 'is done' END

@@ -7,8 +7,7 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Limits on the length of texts in a prompt, in runes, and on the number of listed
-// dependencies.
+// Limits on a prompt: the length of its texts, in runes, and the number of listed dependencies.
 const (
 	longestTitle       = 500
 	longestDescription = 8_000
@@ -17,14 +16,15 @@ const (
 	mostDepends        = 20
 )
 
-// Environment variables of the gateway. The prompt contains only their names.
+// Names of environment variables in the gateway. The prompt contains the names, never the values.
 const (
 	KeyVariable     = "WARDROOM_API_KEY" // the agent's API key
 	AddressVariable = "WARDROOM_URL"     // Wardroom's address, used when it is not configured
 )
 
 // message returns the prompt for the agent. Each line from the board is marked as data,
-// because other agents write there too and must not be able to give orders.
+// because other agents can write to the board and must not be able to give this agent
+// orders.
 func message(t Task, note, by, address string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are assigned task %s on your team's board. Work on it now, as far as you can in this turn.\n\n", t.Key)
@@ -85,5 +85,5 @@ func (t Task) lines() []string {
 	return lines
 }
 
-// cut truncates a text to most characters.
+// cut truncates s to at most the given number of characters.
 func cut(s string, most int) string { return plaintext.Cut(s, most, " …") }

@@ -10,7 +10,7 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// orphan is a run whose dispatch has ended. It is the payload of the stop job.
+// orphan identifies a run whose dispatch has ended. It is the payload of the job that stops the run.
 type orphan struct {
 	SessionKey, RunID string
 	Former            []string // earlier runs of the same dispatch, latest first
@@ -24,9 +24,9 @@ func (d *Dispatch) orphan() orphan {
 	return o
 }
 
-// stop ends an orphaned run. It checks repeatedly, because a question that was sent
-// just before the cancelation may arrive after the first stop, and the gateway resumes
-// interrupted turns only some seconds after its restart.
+// stop ends an orphaned run. It tries repeatedly for two reasons: a question sent just
+// before the cancelation may arrive after the first stop, and a restarted gateway resumes
+// interrupted turns only after some seconds.
 func (s *Service) stop(ctx context.Context, h *job.Held) error {
 	var o orphan
 	if err := json.Unmarshal(h.Payload, &o); err != nil {
@@ -58,8 +58,8 @@ func (s *Service) stop(ctx context.Context, h *job.Held) error {
 	}
 }
 
-// stopRun stops the run. If it is not in progress, stopRun instead stops the run that the
-// gateway started, under another id, to resume the turn after a restart.
+// stopRun stops the run. If that run is not in progress, the gateway may have resumed its
+// turn after a restart, under another run id. In that case stopRun stops the resumed run.
 func (s *Service) stopRun(ctx context.Context, o orphan) error {
 	stopped, err := s.Runtime.Stop(ctx, o.SessionKey, o.RunID)
 	if err != nil || stopped {

@@ -14,7 +14,7 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// runner carries out a dispatch, in the replica that holds its job.
+// runner carries out a dispatch. It runs in the replica that holds the dispatch's job.
 type runner struct {
 	*Service
 	job       *job.Held
@@ -36,10 +36,10 @@ const (
 	maxOvertaken = 3
 )
 
-// errEnded means that the dispatch has ended and its end is stored.
+// errEnded means that the dispatch has ended and that this has been stored.
 var errEnded = errors.New("the dispatch has ended")
 
-// run carries out a dispatch until it ends. It is the function that the job runs.
+// run is the job function that carries out a dispatch until it ends.
 func (s *Service) run(ctx context.Context, h *job.Held) error {
 	d, err := find(ctx, s.DB, h.Key)
 	if errors.Is(err, ErrNotFound) || err == nil && !d.active() {
@@ -58,8 +58,8 @@ func (s *Service) run(ctx context.Context, h *job.Held) error {
 	return err
 }
 
-// advance makes one attempt on the current connection. It returns nil if there is more
-// to do.
+// advance makes one attempt to complete the dispatch on the current connection. It returns
+// nil if another attempt is needed.
 func (c *runner) advance(ctx context.Context) error {
 	boot, err := c.connected(ctx)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *runner) connected(ctx context.Context) (boot string, err error) {
 	}
 }
 
-// unreachable returns the failure for a gateway that was unreachable for too long.
+// unreachable returns the failure to use when the gateway was unreachable for too long.
 func (c *runner) unreachable(why string) *Failure {
 	switch {
 	case c.d.State == Queued && c.d.sent:
@@ -133,7 +133,7 @@ func (c *runner) unreachable(why string) *Failure {
 	return &Failure{Unreachable, cut(fmt.Sprintf("The gateway accepted the task but was unreachable when the limit of %s ended, so the result is unknown. %s", formatDuration(c.Limit), why), longestReason)}
 }
 
-// left returns the time until the dispatch must have started or, once started, ended.
+// left returns the time left for the dispatch to start or, once it has started, to end.
 func (c *runner) left() time.Duration {
 	by := c.d.startBy
 	if c.d.State == Started && c.d.endBy != nil {
@@ -142,7 +142,7 @@ func (c *runner) left() time.Duration {
 	return by.Sub(c.Now())
 }
 
-// setWaiting stores why the dispatch has not started, if the reason has changed.
+// setWaiting stores the reason why the dispatch has not started. It writes nothing if the reason is unchanged.
 func (c *runner) setWaiting(ctx context.Context, why string) error {
 	why = cut(plaintext.Line(why), longestReason)
 	if c.d.State != Queued || why == "" || c.d.Waiting != nil && *c.d.Waiting == why {
@@ -152,7 +152,7 @@ func (c *runner) setWaiting(ctx context.Context, why string) error {
 	return c.write(ctx, eventWaiting)
 }
 
-// write stores the dispatch, and records an event unless kind is empty.
+// write stores the dispatch. It also records an event, unless the parameter kind is empty.
 func (c *runner) write(ctx context.Context, kind string) error {
 	return c.job.Write(ctx, func(tx *db.Tx) error {
 		if err := update(ctx, tx, c.d); err != nil {
@@ -185,8 +185,8 @@ func (c *runner) finish(ctx context.Context, f *Failure, a gateway.Answer) error
 	return err
 }
 
-// conclude ends the dispatch with the result of its run, unless the gateway dropped the
-// question before the agent received it.
+// conclude ends the dispatch with the result of its run. If the gateway dropped the
+// question before the agent received it, conclude calls handleOvertaken instead.
 func (c *runner) conclude(ctx context.Context, a gateway.Answer) error {
 	if a.Overtaken {
 		return c.handleOvertaken(ctx, a)
@@ -194,7 +194,7 @@ func (c *runner) conclude(ctx context.Context, a gateway.Answer) error {
 	return c.finish(ctx, outcome(a, c.left() <= 0, c.Limit), a)
 }
 
-// pause waits before the next attempt, or ends the dispatch if its time is over.
+// pause waits before the next attempt. If the dispatch's time is up, pause ends the dispatch instead.
 func (c *runner) pause(ctx context.Context, why error) error {
 	if c.left() <= 0 && (c.d.State == Queued || c.graceUsed) {
 		return c.finish(ctx, c.unreachable(errorText(why)), gateway.Answer{})
@@ -205,8 +205,9 @@ func (c *runner) pause(ctx context.Context, why error) error {
 	return sleep(ctx, retryPause)
 }
 
-// handleRejection handles a rejected question. If the gateway does not list the agent, it
-// waits, because the agent may still be added. Any other rejection is final.
+// handleRejection handles a question that the gateway rejected. If the gateway does not
+// list the agent, handleRejection waits, because the agent may still be added. Any other
+// rejection is final.
 func (c *runner) handleRejection(ctx context.Context, why error) error {
 	c.d.sent = false // the gateway rejected it
 	roster, err := c.Runtime.Agents(ctx)
@@ -230,7 +231,7 @@ func (c *runner) handleRejection(ctx context.Context, why error) error {
 	return sleep(ctx, min(agentPause, max(c.left(), retryPause)))
 }
 
-// askAndWait sends the question and waits for the end of its run, on one connection.
+// askAndWait sends the question and waits for its run to end. It uses a single connection.
 func (c *runner) askAndWait(ctx context.Context) (gateway.Answer, error) {
 	limit := c.Limit
 	if c.d.State == Started {
@@ -256,8 +257,8 @@ func (c *runner) askAndWait(ctx context.Context) (gateway.Answer, error) {
 	return c.await(ctx)
 }
 
-// prepare stores that the question is being sent, unless the task must no longer be
-// dispatched.
+// prepare records that the question is about to be sent, or ends the dispatch if the task
+// must no longer be dispatched.
 func (c *runner) prepare(ctx context.Context) error {
 	var code Code
 	var why string
@@ -280,8 +281,8 @@ func (c *runner) prepare(ctx context.Context) error {
 	return nil
 }
 
-// accepted stores that the gateway has the question. The time limit starts when
-// the gateway first accepts it.
+// accepted records that the gateway has accepted the question. The first acceptance starts
+// the time limit of the dispatch.
 func (c *runner) accepted(ctx context.Context, boot string) error {
 	if c.d.State == Started && c.d.bootID == boot {
 		return nil
@@ -296,8 +297,9 @@ func (c *runner) accepted(ctx context.Context, boot string) error {
 	return c.write(ctx, kind)
 }
 
-// await waits for the end of an accepted run. It checks for a restart of the gateway,
-// because a restarted gateway reports unknown runs as running forever.
+// await waits for an accepted run to end. It also checks whether the gateway has
+// restarted, because a restarted gateway reports runs that it does not know as running
+// forever.
 func (c *runner) await(ctx context.Context) (gateway.Answer, error) {
 	restarted := gateway.ErrUnreachable.With("The gateway restarted after it accepted the task.")
 	for c.left() > 0 {
@@ -326,8 +328,9 @@ func (c *runner) await(ctx context.Context) (gateway.Answer, error) {
 }
 
 // recover finds out what happened to a question that may have been sent before an
-// interruption. If ask is true, the caller must send it now, under the run id in c.d,
-// which may be a new one. Otherwise recover has ended the dispatch or waited for its run.
+// interruption. If the result ask is true, the caller must now send the question under the
+// run id in c.d, which may have changed. Otherwise recover has already ended the dispatch
+// or waited for its run.
 func (c *runner) recover(ctx context.Context, boot string) (ask bool, _ error) {
 	t, seen, err := c.findRuns(ctx)
 	switch {
@@ -365,8 +368,8 @@ func (c *runner) recover(ctx context.Context, boot string) (ask bool, _ error) {
 	return false, c.finishUnanswered(ctx, t, boot)
 }
 
-// queued waits for a question that is queued behind another run. It returns nil if the
-// question has not ended, so that recover checks again whether it started.
+// queued waits while the question is queued behind another run. It returns nil if the
+// question's run has not ended, so that recover checks again whether the run has started.
 func (c *runner) queued(ctx context.Context) error {
 	if c.left() <= 0 {
 		return c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
@@ -378,9 +381,9 @@ func (c *runner) queued(ctx context.Context) error {
 	return c.conclude(ctx, a)
 }
 
-// finishUnanswered ends a dispatch whose run ended without an answer. It asks the gateway
-// for the result, which the gateway keeps for a few minutes. It does not send the question
-// again, because the agent would repeat the work.
+// finishUnanswered ends a dispatch whose run ended without an answer in the history. It
+// asks the gateway for the run's result, which is available for a few minutes. It does not
+// send the question again, because the agent would repeat the work.
 func (c *runner) finishUnanswered(ctx context.Context, t gateway.Trace, boot string) error {
 	if err := c.accepted(ctx, boot); err != nil {
 		return err
@@ -398,9 +401,9 @@ func (c *runner) finishUnanswered(ctx context.Context, t gateway.Trace, boot str
 	return c.conclude(ctx, a)
 }
 
-// findRuns reads the history of the session for the current question and the previous ones
-// of this dispatch. seen reports whether the agent has received the current question
-// or answered any of them.
+// findRuns searches the session's history for the current and previous questions of this
+// dispatch. The result seen is true if the agent has received the current question or
+// answered any of these questions.
 func (c *runner) findRuns(ctx context.Context) (t gateway.Trace, seen bool, err error) {
 	for n := c.d.number; n >= c.d.first; n-- {
 		found, err := c.Runtime.Find(ctx, c.d.SessionKey, c.d.runID(n))
@@ -417,9 +420,9 @@ func (c *runner) findRuns(ctx context.Context) (t gateway.Trace, seen bool, err 
 	return t, seen, nil
 }
 
-// askAgain replaces a question whose run was lost when the gateway restarted, and reports
-// whether to send it now under its new run id. It ends the dispatch instead if the time
-// limit has passed or the task must no longer be dispatched.
+// askAgain replaces a question whose run was lost when the gateway restarted. It returns
+// true if the question must now be sent under its new run id. If the time limit has passed
+// or the task must no longer be dispatched, askAgain ends the dispatch.
 func (c *runner) askAgain(ctx context.Context) (bool, error) {
 	if c.d.State == Started && c.left() <= 0 {
 		return false, c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
@@ -432,8 +435,8 @@ func (c *runner) askAgain(ctx context.Context) (bool, error) {
 	return true, c.write(ctx, eventStarted)
 }
 
-// checkEligible ends a dispatch that must not be sent again. A task that was only
-// reassigned stays with the agent that works on it.
+// checkEligible ends the dispatch if its question must not be sent again. A reassignment
+// does not end it: the agent that has started the work keeps the task.
 func (c *runner) checkEligible(ctx context.Context) error {
 	code, why, err := c.Ineligible(ctx, c.DB, c.d.taskID, c.d.userID)
 	if err == nil && (code == Withdrawn || code == Deactivated) {
@@ -442,9 +445,9 @@ func (c *runner) checkEligible(ctx context.Context) error {
 	return err
 }
 
-// handleOvertaken handles a question that the gateway dropped because it resumed an
-// interrupted turn of the session. The gateway keeps returning that failure for the old
-// run id.
+// handleOvertaken handles a question that the gateway dropped in order to resume an
+// interrupted turn of the same session. The gateway keeps returning that failure for the
+// old run id.
 func (c *runner) handleOvertaken(ctx context.Context, a gateway.Answer) error {
 	if err := sleep(ctx, retryPause); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Runtime is the part of the gateway client that a dispatch needs.
+// Runtime is the part of the gateway client that dispatches need.
 type Runtime interface {
 	Status() gateway.Status
 	Await(ctx context.Context) (bootID string, err error)
@@ -33,8 +33,7 @@ type Runtime interface {
 // Service dispatches tasks. Do not change its exported fields after first use.
 type Service struct {
 	DB *db.DB
-	// Jobs runs the dispatches. Each occupies a worker for as long as its run lasts,
-	// possibly hours.
+	// Jobs runs the dispatches. Each dispatch occupies a worker until its run ends, possibly for hours.
 	Jobs *job.Queue
 	// Stops stops orphaned runs. It has separate workers, so that a stop never waits
 	// for a dispatch.
@@ -43,19 +42,20 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 
-	// LockTask reads the task that ref names and locks it until the transaction ends. It
-	// returns one of Refusals if the task's agent could not work on it.
+	// LockTask reads the task with the given id or key and locks it until the transaction
+	// ends. It returns one of the errors in Refusals if the task's agent could not work on
+	// it.
 	LockTask func(ctx context.Context, tx *db.Tx, ref string) (Task, error)
 	Refusals []*fault.Error
 	// TaskID returns the id of a task, given its id or its key.
 	TaskID func(ctx context.Context, q db.Queryer, ref string) (string, error)
-	// Ineligible returns why a task must no longer be dispatched to the given account.
-	// The code is empty if the task may still be dispatched.
+	// Ineligible returns the reason why a task must no longer be dispatched to the given
+	// account. The code is empty if the task may still be dispatched.
 	Ineligible func(ctx context.Context, q db.Queryer, taskID, userID string) (code Code, why string, err error)
-	// Show updates the dispatch on the task's card, without recording an event. It
-	// returns a not found error if the task is gone.
+	// Show updates the dispatch on the task's card. It records no event. It returns a
+	// not-found error if the task has been deleted.
 	Show func(ctx context.Context, tx *db.Tx, d Dispatch) error
-	// RecordUsage, if set, records the usage of a run, before any event is recorded.
+	// RecordUsage, if set, records the usage of a run. It is called before any event is recorded.
 	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
 	// Raise and Resolve, if set, raise and resolve the inbox item of a failed dispatch.
 	// They record events.
@@ -90,7 +90,7 @@ type New struct {
 	Note string `json:"note,omitempty" maxLength:"4000" doc:"A note to the agent, sent with the task in your name."`
 }
 
-// The kinds of events; their subject is the task.
+// Kinds of events. The subject of each event is the task.
 const (
 	eventDispatched = "task.dispatched"
 	eventStarted    = "task.dispatch_started"
@@ -123,7 +123,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, ref string, n New) (Dis
 	before, err := last(ctx, tx, t.ID)
 	switch {
 	case err == nil && before.active():
-		return Dispatch{}, ErrAlreadyDispatched.With("Agent %s has had it since %s (run %s). Wait for the run to end, or cancel it with DELETE.",
+		return Dispatch{}, ErrAlreadyDispatched.With("Agent %s has had the task since %s (run %s). Wait for the run to end, or cancel the dispatch with DELETE.",
 			before.AgentID, before.Since.UTC().Format(time.RFC3339), before.RunID).
 			Fact("run_id", before.RunID).Fact("since", before.Since).Fact("state", before.State).Fact("agent_id", before.AgentID)
 	case err != nil && !errors.Is(err, ErrNotFound):
@@ -152,8 +152,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, ref string, n New) (Dis
 	return d, s.record(ctx, tx, eventDispatched, d, map[string]any{"note": n.Note != ""})
 }
 
-// Cancel cancels the dispatch of a task, and stops its run as soon as the gateway is
-// reachable.
+// Cancel cancels the dispatch of a task. The run is stopped as soon as the gateway is reachable.
 func (s *Service) Cancel(ctx context.Context, ref string) (Dispatch, error) {
 	var d Dispatch
 	by := actor.From(ctx)
@@ -167,7 +166,7 @@ func (s *Service) Cancel(ctx context.Context, ref string) (Dispatch, error) {
 			return err
 		}
 		if was == nil {
-			return ErrNotDispatched.With("Its last dispatch has ended, or it has none. Reload the task.")
+			return ErrNotDispatched.With("The task's last dispatch has ended, or the task was never dispatched. Reload the task.")
 		}
 		d = *was
 		if err := s.Show(ctx, tx, d); err != nil {
@@ -247,8 +246,8 @@ func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, cause error)
 	return s.close(ctx, tx, d, &Failure{Broken, "Wardroom failed several times while running the dispatch. See Wardroom's log."}, nil, "")
 }
 
-// close stores the end of a dispatch, then the usage of its run, and then what users see:
-// the task's card and the inbox item. It records the event last.
+// close stores the end of a dispatch and the usage of its run, updates the task's card and
+// the inbox item, and records the event last.
 func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, u *gateway.Usage, said string) error {
 	now := s.Now()
 	d.end(now, f)
@@ -277,13 +276,13 @@ func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, 
 	return s.record(ctx, tx, eventEnded, d, data)
 }
 
-// longestAnswer limits the agent's final answer in the event, in runes.
+// longestAnswer is the maximum length of the agent's final answer in an event, in runes.
 const longestAnswer = 2000
 
 // kindFailed is the inbox kind for a failed dispatch.
 const kindFailed = "dispatch_failed"
 
-// updateInbox raises an inbox item for a failed dispatch, and resolves it after a success.
+// updateInbox raises an inbox item for a failed dispatch, or resolves the task's item after a successful one.
 func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, d Dispatch) error {
 	switch {
 	case d.State == Ended && s.Resolve != nil:

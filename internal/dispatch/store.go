@@ -49,7 +49,7 @@ func update(ctx context.Context, tx *db.Tx, d Dispatch) error {
 func find(ctx context.Context, q db.Queryer, id string) (Dispatch, error) {
 	d, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM dispatches WHERE id = ?`, id))
 	if db.IsNotFound(err) {
-		return d, ErrNotFound.With("Its task may have been deleted.")
+		return d, ErrNotFound.With("The task of this dispatch may have been deleted.")
 	}
 	return d, err
 }
@@ -72,8 +72,8 @@ type FailedDispatch struct {
 	At    clock.Time
 }
 
-// FailedOf lists the failed dispatches to an agent since the given time, newest first.
-// It omits canceled, withdrawn and reassigned ones.
+// FailedOf lists an agent's dispatches that failed since the given time, newest first. It
+// omits canceled, withdrawn and reassigned dispatches.
 func (s *Service) FailedOf(ctx context.Context, agentID string, since time.Time, limit int) ([]FailedDispatch, error) {
 	rows, err := s.DB.Query(ctx, `SELECT task_key, run_id, error_code, error_detail, ended_at FROM dispatches
 		WHERE agent_id = ? AND state = 'failed' AND ended_at >= ? AND error_code NOT IN ('cancelled', 'withdrawn', 'reassigned')

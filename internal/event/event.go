@@ -12,19 +12,19 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Class decides who can read an event and how long it is kept.
+// Class determines who can read an event and how long it is kept.
 type Class string
 
-// The classes.
+// Values of Class.
 const (
 	Activity Class = "activity" // for all signed-in users, except guarded subjects
 	Audit    Class = "audit"    // accounts, credentials, and settings
 )
 
-// guarded maps subject kinds to the permission required to read their activity.
+// guarded maps some subject kinds to the permission that is required to read activity about them.
 var guarded = map[string]actor.Permission{TopicInbox: actor.UseInbox}
 
-// hiddenFrom returns the subject kinds whose activity a role cannot read.
+// hiddenFrom returns the subject kinds that a role cannot read activity about.
 func hiddenFrom(r actor.Role) (kinds []string) {
 	for kind, p := range guarded {
 		if !r.May(p) {
@@ -38,14 +38,14 @@ func hiddenFrom(r actor.Role) (kinds []string) {
 // ErrActor means that a filter names an unknown actor.
 var ErrActor = fault.New(fault.Invalid, "actor_unknown", "No account matches this actor.")
 
-// Subject is what an event is about.
+// Subject is the object that an event is about, such as a task.
 type Subject struct {
 	Kind string `json:"kind" doc:"task, project, standup, team, schedule, inbox, session, or user; in the audit log also address, device, service, prices, and retention."`
 	ID   string `json:"id"`
 	Name string `json:"name" doc:"Name at the time of the event, such as TASK-12."`
 }
 
-// Author is who caused an event, with their name at that time.
+// Author is the actor who caused an event, with the name they had at that time.
 type Author struct {
 	ID   string `json:"id" doc:"A user's ID, system for Wardroom itself, or anonymous for a client that is not signed in."`
 	Name string `json:"name"`

@@ -58,14 +58,13 @@ func (s State) frame() (frame, error) {
 	return frame{topics: s.Topics, only: s.Session, text: text}, err
 }
 
-// positionFrame encodes a frame with the position of a stream: the client has
-// received everything up to id.
+// positionFrame encodes a frame that confirms to the client that it has received all events up to
+// id.
 func positionFrame(kind string, id int64) []byte {
 	return fmt.Appendf(nil, "id: %d\nevent: %s\ndata: {\"id\":%d}\n\n", id, kind, id)
 }
 
-// encode writes a server-sent event with data as one line of JSON. It omits the
-// ID if that is zero.
+// encode writes a server-sent event with data as one line of JSON. It omits the ID if id is zero.
 func encode(id int64, kind string, data any) ([]byte, error) {
 	var b bytes.Buffer
 	if id > 0 {

@@ -15,7 +15,7 @@ import (
 // Mount adds the routes of the log.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/activity", actor.Read, "List activity, newest first", s.handleActivity, web.Fails(ErrActor, page.ErrCursor),
-		web.Describe("Events about the inbox require the permission use_inbox."))
+		web.Describe("Events about the inbox require the use_inbox permission."))
 	web.Get(api, "/audit", actor.ReadAudit, "List the audit log, newest first", s.handleAudit,
 		web.Fails(ErrActor, page.ErrCursor), web.Describe(auditText))
 	web.CSV(api, "/audit.csv", actor.ReadAudit, "Export the audit log as CSV", s.handleAuditTable,
@@ -23,33 +23,33 @@ func (s *Service) Mount(api *web.API) {
 	web.Stream(api, "/events", actor.Read, "Stream events", s.handleEvents, web.Fails(ErrStreams), web.Describe(eventsText))
 }
 
-const eventsText = `Server-sent events until the token expires. Each event of the log is a frame: its id is the event's number, its event is the kind, such as task.changed, and its data is the same JSON as in /activity. Events about accounts require the permission read_audit; events about the inbox require use_inbox.
+const eventsText = `Streams server-sent events until the token expires. Each event in the log is sent as one frame. The frame's id is the event's number, its event field is the event's kind, such as task.changed, and its data is the same JSON as in /activity. Events about accounts require the read_audit permission, and events about the inbox require the use_inbox permission.
 
-IDs increase in commit order. Send the last one you received as Last-Event-ID to get everything after it, without gaps or repeats.
+IDs increase in commit order. Send the last ID you received as Last-Event-ID to get all later events, without gaps or repeats.
 
-Control frames: hello comes first and has the position of the stream. reset comes instead of hello if the events you missed are no longer available: reload what you show and continue from its id. position comes every 15 seconds with the id up to which you have received everything you selected. end has a code for why the stream ends, such as token_invalid, role_changed, or behind.
+Control frames: hello comes first and contains the stream's position. reset replaces hello if the events you missed are no longer available: reload your data and continue from the id of this frame. position comes every 15 seconds; you have received all selected events up to its id. end contains a code that says why the stream ends, such as token_invalid, role_changed, or behind.
 
-Frames without an id are live states. agentrt.status: the connection to the agent runtime. session.changed: a new or changed runtime session, as in /agentrt/sessions. session.gone: the key of a session that no longer exists. session.message: a message in a session that you selected with session. usage.grown: /usage has changed, at most once a second. jobs.changed: the IDs of scheduled jobs of the runtime that changed or are gone; reload them. Reload the list of sessions at each agentrt.status, including the first, and then apply the frames that follow.`
+Frames without an id report live state. agentrt.status: the connection to the agent runtime. session.changed: a new or changed runtime session, as in /agentrt/sessions. session.gone: the key of a session that no longer exists. session.message: a message in a session that you selected with the parameter session. usage.grown: /usage has changed, at most once a second. jobs.changed: the IDs of the runtime's scheduled jobs that were changed or deleted; reload these jobs. Reload the list of sessions at each agentrt.status, including the first, and then apply the frames that follow.`
 
 const auditText = `Lists logins, failed logins, changes to accounts and keys, deletions, and the settings at each start. Each event says who made the change, what it was before and after, and where it came from. Audit events do not appear in /activity. Frequent events are combined once a minute, with a count and a start time. Wardroom does not store what a user typed in a failed login.`
 
-const auditTableText = `All matching events as text/csv with a header row. Cells that a spreadsheet would read as a formula are prefixed with an apostrophe.`
+const auditTableText = `Returns all matching events as text/csv with a header row. Cells that a spreadsheet would read as a formula are prefixed with an apostrophe.`
 
 // exportTime is the time limit for downloading the whole audit log.
 const exportTime = 10 * time.Minute
 
-// begin is the value of StreamOptions.After for a stream without earlier
-// events.
+// begin, as StreamOptions.After, makes a stream start with new events instead of replaying past
+// ones.
 const begin = -1
 
 type eventsInput struct {
 	Header   string   `header:"Last-Event-ID" maxLength:"19" example:"42" doc:"ID of the last event you received; the stream continues after it. Default: the stream begins now."`
-	Query    string   `query:"last_event_id" maxLength:"19" example:"42" doc:"Same as the header, for clients that cannot set headers. The header takes precedence."`
-	Topics   []string `query:"topics" enum:"task,project,standup,team,schedule,inbox,user,gateway,session,usage" maxItems:"20" doc:"Topics to receive, separated by commas: subject kinds of events, gateway for the connection to the agent runtime, session for its sessions, and usage for the usage ledger. Default: all."`
-	Sessions []string `query:"session" maxItems:"10" doc:"Keys of runtime sessions, separated by commas, whose messages to receive as session.message."`
+	Query    string   `query:"last_event_id" maxLength:"19" example:"42" doc:"Same as the header Last-Event-ID, for clients that cannot set headers. The header takes precedence."`
+	Topics   []string `query:"topics" enum:"task,project,standup,team,schedule,inbox,user,gateway,session,usage" maxItems:"20" doc:"Topics to receive, separated by commas. Most topics are kinds of event subjects. gateway is the connection to the agent runtime, session its sessions, and usage the usage ledger. Default: all."`
+	Sessions []string `query:"session" maxItems:"10" doc:"Keys of runtime sessions, separated by commas. New messages in these sessions are sent as session.message."`
 }
 
-// after returns the ID to continue after.
+// after returns the ID of the last event that the client has received.
 func (in *eventsInput) after() (int64, error) {
 	where, text := "header.Last-Event-ID", in.Header
 	if text == "" {
@@ -82,8 +82,8 @@ func (s *Service) handleEvents(ctx context.Context, in *eventsInput) (web.Stream
 type activityInput struct {
 	SubjectKind string    `query:"subject_kind" enum:"task,project,standup,team,schedule,inbox,session" doc:"Events about this kind of subject."`
 	SubjectID   string    `query:"subject_id" maxLength:"512" doc:"Events about the subject with this ID; for a runtime session, its key."`
-	Actor       string    `query:"actor" maxLength:"254" doc:"Events caused by this actor: a user's ID or email, an agent_id, \"me\", or \"system\". Without the permission manage_accounts, only your own email matches."`
-	Kinds       []string  `query:"kind" maxItems:"20" doc:"Events of these kinds, such as task.created; task.* matches a prefix."`
+	Actor       string    `query:"actor" maxLength:"254" doc:"Events caused by this actor: a user's ID or email, an agent_id, \"me\", or \"system\". Without the manage_accounts permission, only your own email matches."`
+	Kinds       []string  `query:"kind" maxItems:"20" doc:"Events of these kinds, such as task.created; task.* matches all kinds with that prefix."`
 	Since       time.Time `query:"since" doc:"Events at or after this time."`
 	Until       time.Time `query:"until" doc:"Events before this time."`
 	page.Query
@@ -96,13 +96,12 @@ func (s *Service) handleActivity(ctx context.Context, in *activityInput) (*web.L
 	return web.Part(ctx, part), err
 }
 
-// AuditFilter holds the query parameters that the audit list and its CSV export
-// share.
+// AuditFilter holds the query parameters that the audit list and its CSV export have in common.
 type AuditFilter struct {
 	SubjectKind string    `query:"subject_kind" enum:"user,address,device,service,prices,retention,task,standup,schedule,session" doc:"Events about this kind of subject."`
 	SubjectID   string    `query:"subject_id" maxLength:"512" doc:"Events about the subject with this ID; for an address, the address itself."`
 	Actor       string    `query:"actor" maxLength:"254" doc:"Events caused by this actor: a user's ID or email, an agent_id, \"me\", \"system\", or \"anonymous\"."`
-	Kinds       []string  `query:"kind" maxItems:"20" doc:"Events of these kinds, such as login.failed; login.* matches a prefix."`
+	Kinds       []string  `query:"kind" maxItems:"20" doc:"Events of these kinds, such as login.failed; login.* matches all kinds with that prefix."`
 	Since       time.Time `query:"since" doc:"Events at or after this time."`
 	Until       time.Time `query:"until" doc:"Events before this time."`
 	Sort        string    `query:"sort" enum:"id,-id" default:"-id" doc:"Sort order; a minus reverses it."`

@@ -10,10 +10,10 @@ import (
 	"wardroom/internal/platform/limiter"
 )
 
-// hub distributes the events that the tail reads to every stream of this
-// process. It never waits for a stream.
+// hub sends the events that the log reader (tail.go) reads to every stream of this process. It
+// never waits for a stream.
 type hub struct {
-	poke   chan struct{}   // wakes the tail
+	poke   chan struct{}   // wakes the log reader
 	places limiter.Limiter // open streams per user
 
 	mu      sync.Mutex
@@ -41,7 +41,7 @@ func newHub() *hub {
 	return &hub{poke: make(chan struct{}, 1), streams: map[*feed]struct{}{}}
 }
 
-// wake makes the tail read the log. It never blocks.
+// wake makes the log reader look for new events. It never blocks.
 func (h *hub) wake() {
 	select {
 	case h.poke <- struct{}{}:
@@ -49,10 +49,9 @@ func (h *hub) wake() {
 	}
 }
 
-// join adds a stream that has everything up to pos. The stream receives the
-// events after the returned ID, which may be smaller or larger than pos: the
-// stream must skip the events that it already has, and read those in between by
-// itself.
+// join adds a stream that has received everything up to pos. The hub sends it the events after the
+// returned ID. If that ID is smaller than pos, the stream must skip the events that it already has;
+// if it is larger, the stream must read the events in between itself.
 func (h *hub) join(pos int64, buffer int) (f *feed, from int64) {
 	f = &feed{batches: make(chan []frame, buffer), gone: make(chan struct{})}
 	h.mu.Lock()
@@ -66,12 +65,12 @@ func (h *hub) join(pos int64, buffer int) (f *feed, from int64) {
 		h.at = max(h.at, pos) // no stream needs older events
 	}
 	h.streams[f] = struct{}{}
-	h.wake() // the tail does not read without streams
+	h.wake() // the log reader does nothing without streams
 	return f, h.at
 }
 
-// follow counts one more stream that wants the messages of these sessions,
-// until unfollow is called.
+// follow registers one more stream that wants the messages of the given sessions, until unfollow is
+// called.
 func (h *hub) follow(sessions []string) (unfollow func()) {
 	count := func(by int) {
 		h.mu.Lock()
@@ -98,7 +97,7 @@ func (h *hub) leave(f *feed) {
 	h.drop(f)
 }
 
-// drop removes a stream, if still present. The caller holds the lock.
+// drop removes a stream if it has not been removed yet. The caller must hold the lock.
 func (h *hub) drop(f *feed) {
 	if _, ok := h.streams[f]; ok {
 		delete(h.streams, f)
@@ -106,8 +105,8 @@ func (h *hub) drop(f *feed) {
 	}
 }
 
-// dropAll ends every stream. The tail continues from the position of the first
-// stream that reconnects.
+// dropAll ends every stream. The log reader continues at the position of the first stream that
+// reconnects.
 func (h *hub) dropAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,8 +128,7 @@ func (h *hub) close() {
 	h.dropAll()
 }
 
-// position returns the ID after which the tail continues, and whether there are
-// any streams.
+// position returns the ID after which the log reader continues, and whether there are any streams.
 func (h *hub) position() (at int64, wanted bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -147,8 +145,8 @@ func (h *hub) broadcast(batch []frame, upTo int64) (streams int) {
 	return len(h.streams)
 }
 
-// send sends a batch to all streams and drops those with a full queue. The
-// caller holds the lock.
+// send sends a batch to all streams and drops those with a full queue. The caller must hold the
+// lock.
 func (h *hub) send(batch []frame) {
 	for f := range h.streams {
 		select {
@@ -159,8 +157,8 @@ func (h *hub) send(batch []frame) {
 	}
 }
 
-// publish sends states: at once if the last ones were sent a while ago,
-// otherwise together with others at the end of the pause.
+// publish sends states at once if none were sent recently. Otherwise it collects them and sends
+// them together at the end of a pause.
 func (h *hub) publish(states []frame) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -181,7 +179,7 @@ func (h *hub) publish(states []frame) {
 	}
 }
 
-// flush sends the waiting states. The caller holds the lock.
+// flush sends the waiting states. The caller must hold the lock.
 func (h *hub) flush() {
 	if h.pause != nil {
 		h.pause.Stop()

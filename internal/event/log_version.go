@@ -9,25 +9,24 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// LogVersion identifies a state of the log, and so of everything whose changes
-// are recorded there: data read twice at the same version is the same. It
-// includes the time of the last event, because a restored database reuses event
-// IDs.
+// LogVersion identifies a state of the log, and so of all data whose changes the log records. Data
+// that is read twice at the same version is the same. The version includes the time of the last
+// event, because a restored database reuses event IDs.
 type LogVersion struct {
 	last int64
 	at   *clock.Time
 }
 
-// LogVersionColumns are the SQL expressions of a LogVersion. They can be added
-// to any SELECT, so that a query returns the version along with its row. Both
-// look rows up by key: after a long transaction, PostgreSQL's table of the
-// one-row counter may have hundreds of pages of dead rows.
+// LogVersionColumns are the SQL expressions of a LogVersion. They can be added to any SELECT, so
+// that a query returns the version along with its row. Both expressions look up rows by key,
+// because after a long transaction PostgreSQL may keep hundreds of pages of dead rows for the
+// counter's single row.
 const LogVersionColumns = `(SELECT last FROM event_counter WHERE one = 1), (SELECT at FROM events WHERE id = (SELECT last FROM event_counter WHERE one = 1))`
 
 // Columns returns the scan targets for LogVersionColumns.
 func (m *LogVersion) Columns() []any { return []any{&m.last, &m.at} }
 
-// String returns a short text that is unique to the version.
+// String returns a short text that differs for every version.
 func (m LogVersion) String() string {
 	var at int64
 	if m.at != nil {

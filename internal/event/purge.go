@@ -9,9 +9,9 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// purgeableAt is the SQL expression for the time of a purgeable event, and null
-// for events that are kept: those about tasks and the audit log. The index
-// events_passing has exactly this expression.
+// purgeableAt is an SQL expression. It is the time of an event that can be purged, and null for
+// events that are kept, which are those about tasks and those of the audit log. The index
+// events_passing uses exactly this expression.
 const purgeableAt = `(CASE WHEN class = 'activity' AND subject_kind <> 'task' THEN at END)`
 
 const (
@@ -21,8 +21,8 @@ const (
 		DELETE FROM events WHERE id IN (SELECT id FROM gone) RETURNING id`
 )
 
-// CountPurgeable returns how many events Purge would remove in total, and the
-// time of the oldest: the zero time if there are none.
+// CountPurgeable returns how many events Purge would remove in total, and the time of the oldest
+// one, or the zero time if there are none.
 func CountPurgeable(ctx context.Context, q db.Queryer, before time.Time) (n int64, oldest time.Time, err error) {
 	var at *clock.Time
 	if err := q.QueryRow(ctx, countPurgeable, before).Scan(&n, &at); err != nil {
@@ -34,9 +34,9 @@ func CountPurgeable(ctx context.Context, q db.Queryer, before time.Time) (n int6
 	return n, oldest, nil
 }
 
-// Purge deletes up to limit purgeable events older than before, oldest first,
-// and returns the count. Fewer than limit means that none are left. Streams
-// that resume from a deleted event get a reset.
+// Purge deletes up to limit purgeable events older than before, oldest first, and returns the
+// count. A count below limit means that none are left. Streams that resume from a deleted event get
+// a reset.
 func Purge(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	rows, err := tx.Query(ctx, deletePurgeable, before, limit)
 	ids, err := db.All(rows, err, func(row db.Row) (id int64, err error) { return id, row.Scan(&id) })

@@ -12,14 +12,14 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Service reads the log for users, as lists and as live streams. It must not be
-// copied after first use. Run must be running for streams to receive events.
+// Service gives users access to the log, as lists and as live streams. It must not be copied after
+// first use. Streams receive events only while Run is running.
 type Service struct {
 	DB  *db.DB
 	Now func() time.Time // for the expiry of tokens; nil means time.Now
 	Log *slog.Logger     // nil disables logging
-	// Current returns the states that a new stream gets first. Later changes
-	// are sent with Publish. It must not block. Nil means no states.
+	// Current returns the states that are sent first to a new stream. Later changes are sent with
+	// Publish. It must not block. Nil means no states.
 	Current func() []State
 	// Away, if set, reports whether an error means that the database is
 	// unavailable, and logs the outage once. It must not block.
@@ -30,8 +30,8 @@ type Service struct {
 	live *hub
 }
 
-// Followed returns the keys of the runtime sessions whose messages some stream
-// of this process wants. The caller must not modify it.
+// Followed returns the keys of the runtime sessions whose messages at least one stream of this
+// process wants. The caller must not modify the result.
 func (s *Service) Followed() []string {
 	if keys := s.hub().keys.Load(); keys != nil {
 		return *keys
@@ -39,10 +39,9 @@ func (s *Service) Followed() []string {
 	return nil
 }
 
-// Activity returns one page of the activity that matches f and that the caller
-// can see, newest first. It sets the class and the actors of f. by is the
-// actor: a user's ID or email, an agent_id, "me", or "system". If it is empty,
-// events of all actors match.
+// Activity returns one page of the activity that matches f and that the caller can see, newest
+// first. It sets the class and the actors of f. The parameter by selects the actor by a user's ID
+// or email, by an agent_id, or as "me" or "system". If by is empty, events of all actors match.
 func (s *Service) Activity(ctx context.Context, f Filter, by string, want page.Want) (page.Part[Event], error) {
 	f.hidden = hiddenFrom(actor.From(ctx).Role)
 	return s.read(ctx, Activity, f, by, want)
@@ -53,9 +52,8 @@ func (s *Service) Audit(ctx context.Context, f Filter, by string, want page.Want
 	return s.read(ctx, Audit, f, by, want)
 }
 
-// EachAudit calls fn with every matching event of the audit log, in the order
-// of want.Sort, and stops at the first error. It reads page by page to keep
-// each query short.
+// EachAudit calls fn with every matching event of the audit log, in the order of want.Sort, and
+// stops at the first error. It reads page by page, so that each query is short.
 func (s *Service) EachAudit(ctx context.Context, f Filter, by string, want page.Want, fn func(Event) error) error {
 	for {
 		part, err := s.Audit(ctx, f, by, want)
@@ -86,8 +84,7 @@ func (s *Service) read(ctx context.Context, class Class, f Filter, by string, wa
 	return part, err
 }
 
-// actorIDs resolves the name of an actor to account IDs. An empty name returns
-// none.
+// actorIDs resolves the name of an actor to account IDs. It returns none if the name is empty.
 func actorIDs(ctx context.Context, q db.Queryer, by string) ([]string, error) {
 	switch by {
 	case "":

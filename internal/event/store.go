@@ -18,12 +18,12 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Record appends an event caused by the actor in ctx. data is encoded with
-// json.Marshal; nil means an empty object. It fails if ctx has no actor.
+// Record appends an event caused by the actor in ctx. It encodes data with json.Marshal; nil means
+// an empty object. It returns an error if ctx has no actor.
 //
-// Call it in the transaction that makes the change, after the other statements:
-// the counter's row stays locked until the commit, so IDs follow commit order
-// and a reader that has seen an event has seen all earlier ones.
+// Call it in the transaction that makes the change, after the other statements. The row of the
+// event counter stays locked until the commit. Therefore IDs follow commit order, and a reader that
+// has seen an event has seen all events with a lower ID.
 func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind string, about Subject, data any) error {
 	by := actor.From(ctx)
 	if !by.Known() {
@@ -44,8 +44,8 @@ func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind stri
 	return nil
 }
 
-// add inserts an event with the next ID and wakes the readers. On PostgreSQL
-// this is one statement, sent together with the commit. SQLite needs two.
+// add inserts an event with the next ID and wakes the readers. On PostgreSQL this is one statement,
+// which is sent together with the commit. SQLite needs two statements.
 func add(ctx context.Context, tx *db.Tx, values ...any) error {
 	const rest = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`
 	clause, topic := tx.AlsoWake(topicOfLog)
@@ -64,8 +64,8 @@ func add(ctx context.Context, tx *db.Tx, values ...any) error {
 
 const eventColumns = `id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data, via, address`
 
-// originOf returns where the caller's request came from. It is stored only in
-// the audit log, to keep addresses from users who cannot read that.
+// originOf returns the origin of the caller's request. Only events of the audit log have an origin,
+// because users who cannot read that log must not see addresses.
 func originOf(ctx context.Context, class Class) Origin {
 	if class != Audit {
 		return Origin{}
@@ -81,9 +81,8 @@ func originOf(ctx context.Context, class Class) Origin {
 // topicOfLog is the database notification topic for new events.
 const topicOfLog = "events"
 
-// RecordPurge notes that events up to the ID upTo may have been deleted. Call
-// it in the transaction that deletes them. Streams that resume from before upTo
-// get a reset.
+// RecordPurge records that events with IDs up to upTo may have been deleted. Call it in the
+// transaction that deletes them. Streams that resume from before upTo get a reset.
 func RecordPurge(ctx context.Context, tx *db.Tx, upTo int64) error {
 	if _, err := tx.Exec(ctx, `UPDATE event_counter SET purged = ? WHERE one = 1 AND purged < ?`, upTo, upTo); err != nil {
 		return fmt.Errorf("record the deletion of events: %w", err)
@@ -91,7 +90,7 @@ func RecordPurge(ctx context.Context, tx *db.Tx, upTo int64) error {
 	return nil
 }
 
-// logRange is the range of events that the log has.
+// logRange is the range of event IDs in the log.
 type logRange struct {
 	last   int64 // newest ID; 0 if there is none
 	purged int64 // see RecordPurge
@@ -103,10 +102,10 @@ func readRange(ctx context.Context, q db.Queryer) (s logRange, err error) {
 	return s, err
 }
 
-// following returns up to limit events of any class after id, in order. It
-// fails with errPurged if some of them may have been deleted, or if id is
-// larger than the newest one, which means that the database was restored and
-// IDs are reused. It reads in one view, so nothing is deleted in between.
+// following returns up to limit events of any class after id, in order. It returns errPurged if
+// some of them may have been deleted, or if id is higher than the newest ID. In the latter case the
+// database was restored, and IDs are reused. It reads in a single view, so that no events are
+// deleted between its queries.
 func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event, err error) {
 	err = d.View(ctx, func(q db.Queryer) error {
 		at, err := readRange(ctx, q)
@@ -127,7 +126,7 @@ func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event
 
 var errPurged = errors.New("the requested events have been deleted")
 
-// Filter selects events. The zero Filter selects all of a class.
+// Filter selects events. The zero Filter selects all events of a class.
 type Filter struct {
 	Class       Class
 	SubjectKind string
@@ -140,8 +139,8 @@ type Filter struct {
 	hidden []string // subject kinds to leave out
 }
 
-// where returns the filter as SQL. known are the kinds in the log that match
-// f.Kinds; it is used only if one of those ends in ".*".
+// where returns the filter as an SQL condition. The parameter known lists the kinds in the log that
+// match f.Kinds; it is used only if one of f.Kinds ends in ".*".
 func (f Filter) where(known []string) list.Where {
 	var w list.Where
 	w.And(`class = ?`, f.Class)
@@ -150,8 +149,8 @@ func (f Filter) where(known []string) list.Where {
 	for _, kind := range f.hidden {
 		w.And(`subject_kind <> ?`, kind)
 	}
-	// The first of these conditions selects the index. A person causes fewer
-	// events than there are of most kinds; Wardroom itself causes more.
+	// The first of these conditions selects the index. A person causes fewer events than most kinds
+	// have; Wardroom itself causes more.
 	if f.byPerson() {
 		list.In(&w, `actor_id`, f.ActorIDs)
 	}
@@ -179,21 +178,21 @@ func (f Filter) where(known []string) list.Where {
 	return w
 }
 
-// disorder is the maximum difference between the order of event times and of
-// IDs. IDs follow the order of commits; times come from the replicas' clocks at
-// the start of each transaction.
+// disorder is how much earlier the time of an event can be than that of an event with a lower ID.
+// IDs follow the order of commits, but times come from the replicas' clocks at the start of each
+// transaction.
 const disorder = time.Hour
 
-// byPerson reports whether the filter selects the events of a user.
+// byPerson reports whether the filter selects events by a user's account.
 func (f Filter) byPerson() bool {
 	return len(f.ActorIDs) > 0 && f.ActorIDs[0] != actor.System.ID && f.ActorIDs[0] != actor.Anonymous.ID
 }
 
-// isPrefix reports whether kind is a pattern, such as task.*, for all kinds
-// with a prefix.
+// isPrefix reports whether kind is a pattern such as task.*, which matches all kinds with that
+// prefix.
 func isPrefix(kind string) bool { return strings.HasSuffix(kind, ".*") }
 
-// ofKinds adds the condition for the kinds.
+// ofKinds adds the condition that selects the given kinds of events.
 func ofKinds(w *list.Where, kinds, known []string) {
 	if !slices.ContainsFunc(kinds, isPrefix) {
 		list.In(w, `kind`, kinds)
@@ -213,8 +212,8 @@ func ofKinds(w *list.Where, kinds, known []string) {
 	list.HintIn(w, `kind`, known)
 }
 
-// knownKinds returns the kinds in the log that match one of the given ones. It
-// finds the distinct kinds, a few dozen, with one index lookup each.
+// knownKinds returns the kinds in the log that match at least one of the given kinds. The log has a
+// few dozen distinct kinds, and each one takes one index lookup.
 func knownKinds(ctx context.Context, q db.Queryer, given []string) ([]string, error) {
 	if !slices.ContainsFunc(given, isPrefix) {
 		return nil, nil
@@ -259,7 +258,7 @@ func Read(ctx context.Context, q db.Queryer, f Filter, want page.Want) (page.Par
 	return events.Read(ctx, q, f.where(known), want)
 }
 
-// findOwn returns the caller's ID if email is theirs, and actor.NoID otherwise.
+// findOwn returns the caller's ID if the email is the caller's own, and actor.NoID otherwise.
 func findOwn(ctx context.Context, q db.Queryer, email string) (id string, err error) {
 	err = q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`, strings.ToLower(email), actor.From(ctx).ID).Scan(&id)
 	if db.IsNotFound(err) {
@@ -268,8 +267,8 @@ func findOwn(ctx context.Context, q db.Queryer, email string) (id string, err er
 	return id, err
 }
 
-// findActors returns the IDs of the accounts that ref names by ID, email, or
-// agent_id. An agent may have had several accounts.
+// findActors returns the IDs of the accounts whose ID, email, or agent_id is ref. There can be
+// several, because an agent may have had several accounts.
 func findActors(ctx context.Context, q db.Queryer, ref string) ([]string, error) {
 	lower := strings.ToLower(ref)
 	rows, err := q.Query(ctx, `SELECT id FROM users WHERE id = ? OR email_key = ? OR agent_id = ? ORDER BY id`, lower, lower, ref)

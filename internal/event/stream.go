@@ -16,8 +16,7 @@ import (
 // ErrStreams means that too many streams are open, for this user or in total.
 var ErrStreams = fault.New(fault.Throttled, "too_many_streams", "Too many live streams are open.")
 
-// Limits bounds the streams of one process. Zero fields get the defaults given
-// below.
+// Limits restricts the streams of one process. Zero fields get the defaults given below.
 type Limits struct {
 	Streams int           // open streams in total; 1,000
 	Each    int           // open streams per user; 20
@@ -55,7 +54,7 @@ type StreamOptions struct {
 	Caller func(context.Context) (actor.Actor, error)
 	Topics []string // empty means all
 	After  int64    // continue after this ID; if negative, begin now
-	// Sessions are the keys of the runtime sessions whose messages to receive.
+	// Sessions are the keys of the runtime sessions whose messages the stream receives.
 	Sessions []string
 }
 
@@ -87,13 +86,13 @@ func withLowerCase(keys []string) []string {
 	return all
 }
 
-// Open prepares a stream for the caller in ctx. The caller must then call Run
-// once. It fails with ErrStreams if too many streams are open.
+// Open prepares a stream for the user in ctx. Call Run on it exactly once. Open returns ErrStreams
+// if too many streams are open.
 func (s *Service) Open(ctx context.Context, opt StreamOptions) (_ *Stream, err error) {
 	limits, user := s.Limits.withDefaults(), actor.From(ctx).ID
 	leave, ok := s.hub().places.Acquire(user, limits.Streams, limits.Each)
 	if !ok {
-		return nil, ErrStreams.With("Close some streams or try again later. The limit per account is %d.", limits.Each).After(limits.Beat)
+		return nil, ErrStreams.With("Close some streams or try again later. An account can have at most %d streams open.", limits.Each).After(limits.Beat)
 	}
 	if len(opt.Sessions) > 0 {
 		opt.Sessions = withLowerCase(opt.Sessions)
@@ -109,8 +108,8 @@ func (s *Service) Open(ctx context.Context, opt StreamOptions) (_ *Stream, err e
 	if err != nil {
 		return nil, fmt.Errorf("open a stream: %w", err)
 	}
-	// Check the caller after reading the log's position: no event on this
-	// stream would report an earlier loss of access.
+	// Check the caller after reading the log's position: no event on this stream would report that
+	// access was lost before that position.
 	who, err := opt.Caller(ctx)
 	if err != nil {
 		return nil, err
@@ -122,13 +121,13 @@ func (s *Service) Open(ctx context.Context, opt StreamOptions) (_ *Stream, err e
 	return t, nil
 }
 
-// end is the reason a stream ends, as sent to the client: the code of the error
+// end is the reason why a stream ends, as sent to the client. Its code is the code of the error
 // that a new request would get, or one of the codes below.
 type end struct{ code, text string }
 
 func (e end) Error() string { return e.code }
 
-// Ends of streams that are not errors.
+// Reasons to end a stream that are not errors.
 var (
 	endBehind = end{"behind", "The stream fell behind or Wardroom is restarting. Reconnect with Last-Event-ID."}
 	endRole   = end{"role_changed", "Your role has changed. Reconnect with Last-Event-ID."}
@@ -151,8 +150,8 @@ func (t *Stream) Run(ctx context.Context, send func(frames []byte) error) {
 	}
 }
 
-// reason returns the end frame for an error. It logs errors of Wardroom itself,
-// but not an unavailable database, which is logged once for all streams.
+// reason returns the end frame for an error. It logs internal errors, except that the database is
+// unavailable, which is logged once for all streams.
 func (t *Stream) reason(ctx context.Context, err error) end {
 	reason := end{"internal", "Wardroom had an internal error. Reconnect with Last-Event-ID."}
 	if f := fault.Of(err); f != nil {
@@ -226,7 +225,7 @@ func (t *Stream) catchUp(ctx context.Context, upTo int64) error {
 	return nil
 }
 
-// follow sends what the hub delivers.
+// follow sends the frames that the hub delivers.
 func (t *Stream) follow(ctx context.Context, f *feed) error {
 	beat := time.NewTicker(t.limits.Beat)
 	defer beat.Stop()
@@ -272,8 +271,8 @@ func (t *Stream) left() time.Duration {
 	return t.who.Expires.Sub(t.s.now())
 }
 
-// recheck authenticates the caller again. It ends the stream if their role has
-// changed, because they can now see other events.
+// recheck authenticates the caller again. It ends the stream if the caller's role has changed,
+// because the new role can see other events.
 func (t *Stream) recheck(ctx context.Context) error {
 	who, err := t.opt.Caller(ctx)
 	if err != nil {
@@ -286,8 +285,8 @@ func (t *Stream) recheck(ctx context.Context) error {
 	return nil
 }
 
-// passAll is like pass, but for a batch and all further batches in the queue,
-// which it sends together.
+// passAll is like pass, but sends the frames of a batch and of all further batches in the queue
+// together.
 func (t *Stream) passAll(ctx context.Context, f *feed, batch []frame) error {
 	for range t.limits.Buffer { // bounded, so that the beat gets its turn
 		if err := t.gather(ctx, batch); err != nil {
@@ -302,8 +301,7 @@ func (t *Stream) passAll(ctx context.Context, f *feed, batch []frame) error {
 	return t.pass(ctx, batch)
 }
 
-// pass sends the frames of a batch that the client selected, can see, and does
-// not have yet.
+// pass sends the frames of a batch that the client selected, may see, and has not received yet.
 func (t *Stream) pass(ctx context.Context, batch []frame) error {
 	if err := t.gather(ctx, batch); err != nil {
 		return err
@@ -324,8 +322,7 @@ func (t *Stream) gather(ctx context.Context, batch []frame) error {
 			continue
 		}
 		if f.class == Audit && f.topics[0] == TopicUser && f.about == t.who.ID {
-			// The event may revoke the caller's access to itself and to what
-			// follows.
+			// The event may revoke the caller's access to this event and to later ones.
 			if err := t.flush(); err != nil {
 				return err
 			}
@@ -361,8 +358,8 @@ func (t *Stream) wants(f frame) bool {
 	return len(t.opt.Topics) == 0 || slices.ContainsFunc(f.topics, func(topic string) bool { return slices.Contains(t.opt.Topics, topic) })
 }
 
-// mostPending is the number of bytes to buffer before sending, and the largest
-// buffer that is kept.
+// mostPending is the number of bytes to buffer before sending them, and the largest size of a
+// buffer that is reused.
 const mostPending = 64 << 10
 
 // flush sends the buffered frames.

@@ -12,20 +12,19 @@ import (
 const (
 	// batchSize is the number of events read and sent at a time.
 	batchSize = 256
-	// After sending a batch, the tail pauses so that many quick commits become
-	// few batches: each batch is one write per stream, whatever its size. The
-	// pause grows with the number of streams, and it is the maximum delay that
-	// this adds to an event. After a quiet period events are sent at once.
+	// After a batch, Run pauses, so that many quick commits become few batches. Each batch is one
+	// write per stream, whatever its size. The pause grows with the number of streams. An event is
+	// delayed by at most one pause. After a quiet period, events are sent at once.
 	minPause       = 5 * time.Millisecond
 	pausePerStream = 40 * time.Microsecond
 	maxPause       = 40 * time.Millisecond
-	// pollInterval is how often the tail reads the log without a notification,
-	// because notifications can be lost.
+	// pollInterval is how often Run reads the log even without a notification, because
+	// notifications can be lost.
 	pollInterval = 2 * time.Second
 )
 
-// Run reads the log for all streams of this process until ctx ends, and then
-// ends the streams. It returns nil. Without it streams receive nothing.
+// Run reads the log for all streams of this process until ctx ends, and then ends the streams. It
+// always returns nil. Streams receive events only while Run is running.
 func (s *Service) Run(ctx context.Context) error {
 	h := s.hub()
 	defer h.close()
@@ -87,14 +86,14 @@ func (s *Service) pull(ctx context.Context) error {
 	}
 }
 
-// pauseFor returns how long to pause after a batch for that many streams.
+// pauseFor returns how long to pause after a batch was sent to the given number of streams.
 func pauseFor(streams int) time.Duration {
 	return min(minPause+time.Duration(streams)*pausePerStream, maxPause)
 }
 
-// readBatch reads the events after id, with the timeout Limits.Read. Without
-// the timeout, a connection that died silently would block all streams until
-// the kernel drops it, after about 15 minutes.
+// readBatch reads the events after id, within the timeout Limits.Read. Without that timeout, a
+// connection that died silently would block all streams for about 15 minutes, until the kernel
+// closes it.
 func (s *Service) readBatch(ctx context.Context, id int64) ([]Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Limits.withDefaults().Read)
 	defer cancel()
@@ -112,10 +111,9 @@ func frames(events []Event) ([]frame, error) {
 	return list, nil
 }
 
-// Publish sends states to the streams of this process that selected their
-// topics. States are not stored: streams that start later get the states from
-// Current. It never blocks. States published within one pause, or in one call,
-// count as one batch.
+// Publish sends states to the streams of this process that selected their topics. States are not
+// stored; streams that start later get them from Current. Publish never blocks. States that are
+// published in one call, or during one pause, are sent as one batch.
 func (s *Service) Publish(states ...State) error {
 	if _, wanted := s.hub().position(); !wanted {
 		return nil // skip the encoding

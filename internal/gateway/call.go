@@ -12,8 +12,8 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// call sends a request and decodes the payload of the response into out. It waits for
-// at most Options.Timeout.
+// call sends a request, waits up to Options.Timeout for the response, and decodes its
+// payload into *out.
 func (c *Client) call(ctx context.Context, method string, params, out any) error {
 	k, err := c.connection(method)
 	if err != nil {
@@ -34,11 +34,11 @@ func (c *Client) call(ctx context.Context, method string, params, out any) error
 
 // errUnreadable returns the error for a response that Wardroom could not decode.
 func errUnreadable(method string) error {
-	return ErrRefused.With("Wardroom could not read the gateway's answer to %s. Update Wardroom or the gateway, whichever is older.", method)
+	return ErrRefused.With("Wardroom could not decode the gateway's response to the %s request. Update Wardroom or the gateway, whichever is older.", method)
 }
 
-// roundTrip sends a request on one connection and waits for its first response, for
-// at most Options.Timeout.
+// roundTrip sends a request on the connection k and waits up to Options.Timeout for the
+// first response.
 func (c *Client) roundTrip(ctx context.Context, k *conn, method string, params any, run string) (frame, error) {
 	sent := time.Now()
 	answer, forget, err := k.send(method, params, run, c.opt.Timeout)
@@ -59,16 +59,16 @@ func (c *Client) roundTrip(ctx context.Context, k *conn, method string, params a
 		return frame{}, interrupted(ctx, method)
 	case <-limit.C:
 		k.owner.unanswered(k, method, sent)
-		return frame{}, ErrTimeout.With("The gateway did not answer %s within %s.", method, c.opt.Timeout)
+		return frame{}, ErrTimeout.With("The gateway did not answer the %s request within %s.", method, c.opt.Timeout)
 	}
 }
 
-// errSend is returned when a request could not be written. The reader notices the
-// broken connection and closes it.
-var errSend = ErrUnreachable.With("The connection was lost while sending the request.")
+// errSend is returned if a request cannot be written. The goroutine that reads from the
+// broken connection closes it.
+var errSend = ErrUnreachable.With("The connection was lost while Wardroom was sending the request.")
 
-// late returns the response if it arrived just before the connection ended, and
-// otherwise the error for the lost connection.
+// late returns the response if it arrived just before the connection ended. Otherwise it
+// returns the error for a lost connection.
 func (c *Client) late(answer <-chan frame) (frame, error) {
 	select {
 	case f := <-answer:
@@ -79,16 +79,17 @@ func (c *Client) late(answer <-chan frame) (frame, error) {
 }
 
 // lost returns the error for a request whose connection ended before the response
-// arrived. The error is ErrUnreachable in every state; its detail includes the status's
-// error text, which often explains the loss.
+// arrived. The error is always ErrUnreachable. Its detail includes Status.LastError,
+// which often explains the loss.
 func (c *Client) lost() error {
 	return ErrUnreachable.With("The connection was lost before the gateway answered. %s", c.Status().LastError)
 }
 
-// interrupted returns the error for a caller whose context ended.
+// interrupted returns the error for a request whose context ended before the response
+// arrived.
 func interrupted(ctx context.Context, method string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("%w: %w", ErrTimeout.With("The gateway did not answer %s before the caller's deadline.", method), ctx.Err())
+		return fmt.Errorf("%w: %w", ErrTimeout.With("The gateway did not answer the %s request before the caller's deadline.", method), ctx.Err())
 	}
 	return fmt.Errorf("%s: %w", method, ctx.Err())
 }
@@ -100,11 +101,11 @@ func (c *Client) wireFault(e *wireError) error {
 	case e.Details.Code == "MISSING_SCOPE" || e.Details.MissingScope != "":
 		return c.scopeFault(c.secrets.line(e.Details.MissingScope))
 	case e.Details.Code == "CRON_JOB_NOT_FOUND":
-		return ErrNoJob.With("It may have been removed. Reload the list of jobs.")
+		return ErrNoJob.With("The job may have been removed. Reload the list of jobs.")
 	case e.Details.Code == "CRON_JOB_CHANGED":
 		return ErrJobChanged.With("Reload the job and make the change again.")
 	case e.Code == "INVALID_REQUEST" && e.Message == "unauthorized": // chat.abort rejects runs of other clients this way, without a code
-		return ErrForeignRun.With("Another client started it, or Wardroom did over an earlier connection. Stop it in the gateway's own dashboard; to stop such runs here, pair Wardroom as a device or request operator.admin.")
+		return ErrForeignRun.With("Another client, or Wardroom over a previous connection, started this run. Stop it in the gateway's own dashboard. To stop such runs from Wardroom, pair Wardroom as a device or request the operator.admin scope.")
 	case e.Code == "NOT_PAIRED":
 		return ErrUnpaired.With("%s", message)
 	case unknownMethod(e) != nil:
@@ -133,19 +134,19 @@ func isDraining(message string) bool {
 	return strings.Contains(strings.ToLower(message), "gateway is draining")
 }
 
-// scopeFault returns an error that names the missing scope and how to get it.
+// scopeFault returns an error that names the missing scope and explains how to get it.
 func (c *Client) scopeFault(scope string) *fault.Error {
 	if scope == "" {
 		scope = "a scope"
 	}
 	e := ErrMissingScope.Fact("missing_scope", scope)
 	if slices.Contains(c.opt.Scopes, scope) {
-		return e.With("Wardroom requested %s and the gateway did not grant it. Run Wardroom on the gateway's host, or approve the scope for Wardroom's device there.", scope)
+		return e.With("Wardroom requested the %s scope, but the gateway did not grant it. Run Wardroom on the gateway's host, or approve the scope for Wardroom's device on the gateway.", scope)
 	}
-	return e.With("The request needs %s. Add it to AGENTRT_GATEWAY_SCOPES and restart Wardroom.", scope)
+	return e.With("The request requires the %s scope. Add it to AGENTRT_GATEWAY_SCOPES and restart Wardroom.", scope)
 }
 
-// Agents lists the agents of the gateway, in the gateway's order.
+// Agents lists the gateway's agents and keeps the order of the gateway's response.
 func (c *Client) Agents(ctx context.Context) ([]Agent, error) {
 	var out roster
 	if err := c.call(ctx, "agents.list", struct{}{}, &out); err != nil {

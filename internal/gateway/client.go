@@ -17,11 +17,12 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Client is the client of one gateway, safe for concurrent use. Create it with New and
-// call Run once; the other methods work at any time. Without a connection, requests
-// fail at once with the reason. The client never sends a request twice.
+// Client connects to one gateway. It is safe for concurrent use. Create it with New and
+// call Run once; the other methods may be called at any time. While there is no
+// connection, requests fail immediately with an error that gives the reason. The client
+// never sends a request twice.
 //
-// With operator.admin among the requested scopes it holds two connections: see
+// If operator.admin is among the requested scopes, the client makes two connections: see
 // conn_routing.go.
 type Client struct {
 	opt             Options
@@ -119,8 +120,8 @@ const stopping = "Wardroom is shutting down."
 
 const notConfigured = "To use agents, set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN in Wardroom's environment or .env file, then restart it."
 
-// parseURL reads the gateway's address. It rejects credentials in it, because the
-// address is shown and logged.
+// parseURL parses the gateway's address. It rejects an address that contains credentials,
+// because the address is shown and logged.
 func parseURL(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
@@ -184,11 +185,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// list returns a copy of s that is never nil, so that JSON shows an empty list as [].
+// list returns a copy of s that is never nil, so that an empty list becomes [] in JSON,
+// not null.
 func list(s []string) []string { return append([]string{}, s...) }
 
 // Run keeps the client connected until ctx ends, and reconnects after every failure. It
-// returns nil once everything that it started has ended.
+// returns nil when ctx has ended and all connections are closed.
 func (c *Client) Run(ctx context.Context) error {
 	defer c.events.closeAll()
 	if c.url == nil {
@@ -230,17 +232,17 @@ func (c *Client) stayConnected(ctx context.Context) {
 	}
 }
 
-// steadyAfter is how long a connection must last for its loss to reset the count of
-// failures. Without it, Wardroom would dial a gateway that closes every connection at
-// once four times a second.
+// steadyAfter is how long a connection must last before its loss resets the failure
+// count. Otherwise, if a gateway closed every connection immediately, Wardroom would
+// reconnect four times a second.
 const steadyAfter = 5 * time.Second
 
-// restartTakes is how long retries stay frequent after the gateway announced a restart.
-// On a host with two slow cores, a restart took 12 s.
+// restartTakes is how long retries stay frequent after the gateway announces a restart.
+// On a host with two slow cores, the gateway took 12 s to restart.
 const restartTakes = time.Minute
 
-// pause waits before the next attempt. A call to Await shortens the pause, unless the
-// gateway requested the delay or only a person can fix the failure.
+// pause waits before the next connection attempt. A call to Await shortens the pause,
+// unless the gateway requested the delay or only a person can fix the failure.
 func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) {
 	due := time.NewTimer(delay)
 	defer due.Stop()
@@ -271,7 +273,8 @@ func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) 
 }
 
 // session makes one connection and serves it until it ends. It returns how long the
-// connection lasted and why it ended or could not be made.
+// connection lasted and why it ended. If no connection could be made, it returns the
+// reason.
 func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
 	if c.leader == nil {
 		c.applyIdentity()
@@ -289,7 +292,8 @@ func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
 	return c.serveAttached(ctx, k)
 }
 
-// serveAttached serves an attached connection and detaches it when it ends.
+// serveAttached serves the connection k, which requests already use, until it ends. Then
+// it calls detach.
 func (c *Client) serveAttached(ctx context.Context, k *conn) (time.Duration, *failure) {
 	defer k.probing.Wait()
 	defer k.closeNow(nil)
@@ -302,8 +306,9 @@ func (c *Client) serveAttached(ctx context.Context, k *conn) (time.Duration, *fa
 	return time.Since(began), fail
 }
 
-// attach makes k the connection that requests use. It fails if the identity changed
-// while k was connecting; SetIdentity closes connections that are already attached.
+// attach makes requests use the connection k. It fails if the client's identity changed
+// while k was connecting. If the identity changes later, SetIdentity closes the
+// connection.
 func (c *Client) attach(k *conn, h hello) *failure {
 	granted := scopesOf(h.Auth.Scopes)
 	k.tick, k.admin = h.tick(), c.holdsAdmin(granted)
@@ -336,8 +341,8 @@ func (c *Client) attach(k *conn, h hello) *failure {
 	return nil
 }
 
-// attachedState returns the state of a connection that answers requests; the caller holds
-// the lock.
+// attachedState returns the state of a connected client: Connected, or MissingScopes if
+// some scopes were not granted. The caller must hold the lock.
 func (c *Client) attachedState() *failure {
 	if missing := c.status.MissingScopes; len(missing) > 0 {
 		return &failure{state: MissingScopes, text: missingText(missing)}
@@ -345,8 +350,8 @@ func (c *Client) attachedState() *failure {
 	return &failure{state: Connected}
 }
 
-// detach stops using k and ends all requests on it. It updates the status first, so that
-// the callers find the reason there.
+// detach stops using the connection k and ends all requests on it. It updates the status
+// first, so that the callers of those requests find the reason there.
 func (c *Client) detach(k *conn, fail *failure) {
 	c.mu.Lock()
 	c.conn = nil
@@ -361,7 +366,7 @@ func (c *Client) detach(k *conn, fail *failure) {
 	close(k.gone)
 }
 
-// fail records a failed attempt and when the next one is due.
+// fail records that a connection attempt failed and when the next one is due.
 func (c *Client) fail(f *failure, failures int, delay time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -377,8 +382,9 @@ func (c *Client) fail(f *failure, failures int, delay time.Duration) {
 	c.setState(f)
 }
 
-// setState sets the state; the caller holds the lock. It logs only changes of state, so
-// that an unreachable gateway causes one log line and not one per attempt.
+// setState sets the client's state. It logs only when the state changes, so that an
+// unreachable gateway causes one log line instead of one per attempt. The caller must
+// hold the lock.
 func (c *Client) setState(f *failure) {
 	state, text := f.state, f.message()
 	asked := f.pairing != nil && (c.status.Pairing == nil || c.status.Pairing.RequestID != f.pairing.RequestID)
@@ -402,9 +408,9 @@ func (c *Client) setState(f *failure) {
 	c.opt.Log.Warn("gateway", "state", string(state), "reason", text)
 }
 
-// Await returns the gateway's boot id as soon as runs can be started. While it waits,
+// Await waits until runs can be started, then returns the gateway's boot id. Meanwhile,
 // the client tries to connect about once per second. If ctx ends first or no gateway is
-// configured, it returns the error of the current state.
+// configured, Await returns an error that describes the current state.
 func (c *Client) Await(ctx context.Context) (bootID string, err error) {
 	for _, one := range c.both() {
 		one.waiting.Add(1)
@@ -432,7 +438,8 @@ func (c *Client) Await(ctx context.Context) (bootID string, err error) {
 	}
 }
 
-// fault returns the error of the current state, for requests without a connection.
+// fault returns an error that describes the current state. Requests return it while there
+// is no connection.
 func (c *Client) fault() *fault.Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

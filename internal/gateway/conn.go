@@ -12,7 +12,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// conn is one connection, from dialing until it ends.
+// conn is a connection to the gateway, from dialing until it ends.
 type conn struct {
 	ws     *websocket.Conn
 	owner  *Client // the client that made it
@@ -47,8 +47,8 @@ type conn struct {
 	warned   bool   // a malformed frame was logged; used only by the reader
 }
 
-// askedKept limits how many questions a connection remembers while it waits for their
-// second response. The gateway itself remembers 1000.
+// askedKept limits how many `agent` requests a connection remembers while they wait for
+// their second response. The gateway also remembers 1000.
 const askedKept = 1000
 
 var (
@@ -76,7 +76,7 @@ func newConn(owner *Client) *conn {
 	return k
 }
 
-// markAlive records that the other side is alive.
+// markAlive records that the gateway is alive and restarts the silence timer.
 func (k *conn) markAlive() {
 	k.seenAt.Store(k.now().UnixMilli())
 	if k.life.Err() == nil {
@@ -86,7 +86,8 @@ func (k *conn) markAlive() {
 
 func (k *conn) lastSeen() time.Time { return time.UnixMilli(k.seenAt.Load()) }
 
-// challenged records the gateway's challenge and the difference between the clocks.
+// challenged records when the gateway's challenge arrived and how far the gateway's clock
+// is ahead of Wardroom's.
 func (k *conn) challenged(ch challenge, now time.Time) {
 	k.challengedAt = time.Now()
 	if at, ok := ch.TS.whole(); ok && at > 0 {
@@ -103,7 +104,7 @@ func (k *conn) closeNow(cause error) {
 	}
 }
 
-// closeGracefully closes the connection with a close frame, and takes at most a second.
+// closeGracefully closes the connection with a close frame. It takes at most a second.
 func (k *conn) closeGracefully() {
 	bound := time.AfterFunc(time.Second, func() { k.end(errStopped) })
 	defer bound.Stop()
@@ -112,8 +113,8 @@ func (k *conn) closeGracefully() {
 }
 
 // send writes a request. It returns a channel that receives the response and a function
-// that stops waiting for it. run is the id of the run that the request starts, or
-// empty.
+// that stops waiting for it. The parameter run is the id of the run that the request
+// starts, or empty if it starts none.
 func (k *conn) send(method string, params any, run string, limit time.Duration) (<-chan frame, func(), error) {
 	k.mu.Lock()
 	k.next++
@@ -136,8 +137,8 @@ func (k *conn) send(method string, params any, run string, limit time.Duration) 
 	return answer, forget, nil
 }
 
-// write sends one frame. It does not use the caller's context: canceling that in the
-// middle of a frame would break the whole connection.
+// write sends one frame. It does not use the caller's context, because canceling a
+// context in the middle of a frame would break the whole connection.
 func (k *conn) write(r request, limit time.Duration) error {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -148,8 +149,8 @@ func (k *conn) write(r request, limit time.Duration) error {
 	return k.ws.Write(ctx, websocket.MessageText, data)
 }
 
-// answer delivers a response to its caller. It never blocks, because the reader must
-// keep reading.
+// answer delivers a response to its caller. It never blocks, because it runs on the
+// goroutine that reads frames.
 func (k *conn) answer(f frame) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -159,22 +160,23 @@ func (k *conn) answer(f frame) {
 	}
 }
 
-// run returns the id of the run that a request started. It returns false after the last
-// response to the request.
+// run returns the id of the run that the request with the given id started. It returns
+// false once the last response to the request has arrived.
 func (k *conn) run(id string) (string, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.asked.get(id)
 }
 
-// forgetRun records that a request has had its last response.
+// forgetRun records that the last response to a request has arrived.
 func (k *conn) forgetRun(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.asked.remove(id)
 }
 
-// ring is a map of limited size that drops its oldest entries. Create it with newRing.
+// ring is a map of limited size. When it is full, a new entry replaces the oldest one.
+// Create it with newRing.
 type ring[V any] struct {
 	values map[string]V
 	order  []string

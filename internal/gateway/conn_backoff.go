@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Backoff sets the delays between connection attempts. Zero values stand for the
-// defaults.
+// Backoff sets the delays between connection attempts. Fields that are zero take default
+// values.
 type Backoff struct {
 	Min     time.Duration  // after the first failure; default 250 ms
 	Max     time.Duration  // upper limit; default 30 s
@@ -15,11 +15,11 @@ type Backoff struct {
 	Jitter  func() float64 // returns a value in [0, 1); random by default
 }
 
-// maxDelay is the longest delay that a gateway may ask for. The gateway locks an address
-// out for five minutes after too many wrong tokens.
+// maxDelay is the longest retry delay that Wardroom accepts from a gateway. After too
+// many wrong tokens, a gateway locks out an address for five minutes.
 const maxDelay = 10 * time.Minute
 
-// pace is how soon to retry after a failure.
+// pace says how soon the client should retry after a failure.
 type pace uint8
 
 const (
@@ -52,10 +52,10 @@ func (b Backoff) withDefaults() Backoff {
 	return b
 }
 
-// delay returns the delay after the given number of consecutive failures, from 1. It is
-// random, between half of the current step and the whole step, so that clients do not
-// reconnect at the same moment. asked is the delay that the gateway requested; the
-// result is not shorter than that, up to maxDelay.
+// delay returns how long to wait after the given number of consecutive failures, which
+// must be at least 1. The result is random, between half the current step and the whole
+// step, so that clients do not reconnect at the same moment. The parameter asked is the
+// delay that the gateway requested. The result is at least that long, up to maxDelay.
 func (b Backoff) delay(failures int, p pace, asked time.Duration) time.Duration {
 	step, ceiling := b.Min, b.Max
 	switch p {

@@ -8,9 +8,9 @@ import (
 	"github.com/coder/websocket"
 )
 
-// serve reads until the connection ends. It never blocks on anything but reading: the
-// gateway drops a client that does not answer pings, and pings are answered while
-// reading.
+// serve reads frames until the connection ends. Nothing but reading may block it: pings
+// are answered only while it reads, and the gateway drops a client that does not answer
+// them.
 func (c *Client) serve(ctx context.Context, k *conn) *failure {
 	left := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -32,8 +32,8 @@ func (c *Client) serve(ctx context.Context, k *conn) *failure {
 	}
 }
 
-// receive handles one frame. It skips malformed frames and logs the first one of each
-// connection.
+// receive handles one frame. It skips malformed frames, and logs only the first one on
+// each connection.
 func (c *Client) receive(k *conn, typ websocket.MessageType, data []byte) {
 	f, err := decodeFrame(data)
 	if err != nil || typ != websocket.MessageText {
@@ -53,10 +53,10 @@ func (c *Client) receive(k *conn, typ websocket.MessageType, data []byte) {
 	k.answer(f)
 }
 
-// receiveRun records the end of a run that a response reports. A question gets two
-// responses, one at once and one at the end of its run; only the content shows which
-// one has arrived. The end is recorded before the response is delivered, so that the
-// caller finds the run ended.
+// receiveRun records that a run has ended if the response reports it. An `agent` request
+// gets two responses, one immediately and one when its run ends. Only the content shows
+// which of them has arrived. The end is recorded before the response is delivered, so
+// that the caller never finds the run still active.
 func (c *Client) receiveRun(k *conn, run string, f frame) {
 	if a, ended := readOutcome(f.Payload); ended {
 		k.forgetRun(f.ID)

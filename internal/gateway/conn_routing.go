@@ -22,15 +22,15 @@ import (
 // There is no fallback: without the second connection, no run starts. While the first
 // is down, the second receives the events instead.
 
-// The scopes that this package refers to.
+// Scopes of the gateway that this package refers to by name.
 const (
 	scopeRead  = "operator.read"
 	scopeWrite = "operator.write"
 	scopeAdmin = "operator.admin"
 )
 
-// lane selects the connection that carries a method. The table in needs assigns one to
-// each method.
+// lane selects the connection over which a method is called. The function needs assigns a
+// lane to each method.
 type lane uint8
 
 const (
@@ -40,7 +40,7 @@ const (
 	adminLane                // only the client's own connection, for methods that require operator.admin
 )
 
-// laneOf returns the lane of a method.
+// laneOf returns the lane that the function needs assigns to a method.
 func laneOf(method string) lane {
 	for _, n := range needs() {
 		if n.method == method && n.over != unclassified {
@@ -50,8 +50,8 @@ func laneOf(method string) lane {
 	return runsLane
 }
 
-// connection returns the connection that carries a method, or an error that explains why
-// there is none.
+// connection returns the connection over which to call a method, or an error that
+// explains why there is none.
 func (c *Client) connection(method string) (*conn, error) {
 	c.mu.Lock()
 	own, starts, watches := c.conn, c.runConn(), c.watching
@@ -75,8 +75,8 @@ func (c *Client) connection(method string) (*conn, error) {
 	return starts, nil
 }
 
-// runConn returns the connection that starts runs, or nil. It never has
-// operator.admin. The caller holds the lock.
+// runConn returns the connection that starts runs, or nil if there is none. That
+// connection never has operator.admin. The caller must hold the lock.
 func (c *Client) runConn() *conn {
 	switch {
 	case c.starting != nil:
@@ -87,14 +87,14 @@ func (c *Client) runConn() *conn {
 	return nil
 }
 
-// holdsAdmin reports whether a connection with these granted scopes must not start
-// runs. If the gateway does not report the granted scopes, all requested ones count as
-// granted.
+// holdsAdmin reports whether the granted scopes include operator.admin: such a connection
+// must not start runs. If the gateway does not report the granted scopes, holdsAdmin
+// assumes that all requested ones were granted.
 func (c *Client) holdsAdmin(granted []string) bool {
 	return Covered(granted, scopeAdmin) || len(granted) == 0 && slices.Contains(c.opt.Scopes, scopeAdmin)
 }
 
-// runFault returns an error that explains why there is no connection that starts runs.
+// runFault returns an error that explains why there is no connection for starting runs.
 func (c *Client) runFault() *fault.Error {
 	c.mu.Lock()
 	waits := c.conn == nil && !c.scopesRejected
@@ -119,8 +119,8 @@ func (c *Client) adminFault() *fault.Error {
 	return c.fault()
 }
 
-// unrequestedAdmin is the failure of a connection that was granted operator.admin without
-// requesting it.
+// unrequestedAdmin returns the failure of a connection to which the gateway granted
+// operator.admin although Wardroom did not request it.
 func unrequestedAdmin() *failure {
 	return (&failure{
 		state: Unreachable, pace: slow, layer: LayerScopes,
@@ -129,8 +129,8 @@ func unrequestedAdmin() *failure {
 		withFix("Update the gateway: Wardroom is tested with version %s.", Tested)
 }
 
-// newStarter returns the client for the connection that starts runs. It shares the
-// secrets and the runs with c.
+// newStarter returns the client that makes the connection for starting runs. The new
+// client shares the secrets and the runs of c.
 func (c *Client) newStarter() *Client {
 	s := c.cloneAs(nil, wallet{})
 	s.leader, s.secrets, s.runs, s.opt.Log = c, c.secrets, c.runs, c.opt.Log.With("connection", string(StartsRuns))
@@ -141,7 +141,7 @@ func (c *Client) newStarter() *Client {
 }
 
 // runScopes returns the scopes of the connection that starts runs: the requested ones
-// without operator.admin, plus those that questions need.
+// except operator.admin, plus operator.read and operator.write.
 func runScopes(asked []string) []string {
 	scopes := []string{}
 	for _, scope := range append([]string{scopeRead, scopeWrite}, asked...) {
@@ -160,11 +160,11 @@ func (c *Client) both() []*Client {
 	return []*Client{c, c.starter}
 }
 
-// awaitLeader waits until a starter may connect, and copies its leader's device and
-// credentials. It returns false if ctx ended first. A starter may connect while the
-// leader's connection has operator.admin, or when the gateway rejected only the
-// leader's scopes. If it connected earlier, it would cause a second pairing request or
-// present a wrong token again.
+// awaitLeader waits until the starter c may connect, then copies the leader's device and
+// credentials to it. It returns false if ctx ends first. The starter may connect while
+// the leader's connection has operator.admin, or when the gateway rejected nothing but
+// the leader's scopes. If the starter connected earlier, it would cause a second pairing
+// request or present a wrong token again.
 func (c *Client) awaitLeader(ctx context.Context) bool {
 	l := c.leader
 	for {
@@ -193,8 +193,8 @@ func (c *Client) awaitLeader(ctx context.Context) bool {
 	}
 }
 
-// setStarting makes k the connection that starts runs. It returns false if the identity
-// changed while k was connecting.
+// setStarting makes the connection k the one that starts runs. It returns false if the
+// client's identity changed while k was connecting.
 func (c *Client) setStarting(k *conn, as *device, version string, h hello) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -210,7 +210,7 @@ func (c *Client) setStarting(k *conn, as *device, version string, h hello) bool 
 	return true
 }
 
-// clearStarting records that the connection that started runs has ended.
+// clearStarting records that the connection for starting runs has ended.
 func (c *Client) clearStarting() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,8 +218,9 @@ func (c *Client) clearStarting() {
 	c.chooseEventSource()
 }
 
-// notifyChange wakes the goroutines that wait for a change of status, including those that
-// wait for the leader's. The caller holds the lock.
+// notifyChange wakes the goroutines that wait for the status of c to change. If c is a
+// starter, it also wakes those that wait for the leader's status. The caller must hold
+// the lock.
 func (c *Client) notifyChange() {
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -230,10 +231,10 @@ func (c *Client) notifyChange() {
 	}
 }
 
-// chooseEventSource selects the connection whose events are published. It is called after
-// a connection was made or lost, and publishes EventConnected or EventDisconnected if the
-// selection changed. The caller holds the lock, so that a new subscriber sees each
-// connection exactly once. A starter publishes nothing itself.
+// chooseEventSource selects the connection whose events are published. It is called
+// whenever a connection is made or lost, and publishes EventConnected or
+// EventDisconnected if the selection changes. The caller must hold the lock, so that a
+// new subscriber sees each connection exactly once. A starter publishes no events itself.
 func (c *Client) chooseEventSource() {
 	c.notifyChange()
 	k := c.conn
@@ -254,8 +255,9 @@ func (c *Client) chooseEventSource() {
 	c.events.publish(Event{Name: EventConnected, BootID: k.bootID, Resync: true, Restarted: restarted})
 }
 
-// publish passes on an event that arrived over k. The gateway sends each event over
-// both connections, so publish drops it unless k is the event source.
+// publish passes on an event that arrived over the connection k. The gateway sends each
+// event over both connections, so publish drops events from the connection that is not
+// the event source.
 func (c *Client) publish(k *conn, e Event) {
 	to := c
 	if c.leader != nil {

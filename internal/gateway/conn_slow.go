@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// answered records a response that arrived in time, which ends the state Slow. Late
-// responses do not end it.
+// answered records that a response arrived in time, and ends the state Slow. Late
+// responses do not end that state.
 func (c *Client) answered(k *conn) {
 	k.answeredAt.Store(int64(time.Since(k.born)))
 	c.mu.Lock()
@@ -16,8 +16,8 @@ func (c *Client) answered(k *conn) {
 	}
 }
 
-// unanswered records a request, sent at the given time, that got no response in time.
-// The gateway counts as slow only if it has answered nothing since then.
+// unanswered records that a request got no response in time. The gateway is considered
+// slow only if it has answered no other request since this one was sent.
 func (c *Client) unanswered(k *conn, method string, sent time.Time) {
 	if k.answeredAt.Load() >= int64(sent.Sub(k.born)) {
 		return
@@ -36,8 +36,8 @@ func (c *Client) unanswered(k *conn, method string, sent time.Time) {
 const longestProbe = 15 * time.Second
 
 // probe sends health requests to a slow gateway until it answers, so that the client
-// notices the recovery even if nothing else is requested. The method health requires no
-// scope.
+// notices when the gateway recovers, even if no other request is sent. Calling the method
+// health requires no scope.
 func (c *Client) probe(k *conn) {
 	wait := time.NewTicker(min(c.opt.Timeout, longestProbe))
 	defer wait.Stop()
@@ -53,8 +53,8 @@ func (c *Client) probe(k *conn) {
 	}
 }
 
-// probeOnce sends one health request. It reports whether probing can stop, because the
-// gateway answered or the connection is lost.
+// probeOnce sends one health request. It reports whether probing can stop, either because
+// the gateway answered or because the connection was lost.
 func (c *Client) probeOnce(k *conn) bool {
 	answer, forget, err := k.send("health", struct{}{}, "", c.opt.Timeout)
 	if err != nil {

@@ -12,18 +12,18 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// The errors of requests about scheduled jobs, in addition to the general ones. Changing
-// jobs requires operator.admin; reading them requires operator.read.
+// Errors that only requests about scheduled jobs return. Changing jobs requires the scope
+// operator.admin; reading them requires operator.read.
 var (
 	// ErrNoJob means that the gateway has no job with this id.
 	ErrNoJob = fault.New(fault.NotFound, "job_not_found", "The gateway has no such job.")
-	// ErrJobChanged means that the job changed since it was read; the request had no
+	// ErrJobChanged means that the job has changed since it was read. The request had no
 	// effect.
 	ErrJobChanged = fault.New(fault.Conflict, "job_changed", "The job was changed in the gateway after you read it.")
 )
 
-// Job is a scheduled job of the gateway. Its JSON keeps the gateway's camelCase names.
-// Its texts are redacted and stripped of control characters.
+// Job is a scheduled job of the gateway. Its JSON uses the gateway's camelCase names.
+// Secrets and control characters are removed from its text fields.
 type Job struct {
 	ID            string      `json:"id" doc:"The gateway's id of the job."`
 	Name          string      `json:"name"`
@@ -41,31 +41,32 @@ type Job struct {
 	Conditional   bool        `json:"conditional,omitempty" doc:"Whether a script or the job's own runs decide when it runs; its next run is then unpredictable."`
 }
 
-// JobSchedule is when a job runs. For an unknown kind only Kind is set.
+// JobSchedule says when a job runs. If the kind of schedule is unknown to Wardroom, only
+// the field Kind is set.
 type JobSchedule struct {
 	Kind    string `json:"kind" doc:"cron, every or at; the gateway has further kinds."`
 	Expr    string `json:"expr,omitempty" doc:"For kind cron: minute, hour, day of the month, month, weekday."`
 	Zone    string `json:"tz,omitempty" doc:"For kind cron: an IANA time zone. If empty, the time zone of the gateway's host applies, which Wardroom does not know."`
 	EveryMS int64  `json:"everyMs,omitempty" doc:"For kind every: milliseconds between two runs."`
 	At      string `json:"at,omitempty" doc:"For kind at: the time of the only run, in ISO 8601."` // as the gateway sent it
-	// StaggerMS is 0 for a job that runs exactly on time. It is only read: Wardroom always
-	// sends 0 for the jobs that it adds or changes.
+	// StaggerMS is 0 for a job that runs exactly on time. When Wardroom adds or changes a
+	// job, it ignores this field and sends 0.
 	StaggerMS int64 `json:"staggerMs,omitempty" doc:"For kind cron: milliseconds by which a run may be late, because the gateway spreads jobs that are due together."`
 }
 
-// JobPayload is what a job does.
+// JobPayload says what a job does.
 type JobPayload struct {
 	Kind    string        `json:"kind" doc:"agentTurn, or systemEvent for a text in the agent's main session; the gateway has further kinds."`
 	Message string        `json:"message" doc:"Message to the agent."`
 	Limit   time.Duration `json:"-"` // limit for the agent's turn; zero means the gateway's default
 }
 
-// JobDelivery is where the gateway sends the agent's answer.
+// JobDelivery says where the gateway sends the agent's answer.
 type JobDelivery struct {
 	Mode string `json:"mode" doc:"none, announce or webhook; empty when unknown."`
 }
 
-// JobState is the current state of a job, as the gateway reports it.
+// JobState is the current state of a job. All values come from the gateway.
 type JobState struct {
 	NextRunAt  *clock.Time `json:"nextRunAt" doc:"Next run, as the gateway computes it; null when none is scheduled."`
 	RunningAt  *clock.Time `json:"runningAt" doc:"Start of the current run; null when the job is not running."`
@@ -88,11 +89,13 @@ type JobsWanted struct {
 	Query   string // only jobs with this text in their id, name, description or agent
 }
 
-// errListChanged means that jobs were added or removed while the pages of the list were read.
+// errListChanged means that jobs were added or removed while Wardroom was reading the
+// list page by page.
 var errListChanged = errors.New("the list changed")
 
-// Jobs lists the jobs by name. If the list changes while its pages are read, Jobs reads
-// it again, so that it misses no job; after three such attempts it returns ErrBusy.
+// Jobs lists the jobs, sorted by name. If the list changes while its pages are being
+// read, Jobs starts again so that it does not miss a job. After three such attempts it
+// returns ErrBusy.
 func (c *Client) Jobs(ctx context.Context, want JobsWanted) ([]Job, error) {
 	const tries = 3
 	for range tries {
@@ -104,11 +107,11 @@ func (c *Client) Jobs(ctx context.Context, want JobsWanted) ([]Job, error) {
 			return nil, fmt.Errorf("list jobs: %w", err)
 		}
 	}
-	return nil, fmt.Errorf("list jobs: %w", ErrBusy.With("The list of jobs kept changing while Wardroom read it. Try again."))
+	return nil, fmt.Errorf("list jobs: %w", ErrBusy.With("The list of jobs kept changing while Wardroom was reading it. Try again."))
 }
 
-// pagesOfJobs reads the list once. Each page starts with the last row of the previous
-// one; a different row there means that the list changed.
+// pagesOfJobs reads the list of jobs once, page by page. Each page should start with the
+// last row of the previous page. If it starts with a different row, the list has changed.
 func (c *Client) pagesOfJobs(ctx context.Context, want JobsWanted) ([]Job, error) {
 	var all []Job
 	last := "" // id of the last row of the previous page
@@ -143,7 +146,8 @@ func (c *Client) pagesOfJobs(ctx context.Context, want JobsWanted) ([]Job, error
 	return all, nil
 }
 
-// jobIDOf returns the unmodified id in a job's row, or an empty string if there is none.
+// jobIDOf returns a job's id exactly as the gateway sent it, or an empty string if the
+// row has no id.
 func jobIDOf(row json.RawMessage) string {
 	var r struct {
 		ID word `json:"id"`
@@ -164,7 +168,7 @@ type jobsParams struct {
 	Previews bool   `json:"includeDeliveryPreviews"` // false: unused, and costly for the gateway
 }
 
-// Job reads one job. It returns ErrNoJob if there is none.
+// Job reads one job. It returns ErrNoJob if there is no job with this id.
 func (c *Client) Job(ctx context.Context, id string) (Job, error) {
 	var raw json.RawMessage
 	if err := c.call(ctx, "cron.get", jobRef{ID: id}, &raw); err != nil {
@@ -177,12 +181,12 @@ type jobRef struct {
 	ID string `json:"id"`
 }
 
-// NewJob is a job to add: an agent's turn that starts with Message.
+// NewJob describes a job to add. When the job runs, it sends Message to an agent.
 type NewJob struct {
-	// Key identifies the job permanently, with up to 200 characters. Adding a job with
-	// an existing key updates that job, so that the request can be repeated and two
-	// concurrent requests create one job. Without a key, each request creates another
-	// job.
+	// Key identifies the job permanently. It has at most 200 characters. Adding a job
+	// whose key already exists updates the existing job, so that the request can be
+	// repeated and two concurrent requests create only one job. Without a key, each
+	// request creates another job.
 	Key           string
 	Name          string
 	Description   string
@@ -195,8 +199,8 @@ type NewJob struct {
 	Delivery      string        // a mode; empty means none, because the gateway's default announces to a chat channel
 }
 
-// AddJob adds a job. If the error includes ErrUnsure, the gateway may have added it:
-// without a Key, check before repeating.
+// AddJob adds a job. If the error includes ErrUnsure, the gateway may have added the job
+// anyway. If the job has no Key, check that before repeating the request.
 func (c *Client) AddJob(ctx context.Context, n NewJob) (Job, error) {
 	p := addParams{
 		Key: n.Key, Name: n.Name, Description: n.Description, AgentID: n.AgentID, Enabled: n.Enabled, Schedule: n.Schedule.wire(),
@@ -229,7 +233,7 @@ type addParams struct {
 	Delivery      JobDelivery  `json:"delivery"`
 }
 
-// JobChange is a change of a job; nil fields stay unchanged.
+// JobChange is a change to a job. A nil field leaves the job's value unchanged.
 type JobChange struct {
 	Name          *string
 	Description   *string
@@ -241,9 +245,10 @@ type JobChange struct {
 	Delivery      *string // a mode
 }
 
-// ChangeJob changes a job. revision is the Revision of the Job that the change is based
-// on: if the definition has changed since, ChangeJob returns ErrJobChanged. With an empty
-// revision, the last change wins. The call is safe to repeat, even after ErrUnsure.
+// ChangeJob changes a job. The parameter revision is the Job.Revision on which the change
+// is based. If the job's definition has changed since that revision, ChangeJob returns
+// ErrJobChanged. With an empty revision, the last change wins. The call is safe to
+// repeat, even after ErrUnsure.
 func (c *Client) ChangeJob(ctx context.Context, id string, change JobChange, revision string) (Job, error) {
 	p := changeParams{ID: id, Revision: revision, Patch: patchWire{
 		Name: change.Name, Description: change.Description, AgentID: change.AgentID, Enabled: change.Enabled, SessionTarget: change.SessionTarget,
@@ -283,8 +288,9 @@ type patchWire struct {
 	Delivery      *JobDelivery  `json:"delivery,omitempty"`
 }
 
-// RemoveJob removes a job, or returns ErrNoJob. A run in progress continues. If the
-// error includes ErrUnsure, the job may have been removed.
+// RemoveJob removes a job. It returns ErrNoJob if the job does not exist. A run in
+// progress continues. If the error includes ErrUnsure, the job may have been removed
+// anyway.
 func (c *Client) RemoveJob(ctx context.Context, id string) error {
 	var out struct{}
 	if err := c.once(ctx, "cron.remove", jobRef{ID: id}, &out); err != nil {
@@ -293,10 +299,10 @@ func (c *Client) RemoveJob(ctx context.Context, id string) error {
 	return nil
 }
 
-// RunJob starts a job now, even a disabled one, without waiting for it to end; JobRuns
-// lists the run once it has ended. RunJob returns the run's id, or the gateway's reason
-// for not starting it, such as "already-running". Each successful call starts another
-// run. If the error includes ErrUnsure, the run may have started.
+// RunJob starts a job now, even if the job is disabled, and does not wait for the run to
+// end. JobRuns lists the run once it has ended. RunJob returns the run's id, or the
+// gateway's reason for not starting it, such as "already-running". Each successful call
+// starts another run. If the error includes ErrUnsure, the run may have started anyway.
 func (c *Client) RunJob(ctx context.Context, id string) (runID, why string, err error) {
 	p := struct {
 		ID   string `json:"id"`

@@ -303,7 +303,7 @@ func TestJobRefusals(t *testing.T) {
 	}{
 		"no scope": {refusal("FORBIDDEN", "missing scope: operator.admin", map[string]any{
 			"details": map[string]any{"code": "MISSING_SCOPE", "missingScope": "operator.admin", "requiredScopes": []string{"operator.admin"}},
-		}), gateway.ErrMissingScope, "The request needs operator.admin. Add it to AGENTRT_GATEWAY_SCOPES", 0},
+		}), gateway.ErrMissingScope, "The request requires the operator.admin scope. Add it to AGENTRT_GATEWAY_SCOPES", 0},
 		"no such job": {cronRecorded(t, "cron.get missing").Response, gateway.ErrNoJob, "", 0},
 		"changed": {refusal("INVALID_REQUEST", "cron job definition no longer matches the loaded version; review the latest version before retrying", map[string]any{
 			"details": map[string]any{"code": "CRON_JOB_CHANGED", "expectedConfigRevision": "a", "actualConfigRevision": "b"},

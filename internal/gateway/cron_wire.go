@@ -10,15 +10,15 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// scheduleWire is a schedule as sent to the gateway.
+// scheduleWire is a job's schedule in the form that Wardroom sends to the gateway.
 type scheduleWire struct {
 	Kind    string `json:"kind"`
 	Expr    string `json:"expr,omitempty"`
 	Zone    string `json:"tz,omitempty"`
 	EveryMS int64  `json:"everyMs,omitempty"`
 	At      string `json:"at,omitempty"`
-	// A StaggerMS of 0 makes a cron job run exactly on time: by default, the gateway
-	// spreads jobs that are due at a full hour.
+	// StaggerMS must be 0 to make a cron job run exactly on time. By default, the gateway
+	// spreads out jobs that are due on the hour.
 	StaggerMS *int64 `json:"staggerMs,omitempty"`
 }
 
@@ -30,7 +30,8 @@ func (s JobSchedule) wire() scheduleWire {
 	return w
 }
 
-// payloadWire is an agent's turn as sent to the gateway.
+// payloadWire is a job's payload in the form that Wardroom sends to the gateway. It
+// starts an agent's turn.
 type payloadWire struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
@@ -41,7 +42,8 @@ func turnOf(message string, limit time.Duration) payloadWire {
 	return payloadWire{Kind: "agentTurn", Message: message, Limit: int64((limit + time.Second - 1) / time.Second)}
 }
 
-// jobRow is a job on the wire. A field of an unexpected type counts as absent.
+// jobRow is a job as the gateway sends it. A field of an unexpected type is treated as
+// absent.
 type jobRow struct {
 	ID            word `json:"id"`
 	Name          word `json:"name"`
@@ -82,7 +84,7 @@ type jobRow struct {
 	CreatedAt number `json:"createdAtMs"`
 }
 
-// oneJob reads a job from the response of the given method.
+// oneJob reads a job from the response to the given method.
 func (c *Client) oneJob(raw json.RawMessage, method string) (Job, error) {
 	j, ok := c.readJob(raw)
 	if !ok {
@@ -91,7 +93,7 @@ func (c *Client) oneJob(raw json.RawMessage, method string) (Job, error) {
 	return j, nil
 }
 
-// readJob reads a job, and returns false for one without a valid id.
+// readJob reads a job. It returns false if the job has no valid id.
 func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
 	var r jobRow
 	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.ID)) {
@@ -118,15 +120,16 @@ func (c *Client) readJob(raw json.RawMessage) (Job, bool) {
 	}, true
 }
 
-// present reports whether a field is present and not null.
+// present reports whether a JSON field is present and not null.
 func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// defaultStagger is the time over which the gateway spreads jobs that are due at a full
-// hour and have no stagger of their own (docs/automation/cron-jobs/schedules.md in the
-// gateway's repository).
+// defaultStagger is the period over which the gateway spreads out jobs that are due on
+// the hour and have no stagger of their own (docs/automation/cron-jobs/schedules.md in
+// the gateway's repository).
 const defaultStagger = 5 * time.Minute
 
-// stagger returns the milliseconds over which the gateway spreads the runs of a job.
+// stagger returns the period over which the gateway spreads out the runs of a job, in
+// milliseconds.
 func (r *jobRow) stagger() int64 {
 	if r.Schedule.Kind != "cron" {
 		return 0
@@ -147,12 +150,12 @@ func (r *jobRow) stagger() int64 {
 // maxSpan limits durations, so that the multiplication in span does not overflow.
 const maxSpan = 100 * 365 * 24 * time.Hour
 
-// span returns n units as a duration, or zero if n is not a positive integer.
+// span returns the duration of n units, or zero if n is not a positive integer.
 func (n number) span(unit time.Duration) time.Duration {
 	return time.Duration(min(n.count(), int64(maxSpan/unit))) * unit
 }
 
-// timeOrNil is like time, and returns nil for an absent time.
+// timeOrNil is like the method time, but returns nil if the time is absent.
 func (n number) timeOrNil() *clock.Time {
 	t := n.time()
 	if t.IsZero() {
@@ -161,7 +164,7 @@ func (n number) timeOrNil() *clock.Time {
 	return &t
 }
 
-// JobRun is a completed run of a job. Runs in progress are not listed.
+// JobRun is a completed run of a job. JobRuns does not list runs in progress.
 type JobRun struct {
 	JobID      string
 	RunID      string
@@ -181,8 +184,8 @@ type JobRunsWanted struct {
 	Offset int    // number of newer runs to skip
 }
 
-// JobRuns lists completed runs, newest first, and reports whether there are more. For
-// an unknown job the list is empty.
+// JobRuns lists completed runs, newest first, and reports whether there are more. For an
+// unknown job, the list is empty.
 func (c *Client) JobRuns(ctx context.Context, want JobRunsWanted) (runs []JobRun, more bool, err error) {
 	p := struct {
 		ID     string `json:"id,omitempty"`

@@ -11,14 +11,15 @@ import (
 	"strings"
 )
 
-// device is the key pair that identifies Wardroom to a gateway that requires pairing.
+// device holds the key pair that identifies Wardroom to a gateway that requires pairing.
 type device struct {
 	key    ed25519.PrivateKey
 	id     string // SHA-256 of the public key, in hex
 	public string // base64url without padding
 }
 
-// newDevice returns nil if there is no valid key.
+// newDevice returns the device with the given private key, or nil if the key is missing
+// or invalid.
 func newDevice(key ed25519.PrivateKey) *device {
 	if len(key) != ed25519.PrivateKeySize {
 		return nil
@@ -28,7 +29,7 @@ func newDevice(key ed25519.PrivateKey) *device {
 	return &device{key: key, id: hex.EncodeToString(sum[:]), public: base64.RawURLEncoding.EncodeToString(public)}
 }
 
-// deviceProof proves possession of the private key, for one connection.
+// deviceProof proves for one connection that Wardroom has the private key.
 type deviceProof struct {
 	ID        string `json:"id"`
 	PublicKey string `json:"publicKey"`
@@ -37,20 +38,22 @@ type deviceProof struct {
 	Nonce     string `json:"nonce"`
 }
 
-// challenge is what the gateway asks the device to sign.
+// challenge contains the values that the gateway asks the device to sign.
 type challenge struct {
 	Nonce string `json:"nonce"`
 	TS    number `json:"ts"` // Unix milliseconds, by the gateway's clock
 }
 
-// nonceShape restricts the characters of a nonce. The signed text consists of fields
-// separated by bars, so an arbitrary nonce could forge other fields. The length is
-// checked separately, because a counted repetition compiles to a large program.
+// nonceShape restricts the characters of a nonce. In the signed text, fields are
+// separated by vertical bars, so a nonce that contains one could forge other fields. The
+// length is checked separately, because a counted repetition makes the compiled
+// expression large.
 var nonceShape = regexp.MustCompile(`^[A-Za-z0-9._:+/=-]+$`)
 
 const maxNonce = 200
 
-// readChallenge reads the challenge, and returns false if it cannot be signed.
+// readChallenge reads the gateway's challenge. It returns false if the challenge cannot
+// be signed.
 func readChallenge(payload json.RawMessage) (challenge, bool) {
 	var ch challenge
 	if json.Unmarshal(payload, &ch) != nil || len(ch.Nonce) > maxNonce || !nonceShape.MatchString(ch.Nonce) {
@@ -60,7 +63,8 @@ func readChallenge(payload json.RawMessage) (challenge, bool) {
 	return ch, ok && at > 0
 }
 
-// sign returns the proof for connect parameters that are otherwise complete.
+// sign returns the device's proof for connect parameters. All other parameters must
+// already be set.
 func (d *device) sign(p connectParams, ch challenge) *deviceProof {
 	at, _ := ch.TS.whole()
 	proof := &deviceProof{ID: d.id, PublicKey: d.public, SignedAt: at, Nonce: ch.Nonce}
@@ -82,14 +86,14 @@ func signedText(p connectParams, proof *deviceProof) string {
 	}, "|")
 }
 
-// The kinds of credentials, as Status shows them.
+// Kinds of credentials, in the form that Status shows.
 const (
 	noCredential = "none"
 	sharedToken  = "token"
 	deviceToken  = "device_token"
 )
 
-// credential is the credential of one connection attempt.
+// credential is what one connection attempt uses to authenticate.
 type credential struct {
 	kind  string
 	token string
@@ -105,8 +109,8 @@ func (cr credential) auth() *auth {
 	return nil
 }
 
-// wallet holds the credentials and selects the next one to try. Only the goroutine of
-// Run uses it.
+// wallet holds the client's credentials and selects the next one to try. Only the
+// goroutine of Run uses it.
 type wallet struct {
 	shared  string
 	given   string // device token from the settings
@@ -114,8 +118,8 @@ type wallet struct {
 	refused bool   // the gateway has rejected the given token
 }
 
-// next returns the credential with the fewest rights that was not rejected. If there is
-// nothing else, it returns a rejected device token.
+// next returns the credential with the fewest rights among those that the gateway has not
+// rejected. If there is no such credential, it returns a rejected device token.
 func (w *wallet) next() credential {
 	switch {
 	case w.issued != "":
@@ -130,7 +134,7 @@ func (w *wallet) next() credential {
 	return credential{kind: noCredential}
 }
 
-// reject marks a device token as rejected. It returns whether there is another credential
+// reject marks a device token as rejected. It reports whether there is another credential
 // to try.
 func (w *wallet) reject(cr credential) bool {
 	if cr.kind != deviceToken {
@@ -145,22 +149,26 @@ func (w *wallet) reject(cr credential) bool {
 	return w.next() != cr
 }
 
-// hasOther reports whether there is a credential other than the issued device token.
+// hasOther reports whether there is another credential besides the device token that the
+// gateway issued.
 func (w *wallet) hasOther() bool { return w.shared != "" || w.given != "" && !w.refused }
 
-// shareWallet copies the device and the credentials for other goroutines.
+// shareWallet copies the device and the credentials, so that other goroutines can read
+// them.
 func (c *Client) shareWallet() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sharedWallet, c.sharedDevice = c.wallet, c.device
 }
 
-// isToken reports whether t is a valid token: 1 to 1,000 visible ASCII characters.
+// isToken reports whether t is a valid token. A token consists of 1 to 1,000 visible
+// ASCII characters.
 func isToken(t string) bool {
 	return t != "" && len(t) <= 1000 && !strings.ContainsFunc(t, func(r rune) bool { return r < '!' || r > '~' })
 }
 
-// keepToken stores the device token from a hello-ok for the next connection.
+// keepToken stores the device token that the gateway sent in hello-ok, for use with the
+// next connection.
 func (c *Client) keepToken(raw []byte, cr credential) {
 	var f struct {
 		Payload struct {

@@ -7,32 +7,33 @@ import (
 	"time"
 )
 
-// Identity is the device that Wardroom connects as. The zero value means no device.
+// Identity is the device identity that Wardroom uses to connect. The zero value means
+// that Wardroom connects without a device.
 type Identity struct {
 	Key   ed25519.PrivateKey
 	Token string // issued by the gateway; may be empty
 }
 
-// DeviceEventKind is the kind of a DeviceEvent.
+// DeviceEventKind says what a DeviceEvent is about.
 type DeviceEventKind string
 
-// The kinds of device events.
+// Kinds of device events.
 const (
 	TokenIssued     DeviceEventKind = "issued"  // the gateway issued a token, possibly the same as before
 	TokenRefused    DeviceEventKind = "refused" // the gateway rejected the device's token; another credential is tried
 	AcceptedLocally DeviceEventKind = "local"   // the gateway accepted the device without approval, as it does on its own host
 )
 
-// DeviceEvent is a change of the device's state that the gateway reported while
-// connecting.
+// DeviceEvent is a change of the device's state that the gateway reports while Wardroom
+// is connecting.
 type DeviceEvent struct {
 	DeviceID string
 	Kind     DeviceEventKind
 	Token    string // the issued or rejected token; a secret
 }
 
-// OnDeviceEvent sets a function that is called with each DeviceEvent. It runs in the
-// goroutine of Run and must not block. Call OnDeviceEvent before Run.
+// OnDeviceEvent sets a function that is called with each DeviceEvent. The function runs
+// on the goroutine of Run and must not block. Call OnDeviceEvent before Run.
 func (c *Client) OnDeviceEvent(fn func(DeviceEvent)) { c.onDeviceEvent = fn }
 
 func (c *Client) emitDeviceEvent(n DeviceEvent) {
@@ -41,7 +42,7 @@ func (c *Client) emitDeviceEvent(n DeviceEvent) {
 	}
 }
 
-// idOf returns the id of a device, or an empty string for nil.
+// idOf returns the id of a device, or an empty string if the device is nil.
 func idOf(d *device) string {
 	if d == nil {
 		return ""
@@ -49,10 +50,10 @@ func idOf(d *device) string {
 	return d.id
 }
 
-// SetIdentity changes the device for future connections. If the device differs from
-// that of the current connection, the client reconnects at once; a new token alone
-// takes effect with the next connection. If the device is configured in the options,
-// SetIdentity does nothing.
+// SetIdentity changes the device that future connections use. If the current connection
+// uses a different device, the client reconnects immediately. If only the token is new,
+// it takes effect with the next connection. If Options sets a device, SetIdentity does
+// nothing.
 func (c *Client) SetIdentity(id Identity) {
 	if len(c.opt.DeviceKey) > 0 {
 		return
@@ -78,7 +79,8 @@ func (c *Client) SetIdentity(id Identity) {
 	}
 }
 
-// applyIdentity applies the identity from SetIdentity. It runs in the goroutine of Run.
+// applyIdentity starts using the identity that SetIdentity stored. It runs on the
+// goroutine of Run.
 func (c *Client) applyIdentity() {
 	c.mu.Lock()
 	next := c.next
@@ -104,22 +106,22 @@ func (c *Client) applyIdentity() {
 	}
 }
 
-// outdated reports whether the identity changed after the latest connection attempt began;
-// the caller holds the lock.
+// outdated reports whether the identity has changed since the latest connection attempt
+// began. The caller must hold the lock.
 func (c *Client) outdated() bool {
 	return c.next != nil && idOf(newDevice(c.next.Key)) != idOf(c.sharedDevice)
 }
 
-// anotherDevice returns the failure of a connection that ends because the identity changed.
-// It determines the status until the next connection attempt.
+// anotherDevice returns the failure of a connection that ends because the identity has
+// changed. The status shows this failure until the next connection attempt.
 func anotherDevice() *failure {
 	return &failure{state: Connecting, pace: soon, text: "Wardroom is reconnecting with another device."}
 }
 
-// Introduction is the result of Introduce: how the gateway responded to a device.
+// Introduction is the result of Introduce. It says how the gateway responded to a device.
 type Introduction struct {
-	// State is Connected if the device was accepted, Unpaired if it needs approval, and
-	// otherwise the state of the failure.
+	// State is Connected if the gateway accepted the device, and Unpaired if the device
+	// needs approval. Otherwise it is the state that describes the failure.
 	State   State
 	Token   string        // the issued token; empty if the device needs no approval. A secret
 	Scopes  []string      // the granted scopes
@@ -128,9 +130,9 @@ type Introduction struct {
 	After   time.Duration // minimum delay before the next Introduce
 }
 
-// Introduce connects with another device and the shared token, on a short connection of
-// its own; the client's connection is not affected. It takes at most Options.Timeout.
-// If ctx ends, the result is the same as for a gateway that does not answer.
+// Introduce connects briefly with another device and the shared token. It uses a separate
+// connection and does not affect the client's own. It takes at most Options.Timeout. If
+// ctx ends, the result is the same as if the gateway had not answered.
 func (c *Client) Introduce(ctx context.Context, key ed25519.PrivateKey) Introduction {
 	if c.url == nil {
 		return Introduction{State: NotConfigured, Error: notConfigured}

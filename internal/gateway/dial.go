@@ -17,7 +17,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// failure is the reason why there is no connection, with a text for the operator.
+// failure says why there is no connection, in a text for the operator.
 type failure struct {
 	state State
 	text  string        // the cause, in full sentences
@@ -37,16 +37,17 @@ func unreachable(format string, args ...any) *failure {
 	return &failure{state: Unreachable, text: fmt.Sprintf(format, args...)}
 }
 
-// withFix sets what the operator should do.
+// withFix sets the text that tells the operator how to fix the failure.
 func (f *failure) withFix(format string, args ...any) *failure {
 	f.fix = fmt.Sprintf(format, args...)
 	return f
 }
 
-// message returns the cause and the fix as one text.
+// message returns the cause of the failure and the fix as one text.
 func (f *failure) message() string { return strings.TrimSpace(f.text + " " + withSettingsHint(f.fix)) }
 
-// whereSettings says where to change a setting, because the dashboard cannot.
+// whereSettings tells the operator where to change settings that cannot be changed in the
+// dashboard.
 const whereSettings = "Change settings in Wardroom's environment or .env file, then restart it."
 
 // withSettingsHint appends whereSettings to a fix that names a setting, unless the fix
@@ -58,14 +59,15 @@ func withSettingsHint(fix string) string {
 	return strings.TrimRight(fix, ". ") + ". " + whereSettings
 }
 
-// slowHostFix is the fix for a slow gateway.
+// slowHostFix tells the operator what to do about a slow gateway.
 const slowHostFix = "Check the load of the gateway's host and the port in AGENTRT_GATEWAY_URL, or raise AGENTRT_GATEWAY_TIMEOUT_MS."
 
-// firstFrames is the read limit until the gateway announces its own. A hello-ok with
-// four agents was 26 kB.
+// firstFrames is the maximum frame size until the gateway announces its own limit. For
+// comparison, the hello-ok of a gateway with four agents was 26 kB.
 const firstFrames = 4 << 20
 
-// connect dials and performs the handshake, both within Options.Timeout.
+// connect opens a connection and performs the handshake. Together they take at most
+// Options.Timeout.
 func (c *Client) connect(ctx context.Context) (*conn, hello, *failure) {
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
 	defer cancel()
@@ -83,7 +85,7 @@ func (c *Client) connect(ctx context.Context) (*conn, hello, *failure) {
 	return k, h, nil
 }
 
-// dial opens a WebSocket without sending anything on it.
+// dial opens a WebSocket connection, but sends nothing over it.
 func (c *Client) dial(ctx context.Context) (*conn, *failure) {
 	k := newConn(c)
 	k.cred = c.wallet.next()
@@ -114,7 +116,7 @@ func (c *Client) dial(ctx context.Context) (*conn, *failure) {
 	return k, nil
 }
 
-// dialFailure explains why the WebSocket could not be opened.
+// dialFailure explains why the WebSocket connection could not be opened.
 func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *failure {
 	host := c.url.Host
 	if resp != nil {
@@ -151,16 +153,16 @@ func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *fail
 	}
 }
 
-// speaksOther reports whether the answer was not HTTP. net/http has no error type for
-// that. Some servers speak before the request is written; net/http then closes the
-// connection.
+// speaksOther reports whether the server answered with something other than HTTP. It
+// parses the error text, because net/http has no error type for that. Some servers send
+// data before the request is written, and net/http then closes the connection.
 func speaksOther(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "malformed HTTP") || strings.Contains(text, "readLoopPeekFailLocked: %!w(<nil>)") || errors.Is(err, net.ErrClosed)
 }
 
-// rootText returns the innermost error text of err. The outer layers only repeat that
-// dialing failed.
+// rootText returns the text of the innermost error in err. The errors that wrap it only
+// repeat that dialing failed.
 func rootText(err error) string {
 	for {
 		inner := errors.Unwrap(err)
@@ -171,7 +173,8 @@ func rootText(err error) string {
 	}
 }
 
-// httpFailure explains an HTTP response that is not a WebSocket upgrade.
+// httpFailure explains why the gateway answered a WebSocket upgrade with an ordinary HTTP
+// response.
 func (c *Client) httpFailure(resp *http.Response) *failure {
 	var body []byte
 	if resp.Body != nil {
@@ -203,8 +206,9 @@ func (c *Client) httpFailure(resp *http.Response) *failure {
 	return f
 }
 
-// retryAfter reads a Retry-After header, in seconds or as a date. The result is at most
-// Backoff.Max, because the header may come from a proxy rather than the gateway.
+// retryAfter returns the delay that a Retry-After header specifies, either in seconds or
+// as a date. The result is at most Backoff.Max, because the header may come from a proxy
+// rather than the gateway.
 func (c *Client) retryAfter(header string) time.Duration {
 	most := c.opt.Backoff.Max
 	if seconds, err := strconv.ParseUint(header, 10, 32); err == nil {

@@ -10,11 +10,11 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// Layer is a step on the way to a working gateway. Each layer depends on the ones
-// before it.
+// Layer is one of the layers that must work before Wardroom can use the gateway. Each
+// layer depends on the ones before it.
 type Layer string
 
-// The layers, from the bottom.
+// Layers, from the bottom up.
 const (
 	LayerDNS       Layer = "dns"       // DNS lookup
 	LayerTCP       Layer = "tcp"       // TCP connection
@@ -30,7 +30,7 @@ const (
 	LayerEvents    Layer = "events"    // events arrive
 )
 
-// Layers lists the layers from the bottom.
+// Layers lists all layers, from the bottom up.
 func Layers() []Layer {
 	return []Layer{
 		LayerDNS, LayerTCP, LayerTLS, LayerHTTP, LayerUpgrade, LayerChallenge,
@@ -41,7 +41,7 @@ func Layers() []Layer {
 // StepState is the result of examining a layer.
 type StepState string
 
-// The results of a layer.
+// Possible results for a layer.
 const (
 	StepOK         StepState = "ok"
 	StepFailed     StepState = "failed"
@@ -57,14 +57,15 @@ type Step struct {
 	TookMS *float64  `json:"took_ms" doc:"Duration in milliseconds; null when it was not measured separately."`
 }
 
-// Finding is a problem and its fix.
+// Finding describes a problem and how to fix it.
 type Finding struct {
 	Layer Layer  `json:"layer" enum:"dns,tcp,tls,http,upgrade,challenge,auth,pairing,scopes,protocol,methods,events" doc:"Layer that has the problem."`
 	Cause string `json:"cause" doc:"What is wrong."`
 	Fix   string `json:"fix" doc:"What to do: a setting to change or a command to run."`
 }
 
-// Examination is the report of the doctor. It contains no secrets.
+// Examination is the result of checking the connection to the gateway with Examine. It
+// contains no secrets.
 type Examination struct {
 	Configured bool       `json:"configured" doc:"Whether a gateway is configured. If not, nothing is examined: set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN."`
 	Healthy    bool       `json:"healthy" doc:"Whether all applicable layers work."`
@@ -76,9 +77,10 @@ type Examination struct {
 	Steps      []Step     `json:"layers" nullable:"false" doc:"All layers, from the bottom."`
 }
 
-// How long the result of an examination is reused for later requests. A result with a
-// rejected credential is reused for longer: the gateway locks an address out after ten
-// wrong tokens in a minute, and the client's own attempts use up two to four of them.
+// These constants say how long the result of an examination is reused for later requests.
+// If the gateway rejected a credential, the result is reused for longer: the gateway
+// locks out an address after ten wrong tokens in a minute, and the client's own attempts
+// already send two to four of them.
 const (
 	examShared  = 10 * time.Second
 	examRefused = 30 * time.Second
@@ -87,10 +89,11 @@ const (
 // ExamLimit is the maximum duration of an examination.
 const ExamLimit = 2 * time.Minute
 
-// eventLimit is the maximum time that an examination waits for an event.
+// eventLimit is the longest time that an examination waits for an event.
 const eventLimit = time.Minute
 
-// examCache allows one examination at a time and keeps the last one.
+// examCache ensures that only one examination runs at a time, and keeps the result of the
+// last one.
 type examCache struct {
 	turn chan struct{} // semaphore of size 1
 	last *examination  // guarded by turn
@@ -98,14 +101,14 @@ type examCache struct {
 
 func newExamCache() examCache { return examCache{turn: make(chan struct{}, 1)} }
 
-// Examine checks each layer between Wardroom and the gateway, from the DNS lookup to
-// its events, and stops at the first one that does not work. It uses short connections
-// of its own, with the credential that the client would try next; the client's
-// connection is not affected. report is called with each step as it completes, and may
-// be nil.
+// Examine checks each layer between Wardroom and the gateway, from the DNS lookup to the
+// gateway's events, and stops at the first layer that does not work. It opens separate,
+// short connections with the credential that the client would try next, and does not
+// affect the client's own connection. The function report is called after each step. It
+// may be nil.
 //
-// Only one examination runs at a time; concurrent callers share its result. It takes at
-// most ExamLimit. It returns an error only if ctx ended.
+// Only one examination runs at a time, and concurrent callers share its result. An
+// examination takes at most ExamLimit. Examine returns an error only if ctx ends.
 func (c *Client) Examine(ctx context.Context, report func(Step)) (Examination, error) {
 	select {
 	case c.exam.turn <- struct{}{}:
@@ -131,14 +134,14 @@ func (c *Client) Examine(ctx context.Context, report func(Step)) (Examination, e
 	return x.copy(), nil
 }
 
-// connectedSince reports whether a connection was made after the given time, so that an
-// older examination is out of date.
+// connectedSince reports whether a connection was made after the given time. If so, an
+// examination from before that time is out of date.
 func (c *Client) connectedSince(at clock.Time) bool {
 	now := c.Status()
 	return now.State == Connected && now.Since.After(at.Time)
 }
 
-// examination is an examination that is in progress or has ended.
+// examination holds the state of an examination that is in progress or has ended.
 type examination struct {
 	client *Client // separate client, without a connection
 	owner  *Client // the client under examination
@@ -161,8 +164,8 @@ func newExamination(c *Client, report func(Step)) *examination {
 	return x
 }
 
-// clone returns a new client with the settings and credentials of c, without a
-// connection and without a log.
+// clone returns a new client that has the settings and credentials of c, but no
+// connection and no log.
 func (c *Client) clone() *Client {
 	c.mu.Lock()
 	is, has := c.credentials()
@@ -170,8 +173,8 @@ func (c *Client) clone() *Client {
 	return c.cloneAs(is, has)
 }
 
-// credentials returns the device and the wallet for the next connection; the caller
-// holds the lock.
+// credentials returns the device and the credentials for the next connection. The caller
+// must hold the lock.
 func (c *Client) credentials() (*device, wallet) {
 	if c.next != nil { // no connection has used it yet
 		return newDevice(c.next.Key), wallet{shared: c.opt.Token, issued: c.next.Token}
@@ -218,7 +221,7 @@ func (x *examination) examine(ctx context.Context) {
 	}
 }
 
-// copy returns a copy of the result that the caller may modify.
+// copy returns a copy of the examination's result that the caller may modify.
 func (x *examination) copy() Examination {
 	is := x.result
 	is.Warnings, is.Steps = append([]Finding{}, is.Warnings...), slices.Clone(is.Steps)
@@ -229,10 +232,10 @@ func (x *examination) copy() Examination {
 	return is
 }
 
-// begin starts the timer of the next layer.
+// begin starts measuring the time for the next layer.
 func (x *examination) begin() { x.began = time.Now() }
 
-// step records the result of a layer. A negative duration means that it was not
+// step records the result for a layer. A negative duration means that the time was not
 // measured.
 func (x *examination) step(l Layer, state StepState, took time.Duration, saw string) {
 	for i := range x.result.Steps {
@@ -249,12 +252,12 @@ func (x *examination) step(l Layer, state StepState, took time.Duration, saw str
 	}
 }
 
-// ok records a layer that works, with the time since begin.
+// ok records that a layer works and how long the check took since begin was called.
 func (x *examination) ok(l Layer, saw string) { x.step(l, StepOK, time.Since(x.began), saw) }
 
-// fail records the layer that does not work: the failure's own layer if it has one,
-// otherwise l. Earlier layers without a result are marked as skipped, because the gateway
-// does not check everything in this order.
+// fail records a layer that does not work: the layer set in the failure if there is one,
+// otherwise the layer l. Earlier layers without a result are marked as skipped, because
+// the gateway does not check everything in the order of the layers.
 func (x *examination) fail(l Layer, f *failure) bool {
 	if f.layer != "" {
 		l = f.layer

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// netTrace records the network steps of one HTTP request. net/http may call its hooks
-// from other goroutines.
+// netTrace records the network steps of one HTTP request. The package net/http may call
+// its hooks from other goroutines.
 type netTrace struct {
 	mu sync.Mutex
 
@@ -76,8 +76,8 @@ func (s *netTrace) trace() *httptrace.ClientTrace {
 	}
 }
 
-// checkNetwork examines the layers below the WebSocket with one request to the gateway's
-// health page. It sends no token, because the page requires none.
+// checkNetwork examines the layers below the WebSocket connection with one request to the
+// gateway's health page. The request contains no token, because the page requires none.
 func (x *examination) checkNetwork(ctx context.Context) bool {
 	c := x.client
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
@@ -126,7 +126,7 @@ func (x *examination) probe(ctx context.Context) (page, error) {
 	return page{resp.StatusCode, resp.Header, body}, err
 }
 
-// networkFailure records the layer at which the request failed.
+// networkFailure records which layer made the request for the health page fail.
 func (x *examination) networkFailure(ctx context.Context, s *netTrace, err error) bool {
 	c := x.client
 	f := c.dialFailure(err, nil, s.tcp > 0)
@@ -162,13 +162,14 @@ func (x *examination) networkFailure(ctx context.Context, s *netTrace, err error
 	return x.fail(at, f)
 }
 
-// hungUp reports whether the other side closed the connection without an answer.
+// hungUp reports whether the server closed the connection without an answer.
 func hungUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// speaksTLS reports whether a server that closed a plain connection speaks TLS. It
-// sends only the start of a handshake, so the certificate does not matter.
+// speaksTLS reports whether the server expects TLS. It is used when the server closed an
+// unencrypted connection. It sends nothing except a handshake, so the certificate does
+// not matter.
 func (c *Client) speaksTLS(ctx context.Context) bool {
 	if c.url.Scheme != "ws" {
 		return false
@@ -191,14 +192,14 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// secured returns the address with the scheme wss.
+// secured returns an address with its scheme changed to wss.
 func secured(u *url.URL) string {
 	with := *u
 	with.Scheme = "wss"
 	return with.String()
 }
 
-// recordNetwork records the layers below HTTP, all of which work.
+// recordNetwork records that all layers below HTTP work.
 func (x *examination) recordNetwork(s *netTrace) {
 	x.recordDNS(s)
 	x.recordTCP(s)
@@ -220,7 +221,8 @@ func (x *examination) recordDNS(s *netTrace) {
 	}
 }
 
-// proxy returns the HTTP proxy in between without its credentials, or an empty string.
+// proxy returns the address of the HTTP proxy that the request passes through, without
+// credentials. It returns an empty string if there is no proxy.
 func (x *examination) proxy() string {
 	c := x.client
 	if c.opt.HTTP.Proxy == nil {
@@ -273,7 +275,7 @@ func (x *examination) recordTLS(s *netTrace) {
 	}
 }
 
-// warnUnencrypted warns about a token that is sent unencrypted over a network.
+// warnUnencrypted adds a warning if the token is sent over a network without encryption.
 func (x *examination) warnUnencrypted() {
 	host := x.client.url.Hostname()
 	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
@@ -283,7 +285,7 @@ func (x *examination) warnUnencrypted() {
 		"Enable TLS in the gateway (gateway.tls.enabled), use wss:// in AGENTRT_GATEWAY_URL, and set AGENTRT_GATEWAY_TLS_PIN to the certificate's fingerprint; or run Wardroom on the gateway's host.")
 }
 
-// health is the gateway's health page.
+// health is the content of the gateway's health page.
 type health struct {
 	Status  string `json:"status"` // started, starting or draining
 	Version string `json:"version"`
@@ -291,8 +293,9 @@ type health struct {
 	Pending string `json:"pendingReason"`
 }
 
-// startupFailure returns the failure that the response to the health-page request shows,
-// or nil. A missing page is not a failure, because a proxy may not pass it on.
+// startupFailure returns the failure that the response from the health page indicates, or
+// nil if there is none. A missing page is not a failure, because a proxy may not forward
+// requests for it.
 func (x *examination) startupFailure(p page) *failure {
 	c, body := x.client, p.body
 	var h health
@@ -323,7 +326,7 @@ func (x *examination) startupFailure(p page) *failure {
 	return f
 }
 
-// healthPage describes the health page in a sentence for the report.
+// healthPage returns a sentence about the health page for the report.
 func (x *examination) healthPage(p page) string {
 	var h health
 	if json.Unmarshal(p.body, &h) != nil || h.Status == "" {

@@ -13,8 +13,8 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// checkGateway examines the layers above HTTP. It connects as the client does, with each
-// credential that the client would try.
+// checkGateway examines the layers above HTTP. It connects in the same way as the client,
+// with each credential that the client would try.
 func (x *examination) checkGateway(ctx context.Context) bool {
 	for {
 		k, h, ok, again := x.authenticate(ctx)
@@ -32,8 +32,8 @@ func (x *examination) checkGateway(ctx context.Context) bool {
 	}
 }
 
-// authenticate opens one connection and completes its handshake. again means that the
-// gateway rejected the credential and the client has another one to try.
+// authenticate opens one connection and completes its handshake. The result again is true
+// if the gateway rejected the credential and the client has another one to try.
 func (x *examination) authenticate(ctx context.Context) (k *conn, h hello, ok, again bool) {
 	c := x.client
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
@@ -73,11 +73,12 @@ func (x *examination) authenticate(ctx context.Context) (k *conn, h hello, ok, a
 	return k, h, true, false
 }
 
-// skewed is the clock difference above which the examination warns. The gateway itself
-// tolerates two minutes in signatures.
+// skewed is the difference between the clocks above which the examination adds a warning.
+// When the gateway checks signatures, it tolerates two minutes.
 const skewed = 30 * time.Second
 
-// checkClocks compares the gateway's clock with this host's, and warns if they differ.
+// checkClocks compares the gateway's clock with this host's clock, and adds a warning if
+// they differ too much.
 func (x *examination) checkClocks(k *conn) string {
 	ahead := k.ahead
 	if max(ahead, -ahead) < skewed {
@@ -94,7 +95,8 @@ func (x *examination) checkClocks(k *conn) string {
 	return fmt.Sprintf(". The gateway's clock is %s this host's", by)
 }
 
-// recordAuth records which credential the gateway accepted, and whether the device is paired.
+// recordAuth records which credential the gateway accepted and whether the device is
+// paired.
 func (x *examination) recordAuth(k *conn) {
 	c := x.client
 	took := time.Since(k.challengedAt)
@@ -152,11 +154,12 @@ func (x *examination) checkScopes(ctx context.Context, h hello) bool {
 	return x.fail(LayerScopes, f)
 }
 
-// asksForAdmin reports whether the client requests operator.admin, so that there are two
-// connections to examine.
+// asksForAdmin reports whether the client requests operator.admin. If it does, there are
+// two connections to examine.
 func (x *examination) asksForAdmin() bool { return slices.Contains(x.client.opt.Scopes, scopeAdmin) }
 
-// checkRunConn makes the connection that starts runs, as the client does, and closes it.
+// checkRunConn opens the connection for starting runs in the same way as the client, and
+// closes it again.
 func (x *examination) checkRunConn(ctx context.Context) (saw string, fail *failure) {
 	s := x.client.cloneAs(x.client.device, x.client.wallet)
 	s.opt.Scopes = runScopes(s.opt.Scopes)
@@ -189,7 +192,8 @@ func (x *examination) recordProtocol(h hello) bool {
 	return true
 }
 
-// checkUse serves the connection as the client does, and examines methods and events.
+// checkUse serves the connection in the same way as the client, and examines methods and
+// events.
 func (x *examination) checkUse(ctx context.Context, k *conn, h hello) bool {
 	c := x.client
 	events, stop := c.Events(16)
@@ -203,7 +207,8 @@ func (x *examination) checkUse(ctx context.Context, k *conn, h hello) bool {
 	return x.checkMethods(ctx, h) && x.checkEvents(ctx, k, events)
 }
 
-// checkMethods checks that the gateway has the required methods, and calls one of them.
+// checkMethods checks that the gateway offers the required methods, and calls one of
+// them.
 func (x *examination) checkMethods(ctx context.Context, h hello) bool {
 	c := x.client
 	x.begin()
@@ -258,9 +263,9 @@ func (x *examination) sendProbe(ctx context.Context) (saw string, err error) {
 	return fmt.Sprintf("; its agents are %s.", strings.Join(ids, ", ")), err
 }
 
-// checkEvents checks that events arrive. If the client's own connection received one
-// recently, that is enough; otherwise it waits for one slightly longer than the interval
-// that the gateway announced.
+// checkEvents checks that events arrive. If the client's own connection has received an
+// event recently, that is enough. Otherwise checkEvents waits for an event for slightly
+// longer than the interval that the gateway announced.
 func (x *examination) checkEvents(ctx context.Context, k *conn, events <-chan Event) bool {
 	c := x.client
 	x.begin()
@@ -298,8 +303,8 @@ func (x *examination) checkEvents(ctx context.Context, k *conn, events <-chan Ev
 	}
 }
 
-// recentEvent reports whether the client's connection received an event within twice
-// the announced interval, and how long ago.
+// recentEvent reports whether the client's connection received an event within twice the
+// interval that the gateway announced. It also returns how long ago that was.
 func (c *Client) recentEvent() (age time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

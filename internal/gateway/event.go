@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// Names of the events that the client itself publishes. The gateway's own events are in
-// its documentation: agent, chat, task, cron, health, tick, shutdown and others.
+// Names of the events that the client itself publishes. The gateway's documentation
+// describes the gateway's own events, such as agent, chat, task, cron, health, tick and
+// shutdown.
 const (
 	EventConnected    = "connected"    // a connection was made; also sent first to a subscriber that arrives while connected
 	EventDisconnected = "disconnected" // the connection was lost; Status has the reason
 	EventGap          = "gap"          // events are missing and will not be delivered
 )
 
-// Event is an event of the gateway, or of Wardroom's connection to it. Each subscriber
-// gets the gateway's events in the order of their Seq, each at most once. EventGap
-// takes the place of missing events; repeated and late events are dropped.
+// Event is an event from the gateway, or about Wardroom's connection to the gateway. Each
+// subscriber gets the gateway's events in the order of their Seq, each at most once. An
+// EventGap replaces missing events. Repeated and late events are dropped.
 type Event struct {
 	Name    string
 	Payload json.RawMessage // as sent by the gateway; shared by all subscribers, so do not modify it; nil for the client's own events
@@ -27,12 +28,12 @@ type Event struct {
 	// Resync means that earlier events may have been missed, so that subscribers must
 	// reload everything that they derived from events.
 	Resync bool
-	// Restarted means that the gateway has restarted since the previous connection, so
-	// that its runs and its record of run ids are lost.
+	// Restarted means that the gateway has restarted since the previous connection, and
+	// has lost its runs and its record of run ids.
 	Restarted bool
 }
 
-// hub distributes events to subscribers. The field now must be set.
+// hub distributes events to subscribers. Its field now must be set before use.
 type hub struct {
 	now func() time.Time
 
@@ -43,10 +44,10 @@ type hub struct {
 
 type subscriber struct{ ch chan Event }
 
-// Events subscribes to all events. If more than buffer events are waiting, the
-// subscriber is dropped and its channel closed; it may subscribe again and must then
-// reload everything that it derived from events. stop and the end of Run also close the
-// channel.
+// Events subscribes to all events. If the number of waiting events exceeds the parameter
+// buffer, the subscriber is dropped and its channel is closed. It may subscribe again,
+// but must then reload everything that it derived from events. The channel is also closed
+// when stop is called and when Run returns.
 func (c *Client) Events(buffer int) (events <-chan Event, stop func()) {
 	s := &subscriber{ch: make(chan Event, max(buffer, 1))}
 	c.mu.Lock()
@@ -77,7 +78,8 @@ func (h *hub) remove(s *subscriber) {
 	h.drop(s)
 }
 
-// drop removes s and closes its channel once; the caller holds the lock.
+// drop removes the subscriber s and closes its channel, unless that has already happened.
+// The caller must hold the lock.
 func (h *hub) drop(s *subscriber) {
 	if _, ok := h.subs[s]; ok {
 		delete(h.subs, s)
@@ -85,7 +87,8 @@ func (h *hub) drop(s *subscriber) {
 	}
 }
 
-// publish sends e to all subscribers without waiting for any of them.
+// publish sends an event to all subscribers. It does not wait for slow subscribers but
+// drops them.
 func (h *hub) publish(e Event) {
 	e.At = h.now()
 	h.mu.Lock()

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Tested is the gateway version that Wardroom is tested with.
+// Tested is the version of the gateway that Wardroom is tested with.
 const Tested = "2026.9.6"
 
-// Unavailable is a feature that does not work because the connected version of the
-// gateway lacks a method.
+// Unavailable describes a feature that does not work because the connected gateway's
+// version lacks a method.
 type Unavailable struct {
 	Feature string `json:"feature" doc:"Feature that does not work."`
 	Method  string `json:"method" doc:"Gateway method that the feature needs."`
 	Why     string `json:"why" doc:"How this was detected, and what to do."`
 }
 
-// need is a gateway method that Wardroom uses.
+// need describes a gateway method that Wardroom uses.
 type need struct {
 	method  string
 	feature string // what the method is for, as shown in lists
@@ -28,10 +28,10 @@ type need struct {
 	hidden bool
 }
 
-// needs returns all methods that Wardroom uses, each with the connection that carries
-// it. Tests enforce that the list is complete and that each method has a lane. Requests
-// that can wake an agent belong to runsLane, including tasks.cancel, which wakes the
-// parent of a sub-agent in a new run.
+// needs returns all gateway methods that Wardroom uses, each with the connection over
+// which it is called. Tests enforce that the list is complete and that each method has a
+// lane. Methods that can wake an agent belong to runsLane. This includes tasks.cancel,
+// because canceling a sub-agent's run wakes its parent in a new run.
 func needs() []need {
 	const (
 		read, write, admin = scopeRead, scopeWrite, scopeAdmin
@@ -107,10 +107,10 @@ func (c *Client) withoutMethod(n need) error {
 		c.notifyChange()
 		c.opt.Log.Warn("the gateway lacks a method", "method", n.method, "without", n.feature)
 	}
-	return ErrRefused.With("The gateway does not have the method %s, which is needed for %s. %s", n.method, n.feature, updateGateway)
+	return ErrRefused.With("The gateway does not have the %s method, which Wardroom needs for this feature: %s. %s", n.method, n.feature, updateGateway)
 }
 
-// NeededFor returns the features that require a scope.
+// NeededFor returns the features that require the given scope.
 func NeededFor(scope string) []string {
 	features := []string{}
 	for _, n := range needs() {
@@ -121,8 +121,8 @@ func NeededFor(scope string) []string {
 	return features
 }
 
-// NeededScopes returns the scopes that Wardroom's features require, each once, in the
-// order in which needs lists them.
+// NeededScopes returns the scopes that Wardroom's features require, without duplicates
+// and in the same order as the result of needs.
 func NeededScopes() []string {
 	var scopes []string
 	for _, n := range needs() {
@@ -133,13 +133,13 @@ func NeededScopes() []string {
 	return scopes
 }
 
-// Covered reports whether the granted scopes include a scope.
+// Covered reports whether the granted scopes include the given scope.
 func Covered(granted []string, scope string) bool {
 	return slices.ContainsFunc(granted, func(g string) bool { return covers(g, scope) })
 }
 
-// neededFor returns a sentence that lists the features which need the missing scopes,
-// or an empty string.
+// neededFor returns a sentence that lists the features that require the missing scopes,
+// or an empty string if there are none.
 func neededFor(missing []string) string {
 	var features []string
 	for _, n := range needs() {

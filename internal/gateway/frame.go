@@ -28,8 +28,8 @@ type request struct {
 	Params any    `json:"params"`
 }
 
-// wireError is the gateway's error object. Its details vary by method; only the ones
-// used here are decoded.
+// wireError is the gateway's error object. Its details depend on the method. Only those
+// that this package uses are decoded.
 type wireError struct {
 	Code       string  `json:"code"` // INVALID_REQUEST, FORBIDDEN, UNAVAILABLE, NOT_PAIRED
 	Message    string  `json:"message"`
@@ -45,13 +45,13 @@ type details struct {
 	ExpectedProtocol number `json:"expectedProtocol"`
 	RetryAfter       number `json:"retryAfterMs"`
 
-	// Set for a device that waits for approval.
+	// Set for a device that is waiting for approval.
 	RequestedScopes []string `json:"requestedScopes"`
 	ApprovedScopes  []string `json:"approvedScopes"`
 }
 
-// UnmarshalJSON ignores details that are not an object, so that the error itself is not
-// lost.
+// UnmarshalJSON ignores details that are not a JSON object, so that the rest of the error
+// is still decoded.
 func (d *details) UnmarshalJSON(data []byte) error {
 	type plain details
 	var p plain
@@ -88,11 +88,11 @@ func decodeFrame(data []byte) (frame, error) {
 	return f, nil
 }
 
-// number is the text of a JSON number. It avoids floating point for money, and treats a
-// value of another type as absent.
+// number is the text of a JSON number, or empty for a JSON value of another type. Keeping
+// the text avoids floating-point arithmetic for money.
 type number string
 
-// UnmarshalJSON keeps numbers and ignores everything else.
+// UnmarshalJSON stores a JSON number and ignores any other value.
 func (n *number) UnmarshalJSON(data []byte) error {
 	*n = ""
 	if len(data) > 0 && (data[0] == '-' || data[0] >= '0' && data[0] <= '9') {
@@ -101,8 +101,8 @@ func (n *number) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// whole returns the number as an integer, and false if it is absent, not an integer or
-// too large.
+// whole returns the number as an integer. It returns false if the number is absent, not
+// an integer or too large.
 func (n number) whole() (int64, bool) {
 	v, err := strconv.ParseInt(string(n), 10, 64)
 	return v, err == nil
@@ -110,8 +110,8 @@ func (n number) whole() (int64, bool) {
 
 var errMoney = errors.New("not an amount of money")
 
-// nanos converts an amount in dollars to nano-dollars, rounding half up, without
-// floating point.
+// nanos converts an amount in dollars to nano-dollars and rounds half up. It does not use
+// floating-point arithmetic.
 func (n number) nanos() (int64, error) {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(string(n)), "e")
 	exp := 0

@@ -1,6 +1,6 @@
-// Package gateway is the client of the agent runtime's gateway. It keeps a
-// connection open, reports the connection's status, sends questions to agents and
-// returns their answers.
+// Package gateway is the client of the agent runtime's gateway. It keeps a connection
+// open, reports the connection's status, sends questions to agents, and returns the
+// agents' answers.
 //
 // It speaks protocol 4 of OpenClaw's gateway (tested with 2026.9.6). It does not
 // depend on tasks, standups or the database.
@@ -17,27 +17,27 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// The errors of gateway requests. Each is returned wrapped, with the cause of the
-// individual failure in its Detail.
+// Errors that gateway requests return. They are returned wrapped, with the cause of the
+// failure in the error's Detail.
 var (
-	// ErrNotConfigured is returned for every request while no gateway address is set.
+	// ErrNotConfigured is returned for every request if no gateway address is configured.
 	ErrNotConfigured = fault.New(fault.Unavailable, "gateway_not_configured", "No gateway is configured.")
-	// ErrUnreachable means that there is no connection, that it was lost before the
-	// answer arrived, or that the gateway is about to restart. The gateway may have
-	// carried out the request; only requests with a run id are safe to repeat.
+	// ErrUnreachable means that there is no connection, that the connection was lost
+	// before the answer arrived, or that the gateway is about to restart. The gateway may
+	// have carried out the request, so only requests with a run id are safe to repeat.
 	ErrUnreachable = fault.New(fault.Unavailable, "gateway_unreachable", "Wardroom could not reach the gateway.")
 	// ErrTimeout means that the gateway accepted the connection or the request but did
 	// not answer in time.
 	ErrTimeout = fault.New(fault.Timeout, "gateway_timeout", "The gateway did not answer in time.")
 	// ErrUnauthorized means that the gateway rejected Wardroom's token.
 	ErrUnauthorized = fault.New(fault.Unavailable, "gateway_unauthorized", "The gateway rejected Wardroom's credentials.")
-	// ErrUnpaired means that the gateway requires a paired device and has not approved
-	// Wardroom's.
+	// ErrUnpaired means that the gateway requires a paired device and Wardroom's device
+	// has not been approved.
 	ErrUnpaired = fault.New(fault.Unavailable, "gateway_unpaired", "The gateway has not approved Wardroom as a device.")
 	// ErrUntrusted means that the gateway's certificate was rejected. Wardroom sends
 	// nothing before the certificate is accepted.
 	ErrUntrusted = fault.New(fault.Unavailable, "gateway_untrusted", "The gateway's certificate is not trusted.")
-	// ErrMissingScope means that the connection lacks the scope that the request needs.
+	// ErrMissingScope means that the connection lacks a scope that the request requires.
 	ErrMissingScope = fault.New(fault.Forbidden, "missing_scope", "The gateway has not granted a required scope.")
 	// ErrForeignRun means that another client started the run, so the gateway does not
 	// let Wardroom stop it.
@@ -49,7 +49,7 @@ var (
 	ErrRefused = fault.New(fault.Conflict, "gateway_refused", "The gateway rejected the request.")
 )
 
-// Options configures a Client. Zero values stand for the defaults.
+// Options configures a Client. Fields that are zero take default values.
 type Options struct {
 	URL     string        // http, https, ws or wss; empty means that no gateway is configured
 	Token   string        // the gateway's shared token; never shown, logged or returned
@@ -76,8 +76,8 @@ type Options struct {
 // State is the state of the connection to the gateway.
 type State string
 
-// The states of the connection. While Wardroom retries, the state stays that of the
-// last failure instead of returning to Connecting.
+// States of the connection. While Wardroom retries, the state still reflects the last
+// failure and does not return to Connecting.
 const (
 	NotConfigured State = "not_configured" // no address is set
 	Connecting    State = "connecting"     // the first attempt is in progress, or the first one with a new device
@@ -90,9 +90,9 @@ const (
 	Unreachable   State = "unreachable"    // any other failure to connect
 )
 
-// Status is the state of the connection, shown in the dashboard and the API. The fields
-// about the gateway itself (version, protocol, boot id, scopes, latency) come from the
-// last successful connection.
+// Status is the status of the connection, which the dashboard and the API show. The
+// fields about the gateway itself (version, protocol, boot id, scopes, latency) come from
+// the last successful connection.
 type Status struct {
 	State          State       `json:"state" enum:"not_configured,connecting,connected,unauthorized,unpaired,untrusted,missing_scopes,slow,unreachable" doc:"State of the connection to the gateway. While Wardroom retries, it stays the state of the last failure."`
 	Since          clock.Time  `json:"since" doc:"When this state began."`
@@ -127,8 +127,8 @@ type Pairing struct {
 	ApprovedScopes []string `json:"scopes_approved" nullable:"false" doc:"Scopes that are already approved; empty for a new device."`
 }
 
-// Certificate is a certificate that the gateway presented. Everything except the
-// fingerprint is the other side's unverified claim.
+// Certificate describes a certificate that the gateway presented. Except for the
+// fingerprint, its fields are claims that Wardroom has not verified.
 type Certificate struct {
 	Fingerprint string     `json:"fingerprint" doc:"SHA-256 of the certificate, as openssl prints it. Compare it on the gateway's host before you set AGENTRT_GATEWAY_TLS_PIN to it."`
 	Subject     string     `json:"subject" doc:"Subject of the certificate."`
@@ -136,7 +136,7 @@ type Certificate struct {
 	ValidUntil  clock.Time `json:"valid_until" doc:"End of the certificate's validity."`
 }
 
-// Agent is an agent as the gateway's roster lists it.
+// Agent is an agent in the gateway's list of agents.
 type Agent struct {
 	ID           string // such as "cto"
 	Name         string // as configured; may be empty

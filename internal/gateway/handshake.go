@@ -16,9 +16,9 @@ import (
 // protocol is the version of the gateway's protocol that Wardroom speaks.
 const protocol = 4
 
-// How Wardroom identifies itself. The gateway has a fixed list of client names; this
-// one is for services. With the shared token, such a client on the gateway's own host
-// gets exactly the scopes that it requests.
+// These constants identify Wardroom to the gateway. The gateway has a fixed list of
+// client names, and this one is for services. If such a client runs on the gateway's own
+// host and uses the shared token, it gets exactly the scopes that it requests.
 const (
 	clientID   = "gateway-client"
 	clientMode = "backend"
@@ -72,9 +72,9 @@ type hello struct {
 	} `json:"policy"`
 }
 
-// readLimit returns the maximum size of a frame: the announced size, raised to 1 MiB or
-// lowered to 64 MiB if necessary. Without an announcement it is 25 MiB, the gateway's
-// default.
+// readLimit returns the maximum size of a frame. This is the size that the gateway
+// announces, but at least 1 MiB and at most 64 MiB. If the gateway announces no size, it
+// is 25 MiB, the gateway's default.
 func (h hello) readLimit() int64 {
 	n, ok := h.Policy.MaxPayload.whole()
 	if !ok {
@@ -83,7 +83,8 @@ func (h hello) readLimit() int64 {
 	return min(max(n, 1<<20), 64<<20)
 }
 
-// tick returns the announced interval of tick events, or 0 if none was announced.
+// tick returns the interval between tick events that the gateway announces, or 0 if it
+// announces none.
 func (h hello) tick() time.Duration {
 	ms, _ := h.Policy.Tick.whole()
 	return time.Duration(min(max(ms, 0), time.Hour.Milliseconds())) * time.Millisecond
@@ -153,8 +154,8 @@ func (c *Client) connectParams(cr credential) connectParams {
 	}
 }
 
-// handshakeFrame reads until the wanted frame arrives. It also returns the frame's raw
-// data, because known tokens are redacted in the decoded frame.
+// handshakeFrame reads frames until the wanted one arrives. It returns the decoded frame,
+// with known tokens redacted, and also the raw data, which is not redacted.
 func (c *Client) handshakeFrame(ctx context.Context, k *conn, missing string, wanted func(frame) bool) (f frame, raw []byte, fail *failure) {
 	for {
 		typ, data, err := k.ws.Read(ctx)
@@ -169,7 +170,7 @@ func (c *Client) handshakeFrame(ctx context.Context, k *conn, missing string, wa
 	}
 }
 
-// readFailure explains why a connection ended while reading from it.
+// readFailure explains why a connection ended while Wardroom was reading from it.
 func (c *Client) readFailure(ctx context.Context, k *conn, err error, missing string) *failure {
 	host := c.url.Host
 	switch {
@@ -192,7 +193,7 @@ func (c *Client) readFailure(ctx context.Context, k *conn, err error, missing st
 	return unreachable("Lost the connection to the gateway: %s.", c.secrets.line(rootText(err)))
 }
 
-// missingScopes returns the requested scopes that the granted ones do not cover.
+// missingScopes returns those requested scopes that the granted scopes do not include.
 func missingScopes(asked, granted []string) []string {
 	missing := []string{}
 	for _, scope := range asked {
@@ -203,8 +204,8 @@ func missingScopes(asked, granted []string) []string {
 	return missing
 }
 
-// covers reports whether one scope includes another: admin includes all, write includes
-// read.
+// covers reports whether the granted scope includes the other scope. The admin scope
+// includes all others, and the write scope includes the read scope.
 func covers(granted, scope string) bool {
 	return granted == scope || granted == "operator.admin" ||
 		granted == "operator.write" && scope == "operator.read"

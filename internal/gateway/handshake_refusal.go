@@ -9,9 +9,9 @@ import (
 	"github.com/coder/websocket"
 )
 
-// refusal explains the error response to a connect request made with cr. If a device
-// token was rejected and there is another credential, the next attempt comes soon and
-// uses that.
+// refusal explains the gateway's error response to a connect request that used the
+// credential cr. If a device token was rejected and there is another credential, the
+// client soon tries again with that one.
 func (c *Client) refusal(e *wireError, cr credential) *failure {
 	f := c.refusalKind(e, cr)
 	switch e.Details.Code {
@@ -29,10 +29,11 @@ func (c *Client) refusal(e *wireError, cr credential) *failure {
 	return f
 }
 
-// anotherCredential is appended to the fix for a rejected credential if there is another one.
+// anotherCredential is appended to the fix for a rejected credential if there is another
+// credential to try.
 const anotherCredential = " Wardroom tries another credential next."
 
-// refusalKind explains an error response, by its code.
+// refusalKind explains an error response, based on its error code.
 func (c *Client) refusalKind(e *wireError, cr credential) *failure {
 	code := e.Details.Code
 	switch {
@@ -67,8 +68,8 @@ func (c *Client) refusalKind(e *wireError, cr credential) *failure {
 	}
 }
 
-// startingFix is the fix for a gateway that is starting. Starting took 10 to 29 s in
-// tests.
+// startingFix tells the operator what to do while the gateway is starting. In tests,
+// starting took 10 to 29 s.
 const startingFix = "Wait: starting takes up to 30 seconds, and Wardroom retries automatically. If the problem persists, check the gateway's log."
 
 const howAuthorized = "Set AGENTRT_GATEWAY_TOKEN to the gateway's token (gateway.auth.token in its configuration)."
@@ -93,8 +94,8 @@ func (c *Client) unauthorized(cr credential) *failure {
 	return f.withFix("%s", howAuthorized)
 }
 
-// deviceRefused explains why the gateway rejected the device's signature. The key pair
-// itself is valid, because the settings are checked at startup.
+// deviceRefused explains why the gateway rejected the device's signature. An invalid key
+// pair is never the reason, because Wardroom checks its settings at startup.
 func (c *Client) deviceRefused(code string) *failure {
 	f := &failure{state: Unauthorized, pace: slow}
 	switch code {
@@ -122,18 +123,17 @@ func (c *Client) deviceRefused(code string) *failure {
 	return f
 }
 
-// requestID is the allowed form of a pairing request's id. The id becomes part of a
-// command that a person runs, so it must not contain other characters or look like an
-// option.
+// requestID matches valid ids of pairing requests. The id becomes part of a command that
+// a person runs, so it must not contain special characters or look like an option.
 var requestID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`)
 
-// scopeShape is the allowed form of a scope that the gateway names.
+// scopeShape matches valid names of scopes that the gateway sends.
 var scopeShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$`)
 
-// mostScopes limits the scopes in one list; a gateway has fewer.
+// mostScopes limits the number of scopes in a list. A gateway has fewer than that.
 const mostScopes = 64
 
-// scopesOf returns the scopes that the gateway names, without invalid ones.
+// scopesOf returns the valid scopes in a list that the gateway sent.
 func scopesOf(named []string) []string {
 	out := []string{}
 	for _, s := range named {
@@ -144,7 +144,8 @@ func scopesOf(named []string) []string {
 	return out
 }
 
-// unpaired explains what a person must approve, and where.
+// unpaired returns the failure of an unpaired device. It explains what a person must
+// approve, and where.
 func (c *Client) unpaired(d details) *failure {
 	if c.device == nil {
 		f := &failure{state: Unpaired, pace: slow, layer: LayerPairing, text: "The gateway accepts only paired devices from this address, and Wardroom has no key pair."}
@@ -182,7 +183,8 @@ func orNone(scopes []string) string {
 	return strings.Join(scopes, ", ")
 }
 
-// protocolFailure explains which side has to be updated. theirs may be absent.
+// protocolFailure explains whether Wardroom or the gateway has to be updated. The
+// parameter theirs is the gateway's protocol version; it may be absent.
 func protocolFailure(theirs number) *failure {
 	f := &failure{state: Unreachable, pace: slow, layer: LayerProtocol, text: fmt.Sprintf("The gateway does not support protocol %d, which Wardroom needs.", protocol)}
 	f.fix = "Update the gateway or Wardroom, whichever is older."
@@ -196,7 +198,7 @@ func protocolFailure(theirs number) *failure {
 	return f
 }
 
-// closeCodes maps the beginnings of close reasons to error codes, for a gateway that
+// closeCodes maps prefixes of close reasons to error codes. It is used if a gateway
 // closes the connection without sending an error.
 func closeCodes() []struct{ begins, code string } {
 	return []struct{ begins, code string }{
@@ -214,11 +216,12 @@ func closeCodes() []struct{ begins, code string } {
 	}
 }
 
-// closeRequest finds the id of a pairing request in a close reason.
+// closeRequest matches the id of a pairing request in a close reason.
 var closeRequest = regexp.MustCompile(`\(requestId: ([A-Za-z0-9-]{1,64})\)`)
 
-// closeFailure explains a WebSocket close code. An error that the gateway sent before
-// closing was handled earlier and takes precedence.
+// closeFailure explains why the gateway closed the connection, based on the close code.
+// If the gateway sent an error before closing, that error has already been handled and
+// takes precedence.
 func (c *Client) closeFailure(e websocket.CloseError, k *conn) *failure {
 	switch e.Code {
 	case websocket.StatusServiceRestart, websocket.StatusTryAgainLater:

@@ -24,25 +24,27 @@ type Message struct {
 	Usage  *Usage // of this model call; nil when unknown
 }
 
-// Trace is what a session's history shows about a run, even after the gateway has
-// forgotten the run.
+// Trace contains what a session's history shows about a run. The history remains
+// available after the gateway has forgotten the run.
 type Trace struct {
 	Asked    bool // the question is in the history
 	Answered bool // the answer is in the history
 	Active   bool // the run is in progress or queued
 	Other    bool // another run is in progress in the session; after a restart, it may be the one that resumes the turn
-	// Resumed is the id of that other run, if the history names it. After a restart the
-	// gateway resumes interrupted turns in a new run, which answers the question.
+	// Resumed is the id of the run that resumed this one, if the history contains it.
+	// After a restart, the gateway resumes interrupted turns in a new run, and that run
+	// answers the question.
 	Resumed string
 
-	// Answer is the text and usage found so far. Its Outcome is Finished if Answered is
-	// true; TimedOut, Stopped or Failed if the history shows such an end; and Running if
-	// Active is true. An empty Outcome means that the run is lost and may be started again.
+	// Answer contains the text and usage found so far. Its Outcome is Finished if
+	// Answered is true, and Running if Active is true. It is TimedOut, Stopped or Failed
+	// if the history shows that the run ended that way. An empty Outcome means that the
+	// run is lost and may be started again.
 	Answer Answer
 }
 
-// Limits for reading a history: Find reads up to historyPages pages of historyPage rows
-// until it finds the question. A standup's session has only a few rows.
+// Limits for reading a history. Find reads up to historyPages pages of historyPage rows
+// each, until it finds the question. A standup's session has only a few rows.
 const (
 	historyPage  = 200
 	historyPages = 5
@@ -69,7 +71,7 @@ type history struct {
 	} `json:"sessionInfo"`
 }
 
-// row is a message on the wire.
+// row is a message as the gateway sends it.
 type row struct {
 	Role           string          `json:"role"`
 	Content        json.RawMessage `json:"content"` // a string, or parts of several types
@@ -120,8 +122,8 @@ func (c *Client) Find(ctx context.Context, sessionKey, runID string) (Trace, err
 	return t, nil
 }
 
-// History returns the newest messages of a conversation, at most limit (1 to 1000),
-// oldest first.
+// History returns the newest messages of a conversation, oldest first. The parameter
+// limit is the maximum number of messages, from 1 to 1000.
 func (c *Client) History(ctx context.Context, sessionKey string, limit int) ([]Message, error) {
 	h, err := c.history(ctx, historyParams{SessionKey: sessionKey, Limit: min(max(limit, 1), historyMost)})
 	if err != nil {
@@ -144,8 +146,8 @@ func (c *Client) history(ctx context.Context, p historyParams) (history, error) 
 	return h, err
 }
 
-// noSession reports whether an error means that the session does not exist. The gateway
-// has no code for that.
+// noSession reports whether an error means that the session does not exist. It checks the
+// error text, because the gateway has no error code for this.
 func noSession(err error) bool {
 	text := strings.ToLower(err.Error())
 	return strings.Contains(text, "session not found") || strings.Contains(text, "no session found")
@@ -163,7 +165,7 @@ func (h history) rows() []row {
 	return rows
 }
 
-// asked reports whether the rows contain the question of a run.
+// asked reports whether the rows contain the question that started the given run.
 func asked(rows []row, runID string) bool {
 	return slices.ContainsFunc(rows, func(r row) bool { return r.key() == runID+":user" })
 }
@@ -181,7 +183,7 @@ func (r row) toAgent() bool {
 	return r.Role == "user" || len(r.Provenance) > 0 && string(r.Provenance) != "null"
 }
 
-// trace collects what the rows show about a run.
+// trace returns what the rows of a history show about a run.
 func trace(rows []row, newest history, runID string) Trace {
 	t := Trace{Asked: asked(rows, runID), Active: newest.active(runID)}
 	var last *row
@@ -224,7 +226,7 @@ func trace(rows []row, newest history, runID string) Trace {
 	return t
 }
 
-// resume looks for a turn that the gateway resumed after a restart, among the rows
+// resume looks for a turn that the gateway resumed after a restart. It searches the rows
 // between the question and the next message to the agent.
 func (t *Trace) resume(rows []row, runID string) {
 	i := slices.IndexFunc(rows, func(r row) bool { return r.key() == runID+":user" })
@@ -248,12 +250,12 @@ func (t *Trace) resume(rows []row, runID string) {
 	}
 }
 
-// resumption is the prefix of the keys of the gateway's notices about a resumed turn,
-// which are not answers.
+// resumption is the prefix that marks the gateway's notices about a resumed turn. Rows
+// whose key starts with it are not answers.
 const resumption = "main-session-restart-recovery:"
 
-// resumes reports whether the row is the gateway's message to the agent that its
-// interrupted turn continues (OpenClaw 2026.9.6).
+// resumes reports whether the row is the gateway's message that tells the agent to
+// continue an interrupted turn (OpenClaw 2026.9.6).
 func (r row) resumes() bool {
 	var p struct {
 		SourceTool word `json:"sourceTool"`
@@ -262,7 +264,7 @@ func (r row) resumes() bool {
 }
 
 // active reports whether the session lists the run as in progress or queued. The format
-// of the queue is undocumented, so any mention counts.
+// of the queue is undocumented, so it is enough that the queue contains the run's id.
 func (h history) active(runID string) bool {
 	return slices.Contains(h.SessionInfo.ActiveRunIDs, runID) ||
 		mentions(h.InFlightRun, runID) || mentions(h.PendingInputs, runID)
@@ -274,13 +276,14 @@ func (h history) other(runID string) bool {
 		slices.ContainsFunc(h.SessionInfo.ActiveRunIDs, func(id string) bool { return id != runID })
 }
 
-// undecided reports whether a run is in progress that the gateway does not identify. It
-// may be the run of the question, so the question must not be asked again.
+// undecided reports whether the session has a run in progress whose id the gateway does
+// not report. That run may belong to the question, so the question must not be asked
+// again.
 func (h history) undecided() bool {
 	return h.SessionInfo.HasActiveRun && h.SessionInfo.ActiveRunIDs == nil
 }
 
-// mentions reports whether the run's id appears as a string anywhere inside raw.
+// mentions reports whether the run's id appears as a string anywhere in a JSON value.
 func mentions(raw json.RawMessage, runID string) bool {
 	var v any
 	return json.Unmarshal(raw, &v) == nil && contains(v, runID)
@@ -302,11 +305,11 @@ func contains(v any, runID string) bool {
 	return false
 }
 
-// failed reports whether the row represents a failed run. Its text is then the
-// gateway's, not the agent's.
+// failed reports whether the row is the result of a failed run. The text of such a row is
+// from the gateway, not from the agent.
 func (r row) failed() bool { return r.StopReason == "error" || r.StopReason == "aborted" }
 
-// end returns the outcome and the error text of a failed row.
+// end returns the outcome and the error text of a run, from the row for its failure.
 func (r row) end() (Outcome, string) {
 	text := r.ErrorMessage
 	if text == "" {

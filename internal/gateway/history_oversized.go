@@ -18,7 +18,8 @@ func (r row) large() bool {
 }
 
 // fetchLarge replaces the incomplete rows after a run's question with complete ones,
-// newest first. It leaves them unchanged if the gateway rejects the request for them.
+// newest first. If the gateway rejects a request for a row, the remaining rows stay
+// incomplete.
 func (c *Client) fetchLarge(ctx context.Context, sessionKey string, rows []row, runID string) error {
 	fetched := 0
 	for i := len(rows) - 1; i >= 0 && fetched < largeMost; i-- {
@@ -43,8 +44,8 @@ func (c *Client) fetchLarge(ctx context.Context, sessionKey string, rows []row, 
 	return nil
 }
 
-// fetchRow reads one row of a transcript. It returns false if the row no longer exists
-// or is too large even individually.
+// fetchRow reads one row of a transcript. It returns false if the row no longer exists,
+// or if it is too large to be sent even on its own.
 func (c *Client) fetchRow(ctx context.Context, sessionKey, id string) (row, bool, error) {
 	params := struct {
 		SessionKey string `json:"sessionKey"`

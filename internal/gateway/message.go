@@ -9,9 +9,9 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// Turn is a message of a conversation: its texts, its reasoning, and its tool calls
-// with their results. Texts are redacted, stripped of control characters and truncated,
-// but still untrusted.
+// Turn is a message of a conversation, including its reasoning and its tool calls with
+// their results. Texts are truncated, and secrets and control characters are removed, but
+// they must still be treated as untrusted.
 type Turn struct {
 	ID     string
 	Seq    int64  // row number in the transcript, from 1; 0 when unknown
@@ -24,8 +24,9 @@ type Turn struct {
 	Failed bool   // the run failed here; see Error
 	Error  string
 	Usage  *Usage // of this model call; nil when unknown
-	// Origin is the tool that created a message inside the gateway, such as cron or
-	// sessions_send, or its kind. It is empty for messages from outside the gateway.
+	// Origin names the tool that created the message inside the gateway, such as cron or
+	// sessions_send. If the tool is unknown, it names the kind of origin. It is empty for
+	// messages from outside the gateway.
 	Origin string
 	JobID  string // of the scheduled job that created it
 	From   string // key of the session that sent it
@@ -46,9 +47,10 @@ const (
 	turnsTried = 4             // attempts to read one page while the transcript grows
 )
 
-// Turns reads a page of a conversation: at most limit rows (1 to 500), skipping the
-// newest offset rows. If the session does not exist, the page is empty. There may be
-// fewer turns than rows, because tool results are merged into their calls.
+// Turns reads a page of a conversation. The parameter offset is the number of newest rows
+// to skip, and limit is the maximum number of rows to read (1 to 500). If the session
+// does not exist, the page is empty. There may be fewer turns than rows, because tool
+// results are merged into their calls.
 func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset int64) (TurnPage, error) {
 	limit = min(max(limit, 1), turnsMost)
 	p := historyParams{SessionKey: sessionKey, Limit: limit, Offset: max(offset, 0), MaxChars: askedChars}
@@ -84,9 +86,10 @@ func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset
 	return page, nil
 }
 
-// TurnsBefore is like Turns, but returns only rows older than seq. offset is the number of
-// newest rows to skip when the transcript had total rows; TurnsBefore adds the rows that
-// were written since, so that no row is repeated or missed.
+// TurnsBefore is like Turns, but returns only rows with a sequence number below seq. The
+// parameter offset is the number of newest rows to skip, counted when the transcript had
+// total rows. TurnsBefore adds the number of rows that were written since then, so that
+// no row is repeated or missed.
 func (c *Client) TurnsBefore(ctx context.Context, sessionKey string, limit int, offset, total, seq int64) (TurnPage, error) {
 	var page TurnPage
 	for range turnsTried {
@@ -117,7 +120,8 @@ type turnHistory struct {
 	TotalMessages number            `json:"totalMessages"`
 }
 
-// turnRow is a message on the wire. A field of an unexpected type counts as absent.
+// turnRow is a message as the gateway sends it. A field of an unexpected type is treated
+// as absent.
 type turnRow struct {
 	Role         word            `json:"role"`
 	Content      json.RawMessage `json:"content"` // a string, or parts of several types
@@ -138,8 +142,8 @@ type turnRow struct {
 	} `json:"__openclaw"`
 }
 
-// leading counts the tool results at the beginning of rows, whose calls are on the
-// older page.
+// leading returns the number of tool results at the beginning of the rows. Their calls
+// are on the page with older rows.
 func leading(rows []turnRow) int {
 	for i, r := range rows {
 		if r.Role != "toolResult" {
@@ -184,7 +188,7 @@ func (c *Client) turn(r turnRow, list []part) Turn {
 	return t
 }
 
-// usage returns the usage of the row's model call, or nil.
+// usage returns the usage of the model call that wrote the row, or nil if it is unknown.
 func (r turnRow) usage() *Usage {
 	var w *wireUsage
 	if len(r.Usage) == 0 || json.Unmarshal(r.Usage, &w) != nil {
@@ -193,7 +197,8 @@ func (r turnRow) usage() *Usage {
 	return w.read(string(r.Provider), string(r.Model), "")
 }
 
-// short returns a text on one line, redacted and truncated.
+// short returns a text on a single line. Secrets are redacted, and a long text is
+// truncated.
 func (c *Client) short(text string) string {
 	text, _ = c.secrets.text(text, turnChars)
 	return c.secrets.line(text)

@@ -13,10 +13,10 @@ type Block struct {
 	Tool *ToolCall // set only for a ToolBlock
 }
 
-// BlockKind is the kind of a block.
+// BlockKind says what a Block contains.
 type BlockKind string
 
-// The kinds of blocks.
+// Kinds of blocks.
 const (
 	TextBlock     BlockKind = "text"
 	ThinkingBlock BlockKind = "thinking"  // the model's reasoning, where the gateway provides it
@@ -24,7 +24,8 @@ const (
 	OtherBlock    BlockKind = "other"     // any other part; only its type is kept
 )
 
-// ToolCall is an agent's call of a tool. ToolCalls are comparable.
+// ToolCall is a call that an agent makes to a tool. Two ToolCalls can be compared with
+// ==.
 type ToolCall struct {
 	ID           string // unique within the session
 	Name         string
@@ -38,16 +39,16 @@ type ToolCall struct {
 // ToolStatus is the state of a tool call.
 type ToolStatus string
 
-// The states of a tool call. A pending call is still running, or its run ended before
-// the tool returned.
+// States of a tool call. A pending call is still running, or its run ended before the
+// tool returned a result.
 const (
 	ToolDone    ToolStatus = "done"
 	ToolFailed  ToolStatus = "failed"
 	ToolPending ToolStatus = "pending"
 )
 
-// The limits of a message, in characters except for the last two. A message that
-// reaches all of them has about 600,000 characters.
+// Limits for a message. All except the last two are in characters. A message that reaches
+// all limits has about 600,000 characters.
 const (
 	turnChars     = 20_000 // all texts together
 	thinkingChars = 8_000  // all reasoning together
@@ -57,7 +58,7 @@ const (
 	toolsOfTurn   = 50
 )
 
-// part is a part of a message on the wire.
+// part is a part of a message as the gateway sends it.
 type part struct {
 	Type       word            `json:"type"`
 	Text       word            `json:"text"`
@@ -71,7 +72,7 @@ type part struct {
 	Content    json.RawMessage `json:"content"`
 }
 
-// parts reads the content of a message. A plain string counts as one text part.
+// parts reads the content of a message. It treats a plain string as a single text part.
 func parts(raw json.RawMessage) []part {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -91,7 +92,7 @@ func parts(raw json.RawMessage) []part {
 	return list
 }
 
-// visible returns the text parts, one per line.
+// visible returns the text parts of a message, one per line.
 func visible(list []part) string {
 	var texts []string
 	for _, p := range list {
@@ -102,8 +103,9 @@ func visible(list []part) string {
 	return strings.Join(texts, "\n")
 }
 
-// blocks converts the parts of a message; left is the number of parts that were
-// dropped. Results are merged into their calls when both are in the same message.
+// blocks converts the parts of a message to blocks. If a tool call and its result are in
+// the same message, they become one block. The result left is the number of parts that
+// were dropped.
 func (c *Client) blocks(list []part) (blocks []Block, left int) {
 	blocks = []Block{}
 	room := map[BlockKind]int{TextBlock: turnChars, ThinkingBlock: thinkingChars}
@@ -145,15 +147,15 @@ func (c *Client) blocks(list []part) (blocks []Block, left int) {
 	return blocks, left
 }
 
-// toolCall converts a tool call, without its result.
+// toolCall converts a part of a message to a tool call without a result.
 func (c *Client) toolCall(p part) *ToolCall {
 	call := &ToolCall{ID: c.short(string(p.ID)), Name: c.short(string(p.Name)), Status: ToolPending}
 	call.Arguments, call.ArgumentsCut = c.arguments(p.Arguments)
 	return call
 }
 
-// attachResult adds a result to its pending call, and returns false if the call is not
-// among the blocks.
+// attachResult adds a tool result to its pending call. It returns false if the call is
+// not among the blocks.
 func (c *Client) attachResult(blocks []Block, p part) bool {
 	id := c.short(string(p.ToolCallID))
 	for i := range blocks {
@@ -165,7 +167,7 @@ func (c *Client) attachResult(blocks []Block, p part) bool {
 	return false
 }
 
-// setResult adds the result to a call.
+// setResult adds a result to a tool call.
 func (c *Client) setResult(call *ToolCall, p part) {
 	call.Status = ToolDone
 	if p.IsError.is() {
@@ -174,7 +176,7 @@ func (c *Client) setResult(call *ToolCall, p part) {
 	call.Result, call.ResultCut = c.secrets.bound(visible(parts(p.Content)), resultChars)
 }
 
-// fold converts rows into turns and merges tool results into their calls.
+// fold converts transcript rows to turns and merges tool results into their calls.
 func (c *Client) fold(rows []turnRow) []Turn {
 	turns := make([]Turn, 0, len(rows))
 	calls := map[string]*ToolCall{} // pending calls by id
@@ -199,7 +201,8 @@ func (c *Client) fold(rows []turnRow) []Turn {
 	return turns
 }
 
-// result converts a tool result whose call is not among the rows.
+// result converts a tool result to a turn of its own, because its call is not among the
+// rows.
 func (c *Client) result(r turnRow, done part) Turn {
 	t := c.turn(r, nil)
 	call := &ToolCall{ID: c.short(string(r.ToolCallID)), Name: c.short(string(r.ToolName))}
@@ -208,8 +211,8 @@ func (c *Client) result(r turnRow, done part) Turn {
 	return t
 }
 
-// arguments returns the arguments of a call as JSON, with every text in them cleaned.
-// cut is the number of characters that were truncated.
+// arguments returns the arguments of a tool call as JSON, with every string in them
+// sanitized. The result cut is the number of characters that were removed from the end.
 func (c *Client) arguments(raw json.RawMessage) (text string, cut int64) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", 0
@@ -229,7 +232,7 @@ func (c *Client) arguments(raw json.RawMessage) (text string, cut int64) {
 	return c.secrets.bound(strings.TrimSpace(b.String()), argumentChars)
 }
 
-// cleanJSON cleans every text in a JSON value.
+// cleanJSON sanitizes every string in a JSON value.
 func (c *Client) cleanJSON(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -250,7 +253,7 @@ func (c *Client) cleanJSON(v any) any {
 	}
 }
 
-// Said returns the text blocks of a turn, one per line.
+// Said returns the texts of a turn's text blocks, one per line.
 func (t Turn) Said() string {
 	var texts []string
 	for _, b := range t.Blocks {
@@ -261,15 +264,16 @@ func (t Turn) Said() string {
 	return strings.Join(texts, "\n")
 }
 
-// MessageEvent is a new message, as the gateway reports it in an event.
+// MessageEvent is a new message that the gateway reports in an event.
 type MessageEvent struct {
 	SessionKey   string
 	TranscriptID string
 	Turn         Turn
 }
 
-// MessageEvent reads an event about a new message, and returns false for any other event.
-// A tool result is a message of its own here, because an earlier event reported its call.
+// MessageEvent reads an event about a new message. It returns false for any other event.
+// A tool result becomes a separate message, because a previous event has already reported
+// its call.
 func (c *Client) MessageEvent(e Event) (MessageEvent, bool) {
 	if e.Name != "session.message" {
 		return MessageEvent{}, false
@@ -294,8 +298,8 @@ func (c *Client) MessageEvent(e Event) (MessageEvent, bool) {
 	return h, true
 }
 
-// MessageOf returns the key of the session that a new message belongs to, and false for
-// events of any other kind. It does not read the message itself.
+// MessageOf returns the session key from an event about a new message. It returns false
+// for any other event. It does not read the message itself.
 func (e Event) MessageOf() (sessionKey string, ok bool) {
 	if e.Name != "session.message" {
 		return "", false

@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// rawTurnsMost limits the rows per request. The gateway also limits a response to 8 MiB
-// (version 2026.9.6).
+// rawTurnsMost limits the number of rows per request. The gateway (version 2026.9.6) also
+// limits the size of a response to 8 MiB.
 const rawTurnsMost = 500
 
-// RawTurns reads the newest rows of a conversation, at most limit (1 to 500), including
-// those that the gateway omits from Turns: the polls that wake agents, and answers
-// without content. These rows consume tokens too. The result does not identify the
-// transcript: call Turns afterwards for that.
+// RawTurns reads the newest rows of a conversation, at most limit (1 to 500). It includes
+// rows that Turns does not return: the polls that wake agents, and answers without
+// content. They are included because they also consume tokens. The result does not
+// identify the transcript. To find out which transcript it is, call Turns afterwards.
 func (c *Client) RawTurns(ctx context.Context, sessionKey string, limit int) ([]Turn, error) {
 	params := struct {
 		Key   string `json:"key"`

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// ErrUnsure is joined to the error of a request that was sent but not answered: the
-// gateway may have carried it out.
+// ErrUnsure is joined to the error of a request that was sent but not answered. The
+// gateway may have carried out the request.
 var ErrUnsure = errors.New("the gateway may have carried out the request")
 
 // OutgoingMessage is a message from Wardroom's user to a session.
@@ -18,10 +18,10 @@ type OutgoingMessage struct {
 	RunID      string // chosen by Wardroom; the gateway accepts a message with the same id only once
 }
 
-// SendMessage sends a message to a session, and creates the session if it does not
-// exist. It returns when the gateway has accepted the message; the agent's reaction is
-// in the session. If the agent is working, it reads the message during the current run,
-// unless the gateway is configured otherwise. SendMessage requires operator.write.
+// SendMessage sends a message to a session, and creates the session if it does not exist.
+// It returns when the gateway has accepted the message. The agent's answer appears in the
+// session. If the agent is working, it reads the message during the current run, unless
+// the gateway is configured differently. SendMessage requires the scope operator.write.
 //
 // If the error includes ErrUnsure, the gateway may have accepted the message. Call Sent
 // before sending it again with the same RunID, because the gateway recognizes a repeated
@@ -46,15 +46,16 @@ func (c *Client) SendMessage(ctx context.Context, s OutgoingMessage) error {
 	return nil
 }
 
-// Limits of Sent: it reads the newest rows, with short texts.
+// Limits for Sent, which reads only the newest rows, with truncated texts.
 const (
 	sentRows  = 100
 	sentChars = 100
 )
 
-// Sent reports whether a session has received, or is about to receive, the message with
-// that run id, according to its newest rows. Sent reads the transcript because the gateway
-// itself forgets run ids when it restarts and after a while (five minutes in 2026.9.6).
+// Sent reports whether a session has received the message with the given run id or is
+// about to receive it. It looks for the message in the newest rows of the transcript,
+// because the gateway forgets run ids when it restarts and after a while (five minutes in
+// version 2026.9.6).
 func (c *Client) Sent(ctx context.Context, sessionKey, runID string) (bool, error) {
 	var h history
 	if err := c.call(ctx, "chat.history", historyParams{SessionKey: sessionKey, Limit: sentRows, MaxChars: sentChars}, &h); err != nil {
@@ -66,8 +67,8 @@ func (c *Client) Sent(ctx context.Context, sessionKey, runID string) (bool, erro
 	return asked(h.rows(), runID) || h.active(runID), nil
 }
 
-// once is like call, but for requests that change something: it adds ErrUnsure to the
-// error if the gateway may have carried out the request.
+// once is like call, but for requests that change something. If the gateway may have
+// carried out a request that failed, once adds ErrUnsure to the error.
 func (c *Client) once(ctx context.Context, method string, params, out any) error {
 	k, err := c.connection(method)
 	if err != nil {

@@ -14,7 +14,7 @@ type Model struct {
 	Available          bool // false when the gateway reports it as unusable
 }
 
-// Models lists the models of the gateway. It requires operator.read.
+// Models lists the models that the gateway can use. It requires the scope operator.read.
 func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	var out struct {
 		Models []json.RawMessage `json:"models"`

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Question is one message to one agent. The gateway identifies it by its RunID and asks
-// it only once, however often it is sent.
+// Question is a message to an agent. The gateway identifies the question by its RunID and
+// asks the agent only once, however often the question is sent.
 type Question struct {
 	RunID      string // chosen by Wardroom; the gateway's idempotency key
 	AgentID    string
@@ -29,7 +29,7 @@ type Started struct {
 // Outcome is the state of a run.
 type Outcome string
 
-// The outcomes of a run.
+// Possible outcomes of a run.
 const (
 	Finished Outcome = "finished"  // the agent answered; Text may be empty
 	Running  Outcome = "running"   // the run did not end during the wait
@@ -38,29 +38,29 @@ const (
 	Failed   Outcome = "failed"    // the model or the gateway failed; see Error
 )
 
-// Answer is the state of a run, and its result once it has ended.
+// Answer is the state of a run. Once the run has ended, it also contains the result.
 type Answer struct {
 	RunID   string
 	Outcome Outcome
 	Text    string // the agent's answer, if Finished; untrusted
 	Error   string // the gateway's error message; may be empty
 	Usage   *Usage // nil when unknown
-	// NotBegun means that the gateway rejected the question because it was shutting
-	// down, so that the agent never received it: repeat it when the gateway is back.
+	// NotBegun means that the gateway rejected the question because it was shutting down.
+	// The agent never received the question: repeat it when the gateway is back.
 	NotBegun bool
 	// Overtaken means that the gateway accepted the question but dropped it before the
-	// agent received it, because the session changed: after a restart the gateway
-	// resumes interrupted turns. It repeats this failure for the same run id. Find
-	// shows whether the resumed turn answers the question; if not, ask again with
-	// another run id.
+	// agent received it, because the session had changed. This happens after a restart,
+	// when the gateway resumes interrupted turns. If the question is repeated with the
+	// same run id, it fails in the same way. Use Find to see whether the resumed turn
+	// answers the question. If not, ask again with another run id.
 	Overtaken bool
-	// Cut means that Text is truncated and that the gateway did not provide the rest.
+	// Cut means that Text is truncated because the gateway did not provide the rest.
 	Cut bool
 }
 
-// Start sends a question. It returns when the gateway has accepted it; Wait returns the
-// answer. After ErrUnreachable or ErrTimeout, repeat it with the same RunID: the agent
-// is not asked twice, unless the gateway restarted.
+// Start sends a question. It returns when the gateway has accepted the question; Wait
+// returns the answer. After ErrUnreachable or ErrTimeout, repeat the call with the same
+// RunID. The agent is not asked twice, unless the gateway has restarted.
 func (c *Client) Start(ctx context.Context, q Question) (Started, error) {
 	k, err := c.connection("agent")
 	if err != nil {
@@ -113,10 +113,10 @@ type agentParams struct {
 	Timeout        int64  `json:"timeout,omitempty"`
 }
 
-// Wait waits up to limit for a run to end, plus up to Options.Timeout for the response.
-// It returns Running if the run has not ended; call it again then. The gateway also
-// answers Running for unknown runs: after a restart, only Find shows whether there was
-// one.
+// Wait waits for a run to end, for at most the duration limit, plus up to Options.Timeout
+// for the response. If the run has not ended by then, the Outcome is Running: call Wait
+// again. For an unknown run, the Outcome is Running too. After a gateway restart, only
+// Find shows whether the run existed.
 func (c *Client) Wait(ctx context.Context, runID string, limit time.Duration) (Answer, error) {
 	r := c.runs.watch(runID)
 	if a, ended := r.ended(); ended {
@@ -139,7 +139,7 @@ func (c *Client) Wait(ctx context.Context, runID string, limit time.Duration) (A
 	return a, nil
 }
 
-// completeText replaces a truncated answer with the whole text from the session's history.
+// completeText replaces a truncated answer with the full text from the session's history.
 func (c *Client) completeText(ctx context.Context, runID string, a Answer) (Answer, error) {
 	key := c.runs.placed(runID)
 	if key == "" {
@@ -155,8 +155,8 @@ func (c *Client) completeText(ctx context.Context, runID string, a Answer) (Answ
 	return a, nil
 }
 
-// waitOn calls agent.wait. If the second response to the question arrives first, it
-// returns that instead.
+// waitOn calls agent.wait and returns its result. If the second response to the question
+// arrives first, waitOn returns the answer from that response instead.
 func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limit time.Duration) (Answer, error) {
 	limit = max(limit, 0)
 	params := struct {
@@ -188,7 +188,7 @@ func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limi
 	case <-late.C:
 		// The response was due only at the end of the wait.
 		k.owner.unanswered(k, "agent.wait", time.Now().Add(-c.opt.Timeout))
-		return Answer{}, ErrTimeout.With("The gateway did not answer agent.wait within %s after the wait ended.", c.opt.Timeout)
+		return Answer{}, ErrTimeout.With("The gateway did not answer the agent.wait request within %s after its timeout.", c.opt.Timeout)
 	}
 	if f.Error != nil {
 		return Answer{}, c.wireFault(f.Error)
@@ -200,9 +200,10 @@ func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limi
 	return c.cleaned(runID, a), nil
 }
 
-// awaitUsage waits briefly for the second response to the question: only that response
-// contains the tokens and the cost of this run, and it arrives within milliseconds of the
-// run's end. awaitUsage does not wait for a run that was started on another connection.
+// awaitUsage waits briefly for the second response to the question. Only that response
+// contains the token counts and the cost of the run, and it arrives within milliseconds
+// of the run's end. If the run was started on another connection, awaitUsage does not
+// wait.
 func (c *Client) awaitUsage(ctx context.Context, k *conn, r *run, a Answer) Answer {
 	if c.runs.expected(r) != k {
 		return a
@@ -222,7 +223,8 @@ func (c *Client) awaitUsage(ctx context.Context, k *conn, r *run, a Answer) Answ
 	return a
 }
 
-// cleaned returns an answer with its texts redacted and stripped of control characters.
+// cleaned returns a copy of an answer whose texts contain no secrets or control
+// characters.
 func (c *Client) cleaned(runID string, a Answer) Answer {
 	a.RunID = runID
 	a.Text = c.secrets.multiline(a.Text)
@@ -231,11 +233,11 @@ func (c *Client) cleaned(runID string, a Answer) Answer {
 	return a
 }
 
-// runsKept is how many runs are remembered with their answers.
+// runsKept limits how many runs are remembered with their answers.
 const runsKept = 256
 
-// runs holds the runs of this process by id, so that the second response to a question
-// reaches the caller that waits for it. The zero value is ready to use.
+// runs holds the runs that this process started, by run id. It passes the second response
+// to a question to the caller that is waiting for it. The zero value is ready to use.
 type runs struct {
 	mu   sync.Mutex
 	ring ring[*run]
@@ -259,15 +261,16 @@ func (r *run) ended() (Answer, bool) {
 	}
 }
 
-// watch returns the run with that id, and creates it if it is unknown.
+// watch returns the run with the given id. If the run is unknown, watch creates it.
 func (rs *runs) watch(id string) *run {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	return rs.get(id)
 }
 
-// begin is like watch, but for a run that is about to be started. It discards an earlier result,
-// because the gateway may have restarted since.
+// begin is like watch, but for a run that is about to be started. If there already is a
+// result for the run, begin discards it, because the gateway may have restarted since
+// then.
 func (rs *runs) begin(id string) *run {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -291,14 +294,15 @@ func (rs *runs) get(id string) *run {
 	return r
 }
 
-// place records the session of a run.
+// place records the session key of a run.
 func (rs *runs) place(id, sessionKey string) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	rs.get(id).session = sessionKey
 }
 
-// placed returns the session key of a run, or an empty string.
+// placed returns the session key that place recorded for a run, or an empty string if
+// there is none.
 func (rs *runs) placed(id string) string {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -317,7 +321,8 @@ func (rs *runs) expected(r *run) *conn {
 	return r.on
 }
 
-// finish records the end of a run. Later calls for the same run have no effect.
+// finish records that a run has ended with the given answer. Later calls for the same run
+// have no effect.
 func (rs *runs) finish(id string, a Answer) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

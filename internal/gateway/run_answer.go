@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Usage is what a run consumed: tokens by class, and cost.
+// Usage contains the tokens that a run used, by class, and their cost.
 type Usage struct {
 	Provider, Model string
 	Input           int64
@@ -17,8 +17,8 @@ type Usage struct {
 	SessionID       string `json:",omitempty"` // transcript that includes this usage; set only from a run's final answer, never from a history
 }
 
-// add returns the sum of two model calls of one run. The sum is unpriced if either part
-// is.
+// add returns the combined usage of two model calls of a run. If one of them has no
+// price, the sum has no price either.
 func (u *Usage) add(v *Usage) *Usage {
 	if u == nil || v == nil {
 		if u == nil {
@@ -41,7 +41,8 @@ func (u *Usage) add(v *Usage) *Usage {
 	return &sum
 }
 
-// wireUsage is the gateway's usage object. The gateway uses two names for the total.
+// wireUsage is the gateway's usage object. It has two fields for the total, because the
+// gateway uses two names for it.
 type wireUsage struct {
 	Input       number          `json:"input"`
 	Output      number          `json:"output"`
@@ -52,8 +53,9 @@ type wireUsage struct {
 	Cost        json.RawMessage `json:"cost"`
 }
 
-// read returns the usage, or nil if no tokens were counted. cost applies if the object
-// has no price of its own. Provider and model names are not cleaned: see secrets.usage.
+// read returns the usage, or nil if the object contains no token counts. The parameter
+// cost is used if the object contains no price. The names of the provider and the model
+// are not sanitized: see secrets.usage.
 func (w *wireUsage) read(provider, model string, cost number) *Usage {
 	if w == nil {
 		return nil
@@ -98,7 +100,7 @@ func (w *wireUsage) read(provider, model string, cost number) *Usage {
 	return &u
 }
 
-// waitPayload is the response of agent.wait.
+// waitPayload is the payload of the response to agent.wait.
 type waitPayload struct {
 	Status        string `json:"status"`
 	StartedAt     number `json:"startedAt"`
@@ -115,8 +117,9 @@ type waitPayload struct {
 // client or by the gateway itself.
 func stopped(reason string) bool { return reason == "rpc" || reason == "aborted" }
 
-// readWait reads the state of a run. The status "timeout" has two meanings: with an end
-// time or an error, the run itself timed out; without either, only the wait did.
+// readWait reads the state of a run from the response to agent.wait. The status "timeout"
+// has two meanings. If the response contains an end time or an error, the run itself
+// timed out. Otherwise only the request timed out.
 func readWait(payload json.RawMessage) (Answer, error) {
 	var p waitPayload
 	if err := json.Unmarshal(payload, &p); err != nil {
@@ -144,12 +147,13 @@ func readWait(payload json.RawMessage) (Answer, error) {
 	return a, nil
 }
 
-// mayBeCut reports whether a text looks truncated: agent.wait returns at most 4096
-// characters of an answer and ends a longer one with "…" (OpenClaw 2026.9.6).
+// mayBeCut reports whether a text looks truncated. The method agent.wait returns at most
+// 4096 characters of an answer and ends a truncated answer with "…" (OpenClaw 2026.9.6).
 func mayBeCut(text string) bool { return len(text) > 2048 && strings.HasSuffix(text, "…") }
 
-// isOvertaken reports whether the gateway gave up a question because its session changed
-// before the run started. Some errors contain the code, others only the message.
+// isOvertaken reports whether the gateway dropped a question because its session changed
+// before the run started. It checks the error message for both the error code and the
+// text, because some errors do not contain the code.
 func isOvertaken(message string) bool {
 	return strings.Contains(message, "SESSION_WORK_START_CHANGED") || strings.Contains(message, "changed while starting work")
 }
@@ -162,8 +166,8 @@ func readOvertaken(f frame) (Answer, bool) {
 	return Answer{Outcome: Failed, Error: f.Error.Message, Overtaken: true}, true
 }
 
-// outcomePayload is the second response to a question. The gateway also sends it when a
-// question is repeated after its run has ended.
+// outcomePayload is the payload of the second response to a question. The gateway also
+// sends it when a question is repeated after its run has ended.
 type outcomePayload struct {
 	Status     string `json:"status"`
 	Summary    string `json:"summary"`
@@ -187,8 +191,8 @@ type outcomePayload struct {
 	} `json:"result"`
 }
 
-// readOutcome reads how a run ended. It returns false for the first response to a
-// question and for any other payload.
+// readOutcome reads how a run ended. It returns false for any payload other than the
+// second response to a question.
 func readOutcome(payload json.RawMessage) (Answer, bool) {
 	var p outcomePayload
 	if len(payload) == 0 || json.Unmarshal(payload, &p) != nil {
@@ -220,8 +224,8 @@ func readOutcome(payload json.RawMessage) (Answer, bool) {
 	return a, true
 }
 
-// texts returns the agent's answer and the error text. The gateway sends errors as
-// payloads too; they must not be mistaken for an answer.
+// texts returns the agent's answer and the error text. The gateway also sends errors as
+// payloads, which must not be mistaken for an answer.
 func (p outcomePayload) texts() (said, wrong string) {
 	var good, bad []string
 	for _, part := range p.Result.Payloads {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Stop ends a run. It returns false if the run was not in progress. It requires
-// operator.write and returns ErrForeignRun as StopSession does.
+// Stop ends a run. It returns false if the run was not in progress. It requires the scope
+// operator.write. If another client started the run, it returns ErrForeignRun.
 func (c *Client) Stop(ctx context.Context, sessionKey, runID string) (stopped bool, err error) {
 	ids, err := c.abort(ctx, sessionKey, runID)
 	if err != nil {
@@ -19,10 +19,10 @@ func (c *Client) Stop(ctx context.Context, sessionKey, runID string) (stopped bo
 	return len(ids) > 0, nil
 }
 
-// StopSession ends a run of a session, or with an empty runID all runs in progress or
-// queued there. It returns the ids of the runs that it ended, also together with an
-// error. It requires operator.write and returns ErrForeignRun if another client started
-// the runs.
+// StopSession ends a run of a session. If runID is empty, it ends all runs of the session
+// that are in progress or queued. It returns the ids of the runs that it ended, even if
+// it returns an error. It requires the scope operator.write. If another client started a
+// run, it returns ErrForeignRun.
 func (c *Client) StopSession(ctx context.Context, sessionKey, runID string) ([]string, error) {
 	ids, err := c.abort(ctx, sessionKey, runID)
 	if err == nil && runID == "" && len(ids) > 0 {
@@ -34,16 +34,17 @@ func (c *Client) StopSession(ctx context.Context, sessionKey, runID string) ([]s
 	return ids, nil
 }
 
-// The gateway lists a stopped run until it has ended, for about 100 ms in OpenClaw
-// 2026.9.6.
+// These constants say how often and at what interval abortOthers checks whether stopped
+// runs have ended. In OpenClaw 2026.9.6, that takes about 100 ms.
 const (
 	restTries = 10
 	restPause = 200 * time.Millisecond
 )
 
-// abortOthers ends the runs that other clients started in a session, after the runs in
-// stopped have ended, and returns the ids of both. chat.abort ignores runs of other
-// clients while one of Wardroom's is still listed.
+// abortOthers ends the runs that other clients started in a session. It first waits until
+// the runs in the parameter stopped have ended, because chat.abort ignores runs of other
+// clients while one of Wardroom's runs is still listed. It returns the ids of all these
+// runs.
 func (c *Client) abortOthers(ctx context.Context, sessionKey string, stopped []string) ([]string, error) {
 	for range restTries {
 		more, err := c.abort(ctx, sessionKey, "")
@@ -63,14 +64,14 @@ func (c *Client) abortOthers(ctx context.Context, sessionKey string, stopped []s
 	return stopped, nil
 }
 
-// abort ends a run of a session, or with an empty runID all of them, and returns the
-// ids.
+// abort ends a run of a session and returns its id. If runID is empty, it ends all runs
+// of the session and returns their ids.
 //
-// chat.abort ends only runs that the same connection started or, for a paired device,
-// any connection of the device; otherwise it requires operator.admin. Questions also
-// have an entry in the gateway's task ledger, which tasks.cancel ends for every client
-// that may write to the session (observed in OpenClaw 2026.9.6). Messages have no such
-// entry.
+// The method chat.abort ends only runs that were started over the same connection or, for
+// a paired device, over any connection of that device. To end other runs, it requires
+// operator.admin. A question also has an entry in the gateway's task ledger. Every client
+// that may write to the session can cancel that entry with tasks.cancel, which ends the
+// run (observed in OpenClaw 2026.9.6). Messages have no such entry.
 func (c *Client) abort(ctx context.Context, sessionKey, runID string) ([]string, error) {
 	params := struct {
 		SessionKey string `json:"sessionKey"`
@@ -108,8 +109,8 @@ type ledgerTask struct {
 	RunID   word `json:"runId"`
 }
 
-// cancel is like abort, but uses the gateway's task ledger. Unlike other methods,
-// tasks.list requires session keys in lowercase.
+// cancel is like abort, but ends runs through the gateway's task ledger. It calls
+// tasks.list, which, unlike other methods, requires session keys in lowercase.
 func (c *Client) cancel(ctx context.Context, sessionKey, runID string) ([]string, error) {
 	list := struct {
 		SessionKey string   `json:"sessionKey"`

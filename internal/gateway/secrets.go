@@ -17,8 +17,8 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// secrets redacts tokens and private keys in everything that leaves this package. A nil
-// *secrets redacts only Wardroom's API keys.
+// secrets redacts tokens and private keys in everything that this package returns or
+// logs. A nil *secrets redacts only Wardroom's API keys.
 type secrets struct {
 	fixed []needle
 	now   atomic.Pointer[[]needle] // all needles, longest first because one may be a prefix of another
@@ -28,7 +28,7 @@ type secrets struct {
 	added  []needle   // tokens that the gateway issued
 }
 
-// needle is one spelling of a secret.
+// needle is one of the forms that a secret can have in a text.
 type needle struct {
 	text  []byte
 	frame bool // long enough to be redacted across an entire frame
@@ -38,11 +38,11 @@ type needle struct {
 // shorter token could match the frame's own keywords, so it is redacted only in text values.
 const maskable = 16
 
-// masked replaces a secret.
+// masked is the text that replaces a secret.
 const masked = "[token]"
 
-// addedForms limits the spellings of issued tokens that are kept. The gateway may issue
-// a new token for each connection, and only the latest ones are valid.
+// addedForms limits how many forms of issued tokens are kept. The gateway may issue a new
+// token for each connection, and only the latest ones are valid.
 const addedForms = 24
 
 func newSecrets(key ed25519.PrivateKey, tokens ...string) *secrets {
@@ -57,7 +57,8 @@ func newSecrets(key ed25519.PrivateKey, tokens ...string) *secrets {
 	return s
 }
 
-// needles returns the spellings of a token: plain, in JSON, and in a URL.
+// needles returns the forms that a token can have in a text: plain, in JSON, and in a
+// URL.
 func needles(token string) []needle {
 	quoted, err := json.Marshal(token)
 	if err != nil || token == "" {
@@ -72,7 +73,7 @@ func needles(token string) []needle {
 	return out
 }
 
-// keyEncodings returns the usual encodings of a private key, the longest first.
+// keyEncodings returns the common text encodings of a private key, longest first.
 func keyEncodings(key ed25519.PrivateKey) []string {
 	if len(key) != ed25519.PrivateKeySize {
 		return nil
@@ -88,7 +89,7 @@ func keyEncodings(key ed25519.PrivateKey) []string {
 	return append(forms, plain, strings.ToUpper(plain))
 }
 
-// add adds a token that the gateway issued.
+// add registers a token that the gateway issued, so that it is redacted.
 func (s *secrets) add(token string) {
 	s.adding.Lock()
 	defer s.adding.Unlock()
@@ -102,11 +103,11 @@ func (s *secrets) add(token string) {
 	s.publish()
 }
 
-// keysKept limits the device keys that are kept in addition to the one from the
-// settings: the current device and the ones just before it.
+// keysKept limits how many device keys are kept in addition to the one from the settings.
+// They belong to the current device and the most recent previous ones.
 const keysKept = 4
 
-// addKey adds the key of a new device.
+// addKey registers the private key of a new device, so that it is redacted.
 func (s *secrets) addKey(key ed25519.PrivateKey) {
 	s.adding.Lock()
 	defer s.adding.Unlock()
@@ -136,8 +137,8 @@ func (s *secrets) all() []needle {
 	return *s.now.Load()
 }
 
-// frame returns data with the secrets redacted. An agent may have read a secret in a file
-// and repeated it in its answer.
+// frame returns the data of a frame with the secrets redacted. A frame may contain a
+// secret because an agent read it in a file and repeated it in an answer.
 func (s *secrets) frame(data []byte) []byte {
 	if bytes.Contains(data, []byte("wrk_")) {
 		data = ownKey.ReplaceAll(data, []byte(ownKeyMasked))
@@ -154,18 +155,20 @@ func (s *secrets) frame(data []byte) []byte {
 // multiline (messages). Both clean the text with plaintext, and redact before and
 // after that, because a removed character may have split a secret in two.
 
-// line returns a text on one line, truncated to 400 characters.
+// line returns a text on a single line. Secrets are redacted, and the text is truncated
+// to 400 characters.
 func (s *secrets) line(text string) string { return s.bounded(text, 400) }
 
 func (s *secrets) bounded(text string, most int) string {
 	return plaintext.Cut(s.redact(plaintext.Line(s.redact(text))), most, "…")
 }
 
-// multiline returns a text with its line breaks, of any length.
+// multiline returns a text with secrets redacted. It keeps line breaks and does not
+// truncate the text.
 func (s *secrets) multiline(text string) string { return s.redact(plaintext.Lines(s.redact(text))) }
 
-// text is like multiline, but truncates the result to most characters. cut reports whether
-// it was longer.
+// text is like multiline, but truncates the text to the number of characters in the
+// parameter most. The result cut reports whether the text was longer.
 func (s *secrets) text(text string, most int) (clean string, cut bool) {
 	text = s.multiline(text)
 	n := 0
@@ -178,8 +181,8 @@ func (s *secrets) text(text string, most int) (clean string, cut bool) {
 	return text, false
 }
 
-// bound is like multiline, but truncates the result to most characters. cut is the number
-// of characters that were removed.
+// bound is like multiline, but truncates the text to the number of characters in the
+// parameter most. The result cut is the number of characters that were removed.
 func (s *secrets) bound(text string, most int) (clean string, cut int64) {
 	clean = s.multiline(text)
 	n, end := 0, len(clean)
@@ -192,7 +195,7 @@ func (s *secrets) bound(text string, most int) (clean string, cut int64) {
 	return clean[:end], int64(max(n-most, 0))
 }
 
-// usage returns a copy of u with cleaned names.
+// usage returns a copy of u with sanitized names and session id.
 func (s *secrets) usage(u *Usage) *Usage {
 	if u == nil {
 		return nil
@@ -202,14 +205,15 @@ func (s *secrets) usage(u *Usage) *Usage {
 	return &clean
 }
 
-// ownKeyMasked replaces an API key of Wardroom, as it does in the archive.
+// ownKeyMasked is the text that replaces a Wardroom API key. The archive uses the same
+// text.
 const ownKeyMasked = "[masked:wardroom_key]"
 
-// ownKey matches the API keys that Wardroom gives to agents, even partial ones. An
-// agent with a shell may print its key.
+// ownKey matches the API keys that Wardroom gives to agents, even if only the beginning
+// of a key is present. An agent with a shell may print its key.
 var ownKey = regexp.MustCompile(`wrk_[a-z2-7]{8,}`)
 
-// redact returns a text with the secrets replaced.
+// redact replaces all secrets in a text and returns the result.
 func (s *secrets) redact(text string) string {
 	if strings.Contains(text, "wrk_") {
 		text = ownKey.ReplaceAllString(text, ownKeyMasked)

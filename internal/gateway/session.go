@@ -12,9 +12,10 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Session is a conversation of an agent, as the gateway lists it. Its texts are redacted,
-// stripped of control characters and short. An empty text, a zero number or a zero time
-// means unknown. Sessions are comparable.
+// Session is a conversation with an agent, from the gateway's list of sessions. Its texts
+// are truncated, and secrets and control characters are removed from them. An empty text,
+// a zero number or a zero time means that the value is unknown. Two Sessions can be
+// compared with ==.
 type Session struct {
 	Key          string // such as "agent:cto:main"; exactly as the gateway sends it
 	ID           string // id of the transcript; changes with a reset
@@ -42,17 +43,17 @@ type Sessions struct {
 	Stamps []int64   // when the gateway built each row, in milliseconds of its clock; 0 when unknown. Nil means all 0
 }
 
-// Pricing says how much of the usage has a price.
+// Pricing says whether all, some or none of the usage has a price.
 type Pricing uint8
 
-// The degrees of pricing.
+// Possible values of Pricing.
 const (
 	Unpriced     Pricing = iota // there is no cost
 	PartlyPriced                // some model calls have no price: the cost is too low
 	Priced                      // the cost is complete
 )
 
-// Totals is what a session has used since it began.
+// Totals contains the usage of a session since it began.
 type Totals struct {
 	Input, Output, CacheRead, CacheWrite int64 // tokens
 
@@ -60,18 +61,19 @@ type Totals struct {
 	Pricing     Pricing
 }
 
-// SessionUsage is what the sessions have used, by session key.
+// SessionUsage contains the usage of sessions, by session key.
 type SessionUsage struct {
-	// Fresh means that all usage until At is included. The gateway computes the numbers
-	// in the background and otherwise returns its previous result, initially zeros.
+	// Fresh means that all usage up to the time At is included. The gateway computes the
+	// numbers in the background. Until a computation is complete, it returns its previous
+	// result, initially zeros, and Fresh is false.
 	Fresh bool
-	// At is when the gateway counted, by its clock; later usage is not included. The
-	// gateway returns the same result for 30 seconds, and once more after that, however
-	// old it is. Zero when unknown.
+	// At is the time of the computation by the gateway's clock, or zero if unknown. Later
+	// usage is not included. The gateway returns the same result for 30 seconds, and once
+	// more after that, however old the result is.
 	At     clock.Time
 	Totals map[string]Totals
-	// Transcripts is the same usage by transcript and model. It includes deleted
-	// sessions as long as the gateway lists them.
+	// Transcripts contains the same usage, by transcript and model. It includes deleted
+	// sessions for as long as the gateway lists them.
 	Transcripts []TranscriptUsage
 }
 
@@ -84,8 +86,8 @@ const (
 )
 
 // Connection returns a value that identifies the connection used for reading sessions.
-// Two such values are equal only if they belong to the same connection. Without a
-// connection, Connection returns the error of the current state.
+// Two such values are equal only if they belong to the same connection. If there is no
+// connection, the method returns an error that describes the current state.
 func (c *Client) Connection() (id any, err error) {
 	k, err := c.connection("sessions.subscribe")
 	if err != nil {
@@ -94,8 +96,8 @@ func (c *Client) Connection() (id any, err error) {
 	return k, nil
 }
 
-// SubscribeSessions requests sessions.changed events on the current connection.
-// Subscribe again on each new connection.
+// SubscribeSessions requests sessions.changed events on the current connection. Call it
+// again after each reconnection.
 func (c *Client) SubscribeSessions(ctx context.Context) error {
 	var out struct{}
 	if err := c.call(ctx, "sessions.subscribe", struct{}{}, &out); err != nil {
@@ -104,8 +106,9 @@ func (c *Client) SubscribeSessions(ctx context.Context) error {
 	return nil
 }
 
-// ListSessions lists the sessions of all agents, most recently changed first; most limits
-// their number. Like the other methods that read sessions, it requires operator.read.
+// ListSessions lists the sessions of all agents, most recently changed first. The
+// parameter most limits the number of sessions. Like the other methods that read
+// sessions, it requires the scope operator.read.
 func (c *Client) ListSessions(ctx context.Context, most int) (Sessions, error) {
 	var all Sessions
 	place := map[string]int{}
@@ -160,9 +163,9 @@ type sessionList struct {
 	HasMore    flag              `json:"hasMore"`
 }
 
-// Session reads one session, and returns false if there is none with that key. The
+// Session reads one session. It returns false if no session has the given key. The
 // response does not say whether a run is in progress, so Active is derived from the
-// status: use ListSessions where that matters.
+// session's status. If Active must be exact, use ListSessions instead.
 func (c *Client) Session(ctx context.Context, key string) (Session, bool, error) {
 	params := struct {
 		Key         string `json:"key"`
@@ -181,8 +184,8 @@ func (c *Client) Session(ctx context.Context, key string) (Session, bool, error)
 	return s, ok && s.Key == key, nil
 }
 
-// sessionRow is a session on the wire. A field of an unexpected type counts as absent, so
-// that the rest of the row can still be read.
+// sessionRow is a session as the gateway sends it. A field of an unexpected type is
+// treated as absent, so that the rest of the row can still be read.
 type sessionRow struct {
 	Key            word   `json:"key"`
 	SessionID      word   `json:"sessionId"`
@@ -210,20 +213,21 @@ type sessionRow struct {
 	Archived       flag   `json:"archived"`
 }
 
-// readSession reads a row, and returns false for one without a valid key.
+// readSession reads a session row. It returns false if the row has no valid key.
 func (c *Client) readSession(raw json.RawMessage) (Session, bool) {
 	s, _, ok := c.readRow(raw)
 	return s, ok
 }
 
-// rowFacts is what a row contains in addition to the session.
+// rowFacts contains the facts in a session row that are not part of Session.
 type rowFacts struct {
 	stamp    int64 // when the row was built; 0 when unknown
 	whole    bool  // complete: it says whether a run is in progress
 	archived bool
 }
 
-// readRow is like readSession, but also returns the other facts in the row.
+// readRow is like readSession, but also returns the facts in the row that are not part of
+// Session.
 func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 	var r sessionRow
 	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.Key)) {
@@ -256,12 +260,12 @@ func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 	return s, rowFacts{stamp: r.SnapshotAt.count(), whole: r.HasActiveRun != absent, archived: r.Archived.is()}, true
 }
 
-// validKey reports whether a key can be shown and sent unchanged.
+// validKey reports whether a session key can be displayed and sent unchanged.
 func validKey(key string) bool {
 	return key != "" && utf8.RuneCountInString(key) <= keyMost && !strings.ContainsFunc(key, plaintext.Hidden)
 }
 
-// agentOf returns the agent in a key like "agent:cto:main".
+// agentOf returns the agent's id from a session key such as "agent:cto:main".
 func agentOf(key string) string {
 	rest, ok := strings.CutPrefix(key, "agent:")
 	id, _, more := strings.Cut(rest, ":")
@@ -278,8 +282,8 @@ func first(a, b word) word {
 	return b
 }
 
-// Usage reads the totals of the 1,000 most recently changed sessions. The usage of a
-// session that is missing from the result is unknown, not zero.
+// Usage reads the usage totals of the 1,000 most recently changed sessions. If a session
+// is missing from the result, its usage is unknown, not zero.
 func (c *Client) Usage(ctx context.Context) (SessionUsage, error) {
 	params := struct {
 		AgentScope string `json:"agentScope"` // by default only the default agent is included
@@ -333,7 +337,8 @@ type usageRow struct {
 	MissingCosts number `json:"missingCostEntries"` // messages of models without a price
 }
 
-// totals reads a row, and returns false if it has no valid token counts.
+// totals returns the totals from a usage row. It returns false if the row has no valid
+// token counts.
 func (r usageRow) totals() (Totals, bool) {
 	input, in := r.Input.tokens()
 	output, out := r.Output.tokens()
@@ -356,10 +361,10 @@ func (r usageRow) totals() (Totals, bool) {
 	return t, true
 }
 
-// word is a JSON string; any other value counts as absent.
+// word is a JSON string. Any other JSON value is treated as absent.
 type word string
 
-// UnmarshalJSON keeps strings and ignores everything else.
+// UnmarshalJSON stores a JSON string and ignores any other value.
 func (w *word) UnmarshalJSON(data []byte) error {
 	var s string
 	if json.Unmarshal(data, &s) != nil {
@@ -369,10 +374,10 @@ func (w *word) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// words is a list of JSON strings; any other value counts as absent.
+// words is a list of JSON strings. Any other JSON value is treated as absent.
 type words []word
 
-// UnmarshalJSON keeps lists and ignores everything else.
+// UnmarshalJSON stores a JSON list and ignores any other value.
 func (w *words) UnmarshalJSON(data []byte) error {
 	var list []word
 	if json.Unmarshal(data, &list) != nil {
@@ -382,7 +387,7 @@ func (w *words) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// flag is a JSON boolean; any other value counts as absent.
+// flag is a JSON boolean. Any other JSON value is treated as absent.
 type flag uint8
 
 const (
@@ -391,7 +396,7 @@ const (
 	yes
 )
 
-// UnmarshalJSON keeps true and false and ignores everything else.
+// UnmarshalJSON stores true or false and ignores any other value.
 func (f *flag) UnmarshalJSON(data []byte) error {
 	switch string(data) {
 	case "true":
@@ -406,14 +411,14 @@ func (f *flag) UnmarshalJSON(data []byte) error {
 
 func (f flag) is() bool { return f == yes }
 
-// count returns the number as a count, or zero if it is not a positive integer.
+// count returns the number as an integer, or zero if it is not a positive integer.
 func (n number) count() int64 {
 	v, _ := n.whole()
 	return max(v, 0)
 }
 
-// time reads milliseconds since 1970. It returns the zero time if they are absent or
-// out of range.
+// time returns the time for a number of milliseconds since 1970. It returns the zero time
+// if the number is absent or out of range.
 func (n number) time() clock.Time {
 	ms, ok := n.whole()
 	if !ok || ms <= 0 || ms >= endOfTime {

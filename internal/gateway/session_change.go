@@ -6,8 +6,9 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// SessionChange is a change to one session that an event reports. An event that arrives
-// later is also newer, because the gateway builds the row when it sends the event.
+// SessionChange is a change to a session that an event reports. If two events report the
+// same session, the one that arrives later has the newer data, because the gateway builds
+// the row when it sends the event.
 type SessionChange struct {
 	Key   string  // empty when the event names no session
 	Row   Session // the session's current row; set only if Whole
@@ -15,22 +16,22 @@ type SessionChange struct {
 	Gone  bool    // the session was deleted or archived, so that no list includes it
 	Stamp int64   // when the gateway built the row, in milliseconds of its clock; 0 when unknown
 	Reset bool    // the transcript was reset: earlier messages are gone
-	// Said is the beginning of the new message on one line, or empty if the event is
-	// not about a message. Row.LastMessage may be older: the gateway updates it for
-	// lists, not for events.
+	// Said is the beginning of the new message, on a single line. It is empty if the
+	// event is not about a message. Row.LastMessage may still contain an older message,
+	// because the gateway updates it for lists but not for events.
 	Said string
 	Run  *RunChange // the start or end of a run, if the event reports one
 }
 
-// RunChange is the start or the end of a run.
+// RunChange says that a run has started or ended.
 type RunChange struct {
 	SessionKey, RunID string
 	Began             bool       // false when the run has ended
 	At                clock.Time // zero when unknown
 }
 
-// Run reads an event about the start or the end of a run, and returns false for any
-// other event.
+// Run reads an event about the start or the end of a run. It returns false for any other
+// event.
 func (e Event) Run() (RunChange, bool) {
 	if e.Name != "agent" {
 		return RunChange{}, false
@@ -60,9 +61,9 @@ func (e Event) Run() (RunChange, bool) {
 	return r, true
 }
 
-// SessionOf reads what an event says about a session. It returns false if a list of
-// sessions that was read before the event is still valid. If neither Whole nor Gone is
-// set, something changed that the event does not describe: read the list again.
+// SessionOf returns the change to a session that an event reports. It returns false if
+// the event changes nothing in the list of sessions. If neither Whole nor Gone is set,
+// something has changed that the event does not describe: read the list again.
 func (c *Client) SessionOf(e Event) (SessionChange, bool) {
 	switch e.Name {
 	case "sessions.changed", "session.message":
@@ -92,7 +93,7 @@ func (c *Client) SessionOf(e Event) (SessionChange, bool) {
 	}
 }
 
-// keyOrEmpty returns the key if it is valid, and otherwise an empty string.
+// keyOrEmpty returns a session key if it is valid. Otherwise it returns an empty string.
 func keyOrEmpty(w word) string {
 	if !validKey(string(w)) {
 		return ""
@@ -129,10 +130,11 @@ func (c *Client) readRowEvent(payload json.RawMessage) SessionChange {
 	return change
 }
 
-// previewChars is the length of the gateway's message previews.
+// previewChars is the maximum length of the message previews in the gateway's lists.
 const previewChars = 240
 
-// preview shortens a text to one line, as the gateway's lists do.
+// preview shortens a text to a single line, in the same way as the gateway does for
+// lists.
 func (c *Client) preview(text string) string {
 	line := []rune(c.short(text))
 	if len(line) > previewChars {

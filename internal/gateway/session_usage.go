@@ -7,15 +7,17 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// The largest credible numbers: mostTokens is a trillion tokens, mostNanos is $100,000 for
-// one model call, and mostNanosAll is $1,000,000 for a session. Larger numbers count as
-// absent, so that sums of thousands of them do not overflow 64 bits.
+// Upper limits for plausible numbers. The constant mostTokens is a trillion tokens,
+// mostNanos is $100,000 for one model call, and mostNanosAll is $1,000,000 for a session.
+// Larger numbers are treated as absent, so that sums of thousands of numbers do not
+// overflow 64 bits.
 const (
 	mostTokens              = 1_000_000_000_000
 	mostNanos, mostNanosAll = 100_000_000_000_000, 1_000_000_000_000_000
 )
 
-// tokens reads a number of tokens, and returns false if it is absent or not credible.
+// tokens returns a number of tokens. It returns false if the number is absent or not
+// plausible.
 func (n number) tokens() (int64, bool) {
 	v, ok := n.whole()
 	return v, ok && v >= 0 && v <= mostTokens
@@ -27,7 +29,7 @@ func (n number) tooLarge() bool {
 	return (err == nil || errors.Is(err, strconv.ErrRange)) && v > mostTokens
 }
 
-// TranscriptUsage is what one transcript has used since it began, by model.
+// TranscriptUsage is the usage of one transcript since it began, by model.
 type TranscriptUsage struct {
 	SessionKey string // for a deleted session, derived from the agent and the transcript
 	SessionID  string // id of the transcript
@@ -43,7 +45,7 @@ type ModelTotals struct {
 	Other int64 // tokens in the gateway's total that belong to none of the four classes
 }
 
-// usageDetail is the part of a sessions.usage row about models.
+// usageDetail is the part of a sessions.usage row that gives the usage of each model.
 type usageDetail struct {
 	LastActivity number `json:"lastActivity"`
 	Models       []struct {
@@ -53,8 +55,8 @@ type usageDetail struct {
 	} `json:"modelUsage"`
 }
 
-// transcript reads the models of a row. It returns false if any part is unreadable,
-// because an incomplete sum would be wrong.
+// transcript reads the usage of each model in a row. It returns false if any part of the
+// row is unreadable, because an incomplete sum would be wrong.
 func (c *Client) transcript(key, id, agentID word, d usageDetail) (TranscriptUsage, bool) {
 	t := TranscriptUsage{SessionKey: c.short(string(key)), SessionID: c.short(string(id)), AgentID: c.short(string(agentID)), LastAt: d.LastActivity.time()}
 	if t.SessionID == "" || !validKey(string(key)) {

@@ -2,17 +2,18 @@ package gateway
 
 import "wardroom/internal/platform/clock"
 
-// Purpose is what a connection is used for.
+// Purpose says what a connection is used for.
 type Purpose string
 
-// The purposes. A client without operator.admin has one connection for everything.
+// Purposes of connections. A client without operator.admin has only one connection, which
+// it uses for everything.
 const (
 	Everything Purpose = "everything"
 	StartsRuns Purpose = "start_runs"
 	Manages    Purpose = "manage"
 )
 
-// Connection is one of the connections to the gateway.
+// Connection is the status of one of the client's connections to the gateway.
 type Connection struct {
 	Purpose       Purpose     `json:"purpose" enum:"everything,start_runs,manage" doc:"start_runs: starts runs and never has operator.admin. manage: reads, stops runs and changes schedules, with operator.admin. everything: the only connection, without operator.admin."`
 	State         State       `json:"state" enum:"connecting,connected,unauthorized,unpaired,untrusted,missing_scopes,slow,unreachable" doc:"State of this connection."`
@@ -25,15 +26,17 @@ type Connection struct {
 	ScopesGranted []string    `json:"scopes_granted" nullable:"false" doc:"Scopes that the gateway last granted."`
 }
 
-// as returns the status as that of a connection with the given purpose.
+// as converts a status to a Connection with the given purpose.
 func (s Status) as(p Purpose) Connection {
 	return Connection{p, s.State, s.Since, s.LastError, s.ConnectedAt, s.LastSeenAt, s.RetryAt, s.ScopesAsked, s.ScopesGranted}
 }
 
-// Status returns the current status. With two connections, the state is Connected only
-// if both are connected. Otherwise it is the state of the connection that is down, or of
-// the client's own connection if both are down. ConnectedAt is then nil, unless the
-// gateway rejected only operator.admin: the connection that starts runs still works.
+// Status returns the current status. With two connections, the state is Connected only if
+// both are connected. Otherwise it is the state of the connection that is down. If both
+// are down, it is the state of the client's own connection. With two connections,
+// ConnectedAt is nil unless both are up. There is one exception: if the gateway rejected
+// only operator.admin, the connection for starting runs still works, so ConnectedAt is
+// set.
 func (c *Client) Status() Status {
 	s := c.ownStatus()
 	if s.State == NotConfigured {
@@ -66,7 +69,8 @@ func (c *Client) Status() Status {
 	return s
 }
 
-// runsUnavailable describes a failure of the connection that starts runs.
+// runsUnavailable returns the error text for a failure of the connection that starts
+// runs.
 func runsUnavailable(text string) string {
 	if text == "" {
 		return ""
@@ -74,7 +78,8 @@ func runsUnavailable(text string) string {
 	return "The connection that starts runs failed. " + text
 }
 
-// ownStatus returns the status of the client's own connection, without the starter's.
+// ownStatus returns the status of the client's own connection. It ignores the connection
+// of the starter.
 func (c *Client) ownStatus() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +107,7 @@ func (c *Client) ownStatus() Status {
 	return s
 }
 
-// Connections returns the number of connections made since the start.
+// Connections returns the number of connections that the client has made so far.
 func (c *Client) Connections() uint64 {
 	made := uint64(0)
 	for _, one := range c.both() {
@@ -113,7 +118,7 @@ func (c *Client) Connections() uint64 {
 	return made
 }
 
-// States lists every possible state of the connection.
+// States lists all possible states of the connection.
 func States() []State {
 	return []State{NotConfigured, Connecting, Connected, Unauthorized, Unpaired, Untrusted, MissingScopes, Slow, Unreachable}
 }

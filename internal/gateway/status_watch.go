@@ -2,8 +2,9 @@ package gateway
 
 import "context"
 
-// Watch calls report with the current status and after each change, until ctx ends. If
-// the status changes while report runs, report gets only the latest one.
+// Watch calls the function report with the current status, and again whenever the status
+// changes, until ctx ends. If the status changes several times while the function runs,
+// the next call gets only the latest status.
 func (c *Client) Watch(ctx context.Context, report func(Status)) {
 	for {
 		c.mu.Lock()

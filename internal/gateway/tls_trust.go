@@ -14,11 +14,12 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// errPlainPins is returned if certificates are configured for an unencrypted address.
+// errPlainPins is returned if trusted certificates are configured but the gateway's
+// address is unencrypted.
 var errPlainPins = errors.New("the gateway's address must begin with wss:// to check its certificate")
 
-// tlsConfig returns the TLS settings that verify the gateway's certificate. Wardroom sends
-// nothing before the verification succeeds.
+// tlsConfig returns the TLS settings, which verify the gateway's certificate. Wardroom
+// sends nothing until the verification has succeeded.
 func (o Options) tlsConfig() *tls.Config {
 	cfg := o.HTTP.TLSClientConfig
 	if cfg == nil {
@@ -50,20 +51,22 @@ func (o Options) tlsConfig() *tls.Config {
 	return cfg
 }
 
-// pinError means that the certificate is not one of the pinned ones.
+// pinError means that the gateway's certificate is not one of the pinned ones.
 type pinError struct{ leaf *x509.Certificate }
 
 func (*pinError) Error() string { return "the certificate is not the pinned one" }
 
-// fingerprint returns the SHA-256 of a certificate as openssl prints it.
+// fingerprint returns the SHA-256 hash of a certificate, in the format that openssl
+// prints.
 func fingerprint(cert *x509.Certificate) string { return colons(sha256.Sum256(cert.Raw)) }
 
 func colons(sum [32]byte) string {
 	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
 }
 
-// pinned lists the pins for comparison with the presented fingerprint. During a
-// rotation there are two.
+// pinned returns the fingerprints of the pinned certificates as a text, so that the
+// operator can compare them with the presented one. While a certificate is being
+// replaced, there are two.
 func (c *Client) pinned() string {
 	const shown = 3
 	var names []string
@@ -76,7 +79,7 @@ func (c *Client) pinned() string {
 	return strings.Join(names, ", ")
 }
 
-// tlsFailure explains a TLS error, and returns nil for any other error.
+// tlsFailure explains a TLS error. It returns nil for any other error.
 func (c *Client) tlsFailure(err error) *failure {
 	host := c.url.Host
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {
@@ -100,8 +103,8 @@ func (c *Client) tlsFailure(err error) *failure {
 	return nil
 }
 
-// untrusted describes the presented certificate, so that the operator can compare it
-// with the gateway's and pin it.
+// untrusted returns the failure for an untrusted certificate. It describes the
+// certificate, so that the operator can compare it with the gateway's and pin it.
 func (c *Client) untrusted(leaf *x509.Certificate, why, hint string) *failure {
 	shown := &Certificate{
 		Fingerprint: fingerprint(leaf),
@@ -120,7 +123,7 @@ func (c *Client) untrusted(leaf *x509.Certificate, why, hint string) *failure {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// whyUntrusted explains an error of the certificate verifier.
+// whyUntrusted explains why the certificate could not be verified.
 func (c *Client) whyUntrusted(err error) string {
 	if name, ok := errors.AsType[x509.HostnameError](err); ok {
 		return c.wrongName(name.Certificate)
@@ -137,7 +140,8 @@ func (c *Client) whyUntrusted(err error) string {
 	return c.secrets.line(err.Error())
 }
 
-// wrongName lists the names in a certificate that does not match the address.
+// wrongName explains that a certificate does not match the gateway's address, and lists
+// the names in the certificate.
 func (c *Client) wrongName(cert *x509.Certificate) string {
 	if cert == nil || len(cert.DNSNames)+len(cert.IPAddresses) == 0 {
 		return "it contains no names, so only AGENTRT_GATEWAY_TLS_PIN can make it trusted"

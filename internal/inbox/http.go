@@ -9,9 +9,8 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Mount adds the routes of the inbox. They require the permission use_inbox,
-// because an item's detail may quote an agent, and other agents must not read
-// that.
+// Mount adds the routes of the inbox. They require the permission use_inbox, because an
+// item's detail may quote an agent, and other agents must not read the quote.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/inbox", actor.UseInbox, "List inbox items, most urgent first", s.handleList,
 		web.Fails(ErrAssignee, page.ErrCursor), web.Describe(listText))
@@ -21,14 +20,14 @@ func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/inbox/{id}/snooze", actor.UseInbox, "Snooze an item", s.handleSnooze, web.Fails(ErrNotFound, ErrStale, ErrResolved),
 		web.Describe("The item leaves the list until the given time, at most 90 days from now, and then reopens. If it is raised before then, only its count increases. If its severity also rises, it reopens at once."))
 	web.Post(api, "/inbox/{id}/assign", actor.UseInbox, "Assign an item", s.handleAssign, web.Fails(ErrNotFound, ErrStale, ErrResolved, ErrAssignee),
-		web.Describe("The assignee must be a human with an active account; null unassigns the item."))
+		web.Describe("The assignee must be a person with an active account; null unassigns the item."))
 	web.Post(api, "/inbox/{id}/resolve", actor.UseInbox, "Resolve an item", s.handleResolve, web.Fails(ErrNotFound, ErrStale),
-		web.Describe("If its cause recurs, the item reopens. Resolving a resolved item has no effect."))
+		web.Describe("The item reopens if its cause recurs. Resolving a resolved item has no effect."))
 	web.Post(api, "/inbox/{id}/reopen", actor.UseInbox, "Reopen an item", s.handleReopen, web.Fails(ErrNotFound, ErrStale),
 		web.Describe("Works from any state. The count and the assignee are kept."))
 }
 
-const listText = `Each cause has one item with a count. The most severe items come first, then those that have waited longest. Wardroom resolves an item when its cause ends and reopens it if the cause recurs.
+const listText = `The inbox has one item for each cause, with a count. The most severe items come first, then those that have waited longest. Wardroom resolves an item when its cause ends and reopens it if the cause recurs.
 
 Without the parameter state, the list contains the items that are open or acknowledged. An item whose severity rises while you page may appear twice or not at all; all other items appear exactly once.`
 
@@ -36,7 +35,7 @@ type listInput struct {
 	State    []State    `query:"state" enum:"open,acked,snoozed,resolved" doc:"Items in any of these states. Default: open and acked."`
 	Kind     []Kind     `query:"kind" enum:"escalation,standup_failed,standup_missed,old_blocker,job_missed,job_failed,dispatch_failed,run_stalled,task_blocked,gateway_trouble,pairing_pending" doc:"Items of any of these kinds."`
 	Severity []Severity `query:"severity" enum:"urgent,high,medium,low" doc:"Items with any of these severities."`
-	Assignee string     `query:"assignee" maxLength:"254" doc:"Items assigned to this user: an ID, an email, an agent_id, 'me', or 'none'. Without the permission manage_accounts, only your own email matches."`
+	Assignee string     `query:"assignee" maxLength:"254" doc:"Items assigned to this user: an ID, an email, an agent_id, 'me', or 'none'. Without the manage_accounts permission, only your own email matches."`
 	Sort     string     `query:"sort" enum:"rank,last,-last" default:"rank" doc:"rank: by severity, then longest wait. last: by when the item was last raised; a minus reverses the order."`
 	page.Query
 	page.Total
@@ -58,13 +57,13 @@ func (s *Service) handleGet(ctx context.Context, in *Ref) (*web.Tagged[Item], er
 	return web.Tag(i, i.Version), err
 }
 
-// Versioned identifies the item to change and the expected version.
+// Versioned identifies the item to change and its expected version.
 type Versioned struct {
 	Ref
 	web.IfMatch
 }
 
-// answer calls do with the version from If-Match and returns the resulting item.
+// answer calls the function do with the version from the If-Match header and returns the resulting item.
 func (v Versioned) answer(do func(version *int64) (Item, error)) (*web.Tagged[Item], error) {
 	version, err := v.Version()
 	if err != nil {

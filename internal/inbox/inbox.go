@@ -1,9 +1,9 @@
 // Package inbox keeps the ranked list of issues that need a human: escalations,
 // failures, and missed standups and jobs.
 //
-// Other packages raise an item when something needs attention and resolve it
-// when its cause has ended, both within their own transactions. Each cause has
-// one item, which counts how often it was raised.
+// Other packages raise an item when something needs attention, and resolve the item when
+// its cause has ended. Both happen in the other package's transaction. Each cause has a
+// single item, which counts how often it was raised.
 package inbox
 
 import (
@@ -20,12 +20,12 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// NewItem is the input to raise an item. Its texts may come from agents: they
-// are sanitized and truncated, never rejected.
+// NewItem is an item to raise. Its texts may come from agents, so they are sanitized and
+// truncated, but never rejected.
 type NewItem struct {
-	// Cause identifies what the item is about, such as standup/<id>/failed.
-	// Everything raised with the same cause is one item. At most 200 bytes; not
-	// shown to users.
+	// Cause identifies what the item is about, such as standup/<id>/failed. Raising the
+	// same cause again updates its item. Cause is at most 200 bytes long and not shown to
+	// users.
 	Cause    string
 	Kind     string // one of Kinds
 	Severity string // low, medium, high, or urgent
@@ -34,8 +34,8 @@ type NewItem struct {
 	// Subject is the task, standup, agent, or other thing that the item is
 	// about. It may be empty.
 	Subject event.Subject
-	// At is when the issue occurred, if that was before it was raised, such as
-	// while Wardroom was down. A zero or future time means now.
+	// At is when the issue occurred. It may have occurred before the item is raised, for
+	// example while Wardroom was down. A zero or future time means now.
 	At time.Time
 }
 
@@ -58,8 +58,7 @@ const (
 	PairingPending Kind = "pairing_pending" // the gateway is waiting for Wardroom's pairing to be approved
 )
 
-// Kinds lists every kind. To add one, extend this list, the constants, and the
-// enum tags of Item and listInput.
+// Kinds lists all kinds. To add one, extend this list, the constants, and the enum tags of Item and listInput.
 func Kinds() []Kind {
 	return []Kind{Escalation, StandupFailed, StandupMissed, OldBlocker, JobMissed, JobFailed, DispatchFailed, RunStalled, TaskBlocked, GatewayTrouble, PairingPending}
 }
@@ -75,7 +74,7 @@ const (
 	Low    Severity = "low"
 )
 
-// Severities lists every severity, most urgent first.
+// Severities lists all severities, most urgent first.
 func Severities() []Severity { return []Severity{Urgent, High, Medium, Low} }
 
 // urgency returns the rank of a severity; 0 is the most urgent.
@@ -92,10 +91,10 @@ const (
 	Resolved State = "resolved" // resolved by a user, or its cause has ended
 )
 
-// States lists every state.
+// States lists all states.
 func States() []State { return []State{Open, Acked, Snoozed, Resolved} }
 
-// Item is one thing that needs a human.
+// Item is an issue that needs a human.
 type Item struct {
 	ID           string        `json:"id"`
 	Kind         Kind          `json:"kind" enum:"escalation,standup_failed,standup_missed,old_blocker,job_missed,job_failed,dispatch_failed,run_stalled,task_blocked,gateway_trouble,pairing_pending"`
@@ -121,7 +120,7 @@ type Assignee struct {
 	Name string `json:"name" doc:"The user's current name."`
 }
 
-// Resolution is how an item was resolved.
+// Resolution describes how an item was resolved.
 type Resolution struct {
 	At   clock.Time   `json:"at"`
 	By   event.Author `json:"by" doc:"system if Wardroom resolved the item because its cause ended."`
@@ -138,15 +137,15 @@ const (
 	maxSnooze  = 90 * 24 * time.Hour
 )
 
-// Errors that the inbox returns.
+// Errors returned by the inbox.
 var (
 	ErrNotFound = fault.New(fault.NotFound, "inbox_item_not_found", "Inbox item not found.")
 	ErrStale    = fault.New(fault.Stale, "inbox_item_changed", "The item has changed since you read it.")
-	ErrResolved = fault.New(fault.Conflict, "inbox_item_resolved", "The item is resolved.")
+	ErrResolved = fault.New(fault.Conflict, "inbox_item_resolved", "The item is already resolved.")
 	ErrAssignee = fault.New(fault.Invalid, "inbox_assignee_unknown", "The assignee is unknown or cannot be assigned.")
 )
 
-// check rejects values that only a programming error can produce.
+// check returns an error for values that only a programming error can produce.
 func (m NewItem) check() error {
 	switch {
 	case m.Cause == "" || len(m.Cause) > maxCause || plaintext.Lines(m.Cause) != m.Cause:
@@ -167,7 +166,7 @@ func (m NewItem) happened(now time.Time) clock.Time {
 	return clock.At(m.At)
 }
 
-// open returns the first item for the cause of m.
+// open returns a new item for m, whose cause has no item yet.
 func (m NewItem) open(id string, now time.Time) Item {
 	at := m.happened(now)
 	i := Item{
@@ -186,10 +185,10 @@ func (i Item) withTexts(m NewItem) Item {
 	return i
 }
 
-// repeat returns the item after its cause was raised again. A resolved item
-// reopens with the severity of m. An acknowledged or snoozed item keeps its
-// state unless the severity rises, because users have judged only what they
-// saw.
+// repeat returns the item as updated when its cause is raised again. A resolved item
+// reopens with the severity of m. An acknowledged or snoozed item keeps its state unless
+// the severity rises. If it rises, the item reopens, because users have reviewed only the
+// lower severity.
 func (i Item) repeat(m NewItem, now time.Time) Item {
 	i = i.at(now).withTexts(m)
 	i.Count++
@@ -204,7 +203,7 @@ func (i Item) repeat(m NewItem, now time.Time) Item {
 	return i
 }
 
-// at returns the item as of the given time, because a snooze ends by itself.
+// at returns the item as it is at the given time. The state can depend on the time, because a snooze ends by itself.
 func (i Item) at(now time.Time) Item {
 	if i.State == Snoozed && !i.SnoozedUntil.After(now) {
 		return i.to(Open)
@@ -212,14 +211,13 @@ func (i Item) at(now time.Time) Item {
 	return i
 }
 
-// to moves the item to another state and clears its snooze and resolution.
+// to returns the item in state s, without a snooze or a resolution.
 func (i Item) to(s State) Item {
 	i.State, i.SnoozedUntil, i.Resolution = s, nil, nil
 	return i
 }
 
-// action changes an item on behalf of a user. An action without effect is not
-// recorded.
+// action changes an item on behalf of a user. If the action changes nothing, no event is recorded.
 type action func(i Item, by actor.Actor, now time.Time) (Item, error)
 
 // ack acknowledges the item.
@@ -230,7 +228,7 @@ func ack(i Item, _ actor.Actor, _ time.Time) (Item, error) {
 	return i.to(Acked), nil
 }
 
-// snooze hides the item until a time.
+// snooze hides the item until the given time.
 func snooze(until time.Time) action {
 	return func(i Item, _ actor.Actor, now time.Time) (Item, error) {
 		if err := i.checkUnresolved("snooze"); err != nil {
@@ -239,7 +237,7 @@ func snooze(until time.Time) action {
 		var bad fault.Fields
 		at := clock.At(until)
 		if !at.After(now) || at.After(now.Add(maxSnooze)) {
-			bad.Add("/until", "Must be after now (%s) and within %d days.", now.UTC().Format(clock.Layout), maxSnooze/(24*time.Hour))
+			bad.Add("/until", "Must be in the future (it is now %s) and at most %d days away.", now.UTC().Format(clock.Layout), maxSnooze/(24*time.Hour))
 		}
 		if err := bad.Err(); err != nil {
 			return i, err
@@ -261,7 +259,7 @@ func assign(to *Assignee) action {
 	}
 }
 
-// resolve ends the item. It has no effect on a resolved item.
+// resolve marks the item as resolved. It has no effect if the item is already resolved.
 func resolve(note string) action {
 	return func(i Item, by actor.Actor, now time.Time) (Item, error) {
 		var bad fault.Fields
@@ -277,7 +275,7 @@ func resolve(note string) action {
 	}
 }
 
-// reopen moves the item to open from any state.
+// reopen sets the state of the item to open, whatever its state is.
 func reopen(i Item, _ actor.Actor, _ time.Time) (Item, error) { return i.to(Open), nil }
 
 // checkUnresolved fails with ErrResolved if the item is resolved.
@@ -285,7 +283,7 @@ func (i Item) checkUnresolved(verb string) error {
 	if i.State != Resolved {
 		return nil
 	}
-	return ErrResolved.With("It was resolved by %s. Reopen it first to %s it.", i.Resolution.By.Name, verb).Fact("resolution", i.Resolution)
+	return ErrResolved.With("The item was resolved by %s. Reopen it before you %s it.", i.Resolution.By.Name, verb).Fact("resolution", i.Resolution)
 }
 
 // checkVersion fails with ErrStale unless the item is at the caller's version.
@@ -293,10 +291,10 @@ func (i Item) checkVersion(version *int64) error {
 	if version == nil || *version == i.Version {
 		return nil
 	}
-	return ErrStale.With("It is now at version %d. Read it again and retry the change.", i.Version).Fact("current_version", i.Version)
+	return ErrStale.With("The item is now at version %d. Read it again and retry the change.", i.Version).Fact("current_version", i.Version)
 }
 
-// changes returns the fields that differ, as field → [before, after].
+// changes returns the fields that differ from the item old, each with its values before and after.
 func (i Item) changes(old Item) map[string][2]any {
 	changes := map[string][2]any{}
 	note := func(field string, differs bool, before, after any) {

@@ -7,11 +7,12 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// line returns text as one line, truncated to most characters.
+// line converts text to a single line and truncates it to the given number of characters.
 func line(text string, most int) string { return plaintext.Cut(plaintext.Line(text), most, "…") }
 
-// markdown sanitizes text, keeps its lines and indentation, and truncates it to
-// most characters. Markup is left to the client that renders it.
+// markdown sanitizes text, keeping its lines and indentation, and truncates it to the
+// given number of characters. It does not interpret markup; that is up to the client that
+// renders the text.
 func markdown(text string, most int) string {
 	return plaintext.Cut(strings.TrimRightFunc(strings.TrimLeft(plaintext.Lines(text), "\n"), unicode.IsSpace), most, "…")
 }

@@ -26,7 +26,7 @@ type Service struct {
 // several items in different orders could deadlock.
 const lock = "inbox"
 
-// Event kinds. Each event has the item and its changes.
+// Kinds of events. Each event includes the item and its changes.
 const (
 	raised   = "inbox.raised"   // new item
 	repeated = "inbox.repeated" // raised again without a change of state
@@ -38,18 +38,16 @@ const (
 	resolved = "inbox.resolved" // by a user, or because the cause has ended
 )
 
-// batch is the number of snoozes ended in one transaction; it keeps
-// transactions short for other writers.
+// batch is the maximum number of snoozes ended in one transaction. Short transactions let other writers proceed.
 const batch = 100
 
-// Raise opens an item in the caller's transaction. If the cause already has an
-// item, Raise increments its count and updates its texts. A resolved item
-// reopens and keeps its count. An acknowledged or snoozed item keeps its state
-// unless the severity rises.
+// Raise opens an item in the caller's transaction. If the cause already has an item, Raise
+// increments the item's count and updates its texts. A resolved item is reopened. An
+// acknowledged or snoozed item keeps its state unless the severity rises.
 //
-// Raise records an event, so call it after the transaction's other statements,
-// like event.Record. It fails for an invalid kind, severity, or cause, but
-// accepts any text.
+// Raise records an event. Like event.Record, it must be called after the transaction's
+// other statements. It fails for an invalid kind, severity, or cause, but accepts any
+// text.
 func (s *Service) Raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 	if err := s.raise(ctx, tx, m); err != nil {
 		return fmt.Errorf("raise %.200q in the inbox: %w", m.Cause, err)
@@ -90,9 +88,9 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 	return s.record(ctx, tx, kind, i, changes)
 }
 
-// ResolveCause resolves the item of a cause that has ended, with why as the
-// note. It has no effect if there is no item or the item is resolved. Call it
-// after the transaction's other statements.
+// ResolveCause resolves the item of a cause that has ended. The text why becomes the note.
+// It has no effect if there is no item or the item is already resolved. Call it after the
+// transaction's other statements.
 func (s *Service) ResolveCause(ctx context.Context, tx *db.Tx, cause, why string) error {
 	if err := s.resolveCause(ctx, tx, cause, why); err != nil {
 		return fmt.Errorf("resolve %.200q in the inbox: %w", cause, err)
@@ -115,8 +113,7 @@ func (s *Service) resolveCause(ctx context.Context, tx *db.Tx, cause, why string
 	return err
 }
 
-// Filter selects the items to list. The zero Filter selects those that are open
-// or acknowledged.
+// Filter selects the items to list. The zero Filter selects all items that are open or acknowledged.
 type Filter struct {
 	States     []State
 	Kinds      []Kind
@@ -124,7 +121,7 @@ type Filter struct {
 	Assignee   string // a user's ID or email, an agent_id, "me", or "none"; empty means any
 }
 
-// List returns one page of the items that match.
+// List returns one page of the items that match the filter.
 func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[Item], error) {
 	now := s.Now()
 	var part page.Part[Item]
@@ -155,13 +152,12 @@ func (s *Service) Ack(ctx context.Context, id string, version *int64) (Item, err
 	return s.do(ctx, id, version, acked, ack)
 }
 
-// Snooze hides an item until a time, at most 90 days from now.
+// Snooze hides an item until the given time, at most 90 days from now.
 func (s *Service) Snooze(ctx context.Context, id string, until time.Time, version *int64) (Item, error) {
 	return s.do(ctx, id, version, snoozed, snooze(until))
 }
 
-// Assign assigns an item to a human, named by ID or email, or unassigns it if
-// to is nil.
+// Assign assigns an item to a human. The parameter to is the human's ID or email, or nil to unassign the item.
 func (s *Service) Assign(ctx context.Context, id string, to *string, version *int64) (Item, error) {
 	var who *Assignee
 	if to != nil {
@@ -185,7 +181,7 @@ func (s *Service) Reopen(ctx context.Context, id string, version *int64) (Item, 
 	return s.do(ctx, id, version, reopened, reopen)
 }
 
-// do applies an action of the caller to an item.
+// do applies the caller's action to an item.
 func (s *Service) do(ctx context.Context, id string, version *int64, kind string, d action) (i Item, err error) {
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, lock); err != nil {
@@ -207,7 +203,7 @@ func (s *Service) do(ctx context.Context, id string, version *int64, kind string
 	return i, nil
 }
 
-// change applies an action to an item that was read in this transaction.
+// change applies an action to an item. The caller must have read the item in the same transaction.
 func (s *Service) change(ctx context.Context, tx *db.Tx, old Item, kind string, d action) (Item, error) {
 	now := s.Now()
 	i, err := d(old.at(now), actor.From(ctx), now)
@@ -225,9 +221,8 @@ func (s *Service) change(ctx context.Context, tx *db.Tx, old Item, kind string, 
 	return i, s.recordBy(ctx, tx, kind, i, changes)
 }
 
-// EndSnoozes reopens the items whose snooze has ended and records an event for
-// each. Reads show such items as open even before it runs. It is a periodic
-// job.
+// EndSnoozes is a periodic job that reopens the items whose snooze has ended and records
+// an event for each. Reads show such items as open even before the job runs.
 func (s *Service) EndSnoozes(ctx context.Context) error {
 	for {
 		// Check first, or an idle inbox would start a write every few seconds.
@@ -255,8 +250,7 @@ func (s *Service) EndSnoozes(ctx context.Context) error {
 	}
 }
 
-// wake reopens an item whose snooze has ended, unless it changed after it was
-// selected.
+// wake reopens an item whose snooze has ended. It does nothing if the item has changed in the meantime.
 func (s *Service) wake(ctx context.Context, tx *db.Tx, id string) error {
 	old, err := find(ctx, tx, id)
 	if errors.Is(err, ErrNotFound) {
@@ -274,8 +268,8 @@ func (s *Service) wake(ctx context.Context, tx *db.Tx, id string) error {
 	return s.record(ctx, tx, woken, i, changes)
 }
 
-// CountResolved returns how many items PurgeResolved would remove in total, and
-// when the first of them was resolved: the zero time if there is none.
+// CountResolved returns how many items PurgeResolved would delete without its limit, and
+// when the first of them was resolved. The time is zero if there are none.
 func (s *Service) CountResolved(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var at *clock.Time
 	if err := s.DB.QueryRow(ctx, countResolved, before).Scan(&n, &at); err != nil {
@@ -287,9 +281,9 @@ func (s *Service) CountResolved(ctx context.Context, before time.Time) (n int64,
 	return n, oldest, nil
 }
 
-// PurgeResolved deletes up to limit items that were resolved before the given time,
-// oldest first, in the caller's transaction, and returns the count. If a cause
-// recurs later, it gets a new item.
+// PurgeResolved deletes up to limit items that were resolved before the given time, oldest
+// first. It uses the caller's transaction and returns the number of deleted items. If the
+// cause of a deleted item recurs, a new item is created.
 func (s *Service) PurgeResolved(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	if err := tx.Lock(ctx, lock); err != nil {
 		return 0, err
@@ -301,16 +295,15 @@ func (s *Service) PurgeResolved(ctx context.Context, tx *db.Tx, before time.Time
 	return n, nil
 }
 
-// eventItem is an item as stored in events: without the detail, which may be
-// long.
+// eventItem is an item as stored in events. It omits the detail, because the detail may be long.
 type eventItem struct {
 	Item
 
 	Detail *struct{} `json:"detail,omitempty"` // hides Item.Detail
 }
 
-// record writes an event about a change that Wardroom itself made. It must be
-// the inbox's last write in a transaction.
+// record writes an event about a change that Wardroom itself made. It must be the inbox's
+// last write in the transaction.
 func (s *Service) record(ctx context.Context, tx *db.Tx, kind string, i Item, changes map[string][2]any) error {
 	return s.recordBy(actor.With(ctx, actor.System), tx, kind, i, changes)
 }
@@ -323,7 +316,7 @@ func (s *Service) recordBy(ctx context.Context, tx *db.Tx, kind string, i Item, 
 	return event.Record(ctx, tx, s.Now(), event.Activity, kind, about, map[string]any{"item": eventItem{Item: i}, "changes": changes})
 }
 
-// wanted returns the states of the filter as a set.
+// wanted returns the states that the filter selects, as a set.
 func (f Filter) wanted() map[State]bool {
 	states := f.States
 	if len(states) == 0 {

@@ -29,8 +29,7 @@ var items = list.List[Item]{
 	},
 }
 
-// where returns the filter as SQL. The result depends on the time, because a
-// snooze ends by itself.
+// where returns the SQL condition for the filter. The condition depends on the time, because a snooze ends by itself.
 func (f Filter) where(ctx context.Context, q db.Queryer, now time.Time) (w list.Where, err error) {
 	f.ofStates(&w, now)
 	list.In(&w, `kind`, f.Kinds)
@@ -58,9 +57,9 @@ func (f Filter) where(ctx context.Context, q db.Queryer, now time.Time) (w list.
 	return w, nil
 }
 
-// ofStates adds the condition for the wanted states. An item whose snooze has
-// ended counts as open. The time is not part of the cursor's fingerprint,
-// because each page is read at a later time.
+// ofStates adds the condition for the wanted states. An item whose snooze has ended is
+// treated as open. The time is not part of the cursor's fingerprint, because each page is
+// read at a different time.
 func (f Filter) ofStates(w *list.Where, now time.Time) {
 	want := f.wanted()
 	if !want[Resolved] {
@@ -91,8 +90,8 @@ func (f Filter) ofStates(w *list.Where, now time.Time) {
 	w.And(condition)
 }
 
-// index returns the name of the database index to use for reading the items. Few
-// items are unresolved, so their index is best unless resolved items are wanted.
+// index returns the name of the database index to use for reading the items. The index of
+// unresolved items is small, so it is used unless the filter selects resolved items.
 func (f Filter) index(sort string) string {
 	switch {
 	case !f.wanted()[Resolved]:
@@ -136,12 +135,12 @@ func ofCause(ctx context.Context, q db.Queryer, cause string) (Item, error) {
 func one(ctx context.Context, q db.Queryer, column, value string) (Item, error) {
 	i, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM inbox_items WHERE `+column+` = ?`, value))
 	if db.IsNotFound(err) {
-		return Item{}, ErrNotFound.With("Reload the inbox. Old resolved items are deleted.")
+		return Item{}, ErrNotFound.With("Reload the inbox. Wardroom deletes old resolved items.")
 	}
 	return i, err
 }
 
-// row returns the stored values of i, in the order of stored.
+// row returns the values of i to store, in the order of the columns in the constant stored.
 func (i Item) row() []any {
 	var assignee any
 	if i.Assignee != nil {
@@ -163,7 +162,7 @@ func insert(ctx context.Context, tx *db.Tx, i Item) error {
 	return err
 }
 
-// update stores all fields of i that can change.
+// update stores all fields of the item that can change.
 func update(ctx context.Context, tx *db.Tx, i Item) error {
 	row := i.row()
 	_, err := tx.Exec(ctx, `
@@ -187,9 +186,9 @@ const (
 	longResolved  = `SELECT id FROM inbox_items WHERE state = 'resolved' AND resolved_at < ? ORDER BY resolved_at, id LIMIT ?`
 )
 
-// purgeResolved deletes items that were resolved before the given time, oldest
-// first. It deletes one by one, because PostgreSQL would scan the table for a
-// list of IDs.
+// purgeResolved deletes items that were resolved before the given time, oldest first. It
+// uses one statement per item, because PostgreSQL would scan the whole table for a list of
+// IDs.
 func purgeResolved(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	rows, err := tx.Query(ctx, longResolved, before, limit)
 	ids, err := db.All(rows, err, scanID)
@@ -204,9 +203,9 @@ func purgeResolved(ctx context.Context, tx *db.Tx, before time.Time, limit int) 
 	return int64(len(ids)), nil
 }
 
-// findUsers returns the IDs of the accounts that ref names in a filter; an
-// agent may have had several. It returns actor.NoID for an email that the
-// caller may not look up.
+// findUsers returns the IDs of the accounts that match a user reference in a filter. An
+// agent_id can match several accounts. For an email that the caller may not look up,
+// findUsers returns actor.NoID.
 func findUsers(ctx context.Context, q db.Queryer, ref string) ([]string, error) {
 	lower := strings.ToLower(ref)
 	if actor.OwnEmailOnly(ctx, ref) {
@@ -221,13 +220,13 @@ func findUsers(ctx context.Context, q db.Queryer, ref string) ([]string, error) 
 	return db.All(rows, err, scanID)
 }
 
-// findAssignee finds a human with an active account.
+// findAssignee finds the active account of a human.
 func findAssignee(ctx context.Context, q db.Queryer, ref string) (a Assignee, err error) {
 	lower := strings.ToLower(strings.TrimSpace(ref))
 	err = q.QueryRow(ctx, `SELECT id, name FROM users WHERE (id = ? OR email_key = ?) AND active AND role <> ?`, lower, lower, actor.Agent).
 		Scan(&a.ID, &a.Name)
 	if db.IsNotFound(err) {
-		err = ErrAssignee.With("Specify the ID or email of a human with an active account, or null to unassign the item.")
+		err = ErrAssignee.With("Specify the ID or email of a person with an active account, or null to unassign the item.")
 	}
 	return a, err
 }

@@ -12,7 +12,7 @@ import (
 func (s *Service) Mount(api *web.API) {
 	keys := web.Fails(ErrSettings, ErrNoKey, ErrOtherKey, ErrKeyFile)
 	web.Get(api, "/agentrt/pairing", actor.ManageRuntime, "Get the pairing", s.handleShow,
-		web.Describe("Returns Wardroom's device, whether it is approved, the command that approves it, and the missing scopes with the features that need them. Contains no secrets."))
+		web.Describe("Returns Wardroom's device, whether it is approved, the command that approves it, and the missing scopes with the features that need them. The response contains no secrets."))
 	web.Post(api, "/agentrt/pairing", actor.ManageRuntime, "Pair Wardroom with the gateway", s.handleStart,
 		web.Status(http.StatusCreated), web.Also(http.StatusOK), keys,
 		web.Describe("Creates a device with a key pair, which is stored encrypted, and connects to the gateway with it. Approve the device on the gateway's host with the command from GET /agentrt/pairing; all replicas notice the approval within seconds. "+
@@ -21,10 +21,10 @@ func (s *Service) Mount(api *web.API) {
 		web.Describe("Deletes the device's key and token in Wardroom, which then uses only the shared token. The gateway still lists the device: the response contains the command that removes it there."))
 	web.Post(api, "/agentrt/pairing/rotate", actor.ManageRuntime, "Replace the device", s.handleRotate,
 		web.Status(http.StatusAccepted), web.Also(http.StatusOK), keys, web.Fails(ErrNone, ErrNotPaired, ErrNeedsToken),
-		web.Describe("Creates another device and requests its approval with the shared token. The current device stays in use until the gateway approves the new one, which then replaces it. "+
+		web.Describe("Creates a second device and uses the shared token to request its approval. The current device stays in use until the gateway approves the new one, which then replaces it. "+
 			"Returns 202 with the new device, or 200 with one that is already waiting. GET /agentrt/pairing returns it in `next`, with the command that approves it."))
 	web.Delete(api, "/agentrt/pairing/rotate", actor.ManageRuntime, "Cancel the replacement of the device", s.handleCancelRotation, web.Fails(ErrNone),
-		web.Describe("Discards the device that waits for approval to replace the current one."))
+		web.Describe("Discards the device that is waiting for approval to replace the current one."))
 }
 
 type output struct {
@@ -47,7 +47,8 @@ func (s *Service) handleRotate(ctx context.Context, _ *struct{}) (*output, error
 	return outputFor(p, made, http.StatusAccepted), err
 }
 
-// outputFor returns the response for a device: status if it was made now, otherwise 200.
+// outputFor returns the response for a device. Its status code is the parameter status if the
+// request created the device, and otherwise 200.
 func outputFor(p Pairing, made bool, status int) *output {
 	if !made {
 		status = http.StatusOK

@@ -1,6 +1,6 @@
-// Package pairing registers Wardroom as a trusted device of the gateway, so that the
-// two can run on different machines. An operator starts the pairing in Wardroom and
-// approves it once on the gateway's host, without copying any secrets.
+// Package pairing registers Wardroom as a trusted device of the gateway, so that the two can run on
+// different machines. An operator starts the pairing in Wardroom and approves it once on the
+// gateway's host, and does not need to copy any secrets.
 //
 // The device's private key and the token from the gateway are stored encrypted
 // (platform/vault) and used by the gateway client. All replicas share one device.
@@ -26,13 +26,12 @@ var (
 	// ErrSettings means that the device is configured in the settings, which take
 	// precedence.
 	ErrSettings = fault.New(fault.Conflict, "pairing_in_settings", "The device is configured in Wardroom's settings.")
-	// ErrNone means that there is no device, or none that waits for approval.
+	// ErrNone means that there is no device, or that no device waits for approval.
 	ErrNone = fault.New(fault.NotFound, "pairing_none", "Wardroom has no such device.")
 	// ErrNotPaired means that a device cannot be replaced before the gateway has
 	// accepted it.
 	ErrNotPaired = fault.New(fault.Conflict, "pairing_not_done", "The device is not paired yet.")
-	// ErrNeedsToken means that a new device cannot connect, because no shared token is
-	// set.
+	// ErrNeedsToken means that a new device cannot connect because no shared token is set.
 	ErrNeedsToken = fault.New(fault.Conflict, "pairing_needs_token", "The gateway's shared token is not set.")
 	// ErrNoKey means that no encryption key is configured.
 	ErrNoKey = fault.New(fault.Unavailable, "encryption_key_missing", "No encryption key is configured.")
@@ -45,7 +44,7 @@ var (
 // State is the progress of the pairing.
 type State string
 
-// The states of the pairing.
+// States of the pairing.
 const (
 	None       State = "none"       // no device: only the shared token is used
 	Settings   State = "settings"   // the device is configured in the settings
@@ -87,7 +86,7 @@ type Device struct {
 	Remove      string      `json:"remove_command" doc:"Command that removes the device, to run on the gateway's host."`
 }
 
-// Missing is a scope that Wardroom does not have.
+// Missing describes a scope that Wardroom does not have.
 type Missing struct {
 	Scope     string   `json:"scope" example:"operator.admin"`
 	Asked     bool     `json:"asked" doc:"Whether Wardroom requests it."`
@@ -139,14 +138,14 @@ func keyFault(err error) error {
 	case err == nil || fault.Of(err) != nil:
 		return err
 	case errors.Is(err, vault.ErrNoKey):
-		return ErrNoKey.With("Set ENCRYPTION_KEY to the same value in every replica (for example the output of: openssl rand -base64 32), then restart Wardroom.")
+		return ErrNoKey.With("Set ENCRYPTION_KEY to the same value on every replica (create one with: openssl rand -base64 32), then restart Wardroom.")
 	case errors.Is(err, vault.ErrOtherKey), errors.Is(err, vault.ErrBroken):
 		return ErrOtherKey.With("%s", unreadable(err))
 	}
 	return ErrKeyFile.With("%s", err)
 }
 
-// howToPair says how to create a device.
+// howToPair tells the user how to create a device.
 const howToPair = "Pair Wardroom in the dashboard under Settings → Gateway."
 
 // unreadable explains why a stored device cannot be decrypted, and what to do.

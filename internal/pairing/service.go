@@ -65,7 +65,7 @@ func subject(deviceID string) event.Subject {
 	return event.Subject{Kind: "device", ID: deviceID, Name: deviceID[:min(12, len(deviceID))]}
 }
 
-// Show returns the state of the pairing, without a request to the gateway.
+// Show returns the state of the pairing. It does not send a request to the gateway.
 func (s *Service) Show(ctx context.Context) (Pairing, error) {
 	current, next, err := load(ctx, s.DB)
 	if err != nil {
@@ -87,13 +87,13 @@ func (s *Service) decrypt(r stored) (gateway.Identity, error) {
 	return r.open(v, s.Gateway)
 }
 
-// Start creates a device, unless there is one, and makes the client use it. made reports
-// whether it created one. It returns ErrSettings if the settings contain a device,
-// ErrOtherKey if the existing device cannot be decrypted (it is not replaced in that case),
-// and ErrNoKey or ErrKeyFile without a valid key.
+// Start creates a device, unless there already is one, and makes the client use it. The result made
+// reports whether Start created a device. Start returns ErrSettings if the settings contain a
+// device, and ErrNoKey or ErrKeyFile if there is no valid encryption key. If the existing device
+// cannot be decrypted, Start keeps it and returns ErrOtherKey.
 func (s *Service) Start(ctx context.Context) (p Pairing, made bool, err error) {
 	if s.Own != nil {
-		return p, false, ErrSettings.With("To pair here, remove AGENTRT_DEVICE_PRIVATE_KEY and the other AGENTRT_DEVICE_ settings, then restart Wardroom.")
+		return p, false, ErrSettings.With("To pair from the dashboard, remove AGENTRT_DEVICE_PRIVATE_KEY and the other AGENTRT_DEVICE_ settings, then restart Wardroom.")
 	}
 	fresh, err := s.newDeviceIfNone(ctx)
 	if err != nil {
@@ -164,9 +164,9 @@ func (s *Service) applied(ctx context.Context, changed bool) (Pairing, bool, err
 	return p, changed, err
 }
 
-// Forget deletes the device and any waiting replacement, and makes the client use only
-// the shared token. Wardroom is not allowed to remove devices from the gateway, so the
-// result contains the commands that do.
+// Forget deletes the device and any waiting replacement, and makes the client use only the shared
+// token. Wardroom is not allowed to remove devices from the gateway, so the result contains the
+// commands with which the operator can do that.
 func (s *Service) Forget(ctx context.Context) (Forgotten, error) {
 	if s.Own != nil {
 		return Forgotten{}, ErrSettings.With("Remove AGENTRT_DEVICE_PRIVATE_KEY and the other AGENTRT_DEVICE_ settings, then restart Wardroom.")
@@ -205,16 +205,15 @@ func (s *Service) Forget(ctx context.Context) (Forgotten, error) {
 	return out, err
 }
 
-// Rotate creates a device that replaces the current one when the gateway accepts it;
-// until then the current one stays in use. If such a device is already waiting, Rotate
-// keeps it, and made is false. It returns ErrNone or ErrNotPaired if there is nothing to
-// replace.
+// Rotate creates a device that replaces the current one when the gateway accepts it. Until then,
+// the current device stays in use. If a replacement is already waiting, Rotate keeps that one, and
+// made is false. It returns ErrNone or ErrNotPaired if there is nothing to replace.
 func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) {
 	if s.Own != nil {
-		return p, false, ErrSettings.With("Set another key in AGENTRT_DEVICE_PRIVATE_KEY, remove AGENTRT_DEVICE_TOKEN and restart Wardroom. Or remove all AGENTRT_DEVICE_ settings, restart, and pair in the dashboard under Settings → Gateway.")
+		return p, false, ErrSettings.With("Set AGENTRT_DEVICE_PRIVATE_KEY to a different key, remove AGENTRT_DEVICE_TOKEN, and restart Wardroom. Or remove all AGENTRT_DEVICE_ settings, restart Wardroom, and pair it in the dashboard under Settings → Gateway.")
 	}
 	if !s.Shared {
-		return p, false, ErrNeedsToken.With("A new device uses the shared token until it is approved. Set AGENTRT_GATEWAY_TOKEN and restart Wardroom.")
+		return p, false, ErrNeedsToken.With("A new device connects with the shared token until the gateway approves the device. Set AGENTRT_GATEWAY_TOKEN and restart Wardroom.")
 	}
 	v, err := s.Keys.Find()
 	if err != nil {
@@ -255,8 +254,8 @@ func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) 
 	return s.applied(ctx, made)
 }
 
-// rotateFault returns the error for rotating without an encryption key: ErrNone if
-// there is no device either.
+// rotateFault returns the error for rotating a device without an encryption key. If there is no
+// device either, it returns ErrNone.
 func (s *Service) rotateFault(ctx context.Context, cause error) error {
 	current, _, err := load(ctx, s.DB)
 	switch {
@@ -294,8 +293,8 @@ func (s *Service) CancelRotation(ctx context.Context) (Pairing, error) {
 	return p, err
 }
 
-// Stored reads the device for a command that runs beside the server, without changing
-// anything. The zero Identity means that there is none.
+// Stored reads the device for a command that runs beside the server. It does not change anything.
+// It returns the zero Identity if there is no device.
 func Stored(ctx context.Context, q db.Queryer, keys vault.Source, address string) (gateway.Identity, error) {
 	current, _, err := load(ctx, q)
 	if err != nil || current == nil {

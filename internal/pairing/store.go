@@ -9,7 +9,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// The values of the column place.
+// Values of the database column place.
 const (
 	placeCurrent = "current"
 	placeNext    = "next"
@@ -46,8 +46,8 @@ func load(ctx context.Context, q db.Queryer) (current, next *stored, err error) 
 	return current, next, err
 }
 
-// insert adds a device. askAt is when to connect with it for the first time; nil for the
-// current device, which the client uses at once.
+// insert adds a device. The parameter askAt is when to connect with the device for the first time.
+// It is nil for the current device, because the client uses that one at once.
 func insert(ctx context.Context, tx *db.Tx, r stored, now time.Time, askAt *time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO pairing_devices (`+columns+`, ask_at) VALUES (?, ?, ?, ?, '', NULL, '', ?, '', NULL, '', '{}', ?)`,
@@ -73,8 +73,9 @@ func setSealed(ctx context.Context, tx *db.Tx, place, sealedKey, sealedToken str
 	return err
 }
 
-// claimNext claims the next device until the given time, to connect with it. It returns
-// false if there is none, it is not due, or another replica has claimed it.
+// claimNext claims the next device until the given time, so that the caller can connect with it. It
+// returns false if there is no next device, if it is not due yet, or if another replica has claimed
+// it.
 func claimNext(ctx context.Context, tx *db.Tx, now, until time.Time) (r stored, ok bool, err error) {
 	r, err = scan(tx.QueryRow(ctx, `
 		UPDATE pairing_devices SET ask_at = ? WHERE place = 'next' AND ask_at <= ? RETURNING `+columns, until, now))

@@ -28,7 +28,7 @@ func (s *Service) HandleEvent(n gateway.DeviceEvent) {
 	s.wake()
 }
 
-// wake makes Run work at once.
+// wake makes Run do its next step at once.
 func (s *Service) wake() {
 	select {
 	case s.wakeups() <- struct{}{}:
@@ -41,9 +41,9 @@ func (s *Service) wakeups() chan struct{} {
 	return s.wakeup
 }
 
-// Load passes the stored device to the client before it first connects, and re-encrypts
-// secrets that were encrypted with an old key. It only logs that a device cannot be
-// decrypted; the errors it returns come from the database.
+// Load passes the stored device to the client before it first connects, and re-encrypts secrets
+// that were encrypted with an old key. If the device cannot be decrypted, it logs this and returns
+// nil. It returns only database errors.
 func (s *Service) Load(ctx context.Context) error {
 	if s.Own != nil {
 		return nil
@@ -58,7 +58,7 @@ func (s *Service) Load(ctx context.Context) error {
 	return s.syncClient(ctx)
 }
 
-// reencrypt re-encrypts, with the current key, secrets that were encrypted with an old key.
+// reencrypt encrypts secrets again with the current key if they were encrypted with an old key.
 // Secrets that no key can decrypt stay unchanged.
 func (s *Service) reencrypt(ctx context.Context) (n int, err error) {
 	v, err := s.Keys.Find()
@@ -142,9 +142,9 @@ func (s *Service) step(ctx context.Context) error {
 	return s.connectNext(ctx)
 }
 
-// syncClient passes the stored device to the client if it has changed. If the stored device
-// cannot be decrypted, for example during a change of keys, the client continues to use
-// that device if it already does, and otherwise uses none.
+// syncClient passes the stored device to the client if it has changed. If the stored device cannot
+// be decrypted, for example during a change of keys, a client that already uses the device keeps
+// it. Other clients then use no device.
 func (s *Service) syncClient(ctx context.Context) error {
 	if s.Own != nil {
 		return nil
@@ -200,7 +200,8 @@ func (s *Service) storeEvents(ctx context.Context) error {
 	return nil
 }
 
-// storeEvent stores one device event. A token that is already stored changes nothing.
+// storeEvent stores one device event. If the event has a token that is already stored, nothing
+// changes.
 func (s *Service) storeEvent(ctx context.Context, n gateway.DeviceEvent) error {
 	v, err := s.Keys.Find()
 	if err != nil {

@@ -34,7 +34,7 @@ func (s *Service) show(st gateway.Status, current, next *stored, trouble error) 
 	return p
 }
 
-// own fills in a device that Wardroom created.
+// own fills in the pairing for a device that Wardroom created.
 func (p *Pairing) own(st gateway.Status, current *stored, trouble error) {
 	d := deviceOf(publicOf(current.device))
 	d.MadeAt = current.device.MadeAt

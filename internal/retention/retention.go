@@ -71,7 +71,7 @@ type Status struct {
 	LastRun   *Outcome    `json:"last_run" doc:"Null if there was none."`
 }
 
-// Preview is what a run would do now.
+// Preview describes what a run would do now.
 type Preview struct {
 	Before   clock.Time  `json:"before" doc:"Data from before this time would be processed. It is the start of a day in the time zone."`
 	Count    int64       `json:"count"`

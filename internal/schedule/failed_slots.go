@@ -8,13 +8,13 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// FailedSlot is a slot that was missed or failed.
+// FailedSlot is a scheduled time of a job whose run was missed or failed.
 type FailedSlot struct {
 	JobID, Name, State, Reason string
 	DueAt                      clock.Time
 }
 
-// FailedSlots returns the missed and failed slots of an agent's jobs since a time, newest
+// FailedSlots returns the missed and failed runs of an agent's jobs since the given time, newest
 // first.
 func (s *Service) FailedSlots(ctx context.Context, agentID string, since time.Time, limit int) ([]FailedSlot, error) {
 	rows, err := s.DB.Query(ctx, `SELECT job_id, name, state, reason, due_at FROM schedule_slots

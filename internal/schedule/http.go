@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	listText = `Jobs use the runtime's field names and are sorted by ID. The list is the one last read from the runtime; X-As-Of has the time of that read. While the runtime is unreachable, live is false and X-Away has the reason. If the jobs have never been read, the request fails with that reason.
+	listText = `Jobs use the runtime's field names and are sorted by ID. The list is the one that Wardroom last read from the runtime; X-As-Of contains the time of that read. While the runtime is unreachable, live is false and X-Away contains the reason. If the jobs have never been read, the request fails with that reason.
 
 Fields that Wardroom does not support are not shown, but a change preserves them.`
-	patchText = `Send the configRevision that you have read: the change then fails if the job has changed since. The error contains expected_revision, current_revision, and the current job as current. A concurrent change causes the same error.
+	patchText = `Send the configRevision that you have read, so that your change fails if the job has changed since. The error then contains expected_revision, current_revision, and current (the current job). A concurrent change causes the same error.
 
 You can send a whole job as returned by GET, or only the fields to change, such as schedule.tz. A read-only field is rejected if its value differs from the current one.
 
-For jobs that are not cron jobs, only enabled can be changed.`
-	slotsText = `A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute a job's slots, the list has the next one and, if the job runs at an interval, those after it.
+For jobs that are not cron jobs, only the field enabled can be changed.`
+	slotsText = `A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute a job's slots, the list contains the next slot and, if the job runs at an interval, the slots after it.
 
 A schedule has no slots for times when it was not in effect: before it was set, while the job was disabled, or before the job existed.`
 )
@@ -149,7 +149,7 @@ func (s *Service) handleChange(ctx context.Context, in *changeInput) (*getOutput
 
 type removeInput struct {
 	Ref
-	Revision string `query:"configRevision" maxLength:"128" doc:"The configRevision that you have read. The request fails if the job has another one."`
+	Revision string `query:"configRevision" maxLength:"128" doc:"The configRevision that you have read. The request fails if the job now has a different configRevision."`
 }
 
 func (s *Service) handleRemove(ctx context.Context, in *removeInput) (*struct{}, error) {
@@ -173,7 +173,7 @@ func (s *Service) handleRuns(ctx context.Context, in *runsInput) (*web.List[Run]
 	return web.Part(ctx, part), err
 }
 
-// Span has the query parameters for a time range of the ledger.
+// Span holds the query parameters for a time range of the ledger.
 type Span struct {
 	From time.Time `query:"from" doc:"Only slots due at this time or later. Defaults to 2 days before \"to\"; if both are omitted, to 1 day ago."`
 	To   time.Time `query:"to" doc:"Only slots due before this time, at most 31 days after \"from\". Defaults to 2 days after \"from\"; if both are omitted, to 1 day from now."`
@@ -214,8 +214,8 @@ func (s *Service) handleJobSlots(ctx context.Context, in *jobSlotsInput) (*web.L
 	return s.slots(ctx, in.ID, in.Span, in.Query)
 }
 
-// slots returns one page of the ledger. The cursor contains the time range, so that a
-// default range is the same for all pages.
+// slots returns one page of the ledger. The cursor contains the time range, so that all pages use
+// the same range, even if it is the default.
 func (s *Service) slots(ctx context.Context, id string, in Span, q page.Query) (*web.List[Slot], error) {
 	bound := filterDigest(id, in.From.String(), in.To.String())
 	parts, err := decode(q.Cursor, bound, 5)

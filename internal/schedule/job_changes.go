@@ -53,7 +53,7 @@ type Delivered struct {
 	Mode string `json:"mode" enum:"none,announce," doc:"none (default), or announce to send the answer to the agent's last chat channel."`
 }
 
-// check returns t as the schedule of a job, and adds validation errors to bad.
+// check converts t to the schedule of a job, and adds validation errors to bad.
 func (t Times) check(bad *fault.Fields, zone string) gateway.JobSchedule {
 	out := gateway.JobSchedule{Kind: "cron", Expr: strings.Join(strings.Fields(t.Expr), " "), Zone: or(t.Zone, zone)}
 	if _, err := clock.Zone(out.Zone); err != nil {
@@ -99,9 +99,8 @@ func checkMessage(bad *fault.Fields, pointer, text string) string {
 	return text
 }
 
-// checkAgent validates that the runtime has an agent with the given ID. It does nothing
-// if there are other errors, because it is the only check that sends a request to the
-// runtime.
+// checkAgent validates that the runtime has an agent with the given ID. If bad already has errors,
+// checkAgent does nothing, because it would have to send a request to the runtime.
 func (s *Service) checkAgent(ctx context.Context, bad *fault.Fields, id *string) error {
 	if id == nil || len(*bad) > 0 {
 		return nil
@@ -111,7 +110,7 @@ func (s *Service) checkAgent(ctx context.Context, bad *fault.Fields, id *string)
 		return fmt.Errorf("look up the agent of a job: %w", err)
 	}
 	if !slices.ContainsFunc(agents, func(a gateway.Agent) bool { return a.ID == *id }) {
-		bad.Add("/agentId", "The runtime has no such agent. GET /agents lists the available ones.")
+		bad.Add("/agentId", "The runtime has no such agent. GET /agents lists the available agents.")
 	}
 	return nil
 }
@@ -144,9 +143,9 @@ func (s *Service) Make(ctx context.Context, d Draft) (Job, error) {
 // errNotYet means that no earlier request has created the job.
 var errNotYet = errors.New("the job was not created")
 
-// make creates the job between two transactions, so that none is open while it waits for
-// the runtime. If the process ends in between, a retry finds the job in the runtime by
-// its key.
+// make creates the job in the runtime. It does this between two transactions, so that no
+// transaction is open while it waits for the runtime. If the process ends in between, a retry finds
+// the job in the runtime by its key.
 func (s *Service) make(ctx context.Context, n gateway.NewJob) (mirroredJob, error) {
 	find := func(ctx context.Context, q db.Queryer, id string) (mirroredJob, error) {
 		w, err := findJob(ctx, q, id)
@@ -185,7 +184,7 @@ func (s *Service) make(ctx context.Context, n gateway.NewJob) (mirroredJob, erro
 	return w, err
 }
 
-// wrote stores a job as returned by the runtime after a change, and records the change.
+// wrote stores a job in the form that the runtime returned after a change, and records the change.
 func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind string, data map[string]any) (mirroredJob, error) {
 	if err := tx.Lock(ctx, lock); err != nil {
 		return mirroredJob{}, err
@@ -216,13 +215,13 @@ func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind stri
 // conflictError returns the error for changing a job whose revision is not the expected
 // one.
 func conflictError(expected string, is gateway.Job) error {
-	return gateway.ErrJobChanged.With("Read it again and retry the change.").
+	return gateway.ErrJobChanged.With("Read the job again and retry the change.").
 		Fact("expected_revision", plaintext.Line(expected)).Fact("current_revision", is.Revision).Fact("current", is)
 }
 
-// Change updates a job in the runtime. It returns gateway.ErrJobChanged, with both
-// revisions, if the job has changed since the caller read it, or changes concurrently. A
-// change that alters nothing is not sent to the runtime.
+// Change updates a job in the runtime. It returns gateway.ErrJobChanged with both revisions if the
+// job has changed since the caller read it, or if it changes at the same time. A change that alters
+// nothing is not sent to the runtime.
 func (s *Service) Change(ctx context.Context, id string, c Change) (Job, error) {
 	now, err := s.Runtime.Job(ctx, id)
 	if err != nil {

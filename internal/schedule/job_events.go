@@ -28,11 +28,11 @@ func (s *Service) recordAction(ctx context.Context, tx *db.Tx, d jobAction) erro
 	return s.recordEvent(ctx, tx, event.Audit, d.kind, d.id, d.name, d.data)
 }
 
-// readFirst is the advice for a change that the runtime has not confirmed.
+// readFirst is the advice in errors about changes that the runtime has not confirmed.
 const readFirst = "Read the job again before you retry."
 
-// unconfirmedError returns the error of an action. If the runtime may have performed the
-// action, the error says so and gives the advice in next, and the action is recorded as
+// unconfirmedError returns the error of an action. If the runtime may have performed the action,
+// the error says so and adds the advice in the parameter next. The action is then recorded as
 // unconfirmed, even if the client has disconnected.
 func (s *Service) unconfirmedError(ctx context.Context, err error, d jobAction, next string) error {
 	if !errors.Is(err, gateway.ErrUnsure) {

@@ -48,8 +48,8 @@ type Delivery struct {
 	Mode string `json:"mode" maxLength:"400" doc:"none, announce to send the answer to the agent's last chat channel, or the current value."`
 }
 
-// AsRead has the read-only fields of a job. If the first three are sent, they must have
-// their current values; the others change by themselves and are ignored.
+// AsRead holds the read-only fields of a job. If a request contains one of the first three, its
+// value must be the current one. The other fields change by themselves and are ignored.
 type AsRead struct {
 	ID          *string           `json:"id,omitempty" maxLength:"512" doc:"Read-only. Ignored for a new job."`
 	WakeMode    *string           `json:"wakeMode,omitempty" maxLength:"400" doc:"Read-only. New jobs have the value \"now\"."`
@@ -68,7 +68,7 @@ type AsRead struct {
 // unchangeableText is the validation error for a changed read-only field.
 const unchangeableText = "Read-only. Send the current value or omit it."
 
-// checkUnchanged adds a validation error if a read-only field differs.
+// checkUnchanged adds a validation error if the request changes a read-only field.
 func checkUnchanged[T comparable](bad *fault.Fields, pointer string, given *T, is T) {
 	if given != nil && *given != is {
 		bad.Add(pointer, unchangeableText)
@@ -79,13 +79,13 @@ func checkUnchanged[T comparable](bad *fault.Fields, pointer string, given *T, i
 // cannot be set for a new one.
 func (d Draft) checkCopied(bad *fault.Fields) {
 	if d.WakeMode != nil && *d.WakeMode != "" && *d.WakeMode != "now" {
-		bad.Add("/wakeMode", "New jobs can only have the value \"now\". Omit it.")
+		bad.Add("/wakeMode", "New jobs can only have the value \"now\". Omit this field.")
 	}
 	if d.Conditional != nil && *d.Conditional {
-		bad.Add("/conditional", "New jobs cannot have a condition. Omit it.")
+		bad.Add("/conditional", "New jobs cannot have a condition. Omit this field.")
 	}
 	if d.Schedule.StaggerMS != 0 {
-		bad.Add("/schedule/staggerMs", "New jobs cannot have a random delay. Omit it.")
+		bad.Add("/schedule/staggerMs", "New jobs cannot have a random delay. Omit this field.")
 	}
 }
 
@@ -97,8 +97,8 @@ type edit struct {
 	bad     fault.Fields
 }
 
-// diff returns the request that applies c to the job, and the changed fields: field →
-// [before, after].
+// diff returns the request that applies c to the job. It also returns the changed fields, each with
+// its values before and after the change.
 func (s *Service) diff(ctx context.Context, c Change, now gateway.Job) (gateway.JobChange, map[string][2]any, error) {
 	e := edit{now: now, changes: map[string][2]any{}}
 	e.texts(c)
@@ -106,7 +106,7 @@ func (s *Service) diff(ctx context.Context, c Change, now gateway.Job) (gateway.
 	e.delivery(c.Delivery)
 	e.times(c.Schedule, s.Zone.String())
 	if len(e.changes) > 0 && now.Schedule.Kind != "cron" {
-		return e.ask, nil, ErrKind.With("This job is of the kind %s. You can enable, disable, run or delete it.", now.Schedule.Kind)
+		return e.ask, nil, ErrKind.With("This job's kind is %s, not cron. You can only enable, disable, run, or delete this job.", now.Schedule.Kind)
 	}
 	checkUnchanged(&e.bad, "/id", c.ID, now.ID)
 	checkUnchanged(&e.bad, "/sessionTarget", c.SessionTarget, now.SessionTarget)
@@ -121,7 +121,7 @@ func (s *Service) diff(ctx context.Context, c Change, now gateway.Job) (gateway.
 	return e.ask, e.changes, e.bad.Err()
 }
 
-// put adds a field if its text differs.
+// put adds a field to the request if its text changes.
 func (e *edit) put(name string, to **string, is, given string) {
 	if given != is {
 		*to, e.changes[name] = &given, [2]any{is, given}
@@ -158,7 +158,7 @@ func (e *edit) payload(p *PayloadChange) {
 		return
 	}
 	if kind != turn {
-		e.bad.Add("/payload/kind", "Must be agentTurn or omitted when the message changes.")
+		e.bad.Add("/payload/kind", "If you change the message, the kind must be agentTurn or omitted.")
 	}
 	text := checkMessage(&e.bad, "/payload/message", *p.Message)
 	checkLength(&e.bad, "/payload/message", text, maxMessage)
@@ -174,7 +174,7 @@ func (e *edit) delivery(d *Delivery) {
 		return
 	}
 	if d.Mode != "none" && d.Mode != "announce" {
-		e.bad.Add("/delivery/mode", "Must be none or announce.")
+		e.bad.Add("/delivery/mode", "The delivery mode must be none or announce.")
 	}
 	e.put("delivery", &e.ask.Delivery, e.now.Delivery.Mode, d.Mode)
 }

@@ -21,19 +21,19 @@ const (
 	// pause is the minimum time between two reads. A run causes two events, and many jobs
 	// are often due at the same time.
 	pause = time.Second
-	// reconcileInterval is how often everything is read without an event.
+	// reconcileInterval is how often everything is read even if no event arrives.
 	reconcileInterval = 2 * time.Minute
-	// checkInterval is how often deadlines are checked. After a deadline the runtime is
-	// read even without an event, because the event stream may be broken.
+	// checkInterval is how often deadlines are checked. After a deadline, the runtime is read even
+	// without an event, because the event stream may be broken.
 	checkInterval = 5 * time.Second
-	// eventBuffer is how many events can be pending. When it is full the gateway client
+	// eventBuffer is how many events can be pending. When the buffer is full, the gateway client
 	// ends the subscription, and everything is read again.
 	eventBuffer = 1024
 	// skew is the largest tolerated difference between the clocks of the runtime and of
 	// Wardroom.
 	skew = 5 * time.Minute
-	// maxPages limits how many pages of the history are read, with runsPerPage runs each;
-	// on the first read the limit is maxFirstPages. On later reads the first page has
+	// maxPages limits how many pages of the history are read, and maxFirstPages is the limit for
+	// the first read. A page has runsPerPage runs, except that on later reads the first page has
 	// knownPageRuns runs.
 	maxFirstPages, maxPages, runsPerPage, knownPageRuns = 5, 50, 200, 20
 )
@@ -66,7 +66,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// ReadOnce reads everything once and updates the ledger, for callers without Run.
+// ReadOnce reads everything once and updates the ledger, for callers that do not call Run.
 func (s *Service) ReadOnce(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
 	if _, err := s.Runtime.Connection(); err != nil {
@@ -93,7 +93,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// listen wakes the reader on events about jobs.
+// listen wakes the reader whenever an event about jobs arrives.
 func (s *Service) listen(ctx context.Context, wake chan<- struct{}) {
 	for ctx.Err() == nil {
 		events, stop := s.Runtime.Events(eventBuffer)
@@ -125,7 +125,7 @@ type reader struct {
 	logged string            // the failure that was logged last
 }
 
-// due reports whether to read without an event.
+// due reports whether the runtime should be read now even though no event has woken the reader.
 func (r *reader) due(ctx context.Context) bool {
 	now := r.s.Now()
 	if _, err := r.s.Runtime.Connection(); err != nil {
@@ -138,7 +138,7 @@ func (r *reader) due(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	// Another replica may have read since.
+	// Another replica may have read the runtime in the meantime.
 	found, err := rowExists(ctx, r.s.DB, `SELECT 1 FROM schedule_slots WHERE NOT settled AND state IN ('pending', 'unknown') AND deadline_at <= ? AND deadline_at > ?`, now, known.to)
 	return err == nil && found
 }
@@ -198,8 +198,8 @@ type snapshot struct {
 	known reading
 }
 
-// fetch reads the list and the part of the history that is not known yet. It reads the
-// list first, so that a run that ends in between is in the history.
+// fetch reads the list and the part of the history that is not known yet. It reads the list first,
+// so that the history includes a run that ends in between.
 func (r *reader) fetch(ctx context.Context, began time.Time) (snapshot, error) {
 	out := snapshot{at: began}
 	var err error
@@ -256,7 +256,7 @@ func runOf(r gateway.JobRun) Run {
 	return out
 }
 
-// began returns the start of the last scheduled run of each job.
+// began returns when the last scheduled run of each job started.
 func (s snapshot) began() map[string]time.Time {
 	out := map[string]time.Time{}
 	note := func(id string, at *clock.Time) {
@@ -275,7 +275,7 @@ func (s snapshot) began() map[string]time.Time {
 	return out
 }
 
-// store writes a snapshot, except where another replica has stored newer data.
+// store writes a snapshot, but keeps newer data that another replica has stored.
 func (s *Service) store(ctx context.Context, seen snapshot) error {
 	texts := make([]string, len(seen.jobs))
 	for i, j := range seen.jobs {
@@ -379,13 +379,12 @@ func (s *Service) resolveItems(ctx context.Context, tx *db.Tx, id, why string) e
 	return errors.Join(s.Resolve(ctx, tx, cause(Missed, id), why), s.Resolve(ctx, tx, cause(Failed, id), why))
 }
 
-// cause returns the cause of a job's inbox item.
+// cause returns the text that identifies the cause of a job's inbox item.
 func cause(state State, id string) string {
 	return "schedule/" + string(state) + "/" + id[:min(len(id), 150)]
 }
 
-// notifyChanged calls Changed with the jobs that have changed since the last read of this
-// process.
+// notifyChanged calls Changed with the jobs that have changed since this process last read them.
 func (r *reader) notifyChanged(seen snapshot) {
 	var changed, gone []string
 	texts := make(map[string]string, len(seen.jobs))

@@ -21,16 +21,16 @@ type mirroredJob struct {
 }
 
 const (
-	// maxAbsence is how far back slots are added after a period without reads. Older ones
-	// are no longer relevant.
+	// maxAbsence is how far back slots are added after a period without reads. Older slots are no
+	// longer relevant.
 	maxAbsence = 7 * 24 * time.Hour
-	// maxSlotsAtOnce is how many slots of one job, the latest ones, are added after such
-	// a period. A job that runs every minute has thousands in a week.
+	// maxSlotsAtOnce limits how many slots of one job are added after such a period; only the
+	// latest ones are added. A job that runs every minute has thousands of slots in a week.
 	maxSlotsAtOnce = 200
 )
 
-// due returns the slots that are due and not in the ledger, and the job as it is after
-// they are added.
+// due returns the slots that are due and not in the ledger yet. It also returns the job as it must
+// be stored together with these slots.
 func (w mirroredJob) due(now time.Time, grace time.Duration) (mirroredJob, []Slot) {
 	var slots []Slot
 	p, why := planOf(w.job)
@@ -64,10 +64,10 @@ type observation struct {
 	began   time.Time // start of the last scheduled run; zero without one
 }
 
-// apply returns the row after an observation, the slots that only the previous definition
-// had, and whether the row has changed. was is nil for a new job.
+// apply returns the stored job as updated by an observation, the slots that only the job's previous
+// definition had, and whether the stored job has changed. The parameter was is nil for a new job.
 //
-// The time of a change between two reads is unknown, so slots in between are only added if
+// The time of a change between two reads is unknown, so slots between those reads are added only if
 // a run for them was observed.
 func (s observation) apply(was *mirroredJob, grace time.Duration) (is mirroredJob, slots []Slot, changed bool) {
 	is = mirroredJob{job: s.job, text: s.text, present: s.present, changedAt: clock.At(s.at)}
@@ -109,7 +109,8 @@ func (s observation) observedSlots(slots []Slot) []Slot {
 	})
 }
 
-// upcoming returns the first slot that is not in the ledger, or nil.
+// upcoming returns the time of the first slot that is not in the ledger yet, or nil if there is
+// none.
 func (w mirroredJob) upcoming() *clock.Time {
 	p, why := planOf(w.job)
 	if why != "" || !w.present {
@@ -125,7 +126,7 @@ func (w mirroredJob) upcoming() *clock.Time {
 	return nil
 }
 
-// sameTimes reports whether two definitions of a job have the same times.
+// sameTimes reports whether two definitions of a job schedule the same run times.
 func sameTimes(a, b gateway.Job) bool {
 	return a.Enabled == b.Enabled && a.Schedule == b.Schedule && a.Conditional == b.Conditional
 }

@@ -119,10 +119,10 @@ type InboxItem struct {
 	At                                   time.Time // when it happened; zero means now
 }
 
-// maxSpread is the largest delay of a slot by the runtime.
+// maxSpread is the longest time by which the runtime can delay a slot.
 const maxSpread = 24 * time.Hour
 
-// plan computes the times of a job.
+// plan computes when a job runs.
 type plan struct {
 	times cron.Schedule // zero if only the runtime knows the next time
 }
@@ -147,7 +147,7 @@ func planOf(j gateway.Job) (p plan, why string) {
 	return p, "Jobs of the kind " + j.Schedule.Kind + " run on events, not at fixed times."
 }
 
-// next returns the first run of j after t, or zero if unknown.
+// next returns the time of the first run of j after t, or the zero time if unknown.
 func (p plan) next(j gateway.Job, t time.Time) time.Time {
 	if !p.times.IsZero() {
 		return p.times.Next(t)
@@ -171,7 +171,7 @@ func (p plan) upcoming(j gateway.Job, t time.Time, n int) (due []time.Time) {
 	return due
 }
 
-// following returns the run after an upcoming one, or zero if unknown.
+// following returns the time of the run after an upcoming run, or the zero time if unknown.
 func (p plan) following(j gateway.Job, at time.Time) time.Time {
 	if !p.times.IsZero() {
 		return p.times.Next(at)
@@ -182,7 +182,7 @@ func (p plan) following(j gateway.Job, at time.Time) time.Time {
 	return time.Time{}
 }
 
-// maxInterval keeps an interval within the range of time.Duration.
+// maxInterval limits the interval of a job, so that it fits into a time.Duration.
 const maxInterval = 100 * 365 * 24 * time.Hour
 
 // spreadOf returns by how much the runtime can delay the runs of j.

@@ -17,9 +17,9 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Service serves and changes the runtime's scheduled jobs, and keeps the slot ledger. It
-// needs Run to read the runtime and Judge to update the ledger. Its exported fields must
-// not change afterwards.
+// Service serves and changes the runtime's scheduled jobs, and keeps the slot ledger. Run reads the
+// runtime, and Judge updates the ledger. The exported fields must not change once either has been
+// called.
 type Service struct {
 	DB       *db.DB
 	Runtime  Runtime
@@ -28,8 +28,8 @@ type Service struct {
 	Zone     *time.Location // the default time zone of new jobs
 	Grace    time.Duration  // how late a run can start before it is missed
 	Patience time.Duration  // how long requests wait for the first read
-	// Raise raises an inbox item, and Resolve resolves it. After them, only events may be
-	// written in the same transaction.
+	// Raise raises an inbox item, and Resolve resolves it. After these calls, the same transaction
+	// may write only events.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// Changed, if not nil, is called with the IDs of changed and of removed jobs. Calls do
@@ -56,9 +56,9 @@ type Known struct {
 	Away string // why the runtime is unreachable; empty if it is reachable
 }
 
-// List returns at most limit jobs that match the filter, sorted by ID, after a given ID.
-// While the runtime is unreachable it returns the last known jobs. It fails only if the
-// jobs have never been read.
+// List returns at most limit jobs that match the filter, sorted by ID and starting after the given
+// ID. While the runtime is unreachable, it returns the last known jobs. It fails only if the jobs
+// have never been read.
 func (s *Service) List(ctx context.Context, f Filter, after string, limit int) ([]Job, Known, error) {
 	known, err := s.known(ctx)
 	if err != nil {
@@ -148,8 +148,8 @@ func (s *Service) api(w mirroredJob, k Known) Job {
 	return j
 }
 
-// Runs returns one page of the ended runs of a job, newest first, including those that
-// the runtime has deleted since.
+// Runs returns one page of the ended runs of a job, newest first, including runs that the runtime
+// has since deleted.
 func (s *Service) Runs(ctx context.Context, id string, want page.Want) (part page.Part[Run], err error) {
 	if err := s.exists(ctx, id); err != nil {
 		return part, err
@@ -188,8 +188,8 @@ func (s *Service) CountOld(ctx context.Context, before time.Time) (n int64, olde
 	return n, oldest, nil
 }
 
-// PurgeOld deletes up to limit slots and runs from before a time, in the caller's
-// transaction, and returns the count.
+// PurgeOld deletes up to limit slots and runs older than the given time, in the caller's
+// transaction, and returns their number.
 func (s *Service) PurgeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	if err := tx.Lock(ctx, lock); err != nil {
 		return 0, err
@@ -206,7 +206,7 @@ func subject(id, name string) event.Subject {
 	return event.Subject{Kind: event.TopicSchedule, ID: id, Name: name}
 }
 
-// mirror is the state of this process's reads. The zero value is ready to use.
+// mirror holds the state of this process's reads of the runtime. The zero value is ready to use.
 type mirror struct {
 	mu      sync.Mutex
 	on      any   // connection of the last read; nil before the first

@@ -13,10 +13,10 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// judged has this process's progress on the ledger. The zero value is ready to use.
+// judged records how far this process has updated the ledger. The zero value is ready to use.
 type judged struct {
 	mu sync.Mutex
-	by time.Time // time of the read of the runtime with which all slots were last evaluated
+	by time.Time // when the data was read that all slots were last evaluated with
 }
 
 // Judge adds due slots to the ledger, determines their state from the known runs, and
@@ -49,8 +49,8 @@ func (s *Service) Judge(ctx context.Context) error {
 	return nil
 }
 
-// checkDue reports whether there is work to do. It writes nothing, because it runs every
-// few seconds.
+// checkDue reports whether there is work to do. It only reads from the database, because it runs
+// every few seconds.
 func (s *Service) checkDue(ctx context.Context, now time.Time) (known reading, due bool, err error) {
 	if known, err = findReading(ctx, s.DB); err != nil {
 		return known, false, err
@@ -120,15 +120,15 @@ func (s *Service) judgeAll(ctx context.Context, tx *db.Tx, now time.Time, known 
 	if err := putSlots(ctx, tx, write...); err != nil {
 		return err
 	}
-	// changed_at does not change with these writes, because the definitions are the same.
+	// These writes do not change changed_at, because the definitions of the jobs are the same.
 	if err := putJobs(ctx, tx, slices.Collect(maps.Values(c.came))...); err != nil {
 		return err
 	}
 	return s.reportChanges(ctx, tx, all)
 }
 
-// trackAlarm removes resolutions of inbox items that were never raised, and updates
-// whether the job may have items in the inbox.
+// trackAlarm clears the field resolved of changes if no inbox item was raised that could be
+// resolved. It also updates and returns whether the job may have items in the inbox.
 func (w *mirroredJob) trackAlarm(all []slotChange) bool {
 	for i := range all {
 		n := &all[i]
@@ -207,27 +207,27 @@ func (f facts) judgeJob(w mirroredJob, open []Slot) []Slot {
 	return after
 }
 
-// skippedTime explains a slot that was missed when the clocks went forward: if a day
-// skips the job's time, the runtime (OpenClaw 2026.9.6) does not run the job at another
-// time of that day.
+// skippedTime explains why a slot was missed when the clocks went forward. If a day skips the job's
+// time, the runtime (OpenClaw 2026.9.6) does not run the job at another time of that day.
 const skippedTime = " The clocks went forward and skipped this time. Run the job now if necessary, or change its time."
 
-// differs reports whether the slot has to be written.
+// differs reports whether a slot has changed and must be written.
 func (s Slot) differs(was Slot) bool {
 	return s.State != was.State || s.Reason != was.Reason || s.final != was.final || !same(s.StartedAt, was.StartedAt) || !same(s.recheckAt, was.recheckAt)
 }
 
-// slotChange is a change of a slot's state that is reported.
+// slotChange is a change of a slot's state that must be reported.
 type slotChange struct {
 	slot     Slot
 	at       time.Time // when it happened, which can be long ago
 	was      State
 	resolved []State // states whose inbox items of the job are resolved
-	count    int     // number of slots that this change stands for
+	count    int     // number of slots that this change combines
 }
 
-// slotChangesOf returns the changes of one job in order. Consecutive missed slots, and
-// consecutive failed slots, become one change: that of the last slot, with their number.
+// slotChangesOf returns the state changes of one job's slots in order. It combines consecutive
+// missed slots into the change of the last one, with the number of slots. It does the same with
+// consecutive failed slots.
 func slotChangesOf(before, after []Slot) []slotChange {
 	var out []slotChange
 	for i, slot := range after {
@@ -254,7 +254,8 @@ func slotChangesOf(before, after []Slot) []slotChange {
 	return out
 }
 
-// reportChanges raises and resolves inbox items, and records events.
+// reportChanges raises and resolves inbox items, and records events, for slots whose state has
+// changed.
 func (s *Service) reportChanges(ctx context.Context, tx *db.Tx, all []slotChange) error {
 	for _, n := range all {
 		switch n.slot.State {

@@ -20,11 +20,11 @@ type SlotFilter struct {
 // maxSpan is the longest time range of a request.
 const maxSpan = 31 * 24 * time.Hour
 
-// Slots returns at most limit slots that match a filter, sorted by time, after a position.
-// It returns the slots in the ledger and upcoming ones.
+// Slots returns at most limit slots that match a filter, sorted by time and starting after the
+// given position. The result includes the slots in the ledger and upcoming slots.
 func (s *Service) Slots(ctx context.Context, f SlotFilter, after *slotKey, limit int) ([]Slot, error) {
 	if !f.From.Before(f.To) || f.To.Sub(f.From) > maxSpan {
-		return nil, ErrSpan.With("\"from\" must be earlier than \"to\", by at most 31 days.")
+		return nil, ErrSpan.With("\"from\" must be before \"to\", and the range can be at most 31 days long.")
 	}
 	if f.JobID != "" {
 		if err := s.exists(ctx, f.JobID); err != nil {
@@ -63,8 +63,8 @@ func (s *Service) Slots(ctx context.Context, f SlotFilter, after *slotKey, limit
 	return slots[:min(limit, len(slots))], nil
 }
 
-// upcomingSlots returns the slots of jobs that are not in the ledger yet. It repeatedly
-// takes the earliest slot of all jobs, because one job can have thousands.
+// upcomingSlots returns the slots that are not in the ledger yet. It repeatedly takes the earliest
+// slot of all jobs and does not compute all slots of each job, because one job can have thousands.
 func (s *Service) upcomingSlots(jobs []mirroredJob, f SlotFilter, after *slotKey, limit int) []Slot {
 	var q queue
 	for _, w := range jobs {

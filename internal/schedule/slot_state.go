@@ -12,14 +12,14 @@ const (
 	// lateAfter is how late a run can start and still be on time. A busy runtime starts
 	// jobs that are due together one after the other.
 	lateAfter = time.Minute
-	// earlyTolerance is how long before its slot a run can appear to start.
+	// earlyTolerance is how long before the time of its slot a run can appear to start.
 	earlyTolerance = time.Second
 	// recoveryWindow is how long a later run can recover a missed or failed slot. A
 	// restarted gateway runs the jobs that it missed.
 	recoveryWindow = time.Hour
 )
 
-// facts are the inputs for the state of a job's slots.
+// facts holds the data that determines the states of a job's slots.
 type facts struct {
 	now       time.Time
 	knownFrom time.Time // runs has all runs that ended between knownFrom and knownTo
@@ -31,11 +31,11 @@ type facts struct {
 	runs      []Run     // of this job, by start
 }
 
-// judge returns a slot with its current state. next is the time of the following slot, or
-// zero if unknown. A final slot does not change.
+// judge returns a slot with its current state; the state of a final slot does not change. The
+// parameter next is the time of the following slot, or zero if unknown.
 //
-// The state depends only on the runs in the runtime. After its deadline a slot without a
-// run is missed if all runs up to the deadline are known, and unknown otherwise.
+// The state depends only on the runs in the runtime. After its deadline, a slot without a run is
+// missed if all runs up to the deadline are known, and unknown otherwise.
 func (f facts) judge(s Slot, next time.Time) Slot {
 	if s.final {
 		return s
@@ -108,9 +108,9 @@ func (f facts) verdict(s Slot, next time.Time) (State, string, *clock.Time) {
 	return Missed, "No run had started by " + s.Deadline.Format("15:04 MST") + ".", nil
 }
 
-// unrecorded reports whether the last run has ended but is not in the history yet. The
-// runtime writes the history slightly later. A run that is missing after a day will never
-// appear.
+// unrecorded reports whether the last run has ended but is not in the history yet. The runtime
+// writes the history slightly after a run ends. A run that is still missing after a day will never
+// appear there.
 func (f facts) unrecorded() bool {
 	return f.now.Sub(f.last) < 24*time.Hour && !slices.ContainsFunc(f.runs, func(r Run) bool { return !r.StartedAt.Before(f.last) })
 }
@@ -120,8 +120,9 @@ func (f facts) within(began time.Time, s Slot, next time.Time) bool {
 	return !began.IsZero() && !began.Before(s.DueAt.Add(-earlyTolerance)) && (next.IsZero() || began.Before(next.Add(-earlyTolerance)))
 }
 
-// runOf returns the run of a slot: the first successful one or else the last one, because
-// the runtime can retry. Manual runs belong to no slot.
+// runOf returns the run of a slot. A slot can have several runs, because the runtime can retry. In
+// that case, runOf returns the first successful run, or else the last run. Manual runs do not
+// belong to a slot.
 func (f facts) runOf(s Slot, next time.Time) (found *Run) {
 	for i := range f.runs {
 		r := &f.runs[i]
@@ -155,8 +156,8 @@ func or(text, otherwise string) string {
 	return text
 }
 
-// eventTime returns when the state of a slot occurred: the end of a failed run, or the
-// due time of a missed slot.
+// eventTime returns when a slot reached its state. For a failed slot it is the end of the run, and
+// for a missed slot the due time.
 func (f facts) eventTime(s Slot) time.Time {
 	for _, r := range f.runs {
 		if s.State == Failed && s.StartedAt != nil && r.StartedAt.Equal(s.StartedAt.Time) {
@@ -166,7 +167,8 @@ func (f facts) eventTime(s Slot) time.Time {
 	return s.DueAt.Time
 }
 
-// skipReason returns why the runtime skipped a slot although its scheduler works, or "".
+// skipReason returns why the runtime skipped a slot although its scheduler works, or "" if no
+// reason is known.
 func (f facts) skipReason(s Slot) string {
 	if s.DueAt.Before(f.since) {
 		return "The job was changed, disabled or removed before it ran."
@@ -196,7 +198,7 @@ func (f facts) skipReason(s Slot) string {
 	return ""
 }
 
-// backoff returns how long the runtime pauses a job after a number of failures in a row
+// backoff returns how long the runtime pauses a job after the given number of consecutive failures
 // (docs/automation/cron-jobs/managing-jobs.md of the gateway).
 func backoff(failures int64) time.Duration {
 	steps := []time.Duration{30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, maxBackoff}

@@ -76,11 +76,12 @@ func putJobs(ctx context.Context, tx *db.Tx, jobs ...mirroredJob) error {
 		watched_from = excluded.watched_from, next_due = excluded.next_due, last_due = excluded.last_due, alarmed = excluded.alarmed, changed_at = excluded.changed_at`, rows)
 }
 
-// batchSize is how many rows one statement writes. A thousand jobs can be due at the same
-// time.
+// batchSize limits how many rows one statement writes, because a thousand jobs can be due at the
+// same time.
 const batchSize = 50
 
-// insert inserts rows. conflict is the clause for existing rows.
+// insert inserts rows. The parameter conflict is the ON CONFLICT clause, which handles existing
+// rows.
 func insert(ctx context.Context, tx *db.Tx, into, conflict string, rows [][]any) error {
 	for len(rows) > 0 {
 		n := 1
@@ -100,13 +101,13 @@ func insert(ctx context.Context, tx *db.Tx, into, conflict string, rows [][]any)
 	return nil
 }
 
-// clearAlarm stores that the job has no items in the inbox.
+// clearAlarm records that a job has no items in the inbox.
 func clearAlarm(ctx context.Context, tx *db.Tx, id string) error {
 	_, err := tx.Exec(ctx, `UPDATE schedule_jobs SET alarmed = FALSE WHERE id = ?`, id)
 	return err
 }
 
-// textOf returns a job as stored JSON.
+// textOf returns a job in its stored form, which is JSON.
 func textOf(j gateway.Job) (string, error) {
 	text, err := json.Marshal(j)
 	return string(text), err
@@ -175,7 +176,7 @@ func openSlots(ctx context.Context, q db.Queryer) ([]Slot, error) {
 	return db.All(rows, err, scanSlot)
 }
 
-// slotsBetween returns at most limit slots that match a filter, after a position.
+// slotsBetween returns at most limit slots that match a filter, starting after the given position.
 func slotsBetween(ctx context.Context, q db.Queryer, f SlotFilter, after *slotKey, limit int) ([]Slot, error) {
 	query, args := `SELECT `+slotColumns+` FROM schedule_slots WHERE due_at >= ? AND due_at < ?`, []any{f.From, f.To}
 	if f.JobID != "" {
@@ -188,7 +189,8 @@ func slotsBetween(ctx context.Context, q db.Queryer, f SlotFilter, after *slotKe
 	return db.All(rows, err, scanSlot)
 }
 
-// reading is the time range in which all runs are known; zero if none are.
+// reading is the time range in which Wardroom knows all runs. It is zero if the runs were never
+// read.
 type reading struct{ from, to time.Time }
 
 func findReading(ctx context.Context, q db.Queryer) (r reading, err error) {
@@ -213,7 +215,7 @@ func rowExists(ctx context.Context, q db.Queryer, query string, args ...any) (fo
 	return found, err
 }
 
-// oldSlots and oldRuns select what purge deletes, and countOld counts both.
+// oldSlots and oldRuns select the rows that purge deletes, and countOld counts those rows.
 const (
 	countOld = `SELECT COUNT(*), MIN(at) FROM (
 		SELECT due_at AS at FROM schedule_slots WHERE due_at < ? AND settled
@@ -222,9 +224,9 @@ const (
 	oldRuns  = `SELECT job_id, started_at FROM schedule_runs WHERE ended_at < ? ORDER BY ended_at, job_id, started_at LIMIT ?`
 )
 
-// purge deletes up to limit final slots and runs from before a time and returns their
+// purge deletes up to limit final slots and runs older than the given time and returns their
 // number. If there are none, it deletes removed jobs. It deletes rows one by one, because
-// for a list of keys PostgreSQL scans the whole table.
+// PostgreSQL would scan the whole table for a list of keys.
 func purge(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	type key struct {
 		job string

@@ -11,7 +11,7 @@ import (
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/search", actor.Read, "Search tasks, comments, reports, and archived sessions", s.handleFind,
 		web.Describe("Returns texts that contain all the words, ignoring case. The last word also matches as a prefix. "+
-			"Matches in a title or task key come first, then the others, newest first. Standup reports and sessions together get up to half of the results, tasks and comments the other half; either side can use what the other leaves. No character has a special meaning."))
+			"Matches in a title or task key come first, then the others, newest first. Standup reports and sessions together get up to half of the results, and tasks and comments get the other half. If one half is not full, the other can use the rest. No character has a special meaning."))
 }
 
 type findInput struct {

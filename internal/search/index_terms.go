@@ -7,9 +7,9 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// class is a group of texts of one kind and archive state. Its letters prefix
-// each word in the index, so they are part of the stored data and must not
-// change.
+// class is a group of texts that have the same kind and are either all archived or all not
+// archived. Each word in the index is prefixed with the letters of its class, so the letters are
+// part of the stored data and must not change.
 type class struct {
 	kind     Kind
 	archived bool
@@ -60,9 +60,10 @@ func (f Filter) prefixes(titles bool) (all []string) {
 	return all
 }
 
-// match returns the search expression in the engine's syntax: texts of any of
-// the classes that have all the words. endings has the possible last words by
-// prefix; for a prefix that is not in it, the last word matches as a prefix.
+// match returns the search expression in the engine's syntax. It finds the texts of any of the
+// given classes that contain all words of q. The parameter endings maps the prefix of a class to
+// the possible last words. For a class that is not in endings, the last word of q matches all words
+// that begin with it.
 func (q query) match(engine db.Engine, prefixes []string, endings map[string][]string) string {
 	quote, and, or, begins := `"`, ` AND `, ` OR `, `*`
 	if engine == db.Postgres {

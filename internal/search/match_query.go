@@ -8,17 +8,17 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// The queries for matching texts, newest first. SQLite reads its index in that
-// order and stops at the limit. PostgreSQL's index has no order, so it is used
-// only for rare words; common words are found by scanning the newest texts.
+// Queries that find matching texts, newest first. SQLite reads its index in that order and stops at
+// the limit. PostgreSQL's index has no order, so Wardroom uses it only for rare words and finds
+// common words by scanning the newest texts.
 const (
 	matching = `SELECT rowid AS id FROM search_index WHERE search_index MATCH ? ORDER BY rowid DESC LIMIT ?`
 	isVector = ` words @@ CAST(CAST(? AS TEXT) AS TSQUERY)`
 	inIndex  = `SELECT id FROM (SELECT id FROM search_texts WHERE` + isVector + ` OFFSET 0) AS hits ORDER BY id DESC LIMIT ?`
 )
 
-// amongNewest returns the query that scans the newest texts for which the
-// condition side is true.
+// amongNewest returns a query that scans only the newest texts. The parameter side is the SQL
+// condition that these texts meet.
 func amongNewest(side string, most int) string {
 	return fmt.Sprintf(`SELECT id FROM (SELECT id, words FROM search_texts WHERE %s ORDER BY id DESC LIMIT %d) AS newest WHERE`, side, most) +
 		isVector + ` ORDER BY id DESC LIMIT ?`
@@ -28,8 +28,8 @@ func amongNewest(side string, most int) string {
 // them match, it scans manyNewest.
 const fewNewest, manyNewest = 500, 5_000
 
-// found returns the IDs of the newest texts that the filter selects and that
-// have the words, in the title or anywhere.
+// found returns the IDs of the newest texts that the filter selects and that contain the words of
+// q, either in the title or anywhere in the text.
 func (q query) found(ctx context.Context, in db.Queryer, engine db.Engine, filter Filter, titles bool, limit int) ([]int64, error) {
 	prefixes := filter.prefixes(titles)
 	if engine == db.SQLite {
@@ -53,7 +53,7 @@ func (q query) found(ctx context.Context, in db.Queryer, engine db.Engine, filte
 	return found, err
 }
 
-// ids returns the IDs that a statement finds, or nil for an empty expression.
+// ids returns the IDs that a statement finds, or nil if the search expression is empty.
 func ids(ctx context.Context, q db.Queryer, statement, match string, limit int) ([]int64, error) {
 	if match == "" {
 		return nil, nil
@@ -62,9 +62,8 @@ func ids(ctx context.Context, q db.Queryer, statement, match string, limit int) 
 	return db.All(rows, err, func(r db.Row) (id int64, err error) { return id, r.Scan(&id) })
 }
 
-// SQLite has a prefix index for up to longestPrefix characters, including the
-// class letter. For longer prefixes, up to mostEndings words are looked up one
-// by one.
+// SQLite has an index of prefixes of up to longestPrefix characters, including the class letter.
+// For a longer prefix, up to mostEndings words that begin with it are looked up one by one.
 const longestPrefix, mostEndings = 4, 200
 
 // indexed reports whether SQLite's prefix index covers the last word of q.
@@ -72,10 +71,10 @@ func (q query) indexed() bool {
 	return utf8.RuneCountInString(q.words[len(q.words)-1]) < longestPrefix
 }
 
-// endings returns the words in SQLite's index that begin with the last word of
-// q, by class prefix. A class is left out if the prefix index covers the word
-// or there are too many words. Without a prefix index SQLite would merge the
-// entries of all matching words, however few are needed.
+// endings returns the words in SQLite's index that begin with the last word of q, by class prefix.
+// A class is left out if the prefix index covers the word or if there are too many words. The list
+// of words is needed because, without a prefix index, SQLite would merge the entries of all
+// matching words even if a search needs only a few results.
 func (q query) endings(ctx context.Context, in db.Queryer, prefixes []string) (map[string][]string, error) {
 	if q.indexed() {
 		return nil, nil
@@ -108,14 +107,13 @@ func (f Filter) ofRuns() bool {
 	return len(f.Kinds) > 0 && f.Kinds[0] != OfTask && f.Kinds[0] != OfComment
 }
 
-// fewSessions is the maximum number of sessions to find by words first and then
-// sort. If more match, the query goes through the sessions in list order
-// instead.
+// fewSessions is the maximum number of matching sessions that a query finds by words and then
+// sorts. If more sessions match, the query reads the sessions in list order instead.
 const fewSessions = 2000
 
-// Sessions returns an SQL condition for rows whose column has the ID of an
-// archived session that contains all words of text, as in Find. ok is false if
-// no session can match. The form of the condition depends on the number of
+// Sessions returns an SQL condition that selects the rows in which the given column is the ID of a
+// matching archived session. A session matches if it contains all words of text, as in Find. The
+// result ok is false if no session can match. The form of the condition depends on the number of
 // matches.
 func Sessions(ctx context.Context, in db.Queryer, engine db.Engine, column, text string) (condition, match string, ok bool, err error) {
 	q := query{wordsOf(text)}

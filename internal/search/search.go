@@ -1,10 +1,10 @@
 // Package search is the full-text search over tasks, comments, standup reports,
 // and archived sessions.
 //
-// Text is split into words here rather than by the databases, which differ in
-// what a word is and how they fold case. So both engines find the same texts,
-// and nothing that a user types is query syntax. The owner of a text indexes it
-// in the transaction that writes it.
+// This package splits text into words itself, because the databases differ in what they treat as a
+// word and in how they fold case. Both engines therefore find the same texts, and nothing that a
+// user types is treated as query syntax. The feature that owns a text indexes it in the transaction
+// that writes it.
 //
 // Each word in the index is prefixed with the class of its text, so a search
 // for tasks does not read the entries of sessions; see index_terms.go.
@@ -22,7 +22,7 @@ import (
 // Kind is the kind of a text.
 type Kind string
 
-// The kinds.
+// Values of Kind.
 const (
 	OfTask    Kind = "task"
 	OfComment Kind = "comment"
@@ -75,13 +75,12 @@ type Mark struct {
 	End   int `json:"end" doc:"Offset after the last character."`
 }
 
-// longestWord is the maximum number of characters of a word that are indexed.
+// longestWord limits how many characters of a word are indexed.
 const longestWord = 64
 
-// each calls fn with every word of a text, in lower case, and its byte range,
-// until fn returns false. A word consists of letters, digits, and their
-// combining marks. In scripts without spaces between words, each character is a
-// word.
+// each calls fn with each word of a text, in lower case, and with the word's byte range. It stops
+// when fn returns false. A word consists of letters, digits, and their combining marks. In scripts
+// without spaces between words, each character is a word.
 func each(text string, fn func(word string, start, end int) bool) {
 	w := word{text: text}
 	for i, r := range text {
@@ -120,7 +119,7 @@ func kindOf(r rune, within bool) (inWord, alone bool) {
 	return inWord, alone
 }
 
-// word is a word while the function each reads it from a text.
+// word collects the characters of a word while the function each reads a text.
 type word struct {
 	text   string
 	start  int
@@ -129,7 +128,7 @@ type word struct {
 	other  bool   // whether the normalized word differs from the text
 }
 
-// add appends the next character, at byte offset at.
+// add appends the next character, which is at the byte offset at.
 func (w *word) add(r rune, at int) {
 	if w.runes == 0 {
 		w.start, w.other = at, false
@@ -155,8 +154,8 @@ func (w *word) upTo(end int) string {
 	return w.text[w.start:end]
 }
 
-// fold maps letters that differ only in case to one letter. Some letters have
-// more than two forms, such as the Greek sigma.
+// fold maps letters that differ only in case to the same letter. Some letters have more than two
+// forms, such as the Greek sigma.
 func fold(r rune) rune {
 	switch {
 	case r >= utf8.RuneSelf:
@@ -181,8 +180,8 @@ func wordsOf(text string) []string {
 	return words
 }
 
-// query is a search for texts that have all the words, the last one as a
-// prefix.
+// query is a search for texts that contain all its words. The last word can be the beginning of a
+// longer word.
 type query struct{ words []string }
 
 func (q query) has(word string) bool {

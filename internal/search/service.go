@@ -24,15 +24,15 @@ type Filter struct {
 // maxResults is the maximum number of results of a search.
 const maxResults = 100
 
-// Find returns up to limit texts that have all words of text, the last of which
-// may be a prefix. Matches in a title or task key come first, then the others,
-// newest first in both groups; the order is stable and the same on both
-// engines. No character of text is syntax. A text without words finds nothing.
+// Find returns up to limit texts that contain all words of the parameter text. The last word can be
+// the beginning of a longer word. Matches in a title or task key come first, and both groups are
+// sorted newest first. The order is stable and the same on both engines. No character has a special
+// meaning. If text contains no words, Find returns nothing.
 //
-// Reports and sessions are numerous and similar, so they get at most half of
-// the results unless tasks and comments leave room, and vice versa.
+// Reports and sessions are numerous and similar, so they get at most half of the results unless
+// tasks and comments need less than the other half, and vice versa.
 //
-// At most two searches per caller run at once, like lists; see db.LimitReads.
+// Each caller can run at most two searches at once, as with lists; see db.LimitReads.
 func (s *Service) Find(ctx context.Context, text string, filter Filter, limit int) ([]Result, error) {
 	q := query{wordsOf(text)}
 	if len(q.words) == 0 {
@@ -87,13 +87,13 @@ type hit struct {
 	titled bool // whether the title has all the words
 }
 
-// find returns the first matches of one side: those in titles, then the others.
+// find returns the first matches among the kinds of one side. Matches in titles come first.
 func (s *Service) find(ctx context.Context, in db.Queryer, q query, filter Filter, limit int) (hits []hit, err error) {
 	for _, titles := range []bool{true, false} {
 		if len(hits) == limit {
 			break
 		}
-		// Title matches are found again among the others.
+		// The second search finds the matches in titles again.
 		found, err := q.found(ctx, in, s.DB.Engine(), filter, titles, limit+len(hits))
 		if err != nil {
 			return nil, err
@@ -107,8 +107,8 @@ func (s *Service) find(ctx context.Context, in db.Queryer, q query, filter Filte
 	return hits, nil
 }
 
-// share gives each side its part of the limit and what the other side does not
-// need.
+// share divides the limit among the sides. Each side gets its part and whatever the other side does
+// not need.
 func share(sides [][]hit, limit int) []hit {
 	var hits []hit
 	for i, side := range sides {

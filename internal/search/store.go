@@ -50,9 +50,9 @@ func putVector(ctx context.Context, tx *db.Tx, task string, comment *string, wor
 		conflict(comment)+` DO UPDATE SET words = excluded.words`, task, comment, words)
 }
 
-// addWords avoids RETURNING and ON CONFLICT: with them SQLite adds a savepoint,
-// at which FTS5 flushes its buffer, so tasks that are committed together would
-// not be written together.
+// addWords adds the words of a text to the index. It does not use RETURNING or ON CONFLICT, because
+// SQLite would then add a savepoint, which makes FTS5 flush its buffer. Tasks that are committed
+// together would then not be written together.
 func addWords(ctx context.Context, tx *db.Tx, task string, comment *string, words string) error {
 	_, err := tx.Exec(ctx, `INSERT INTO search_texts (task_id, comment_id) VALUES (?, ?)`, task, comment)
 	if err == nil {
@@ -108,7 +108,7 @@ func read(ctx context.Context, q db.Queryer, found []hit, limit int) ([]row, err
 	return all, err
 }
 
-// row is a Result with the text from which to cut its snippet.
+// row is a Result together with the text that its snippet is taken from.
 type row struct {
 	Result
 	id   int64

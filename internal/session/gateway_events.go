@@ -9,20 +9,19 @@ import (
 )
 
 const (
-	// eventBuffer is how many events can be pending. When it is full the gateway client
+	// eventBuffer is how many events can be pending. When the buffer is full, the gateway client
 	// ends the subscription, and everything is read again.
 	eventBuffer = 1024
-	// maxReorder is how much older, in milliseconds, a row's timestamp may be for the row
-	// to count as outdated. A larger difference means that the gateway's clock was set
-	// back.
+	// maxReorder is the largest difference between timestamps, in milliseconds, at which the older
+	// row is treated as outdated. A larger difference means that the gateway's clock was set back.
 	maxReorder = 5000
-	// verifyAfter is how long after an event that may be incomplete the list is read.
-	// Such events report the end of a run, possibly with an older last message, or a new
-	// session.
+	// verifyAfter is how long to wait before reading the list after an event that may be
+	// incomplete. Such an event reports a new session or the end of a run, possibly with an
+	// outdated last message.
 	verifyAfter = 2 * time.Second
 )
 
-// listen applies the gateway's events. It never waits for a read of the list.
+// listen applies the gateway's events to the mirror. It never waits for a read of the list.
 func (s *Service) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		events, stop := s.Runtime.Events(eventBuffer)
@@ -92,7 +91,7 @@ func (s *Service) applyEvent(e gateway.Event) {
 	}
 }
 
-// run applies the start or the end of a run. The caller holds the lock.
+// run applies the start or the end of a run. The caller must hold the lock.
 func (m *mirror) run(run gateway.RunChange, came time.Time) {
 	switch was, going := m.runs[run.SessionKey]; {
 	case run.Began && (going || len(m.runs) < maxSessions):
@@ -111,7 +110,7 @@ func (m *mirror) run(run gateway.RunChange, came time.Time) {
 	}
 }
 
-// remove removes a session. The caller holds the lock.
+// remove removes a session. The caller must hold the lock.
 func (m *mirror) remove(key string, came time.Time) {
 	m.removed[key] = came
 	if len(m.removed) > maxSessions { // the list has not been read for a long time
@@ -129,7 +128,7 @@ func (m *mirror) remove(key string, came time.Time) {
 	m.markChanged(key)
 }
 
-// apply applies the session row in an event. The caller holds the lock.
+// apply applies the session row in an event. The caller must hold the lock.
 func (m *mirror) apply(change gateway.SessionChange, came time.Time) {
 	m.stats.Rows++
 	was := m.rows[change.Key]
@@ -162,8 +161,8 @@ func (m *mirror) apply(change gateway.SessionChange, came time.Time) {
 	m.markChanged(change.Key)
 }
 
-// setLastMessage applies the message in an event that has no session row. The caller
-// holds the lock.
+// setLastMessage applies the message in an event that has no session row. The caller must hold the
+// lock.
 func (m *mirror) setLastMessage(change gateway.SessionChange, came time.Time) {
 	if k := m.rows[change.Key]; k != nil && !came.Before(k.came) {
 		next := *k
@@ -173,8 +172,8 @@ func (m *mirror) setLastMessage(change gateway.SessionChange, came time.Time) {
 	}
 }
 
-// outdated reports whether a row is older than the current one, by the gateway's
-// timestamps or else by the time it was received.
+// outdated reports whether a row in an event is older than the current row. It compares the
+// gateway's timestamps or, without them, the times at which the rows were received.
 func outdated(was *entry, stamp int64, came time.Time) bool {
 	if was.stamp > 0 && stamp > 0 {
 		by := was.stamp - stamp
@@ -183,8 +182,8 @@ func outdated(was *entry, stamp int64, came time.Time) bool {
 	return came.Before(was.came)
 }
 
-// awaitRow notes that an event with the row of this session should follow. The caller
-// holds the lock.
+// awaitRow records that an event with the row of the given session should follow. The caller must
+// hold the lock.
 func (m *mirror) awaitRow(key string) {
 	if _, ok := m.awaitingRow[key]; !ok && len(m.awaitingRow) < maxSessions {
 		m.awaitingRow[key] = time.Now()
@@ -192,8 +191,8 @@ func (m *mirror) awaitRow(key string) {
 	}
 }
 
-// scheduleVerify schedules a read of the list for which no request waits. The caller
-// holds the lock.
+// scheduleVerify schedules a read of the list in the background. Requests do not wait for it. The
+// caller must hold the lock.
 func (m *mirror) scheduleVerify(after time.Duration) {
 	if m.verify.IsZero() {
 		m.verify = time.Now().Add(after)

@@ -16,7 +16,7 @@ import (
 	"wardroom/internal/transcript"
 )
 
-// errOtherTranscript is the error for a cursor of a conversation that was reset.
+// errOtherTranscript is the error for a cursor that was issued before the conversation was reset.
 var errOtherTranscript = page.ErrCursor.With("The conversation was reset. Start again without a cursor.")
 
 // Mount registers the routes of the runtime's sessions.
@@ -31,19 +31,19 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/agentrt/sessions/{key}", actor.Read, "Get a session", s.handleGet, away, asks, web.Fails(ErrNotFound, ErrReads), web.Quiet())
 	web.Get(api, "/agentrt/sessions/{key}/messages", actor.Read, "List the messages of a session", s.handleMessages, away, asks,
 		web.Fails(ErrNotFound, ErrReads, page.ErrCursor), web.Quiet(),
-		web.Describe("The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, and the response has the number of omitted characters. To receive new messages live, use GET /events?session=."))
+		web.Describe("The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, and the response contains the number of omitted characters. To receive new messages live, use GET /events?session=."))
 	web.Post(api, "/agentrt/sessions/{key}/messages", actor.ControlSessions, "Send a message to a session", s.handleSend, away, asks, web.Fails(ErrNotFound, ErrReads),
 		web.Status(http.StatusAccepted), web.Once(),
-		web.Describe("Responds when the runtime has accepted the message. The agent's answer appears in the session's messages. If an error has maybe_sent true, retry with the same Idempotency-Key, which sends the message at most once."))
+		web.Describe("Responds when the runtime has accepted the message. The agent's answer appears in the session's messages. If an error contains maybe_sent, retry with the same Idempotency-Key; the message is then sent at most once."))
 	web.Post(api, "/agentrt/sessions/{key}/stop", actor.ControlSessions, "Stop the runs of a session", s.handleStop, away, web.Asks(8, s.Patience), web.Fails(ErrNotFound, ErrReads, gateway.ErrForeignRun),
-		web.Describe("Stops all active and queued runs, or the one with run_id. If there is nothing to stop, the request succeeds with stopped false."))
+		web.Describe("Stops all active and queued runs, or the one with run_id. If there is nothing to stop, the request succeeds and stopped is false."))
 }
 
 type listInput struct {
 	AgentID string `query:"agent_id" maxLength:"64" doc:"Only sessions of this agent."`
 	Kind    string `query:"kind" maxLength:"64" doc:"Only sessions of this kind."`
 	Status  string `query:"status" maxLength:"64" doc:"Only sessions with this status."`
-	Active  string `query:"active" enum:"true,false" doc:"Only sessions with a run in progress, or only sessions without."`
+	Active  string `query:"active" enum:"true,false" doc:"Only sessions with a run in progress, or only sessions without one."`
 	page.Query
 }
 
@@ -81,11 +81,11 @@ func (f Filter) digest() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// cursor returns the parts of the cursor after a session.
+// cursor returns the parts of a cursor that continues a list after the given session.
 func (f Filter) cursor(s Session) []string { return append([]string{f.digest()}, positionOf(s)...) }
 
-// after parses a cursor of a list with this filter and rejects other cursors. It returns
-// nil for an empty cursor.
+// after parses a cursor and rejects one that belongs to a list with another filter. It returns nil
+// for an empty cursor.
 func (f Filter) after(cursor string) (*position, error) {
 	parts, err := page.Decode(cursor, 4)
 	if err != nil || parts == nil {

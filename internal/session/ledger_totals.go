@@ -11,14 +11,14 @@ import (
 // the last run of a session, the session's totals come from the usage ledger, which reads
 // the transcript when a run ends.
 
-// Noted has the totals of a transcript from the usage ledger.
+// Noted holds the totals of a transcript from the usage ledger.
 type Noted struct {
 	gateway.Totals
 	Version time.Time // the last change of the session up to which the ledger is complete
 	Copied  bool      // the transcript started as a copy, so the runtime counts more than the ledger
 }
 
-// LedgerGrown notes that the ledger may have new totals. It does not block.
+// LedgerGrown tells the service that the ledger may have new totals. It does not block.
 func (s *Service) LedgerGrown() {
 	m := &s.mirror
 	m.lock()
@@ -27,12 +27,13 @@ func (s *Service) LedgerGrown() {
 	nudge(m.wake)
 }
 
-// includes reports whether the runtime's totals include a version of the session.
+// includes reports whether the totals come from the runtime and belong to the given version of the
+// session.
 func (c counted) includes(v version) bool { return c.of == v && !c.noted }
 
-// applyLedgerTotals takes the totals from the ledger for sessions that have changed since
-// the runtime computed its totals. It skips a session of the first list until the
-// runtime's totals have included it once, because the ledger may lack its beginning.
+// applyLedgerTotals takes the totals from the ledger for sessions that have changed since the
+// runtime computed its totals. A session of the first list is skipped until the runtime's totals
+// have included it once, because the ledger may lack the session's beginning.
 func (r *reader) applyLedgerTotals(ctx context.Context) {
 	m := &r.s.mirror
 	m.mu.Lock()
@@ -74,11 +75,11 @@ func (r *reader) applyLedgerTotals(ctx context.Context) {
 	}
 }
 
-// rounding is the difference in nano-dollars up to which two costs count as equal,
-// because the runtime adds costs in floating point.
+// rounding is the tolerance in nano-dollars for comparing costs, because the runtime adds costs in
+// floating point.
 const rounding = 100
 
-// covers reports whether t is at least was.
+// covers reports whether every value in t is at least as large as in was.
 func covers(t, was gateway.Totals) bool {
 	return t.Input >= was.Input && t.Output >= was.Output && t.CacheRead >= was.CacheRead && t.CacheWrite >= was.CacheWrite &&
 		(was.Pricing == gateway.Unpriced || t.CostNanoUSD >= was.CostNanoUSD-rounding)

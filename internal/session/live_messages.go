@@ -11,10 +11,10 @@ import (
 
 // Limits of live messages.
 const (
-	// newsWindow and maxNews limit the rate: further messages of a session within the
-	// window are only reported as missed.
+	// newsWindow and maxNews limit the rate of messages. If a session has more than maxNews
+	// messages within newsWindow, the rest are only reported as missed.
 	newsWindow, maxNews = time.Second, 20
-	// maxNewsBytes is the maximum size of the texts of one message.
+	// maxNewsBytes is the maximum total size of a message's texts.
 	maxNewsBytes = 32 << 10
 )
 
@@ -22,8 +22,8 @@ const (
 type News struct {
 	Key     string              `json:"key"`
 	Message *transcript.Message `json:"message"` // null if messages were missed
-	// Missed means that some messages were not sent, because there were too many at once
-	// or the connection to the runtime was lost. Clients should read the session's messages.
+	// Missed means that some messages were not sent. There were too many at once, or the connection
+	// to the runtime was lost. Clients should read the session's messages.
 	Missed bool `json:"missed"`
 }
 
@@ -39,7 +39,7 @@ func (s *Service) FollowMessages(ctx context.Context) {
 	}
 }
 
-// window counts the messages of a session in the current newsWindow.
+// window counts the messages of a session in the current time window, which lasts newsWindow.
 type window struct {
 	since  time.Time
 	n      int

@@ -9,17 +9,17 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// maxSessions is the maximum number of sessions in the mirror: those changed most
-// recently.
+// maxSessions is the maximum number of sessions in the mirror, which keeps the most recently
+// changed ones.
 const maxSessions = 5000
 
-// mirror is the current state of the runtime's sessions: the last list with the events
-// since. The zero value is ready to use.
+// mirror is the current state of the runtime's sessions. It combines the last list with the events
+// received since then. The zero value is ready to use.
 //
-// Rows are ordered by the time they were received: the gateway creates a row when it
-// sends the event, and the events of a connection arrive in order. A list takes longer,
-// so events received while it is read are newer than the list, unless the gateway's
-// timestamps say otherwise.
+// A row that was received later is newer, because the gateway creates a row when it sends the
+// event, and the events of a connection arrive in order. Reading a list takes longer. Events that
+// are received in the meantime are therefore newer than the list, unless the gateway's timestamps
+// say otherwise.
 type mirror struct {
 	mu         sync.Mutex
 	marked     uint64               // number of invalidations, after which requests wait for a new read
@@ -43,7 +43,7 @@ type mirror struct {
 	awaitingRow  map[string]time.Time // sessions with an event but without its row yet, and since when
 	verify       time.Time            // when to read the list without a waiting request; zero means never
 	grown        bool                 // rows have changed since the last call of Read
-	unexplained  map[string]time.Time // sessions for which a list had a change without an event, and since when
+	unexplained  map[string]time.Time // sessions that changed in a list without an event, and when that was noticed
 	totalsWanted bool                 // an idle session has changed, so its totals are unknown
 	noted        bool                 // the usage ledger may have new totals
 
@@ -80,7 +80,7 @@ type Counts struct {
 	Readings  uint64 // reads of the list
 	Rows      uint64 // rows received with events
 	Late      uint64 // of those, outdated ones
-	Corrected uint64 // rows in which a list differed from the events
+	Corrected uint64 // rows that differed between a list and the events
 }
 
 // Counts returns the statistics of the mirror. Corrected rows indicate a bug in Wardroom
@@ -91,7 +91,7 @@ func (s *Service) Counts() Counts {
 	return s.mirror.stats
 }
 
-// init initializes the maps and channels. The caller holds the lock.
+// init initializes the maps and channels. The caller must hold the lock.
 func (m *mirror) init() {
 	if m.wake != nil {
 		return
@@ -110,7 +110,8 @@ func (m *mirror) lock() {
 	m.init()
 }
 
-// broadcast wakes all requests that wait in current. The caller holds the lock.
+// broadcast wakes all requests that are waiting in the function current. The caller must hold the
+// lock.
 func (m *mirror) broadcast() {
 	close(m.changed)
 	m.changed = make(chan struct{})
@@ -124,13 +125,13 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// invalidate makes requests wait for a new read of the list. The caller holds the lock.
+// invalidate makes requests wait for a new read of the list. The caller must hold the lock.
 func (m *mirror) invalidate() {
 	m.marked++
 	nudge(m.wake)
 }
 
-// markChanged notes that a session may have changed. The caller holds the lock.
+// markChanged records that a session may have changed. The caller must hold the lock.
 func (m *mirror) markChanged(key string) {
 	m.dirty[key] = struct{}{}
 	m.shown = nil
@@ -142,7 +143,7 @@ func (m *mirror) markChanged(key string) {
 }
 
 // current returns the current snapshot. It waits for a list that was read on the current
-// connection and after all invalidations before the call.
+// connection, and after every invalidation that preceded the call.
 func (s *Service) current(ctx context.Context) (*snapshot, error) {
 	m := &s.mirror
 	m.lock()
@@ -177,7 +178,7 @@ func (s *Service) current(ctx context.Context) (*snapshot, error) {
 	}
 }
 
-// compose returns the current snapshot. The caller holds the lock.
+// compose returns the current snapshot. The caller must hold the lock.
 func (m *mirror) compose() *snapshot {
 	if m.shown != nil {
 		return m.shown
@@ -205,22 +206,22 @@ func (m *mirror) compose() *snapshot {
 	return shown
 }
 
-// row returns the row of an entry, with its run and totals. The caller holds the lock.
+// row returns the row of an entry, with its run and totals. The caller must hold the lock.
 func (m *mirror) row(k *entry) row {
 	r := row{Session: k.Session, asOf: k.asOf}
 	if run, ok := m.runs[k.Key]; ok && k.Active && (k.RunID == "" || k.RunID == run.RunID) {
 		r.RunID, r.began = run.RunID, run.At
 	}
-	// During a run the usage grows without a new version.
+	// During a run, the usage grows but the version stays the same.
 	if t, ok := m.totals[k.Key]; ok && t.of == versionOf(&k.Session) && (!k.Active || t.reading == m.counted) {
 		r.totals, r.counted = t.Totals, true
 	}
 	return r
 }
 
-// merge applies a list that was requested at asOf; events received since then take
-// precedence. If sure is set, events should have reported all changes in the list, and
-// merge returns the sessions for which they did not. The caller holds the lock.
+// merge applies a list that was requested at the time asOf; events received since then take
+// precedence. If sure is set, events should have reported every change in the list, and merge
+// returns the sessions with changes that no event reported. The caller must hold the lock.
 func (m *mirror) merge(list gateway.Sessions, asOf clock.Time, sure bool) (corrected []string) {
 	asked := asOf.Time // whole milliseconds, like event times; within one millisecond, the event counts as newer
 	var news []string
@@ -267,8 +268,8 @@ func (m *mirror) merge(list gateway.Sessions, asOf clock.Time, sure bool) (corre
 	return m.trackUnexplained(news)
 }
 
-// mergeRow applies one row of a list and reports whether the row differs from the state
-// that the events have produced. The caller holds the lock.
+// mergeRow applies one row of a list and reports whether the row differs from the state that the
+// events have produced. The caller must hold the lock.
 func (m *mirror) mergeRow(g *gateway.Session, stamp int64, asOf clock.Time) (other bool) {
 	asked := asOf.Time
 	was := m.rows[g.Key]
@@ -297,8 +298,7 @@ func (m *mirror) mergeRow(g *gateway.Session, stamp int64, asOf clock.Time) (oth
 	return before != k.Session
 }
 
-// wantTotals requests new totals if an idle session has changed. The caller holds the
-// lock.
+// wantTotals requests new totals if an idle session has changed. The caller must hold the lock.
 func (m *mirror) wantTotals(was, k *entry) {
 	v := versionOf(&k.Session)
 	if k.Active || m.totalsWanted || was != nil && versionOf(&was.Session) == v || m.totals[k.Key].of == v {
@@ -308,15 +308,16 @@ func (m *mirror) wantTotals(was, k *entry) {
 	nudge(m.wake)
 }
 
-// newer reports whether an entry is from an event after the time asked, with no events
-// missed since. The caller holds the lock.
+// newer reports whether an entry comes from an event that was received after the time asked, and no
+// events have been missed since. The caller must hold the lock.
 func (m *mirror) newer(k *entry, asked time.Time) bool {
 	return k.epoch == m.epoch && !k.came.Before(asked)
 }
 
-// trackUnexplained notes sessions with a change in a list that no event has reported, and
-// returns earlier ones that still have no event. The delay is needed because a session
-// changes shortly before its event is sent. The caller holds the lock.
+// trackUnexplained records the given sessions, which a list shows as changed although no event has
+// reported the change. It returns sessions that were recorded a few seconds ago and still have no
+// event. The delay is needed because a session changes shortly before its event is sent. The caller
+// must hold the lock.
 func (m *mirror) trackUnexplained(keys []string) (corrected []string) {
 	const moment = 3 * time.Second
 	now := time.Now()

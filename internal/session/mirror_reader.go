@@ -17,16 +17,17 @@ const (
 	// reconcileInterval is how often the list is read even if nothing requires it.
 	// Without a subscription to session changes, it is read every unsubscribedInterval.
 	reconcileInterval, unsubscribedInterval = 2 * time.Minute, time.Minute
-	// verifyInterval is the minimum time between two reads for which no request waits. It
-	// is at least verifyFactor times the usual duration of a read.
+	// verifyInterval is the minimum time between two reads in the background, that is, if no
+	// request waits for them. It is at least verifyFactor times the usual duration of a read.
 	verifyInterval, verifyFactor = 5 * time.Second, 10
 	// pause is the minimum time between two reads on one connection. It is at least the
 	// duration of the last read.
 	pause = time.Second
-	// rowTimeout is how long to wait for a session's row after an event without one.
+	// rowTimeout is how long to wait for a session's row after an event that does not contain the
+	// row.
 	rowTimeout = 2 * time.Second
-	// publishInterval is the minimum time between two calls of Read because of events.
-	// The cost of a run may appear this much later.
+	// publishInterval is the minimum time between two calls of Service.Read that events cause. It
+	// can delay the display of a run's cost.
 	publishInterval = 500 * time.Millisecond
 	// retryFirst and retryLast are the first and the longest delay after a failure, or
 	// after totals that the runtime was still computing.
@@ -158,7 +159,8 @@ func last(a, b time.Time) time.Time {
 	return a
 }
 
-// changes reports whether events have changed the list since the last call of Read.
+// changes reports whether events have changed the list since the function Service.Read was last
+// called.
 func (r *reader) changes() bool {
 	m := &r.s.mirror
 	m.mu.Lock()
@@ -166,7 +168,7 @@ func (r *reader) changes() bool {
 	return r.s.Read != nil && m.grown && m.on != nil && m.err == nil
 }
 
-// publishRows calls Read with the current rows.
+// publishRows calls the function Service.Read with the current rows.
 func (r *reader) publishRows() {
 	m := &r.s.mirror
 	m.mu.Lock()
@@ -190,7 +192,7 @@ func (r *reader) hasList() bool {
 	return m.on != nil && m.err == nil
 }
 
-// rows returns all rows in the order of lists.
+// rows returns all rows in the order in which lists return them.
 func (r *reader) rows() []gateway.Session {
 	m := &r.s.mirror
 	m.mu.Lock()
@@ -203,7 +205,7 @@ func (r *reader) rows() []gateway.Session {
 	return rows
 }
 
-// refresh reads the list once, and the totals along with it if they are due.
+// refresh reads the list once. If the totals are due, it reads them, too.
 func (r *reader) refresh(ctx context.Context, on any) {
 	s, m := r.s, &r.s.mirror
 	fresh := on != r.tried
@@ -276,7 +278,8 @@ func (r *reader) publish(list gateway.Sessions, asOf clock.Time, sure bool) {
 	}
 }
 
-// list reads the list, after subscribing to session changes.
+// list reads the list of sessions. It first subscribes to session changes if that was not yet tried
+// on this connection.
 func (r *reader) list(ctx context.Context, on any, fresh bool) (gateway.Sessions, error) {
 	if r.usage == nil && (fresh || !time.Now().Before(r.usageFree)) {
 		r.startTotals(ctx)
@@ -303,14 +306,14 @@ func (r *reader) list(ctx context.Context, on any, fresh bool) (gateway.Sessions
 	return r.s.Runtime.ListSessions(ctx, maxSessions)
 }
 
-// retry returns the delay after another failure.
+// retry counts another failure and returns the delay before the next attempt.
 func (r *reader) retry(what string) time.Duration {
 	wait := min(retryFirst<<min(r.tries[what], 10), retryLast)
 	r.tries[what]++
 	return wait
 }
 
-// warnLeftOut logs once that there are too many sessions.
+// warnLeftOut logs a warning, once, if there are too many sessions.
 func (r *reader) warnLeftOut(left int) {
 	if left > 0 && !r.warnedLeftOut {
 		r.s.Log.Warn("the runtime has too many sessions; the oldest are not shown", "shown", maxSessions, "left_out", left)

@@ -48,16 +48,16 @@ func (s *Service) runNotifier(ctx context.Context) {
 	}
 }
 
-// wasNotified reports whether Changed has received a session and has not been notified of
-// its removal.
+// wasNotified reports whether Changed has been called with a session and not, since then, with its
+// removal.
 func (m *mirror) wasNotified(key string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.notified[key].there
 }
 
-// pendingChanges returns the changes to report now, and the time until the next call. The
-// caller holds the lock.
+// pendingChanges returns the changes to report now, and how long to wait before the next call. The
+// caller must hold the lock.
 func (m *mirror) pendingChanges(now time.Time) (changed []row, gone []string, rest time.Duration) {
 	rest = time.Hour
 	for key := range m.dirty {

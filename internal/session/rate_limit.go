@@ -9,8 +9,8 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// ErrReads means that a caller exceeds the rate limit for reads from the runtime.
-var ErrReads = fault.New(fault.Throttled, "too_many_session_reads", "Too many session reads from the runtime.")
+// ErrReads means that a caller has exceeded the rate limit for reads from the runtime.
+var ErrReads = fault.New(fault.Throttled, "too_many_session_reads", "Too many requests to read sessions from the runtime.")
 
 // Rate limits, per caller, for reading messages and for reading sessions that are not in
 // the list. A person who scrolls needs a few reads per second.
@@ -20,14 +20,14 @@ const (
 	readInterval       = 200 * time.Millisecond
 )
 
-// rateLimiter limits the reads of each caller with a token bucket: it holds readBurst
-// reads and refills one per readInterval. The zero value is ready to use.
+// rateLimiter limits each caller's reads with a token bucket that holds readBurst tokens and gains
+// one every readInterval. The zero value is ready to use.
 type rateLimiter struct {
 	mu sync.Mutex
 	of map[string]*callerReads
 }
 
-// callerReads is the state of one caller.
+// callerReads is the rate limiter's state for one caller.
 type callerReads struct {
 	until time.Time // when the bucket is full again
 	going int
@@ -66,7 +66,7 @@ func (a *rateLimiter) acquire(ctx context.Context, now time.Time) (answered func
 	}, nil
 }
 
-// prune removes callers without recent reads.
+// prune removes callers that have no recent reads.
 func (a *rateLimiter) prune(now time.Time) {
 	if a.of == nil {
 		a.of = map[string]*callerReads{}

@@ -52,9 +52,9 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, kind, key string, data 
 // errNotSent means that no earlier request has sent the message.
 var errNotSent = errors.New("the message was not sent")
 
-// Send sends a message to an existing session and returns when the runtime has accepted
-// it. Requests with the same Idempotency-Key send it once: Wardroom stores the result, and
-// if it could not, it looks up the message's run ID in the runtime.
+// Send sends a message to an existing session and returns when the runtime has accepted it.
+// Requests with the same Idempotency-Key send the message only once, because Wardroom stores the
+// result. If it could not store the result, it looks up the message's run ID in the runtime.
 func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 	text = strings.TrimSpace(plaintext.Lines(text))
 	if err := checkText(text); err != nil {
@@ -78,8 +78,8 @@ func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 	}
 	id := "wardroom-" + once.Name(ctx, db.NewID())
 	data := map[string]any{"run_id": id, "characters": utf8.RuneCountInString(text), "confirmed": true}
-	// An earlier request with this key may have reached the runtime without a stored
-	// result. The runtime remembers the ID only for a while.
+	// A previous request with this key may have reached the runtime although its result was not
+	// stored. The runtime remembers the ID only for a while.
 	has := false
 	if once.Named(ctx) {
 		if has, err = s.Controls.Sent(ctx, key, id); err != nil {
@@ -98,9 +98,9 @@ func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 	return out, err
 }
 
-// checkText returns a validation error for a text that the runtime does not pass on to
-// the agent: commands, which start with a slash, and stop words. text has no surrounding
-// white space or hidden characters.
+// checkText returns a validation error if the runtime would not pass the text on to the agent. This
+// applies to commands, which start with a slash, and to stop words. The caller must have removed
+// surrounding white space and hidden characters.
 func checkText(text string) error {
 	var bad fault.Fields
 	switch {
@@ -128,15 +128,15 @@ func isStopCommand(text string) bool {
 	}, text)
 }
 
-// sendError returns the error for a failed Send. If the message may have been sent, the
-// error says so and how to proceed.
+// sendError returns the error for a failed Send. If the message may have been sent, the error says
+// so and explains how to proceed.
 func (s *Service) sendError(ctx context.Context, err error, key string, data map[string]any) error {
 	if !errors.Is(err, gateway.ErrUnsure) {
 		return err
 	}
 	noted := s.recordUnconfirmed(ctx, "session.message_sent", key, data)
 	if f := fault.Of(err); f != nil {
-		err = f.With("%s The message may have been sent: retry with the same Idempotency-Key, or look for run_id in the session's messages first.", f.Detail).
+		err = f.With("%s The message may have been sent. Retry with the same Idempotency-Key, or first look for the run_id in the session's messages.", f.Detail).
 			Fact("maybe_sent", true).Fact("run_id", data["run_id"])
 	}
 	return errors.Join(err, noted)
@@ -150,8 +150,8 @@ func (s *Service) recordUnconfirmed(ctx context.Context, kind, key string, data 
 	return s.DB.Tx(ctx, func(tx *db.Tx) error { return s.record(ctx, tx, kind, key, data) })
 }
 
-// Stop stops a run of a session or, with an empty runID, all active and queued runs. It
-// is not an error if there is none.
+// Stop stops a run of a session or, if runID is empty, all active and queued runs. It returns no
+// error if there is no run to stop.
 func (s *Service) Stop(ctx context.Context, key, runID string) (Stopped, error) {
 	runID = plaintext.Line(runID)
 	if _, err := s.Get(ctx, key); err != nil {
@@ -181,7 +181,7 @@ func (s *Service) Stop(ctx context.Context, key, runID string) (Stopped, error) 
 // partialStopError returns the error for a Stop that stopped only some runs.
 func partialStopError(err error, ids []string) error {
 	if f := fault.Of(err); f != nil {
-		return f.With("Stopped %d runs; other runs of the session may still be active. %s", len(ids), f.Detail).Fact("run_ids", ids)
+		return f.With("Wardroom stopped %d runs, but other runs of the session may still be active. %s", len(ids), f.Detail).Fact("run_ids", ids)
 	}
 	return err
 }
@@ -194,7 +194,7 @@ func (s *Service) stopError(ctx context.Context, err error, key, runID string) e
 	}
 	noted := s.recordUnconfirmed(ctx, "session.stopped", key, map[string]any{"run_ids": ids})
 	if f := fault.Of(err); f != nil {
-		err = f.With("%s The session may have been stopped: check whether it is active, or stop it again.", f.Detail).Fact("maybe_stopped", true)
+		err = f.With("%s The session may have been stopped. Check whether it is still active, or stop it again.", f.Detail).Fact("maybe_stopped", true)
 	}
 	return errors.Join(err, noted)
 }

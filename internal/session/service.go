@@ -25,28 +25,29 @@ type Runtime interface {
 	MessageEvent(e gateway.Event) (gateway.MessageEvent, bool)
 }
 
-// Service serves the sessions. It reads nothing before Run, and its exported fields
-// must not change afterwards.
+// Service provides access to the runtime's sessions. It reads no data before Run is called, and its
+// exported fields must not change after that.
 type Service struct {
 	Runtime  Runtime
 	Log      *slog.Logger
 	Now      func() time.Time
 	Patience time.Duration // how long a request waits for the list, like one request to the gateway
-	// Changed, if not nil, is called with new and changed sessions and the keys of
-	// removed ones: immediately, but for each session at most once every 250 ms, with its
-	// latest state. Calls do not overlap and may block. A lost connection is not a change.
+	// Changed, if not nil, is called with new and changed sessions and with the keys of removed
+	// ones. It is called immediately, but for each session at most once every 250 ms, with the
+	// session's latest state. Calls do not overlap and may block. A lost connection is not a
+	// change.
 	Changed func(changed []Session, gone []string)
-	// Read, if not nil, is called with all sessions and nil after each read of the list
-	// and, at most twice a second, after events; and with sessions and their totals when
-	// fresh totals arrive. It must not change its arguments and must return quickly,
-	// because the next read waits for it.
+	// Read, if not nil, is called with all sessions and nil after each read of the list, and at
+	// most twice a second after events. When new totals arrive, it is called with the sessions and
+	// their totals. It must not change its arguments and must return quickly, because the next read
+	// waits for it.
 	Read func(rows []gateway.Session, counted *gateway.SessionUsage)
 
-	// Noted, if not nil, returns the usage ledger's totals of transcripts by ID. It is
-	// called after LedgerGrown.
+	// Noted, if not nil, returns the usage ledger's totals for the given transcripts, by transcript
+	// ID. It is called after LedgerGrown.
 	Noted func(ctx context.Context, transcripts []string) (map[string]Noted, error)
 
-	// Controls and DB are for sending and stopping (send_stop.go).
+	// Controls and DB are used to send messages and to stop runs (send_stop.go).
 	Controls Controls
 	DB       *db.DB
 
@@ -55,10 +56,10 @@ type Service struct {
 	Followed func() []string
 	Tell     func(sessionKey string, n News)
 
-	// StalledAfter is how long a run can be without activity before it is stalled; zero
-	// disables the check. Raise and Resolve add stalled runs to the inbox and remove them,
-	// which requires a DB. Away, if not nil, reports whether an error means that the
-	// database is unavailable.
+	// StalledAfter is how long a run can have no activity before Wardroom considers it stalled;
+	// zero disables the check. Raise and Resolve add stalled runs to the inbox and remove them
+	// again; they require DB. Away, if not nil, reports whether an error means that the database is
+	// unavailable.
 	StalledAfter time.Duration
 	Raise        func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve      func(ctx context.Context, tx *db.Tx, cause, why string) error
@@ -71,8 +72,8 @@ type Service struct {
 	reads    rateLimiter
 }
 
-// List returns at most limit sessions that match the filter, after a position. left is
-// the number of sessions that the mirror does not have because there are too many.
+// List returns at most limit sessions that match the filter, starting after the given position. The
+// result left is how many sessions the mirror omits because there are too many.
 func (s *Service) List(ctx context.Context, f Filter, after *position, limit int) (page []Session, left int, err error) {
 	shown, err := s.current(ctx)
 	if err != nil {
@@ -104,7 +105,7 @@ func (s *Service) Get(ctx context.Context, key string) (Session, error) {
 	if i, ok := shown.find(key); ok {
 		return s.apiSession(&shown.rows[i]), nil
 	}
-	// The list omits archived sessions, and the oldest ones if there are too many.
+	// The list omits archived sessions and, if there are too many sessions, the oldest ones.
 	answered, err := s.reads.acquire(ctx, time.Now())
 	if err != nil {
 		return Session{}, err
@@ -119,7 +120,7 @@ func (s *Service) Get(ctx context.Context, key string) (Session, error) {
 		return Session{}, err
 	}
 	if !g.there {
-		return Session{}, ErrNotFound.With("The runtime has no session %q. GET /agentrt/sessions lists the available ones.", key)
+		return Session{}, ErrNotFound.With("The runtime has no session %q. GET /agentrt/sessions lists the available sessions.", key)
 	}
 	return s.apiSession(&row{Session: g.Session, asOf: asOf}), nil
 }
@@ -130,8 +131,8 @@ type foundSession struct {
 	there bool
 }
 
-// Doubt marks the mirror as possibly outdated, for example when the gateway has stopped
-// responding. Requests wait until the list has been read again.
+// Doubt marks the mirror as possibly outdated, for example when the gateway has stopped responding.
+// Later requests wait until the list has been read again.
 func (s *Service) Doubt() {
 	s.mirror.lock()
 	defer s.mirror.mu.Unlock()

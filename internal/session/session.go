@@ -1,12 +1,11 @@
 // Package session serves the sessions of the agent runtime, with their tokens, costs
 // and messages.
 //
-// Service keeps a mirror of the runtime's sessions (mirror.go). It applies the rows in
-// the gateway's events (gateway_events.go) and regularly reads the list
-// (mirror_reader.go), so the load on the gateway does not depend on the number of
-// clients. Requests never see stale data: if an event reports a change without its
-// details, they wait until the list has been read again, and while the gateway is
-// unreachable, they fail.
+// Service keeps a mirror of the runtime's sessions (mirror.go). It applies the rows in the
+// gateway's events (gateway_events.go) and regularly reads the list (mirror_reader.go), so the load
+// on the gateway does not depend on the number of clients. Requests never return stale data. If an
+// event reports a change without its details, they wait until the list has been read again. While
+// the gateway is unreachable, they fail.
 package session
 
 import (
@@ -71,8 +70,8 @@ func (r row) same(other *row) bool {
 	return r == *other
 }
 
-// compare orders positions: active sessions first, and within each group the most
-// recently changed first.
+// compare orders positions. Active sessions come first, and within each group the most recently
+// changed sessions come first.
 func (p position) compare(q position) int {
 	if p.active != q.active {
 		if p.active {
@@ -122,8 +121,8 @@ func (r *row) api() Session {
 	return s
 }
 
-// started returns when the current or last run started. Until a queued run starts, the
-// row has the times of the previous run.
+// started returns when the current or last run started. Until a queued run starts, the row contains
+// the times of the previous run.
 func (r *row) started() clock.Time {
 	switch {
 	case !r.Active:
@@ -137,7 +136,7 @@ func (r *row) started() clock.Time {
 	}
 }
 
-// ended returns when the last run ended or, if unknown, the last activity.
+// ended returns when the last run ended or, if that is unknown, the time of the last activity.
 func (r *row) ended() clock.Time {
 	if !r.EndedAt.IsZero() {
 		return r.EndedAt
@@ -209,7 +208,7 @@ func activities(rows []row) map[string]Activity {
 	return all
 }
 
-// sortRows sorts rows in the order of lists.
+// sortRows sorts rows in the order in which lists return them.
 func sortRows(rows []row) {
 	slices.SortFunc(rows, func(a, b row) int { return a.position().compare(b.position()) })
 }

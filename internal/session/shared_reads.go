@@ -12,21 +12,20 @@ type pageOf struct {
 	before older // the zero value means the newest page
 }
 
-// sharedReads combines concurrent reads of the same key, so that 500 browsers that
-// reconnect at once cause two reads instead of 500. Each caller gets the result of a read
-// that started after its call, so it never sees older data. The zero value is ready to
-// use.
+// sharedReads combines concurrent reads of the same key, so that, for example, 500 browsers that
+// reconnect at once cause two reads instead of 500. Each caller gets the result of a read that
+// started after the call, so it never sees older data. The zero value is ready to use.
 type sharedReads[K comparable, V any] struct {
 	mu    sync.Mutex
 	reads map[K]*inFlight[V]
 }
 
-// inFlight has the reads of one key: at most one in progress, and one that starts after
-// it.
+// inFlight holds the reads of one key. At most one is in progress, and at most one waits to start
+// after it.
 type inFlight[V any] struct{ going, waiting *reading[V] }
 
-// reading is one read with all its waiters. Its result is set when done is closed, and
-// must not be changed.
+// reading is one read that one or more callers wait for. Its result is set when the channel done is
+// closed, and must not be changed after that.
 type reading[V any] struct {
 	done  chan struct{}
 	value V
@@ -54,8 +53,8 @@ func (s *sharedReads[K, V]) read(ctx context.Context, of K, fn func() (V, error)
 	}
 }
 
-// join returns the reading to wait for. If mine is true the caller has to perform it,
-// after before has ended, if there is one.
+// join returns the reading to wait for. If mine is true, the caller must perform it. If before is
+// not nil, the caller must first wait until that reading has ended.
 func (s *sharedReads[K, V]) join(of K) (r *reading[V], mine bool, before *reading[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +74,7 @@ func (s *sharedReads[K, V]) join(of K) (r *reading[V], mine bool, before *readin
 	return t.waiting, true, t.going
 }
 
-// perform runs fn for all waiters of a reading.
+// perform runs fn and gives the result to all callers that wait for a reading.
 func (s *sharedReads[K, V]) perform(ctx context.Context, of K, r, before *reading[V], fn func() (V, error)) {
 	r.left = true // until fn has returned
 	defer close(r.done)

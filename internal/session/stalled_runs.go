@@ -20,9 +20,8 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// This file detects stalled runs: active runs without activity. It uses only events and
-// rows of the mirror and sends no requests to the gateway. While the gateway is
-// unreachable nothing changes.
+// This file detects stalled runs: active runs without activity. It uses only events and rows of the
+// mirror and sends no requests to the gateway. While the gateway is unreachable, nothing changes.
 
 // InboxItem is an item to raise in the inbox.
 type InboxItem struct {
@@ -30,7 +29,7 @@ type InboxItem struct {
 	Subject                              event.Subject
 }
 
-// activityLog has the last activity of runs. The zero value is ready to use.
+// activityLog holds the time of the last activity of each run. The zero value is ready to use.
 type activityLog struct {
 	mu       sync.Mutex
 	seen     map[string]time.Time // last event by session key; kept across connections
@@ -38,7 +37,7 @@ type activityLog struct {
 	reported map[string]bool      // sessions that Changed last received as stalled; used only by the notifier's goroutine
 }
 
-// record stores the activity of a run, unless it is older than the last one.
+// record stores the time of a run's activity, unless a later one is already stored.
 func (g *activityLog) record(key string, at time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -50,16 +49,16 @@ func (g *activityLog) record(key string, at time.Time) {
 	}
 }
 
-// recordEvent stores the activity that an event shows, if any.
+// recordEvent stores the activity of a run if the event is a sign of it.
 func (g *activityLog) recordEvent(e gateway.Event, now time.Time) {
 	if key, ok := e.Activity(); ok {
 		g.record(key, now)
 	}
 }
 
-// last returns the last activity of a row's run: the last event, the gateway's time of the
-// last activity, or the start of the run. It is therefore correct after a restart and
-// after a lost connection.
+// last returns when a row's run was last active. This is the time of the last event, the last
+// activity according to the gateway, or the start of the run. The result is therefore correct even
+// after a restart or a lost connection.
 func (g *activityLog) last(r *row, now time.Time) time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -88,7 +87,7 @@ func (g *activityLog) last(r *row, now time.Time) time.Time {
 	return sign
 }
 
-// prune removes sessions without a run.
+// prune removes the sessions that have no active run.
 func (g *activityLog) prune(active map[string]bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -97,7 +96,7 @@ func (g *activityLog) prune(active map[string]bool) {
 	}
 }
 
-// silentSince returns the last activity of a row's run and whether the run is stalled.
+// silentSince returns when a row's run was last active, and whether the run is stalled.
 func (s *Service) silentSince(r *row) (since time.Time, stalled bool) {
 	if !r.Active || s.StalledAfter <= 0 {
 		return time.Time{}, false
@@ -142,7 +141,7 @@ func (shown *snapshot) find(key string) (place int, ok bool) {
 	return place, ok
 }
 
-// active returns the rows with a run, which are first.
+// active returns the rows with an active run, which come first in the snapshot.
 func (shown *snapshot) active() []row {
 	n := 0
 	for n < len(shown.rows) && shown.rows[n].Active {
@@ -181,9 +180,9 @@ func (s *Service) stallCheckInterval() time.Duration {
 	return max(min(s.StalledAfter/10, longest), 10*time.Millisecond)
 }
 
-// notifyStalled calls Changed with the sessions whose run has stalled or recovered since
-// the last call. Only the notifier's goroutine calls it. It skips sessions that Changed has
-// not received yet, because their removal would not be reported.
+// notifyStalled calls Changed with the sessions whose run has stalled or recovered since the last
+// call. Only the notifier's goroutine calls it. It skips sessions that Changed has not been called
+// with yet, because their removal would not be reported.
 func (s *Service) notifyStalled() {
 	shown := s.latestSnapshot()
 	if shown == nil || s.Changed == nil {
@@ -199,7 +198,7 @@ func (s *Service) notifyStalled() {
 	s.notifyChanged(changed, nil)
 }
 
-// notifyChanged calls Changed and stores which sessions it received as stalled.
+// notifyChanged calls Changed and remembers which sessions it reported as stalled.
 func (s *Service) notifyChanged(changed []Session, gone []string) {
 	if len(changed)+len(gone) == 0 {
 		return
@@ -220,7 +219,8 @@ func (s *Service) notifyChanged(changed []Session, gone []string) {
 	s.Changed(changed, gone)
 }
 
-// watchStalls raises inbox items for stalled runs, and resolves them, until ctx ends.
+// watchStalls raises inbox items for stalled runs, and resolves them when the runs recover or end,
+// until ctx ends.
 func (s *Service) watchStalls(ctx context.Context) {
 	if s.DB == nil || s.StalledAfter <= 0 {
 		return
@@ -287,9 +287,9 @@ func (l runStates) stalled() map[string]bool {
 	return keys
 }
 
-// storeStalls updates the table of stalled runs and the inbox, and returns the runs that
-// are stalled in the table. Each change is made once, by the first replica that sees it;
-// later activity seen by another replica wins.
+// storeStalls updates the table of stalled runs and the inbox, and returns the runs that the table
+// lists as stalled. Each change is made once, by the first replica that sees it. If another replica
+// has seen later activity, that activity takes precedence.
 func (s *Service) storeStalls(ctx context.Context, seen runStates) (kept map[string]bool, err error) {
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		kept = seen.stalled()
@@ -338,8 +338,8 @@ func (s *Service) storeStalls(ctx context.Context, seen runStates) (kept map[str
 // learns of the end late does not raise it again.
 const endedRetention = time.Hour
 
-// endStall records in the table that a run has ended, as its last activity, and deletes
-// the run after endedRetention.
+// endStall records in the table that a run has ended, which counts as the run's last activity. It
+// deletes the run after endedRetention.
 func (s *Service) endStall(ctx context.Context, tx *db.Tx, key string, of runState) error {
 	now := s.Now()
 	if of.stalled {
@@ -379,8 +379,8 @@ func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, seen runStates, ra
 	return nil
 }
 
-// stallCause returns the cause of a stalled run's inbox item. It hashes the key, which can
-// be long.
+// stallCause returns the text that identifies the cause of a stalled run's inbox item. It hashes
+// the session key, because a key can be long.
 func stallCause(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "stalled/" + hex.EncodeToString(sum[:])

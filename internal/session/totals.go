@@ -17,9 +17,9 @@ const (
 	// usagePause is the minimum time between two successful reads on one connection,
 	// because a response can be several megabytes.
 	usagePause = 4 * time.Second
-	// The gateway caches totals for 30 seconds and needs three requests to compute new
-	// ones. Until the totals include the last change they are read every staleInterval,
-	// and after staleTries attempts with the usual backoff.
+	// The gateway caches totals for 30 seconds and needs three requests to compute new ones. Until
+	// the totals include the latest change, they are read every staleInterval. After staleTries
+	// attempts, the delay grows as it does after failures.
 	staleInterval, staleTries = 4 * time.Second, 20
 )
 
@@ -32,7 +32,7 @@ type version struct {
 
 func versionOf(r *gateway.Session) version { return version{r.ID, r.UpdatedAt, r.Active} }
 
-// counted has the totals of a session.
+// counted holds the totals of a session.
 type counted struct {
 	gateway.Totals
 	of      version
@@ -109,8 +109,8 @@ func (r *reader) awaitTotals(ctx context.Context, rows []gateway.Session) {
 	}
 }
 
-// handleTotals stores new totals and schedules the next read. Earlier totals remain valid
-// for sessions that have not changed since.
+// handleTotals stores new totals and schedules the next read. Older totals remain valid for
+// sessions that have not changed since they were read.
 func (r *reader) handleTotals(u usageAnswer) {
 	read, m := r.usage, &r.s.mirror
 	r.usage = nil
@@ -140,7 +140,7 @@ func (r *reader) handleTotals(u usageAnswer) {
 	}
 }
 
-// storeTotals stores totals and returns the time of the last session change that they do
+// storeTotals stores totals. It returns the time of the latest session change that the totals do
 // not include.
 func (r *reader) storeTotals(read *usageReading, usage gateway.SessionUsage) (uncounted clock.Time) {
 	m := &r.s.mirror
@@ -172,8 +172,8 @@ func (r *reader) storeTotals(read *usageReading, usage gateway.SessionUsage) (un
 	return uncounted
 }
 
-// staleRetry returns the delay before the next read, until the totals include the last
-// change.
+// staleRetry returns the delay before the next read if the totals do not include the latest change
+// yet.
 func (r *reader) staleRetry(uncounted clock.Time) time.Duration {
 	if uncounted != r.uncounted {
 		r.uncounted = uncounted

@@ -38,15 +38,16 @@ func (c *closing) actionItems(ctx context.Context, wanted []answer.ActionItem) (
 	return items, nil
 }
 
-// sameItem reports whether two action items of different days are the same. Only
-// punctuation and case may differ, because similar items can be different work.
+// sameItem reports whether two action items from different days are the same, ignoring
+// punctuation and case. It does not match merely similar items, because they can be
+// different work.
 func sameItem(a, b string) bool {
 	x, y := wordingOf(a).plain, wordingOf(b).plain
 	return x != "" && x == y || strings.EqualFold(a, b)
 }
 
 // makeTask returns the key of an action item's task. It creates the task unless this
-// standup, or another one in the last knownDays days, already did.
+// standup or one in the last knownDays days has already created it.
 func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, error) {
 	for _, e := range c.fresh {
 		if e.Kind == "task" && strings.EqualFold(e.Words, w.Title) {
@@ -73,8 +74,7 @@ func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, e
 	return &key, nil
 }
 
-// openItems returns the action items of the last knownDays days whose tasks are still
-// open, newest first.
+// openItems returns the action items from the last knownDays days whose tasks are still open, newest first.
 func (s *Service) openItems(ctx context.Context, q db.Queryer, row Standup) ([]effect, error) {
 	from, err := row.lately()
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Service) openItems(ctx context.Context, q db.Queryer, row Standup) ([]e
 	}), nil
 }
 
-// itemLines returns the open action items as lines for the review question.
+// itemLines formats the open action items as lines of the review question.
 func itemLines(items []effect, most int) []string {
 	if len(items) == 0 {
 		return nil

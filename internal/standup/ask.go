@@ -15,12 +15,12 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// maxAnswer is the length in characters at which an answer is cut.
+// maxAnswer is the maximum length of an answer in characters. Longer answers are truncated.
 const maxAnswer = 200_000
 
-// ask sends a question to an agent and returns it once it has ended. After a crash
-// it continues with the stored question instead of asking twice: the gateway
-// deduplicates by run id. It ignores questions that ended before the time since.
+// ask sends a question to an agent, waits until the question has ended and returns it.
+// After a crash, it continues with the stored question instead of asking twice; the
+// gateway recognizes the run id. It ignores questions that ended before the time since.
 func (m *meeting) ask(ctx context.Context, agentID, purpose string, since *clock.Time, message func() string) (question, error) {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {
@@ -101,9 +101,9 @@ func (m *meeting) createQuestion(ctx context.Context, q question) (question, err
 	return q, err
 }
 
-// runQuestion sends a question, waits for its answer and returns how it ended. After
-// every interruption it first looks up the outcome in the runtime. fresh means that
-// the question was just created and cannot have been sent.
+// runQuestion sends a question, waits for its answer and returns the ended question. After
+// every interruption it first looks up the outcome in the runtime. The parameter fresh is
+// true if the question was just created, so that it cannot have been sent before.
 func (m *meeting) runQuestion(ctx context.Context, q question, fresh bool) (question, error) {
 	overtaken := 0
 	var unread time.Time // when the gateway first was too busy to return the session's history
@@ -169,9 +169,9 @@ func (m *meeting) runQuestion(ctx context.Context, q question, fresh bool) (ques
 	}
 }
 
-// historyUnreadable reports whether the gateway has been too busy to return a
-// question's outcome for the whole agent timeout. It sets *since to the time when
-// that began.
+// historyUnreadable reports whether the gateway has been too busy to return a question's
+// outcome for longer than the agent timeout. It sets *since to the time when the gateway
+// became too busy.
 func (m *meeting) historyUnreadable(err error, q question, since *time.Time) bool {
 	if !errors.Is(err, gateway.ErrBusy) {
 		*since = time.Time{}
@@ -229,8 +229,8 @@ func (m *meeting) sendAndWait(ctx context.Context, q *question) (gateway.Answer,
 	return a, err
 }
 
-// wait waits for the end of an accepted run. It fails with gateway.ErrUnreachable if
-// the gateway has restarted since: a restarted gateway does not have the run and
+// wait waits for an accepted run to end. It fails with gateway.ErrUnreachable if the
+// gateway has restarted in the meantime, because a restarted gateway has lost the run but
 // would report it as running until the timeout.
 func (m *meeting) wait(ctx context.Context, q question, limit time.Duration) (gateway.Answer, error) {
 	restarted := gateway.ErrUnreachable.With("The gateway restarted after it accepted the question.")
@@ -244,8 +244,9 @@ func (m *meeting) wait(ctx context.Context, q question, limit time.Duration) (ga
 	return a, err
 }
 
-// resumeQuestion looks up a question's outcome after an interruption. If done is
-// false, the caller must send next, which is the same question or its replacement.
+// resumeQuestion looks up a question's outcome after an interruption. If the result done
+// is false, the caller must send the returned question, which is the same question or its
+// replacement.
 func (m *meeting) resumeQuestion(ctx context.Context, q question, boot string) (next question, done bool, _ error) {
 	t, late, err := m.findOutcome(ctx, q, func(t gateway.Trace, asked bool) bool {
 		return asked && t.Other && (boot != q.BootID || !t.Active)
@@ -274,9 +275,8 @@ func (m *meeting) resumeQuestion(ctx context.Context, q question, boot string) (
 	return q, false, nil // its run has just ended on this gateway, which still has the outcome
 }
 
-// stopCancelled stops a run that started while its standup was being canceled,
-// because Cancel could not stop it yet. It does not touch runs that another process
-// continues.
+// stopCancelled stops a run that started while its standup was being canceled, too late
+// for Cancel to stop it. It leaves alone any run that another process has taken over.
 func (m *meeting) stopCancelled(ctx context.Context, q question) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
@@ -292,20 +292,20 @@ func (m *meeting) stopCancelled(ctx context.Context, q question) {
 	}
 }
 
-// runRetention is how long the gateway is sure to keep an ended run. OpenClaw
-// 2026.9.6 keeps runs for five minutes; after that, sending the same run id starts
-// a new run.
+// runRetention is the time for which the gateway is certain to remember an ended run.
+// OpenClaw 2026.9.6 keeps runs for five minutes; after that, sending the same run id
+// starts a new run.
 const runRetention = 4 * time.Minute
 
-// askAgain replaces a question whose run was lost when the gateway restarted. The
-// agent gets the full timeout again.
+// askAgain replaces a question whose run was lost when the gateway restarted. The agent
+// gets the full timeout for the new question.
 func (m *meeting) askAgain(ctx context.Context, q question) (question, error) {
 	return m.replaceQuestion(ctx, q, clock.At(m.Now().Add(m.AgentTimeout)),
 		"The gateway restarted while "+q.AgentID+" was answering, and the answer was lost. "+q.AgentID+" is asked again.")
 }
 
-// dropOutdatedReviews drops open review questions of an earlier attempt that were
-// asked before the latest report arrived.
+// dropOutdatedReviews drops the review questions that an earlier attempt left open, if a
+// report has arrived after they were asked.
 func (m *meeting) dropOutdatedReviews(ctx context.Context, tx *db.Tx, row Standup) ([]question, error) {
 	all, err := questions(ctx, tx, m.id)
 	if err != nil {
@@ -325,7 +325,7 @@ func (m *meeting) dropOutdatedReviews(ctx context.Context, tx *db.Tx, row Standu
 	return outdated, nil
 }
 
-// finish stores how a question ended.
+// finish stores the end of a question and its outcome.
 func (m *meeting) finish(ctx context.Context, q question, a gateway.Answer) (question, error) {
 	q.EndedAt = clock.Ptr(m.Now())
 	text := answer.Clean(a.Text, maxAnswer)
@@ -354,14 +354,14 @@ func (m *meeting) finish(ctx context.Context, q question, a gateway.Answer) (que
 	return q, m.saveWithUsage(ctx, q, a.Usage)
 }
 
-// save stores a question while this process holds the job. If the question was
-// dropped because its report was submitted, save keeps it dropped, stores the run's
-// cost and returns errSubmitted.
+// save stores a question, provided that this process still holds the standup's job. If the
+// question was dropped because its report was submitted, save keeps it dropped, stores the
+// cost of the run and returns errSubmitted.
 func (m *meeting) save(ctx context.Context, q question) error { return m.saveWithUsage(ctx, q, nil) }
 
-// saveWithUsage is like save, and also records the usage u of an ended run. It records
-// only usage that the run itself reported: usage read from a history may belong to
-// a resumed run, which the ledger counts separately.
+// saveWithUsage is like save, but also records the usage of an ended run. It ignores usage
+// that was read from a session's history, because that may belong to a resumed run, which
+// the ledger includes separately.
 func (m *meeting) saveWithUsage(ctx context.Context, q question, u *gateway.Usage) error {
 	filed := false
 	err := m.job.Write(ctx, func(tx *db.Tx) error {
@@ -387,9 +387,9 @@ func (m *meeting) saveWithUsage(ctx context.Context, q question, u *gateway.Usag
 	return err
 }
 
-// awaitGateway waits for a connection and returns the gateway's boot id. If there was
-// no connection at first, it extends the deadline of q by the time spent waiting. q may
-// be nil.
+// awaitGateway waits for a connection and returns the gateway's boot id. If there was no
+// connection at first, it extends the deadline of the question q by the waiting time. The
+// question may be nil.
 func (m *meeting) awaitGateway(ctx context.Context, q *question) (boot string, err error) {
 	st := m.Runtime.Status()
 	there := st.State == gateway.Connected || st.ConnectedAt != nil
@@ -431,11 +431,11 @@ func (m *meeting) awaitGateway(ctx context.Context, q *question) (boot string, e
 // minReportedOutage is the shortest gateway outage that the transcript mentions.
 const minReportedOutage = 2 * time.Second
 
-// retryHint is the advice appended to failures that a retry can fix.
+// retryHint is appended to the messages of failures that a retry can fix.
 const retryHint = "A retry asks only for what is missing."
 
-// gatewayTimeout returns how long to wait for the gateway: Grace if it has accepted a
-// question of this attempt, otherwise Patience.
+// gatewayTimeout returns how long to wait for the gateway. This is Grace if the gateway
+// has accepted a question during this attempt, otherwise Patience.
 func (m *meeting) gatewayTimeout(ctx context.Context) (time.Duration, error) {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {
@@ -450,9 +450,10 @@ func (m *meeting) gatewayTimeout(ctx context.Context) (time.Duration, error) {
 	return m.Patience, err
 }
 
-// pause waits briefly before a failed request is retried. It returns a Failure once
-// the gateway has accepted nothing for longer than gatewayTimeout, whatever the state
-// of the connection. For a busy gateway, the agent timeout is the limit instead.
+// pause waits briefly before a failed request is retried. It returns a Failure if the
+// gateway has accepted no question for longer than gatewayTimeout, even if it is
+// connected. This limit does not apply while the gateway is busy; then the agent timeout
+// applies.
 func (m *meeting) pause(ctx context.Context, why error) error {
 	if errors.Is(why, gateway.ErrBusy) {
 		m.silentSince = time.Time{} // the gateway responded
@@ -471,6 +472,5 @@ func (m *meeting) pause(ctx context.Context, why error) error {
 	return m.shortDelay(ctx)
 }
 
-// gatewayAway reports whether a request failed because the gateway was unavailable,
-// so that it can be retried.
+// gatewayAway reports whether the error means that the gateway was unavailable. Such a request can be retried.
 func gatewayAway(err error) bool { return gateway.IsUnavailable(err) }

@@ -12,8 +12,8 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// Blocker is a participant's blocker in the record of one standup. A trackedBlocker
-// follows the same blocker across standups.
+// Blocker is a participant's blocker as it appears in the record of one standup. A
+// trackedBlocker follows the same blocker across standups.
 type Blocker struct {
 	ID          *string       `json:"id" doc:"The same in every standup that reports the blocker; null for a resolution that matches no reported blocker."`
 	Status      BlockerStatus `json:"status" enum:"open,ended" doc:"The current status, even in the record of an earlier day."`
@@ -57,9 +57,9 @@ const (
 	boardGone     = "gone"
 )
 
-// escalationAge is the age in days from which a blocker is added to the inbox: a
-// blocker first seen on Monday is added on Wednesday. Age counts calendar days, so
-// weekends and failed standups count too.
+// escalationAge is the age, in calendar days, at which a blocker is added to the inbox.
+// For example, a blocker first seen on Monday is added on Wednesday. Weekends and days
+// with failed standups are included.
 const escalationAge = 2
 
 const (
@@ -67,8 +67,8 @@ const (
 	maxBlockerText = 2_000 // stored characters of a tracked blocker's text
 )
 
-// trackedBlocker is a blocker across standups, stored as one row. A blocker that is
-// reported again after it ended is a new one.
+// trackedBlocker is a blocker that is followed across standups. It is stored as one row.
+// If a blocker is reported again after it ended, a new trackedBlocker is created.
 type trackedBlocker struct {
 	ID          string
 	Team        string
@@ -95,7 +95,7 @@ type trackedBlocker struct {
 	changed bool     // differs from the stored row
 }
 
-// mention is one blocker in one participant's report.
+// mention is a blocker as mentioned in one participant's report.
 type mention struct {
 	place   int
 	agentID string
@@ -105,8 +105,8 @@ type mention struct {
 	since   string // the day on which the task was blocked on the board; empty if it is not blocked
 }
 
-// blockerTracker matches the blockers of one standup's reports with a team's tracked
-// blockers. It holds all matching rules and does not access the database.
+// blockerTracker matches the blockers in a standup's reports with the team's tracked
+// blockers. It contains all matching rules and does not access the database.
 type blockerTracker struct {
 	row      Standup
 	now      time.Time
@@ -115,7 +115,7 @@ type blockerTracker struct {
 	board    map[int64]string  // the state of their tasks, by task number
 }
 
-// mentions returns the blockers mentioned in each report of row.
+// mentions returns the blockers mentioned in each of the standup's reports.
 func mentions(row Standup) [][]mention {
 	all := make([][]mention, len(row.Reports))
 	place := 0
@@ -136,7 +136,7 @@ func mentions(row Standup) [][]mention {
 	return all
 }
 
-// taskNumber returns the number of a task key, such as 12 for TASK-12; nil if it is out of range.
+// taskNumber returns the number in a task key, such as 12 for TASK-12. It returns nil if the number is out of range.
 func taskNumber(key string) *int64 {
 	n, err := strconv.ParseInt(strings.TrimPrefix(key, "TASK-"), 10, 64)
 	if err != nil {
@@ -152,10 +152,11 @@ func taskKey(n *int64) *string {
 	return new("TASK-" + strconv.FormatInt(*n, 10))
 }
 
-// match assigns every mention to a tracked blocker or creates one. A mention matches
-// by its task, whichever agent reports it, or else by similar wording to a blocker
-// that the same agent reported before. Two mentions in one report are the same
-// blocker only if they name the same task or use the same words.
+// match assigns each mention to a tracked blocker, or creates a new one for it. A mention
+// matches a blocker with the same task, even if another agent reported that blocker.
+// Otherwise it matches a blocker with similar wording that the same agent reported before.
+// Two mentions in the same report are the same blocker only if they name the same task or
+// use the same words.
 func (b *blockerTracker) match(reports [][]mention) {
 	for _, named := range reports {
 		taken := map[*trackedBlocker]bool{}
@@ -183,7 +184,7 @@ func (b *blockerTracker) match(reports [][]mention) {
 	}
 }
 
-// byTask returns the blocker of a task or nil. It prefers an open blocker to an ended one.
+// byTask returns the blocker for a task, or nil. It prefers an open blocker to an ended one.
 func (b *blockerTracker) byTask(task *int64) *trackedBlocker {
 	var found *trackedBlocker
 	for _, l := range b.blockers {
@@ -194,13 +195,14 @@ func (b *blockerTracker) byTask(task *int64) *trackedBlocker {
 	return found
 }
 
-// equalPtr reports whether both pointers are nil or point to equal values.
+// equalPtr reports whether the two pointers are both nil or point to equal values.
 func equalPtr[T comparable](a, b *T) bool {
 	return a != nil && b != nil && *a == *b || a == nil && b == nil
 }
 
-// byWords matches the mentions of one report with existing blockers by wording, most
-// similar first. Each blocker matches at most one mention; nil means no match.
+// byWords matches the mentions in one report with existing blockers by wording, starting
+// with the most similar pair. Each blocker matches at most one mention. The result is nil
+// for a mention without a match.
 func (b *blockerTracker) byWords(named []mention, taken map[*trackedBlocker]bool) []*trackedBlocker {
 	type pair struct {
 		mention int
@@ -230,8 +232,8 @@ func (b *blockerTracker) byWords(named []mention, taken map[*trackedBlocker]bool
 	return found
 }
 
-// sameTasks reports whether the blocker and the mention can be the same, judging by the
-// tasks that their texts name: one of them names no task, or both name the same tasks.
+// sameTasks reports whether the blocker and the mention can be the same, judging by their
+// tasks. They can be if one of them has no task, or if both texts name the same tasks.
 func (l *trackedBlocker) sameTasks(n mention) bool {
 	if l.Task == nil || n.task == nil {
 		return true
@@ -257,8 +259,9 @@ func (b *blockerTracker) newBlocker(n mention) *trackedBlocker {
 	return l
 }
 
-// addMention records that a blocker was mentioned in this standup. Only addMention
-// changes a blocker's days: it adds days and can only move FirstSeen to an earlier day.
+// addMention records that a blocker was mentioned in this standup. No other function
+// changes the blocker's days. addMention can add a day and move FirstSeen to an earlier
+// day, but not to a later one.
 func (b *blockerTracker) addMention(l *trackedBlocker, n mention) {
 	date := b.row.Date
 	l.changed = true
@@ -297,8 +300,8 @@ func (b *blockerTracker) addMention(l *trackedBlocker, n mention) {
 	}
 }
 
-// endByBoard ends the blockers whose task is done, archived, deleted or no longer
-// blocked. A task that was never blocked on the board does not count as unblocked.
+// endByBoard ends the blockers whose task is done, archived, deleted or no longer blocked.
+// A task that was never blocked on the board is not treated as unblocked.
 func (b *blockerTracker) endByBoard() (ended []*trackedBlocker) {
 	for _, l := range b.blockers {
 		if l.Status != BlockerOpen || l.Task == nil {
@@ -325,9 +328,9 @@ func (l *trackedBlocker) end(why string, now time.Time) {
 	l.Status, l.EndedWhy, l.EndedAt, l.changed = BlockerEnded, &why, clock.Ptr(now), true
 }
 
-// endUnmentioned ends the blockers that nobody reported again. named holds the blockers
-// in the standup's record. A blocker stays open while an agent who last reported it still
-// owes a report: see awaitsReport.
+// endUnmentioned ends the blockers that nobody reported again. The parameter named
+// contains the blockers in the standup's record. A blocker stays open as long as
+// awaitsReport returns true for it.
 func (b *blockerTracker) endUnmentioned(named []Blocker) (ended []*trackedBlocker) {
 	for _, l := range b.blockers {
 		again := slices.ContainsFunc(named, func(x Blocker) bool { return equalPtr(x.ID, &l.ID) && len(x.NamedBy) > 0 })
@@ -345,9 +348,9 @@ func (b *blockerTracker) endUnmentioned(named []Blocker) (ended []*trackedBlocke
 	return ended
 }
 
-// awaitsReport reports whether an agent who last reported the blocker has not
-// answered, so that its state is unknown. An agent that has left does not count,
-// unless the task is blocked on the board.
+// awaitsReport reports whether the blocker's state is unknown, because an agent who last
+// reported it has not answered in this standup. Agents that have left are ignored, unless
+// the task is blocked on the board.
 func (b *blockerTracker) awaitsReport(l *trackedBlocker) bool {
 	for _, agentID := range l.Agents {
 		i := slices.IndexFunc(b.row.Reports, func(r Report) bool { return r.AgentID == agentID })
@@ -361,8 +364,8 @@ func (b *blockerTracker) awaitsReport(l *trackedBlocker) bool {
 	return false
 }
 
-// recordEntries returns the blockers for the standup's record: those mentioned, in
-// the order of the reports, then those that stay open for lack of a report.
+// recordEntries returns the blockers for the standup's record: first the mentioned ones,
+// in the order of the reports, then those that stay open because a report is missing.
 func (b *blockerTracker) recordEntries() []Blocker {
 	var named, silent []*trackedBlocker
 	for _, l := range b.blockers {
@@ -384,7 +387,7 @@ func (b *blockerTracker) recordEntries() []Blocker {
 	return list
 }
 
-// recordEntry returns the blocker as it appears in the record of a day.
+// recordEntry returns the blocker as it appears in the record of the given day's standup.
 func (l *trackedBlocker) recordEntry(date string) Blocker {
 	e := Blocker{Text: l.Text, AgentID: l.Agents[0], NamedBy: []string{}}
 	if l.entry != nil {
@@ -396,7 +399,7 @@ func (l *trackedBlocker) recordEntry(date string) Blocker {
 	return e
 }
 
-// blockedSince returns the day on which the task was blocked, according to the report's
+// blockedSince returns the day since which the task is blocked, according to the report's
 // evidence. It returns "" if the task is not blocked.
 func (r Report) blockedSince(task *string, timezone string) string {
 	zone, err := time.LoadLocation(timezone)

@@ -16,22 +16,22 @@ import (
 // over the character trigrams of the words, padded as in PostgreSQL's pg_trgm. It
 // tolerates different endings, spelling and word order, and needs no dictionary.
 //
-// The thresholds separate the matching pairs in this file's tests from the different ones.
+// The thresholds are chosen so that the tests of this file tell matching pairs of texts from different ones.
 const (
-	// similarEnough is the score from which two texts describe the same thing.
+	// similarEnough is the minimum score of two texts that describe the same thing.
 	similarEnough = 0.6
 	// similarIfReplaced is the threshold if each text has a word that the other lacks,
 	// as in "the design is not approved" and "the copy is not approved". It also
 	// applies to single words.
 	similarIfReplaced = 0.8
-	// containedShare is the share of the shorter text that the longer text must contain
-	// to count as a longer version of it.
+	// containedShare is the minimum share of the shorter text that the longer text must
+	// contain. The longer text is then treated as a longer version of the shorter one.
 	containedShare = 0.85
-	// sameWord is the score from which two words are forms of the same word, such as sign
-	// and signed.
+	// sameWord is the minimum score of two words that are forms of the same word, such as
+	// sign and signed.
 	sameWord = 0.4
-	// maxWording is the number of characters compared. The beginning of a text names
-	// its subject, and the limit bounds the time that a long text takes.
+	// maxWording is the maximum number of characters that are compared, to save time with
+	// long texts. The beginning of a text usually names its subject.
 	maxWording = 600
 )
 
@@ -42,7 +42,7 @@ type wording struct {
 	trigrams map[string]struct{}
 }
 
-// word is a word that is not a stop word. A name (Stripe, 412) matches only itself.
+// word is any word except a stop word. If it is a name, such as Stripe or 412, it matches only itself.
 type word struct {
 	text   string
 	isName bool
@@ -53,7 +53,7 @@ var (
 	duration = regexp.MustCompile(`(?i)\b\d+(\.\d+)?\s?(%|percent\b|minutes?\b|mins?\b|hours?\b|hrs?\b|h\b|days?\b|d\b|weeks?\b|wks?\b|months?\b)`)
 )
 
-// smallWords are stop words: they can occur in any blocker.
+// smallWords are stop words, which can occur in any blocker.
 const smallWords = ` a an the this that these those it its it's i i'm we we're our my me us you your they their he she his her who which what there here ` +
 	`is are was were be been being am has have had having do does did doing will would can could cannot can't should shall may might must not don't doesn't isn't ` +
 	`of for from to on onto in into at by with about as and or but so if then than because due since until till before after while when out up over per via also ` +
@@ -91,8 +91,8 @@ func wordingOf(text string) wording {
 	return w
 }
 
-// isName reports whether a word is a name, such as Stripe, B or the number in
-// "PR 412". The first word of a text is not a name: it is capitalized anyway.
+// isName reports whether a word is a name, such as Stripe, B or the number in "PR 412".
+// The first word of a text is never treated as a name, because it is always capitalized.
 func isName(s, before string) bool {
 	first, size := utf8.DecodeRuneInString(s)
 	switch {
@@ -104,7 +104,7 @@ func isName(s, before string) bool {
 	return unicode.IsUpper(first) || size == len(s) && first < 0x80
 }
 
-// add adds a word, except a number that counts something ("12 tests fail").
+// add adds a word. It ignores numbers that only say how many, as in "12 tests fail".
 func (w *wording) add(x word, before string) {
 	if unicode.IsDigit([]rune(x.text)[0]) && (before == "" || isSmall(before)) {
 		return
@@ -124,8 +124,8 @@ func trigramsOf(s string) []string {
 	return list
 }
 
-// similarity returns how similar two texts are, from 0 to 1, and whether they
-// describe the same thing. It is symmetric.
+// similarity returns how similar two texts are, from 0 to 1, and whether they describe the
+// same thing. The order of the texts makes no difference.
 func (w wording) similarity(o wording) (float64, bool) {
 	if w.plain == o.plain {
 		return 1, w.plain != ""
@@ -157,16 +157,16 @@ func (w wording) similarity(o wording) (float64, bool) {
 	return max(dice, similarEnough), true
 }
 
-// single reports whether the text is a single word. A run of characters in a script
-// without spaces does not count as one.
+// single reports whether the text is a single word. In a script that does not put spaces
+// between words, no text is treated as a single word.
 func (w wording) single() bool {
 	return len(w.words) == 1 && !strings.ContainsFunc(w.words[0].text, func(r rune) bool {
 		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 	})
 }
 
-// missing reports whether w has words that o lacks in every form, and whether one of
-// those words is a name.
+// missing reports whether the text w has words of which the text o contains no form, and
+// whether one of these words is a name.
 func (w wording) missing(o wording) (some, name bool) {
 	for _, x := range w.words {
 		if slices.ContainsFunc(o.words, x.formOf) {
@@ -177,8 +177,9 @@ func (w wording) missing(o wording) (some, name bool) {
 	return some, name
 }
 
-// formOf reports whether two words may be forms of the same word, or one abbreviates the
-// other, as db abbreviates database. Words with digits match only themselves.
+// formOf reports whether two words may be forms of the same word, or whether one may be an
+// abbreviation of the other, such as db and database. Words with digits match only
+// themselves.
 func (x word) formOf(y word) bool {
 	if x.text == y.text {
 		return true
@@ -200,8 +201,8 @@ func (x word) formOf(y word) bool {
 	return 2*float64(common)/float64(len(a)+len(b)) >= sameWord
 }
 
-// shortFor reports whether s abbreviates long: two to four letters that occur in long
-// in the same order, starting with its first letter.
+// shortFor reports whether s is an abbreviation of long. An abbreviation has two to four
+// letters, which occur in long in the same order, and starts with the same letter.
 func shortFor(s, long string) bool {
 	if len(s) < 2 || len(s) > 4 || len(long) <= len(s)+1 || s[0] != long[0] {
 		return false

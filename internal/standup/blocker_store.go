@@ -13,7 +13,7 @@ import (
 const blockerColumns = `id, team, agents, text, task, board, first_seen, last_seen, days, status, cause, escalated_on,
 	ended_at, ended_why, ended_in, standup_id, created_at`
 
-// scanBlocker reads a row with blockerColumns.
+// scanBlocker reads a row with the columns in blockerColumns.
 func scanBlocker(row db.Row) (*trackedBlocker, error) {
 	var l trackedBlocker
 	var agents, days string
@@ -29,9 +29,9 @@ func scanBlocker(row db.Row) (*trackedBlocker, error) {
 	return &l, json.Unmarshal([]byte(days), &l.Days)
 }
 
-// blockersFor returns the blockers that a standup can match: the open ones of its
-// team, those that an earlier run of the standup ended, and those that ended since
-// its participants were asked.
+// blockersFor returns the blockers that the reports of a standup can match. These are the
+// team's open blockers, blockers that an earlier run of the same standup ended, and
+// blockers that have ended since the standup asked its participants.
 func blockersFor(ctx context.Context, q db.Queryer, team, standupID string, asked time.Time) ([]*trackedBlocker, error) {
 	rows, err := q.Query(ctx, `
 		SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'open'
@@ -43,20 +43,20 @@ func blockersFor(ctx context.Context, q db.Queryer, team, standupID string, aske
 	return db.All(rows, err, scanBlocker)
 }
 
-// openBlockers returns the open blockers of a team.
+// openBlockers returns a team's open blockers.
 func openBlockers(ctx context.Context, q db.Queryer, team string) ([]*trackedBlocker, error) {
 	rows, err := q.Query(ctx, `SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'open' ORDER BY first_seen, id`, team)
 	return db.All(rows, err, scanBlocker)
 }
 
-// openBlockersWithTasks returns every team's open blockers that name a task.
+// openBlockersWithTasks returns the open blockers of all teams that name a task.
 func openBlockersWithTasks(ctx context.Context, q db.Queryer) ([]*trackedBlocker, error) {
 	rows, err := q.Query(ctx, `SELECT `+blockerColumns+` FROM standup_blockers WHERE status = 'open' AND task IS NOT NULL ORDER BY team, first_seen, id`)
 	return db.All(rows, err, scanBlocker)
 }
 
-// saveBlockers stores the changed blockers, ended ones first: a task can have only
-// one open blocker.
+// saveBlockers stores the changed blockers. It stores ended blockers first, because a task
+// can have only one open blocker.
 func saveBlockers(ctx context.Context, tx *db.Tx, blockers []*trackedBlocker, now time.Time) error {
 	for _, status := range []BlockerStatus{BlockerEnded, BlockerOpen} {
 		for _, l := range blockers {
@@ -80,7 +80,7 @@ func saveBlockers(ctx context.Context, tx *db.Tx, blockers []*trackedBlocker, no
 	return nil
 }
 
-// boardOf returns the state of tasks by number. A task that does not exist is boardGone.
+// boardOf returns the state of each task, by task number. The state of a task that does not exist is boardGone.
 func boardOf(ctx context.Context, q db.Queryer, numbers []int64) (map[int64]string, error) {
 	board := make(map[int64]string, len(numbers))
 	if len(numbers) == 0 {
@@ -102,7 +102,7 @@ func boardOf(ctx context.Context, q db.Queryer, numbers []int64) (map[int64]stri
 	return board, err
 }
 
-// taskID returns the id of a task by its number; empty if it does not exist.
+// taskID returns the id of the task with the given number, or "" if there is no such task.
 func taskID(ctx context.Context, q db.Queryer, number int64) (id string, err error) {
 	err = q.QueryRow(ctx, `SELECT id FROM tasks WHERE number = ?`, number).Scan(&id)
 	if db.IsNotFound(err) {
@@ -143,7 +143,8 @@ func (s *Standup) refreshBlockers(ctx context.Context, q db.Queryer) error {
 	return err
 }
 
-// effect is a change that a standup made outside its own record.
+// effect is a change that a standup made outside its own record, such as a new task or
+// inbox item.
 type effect struct {
 	StandupID string
 	Kind      string // comment, escalation, old_blocker, task
@@ -164,8 +165,7 @@ func effectsOf(ctx context.Context, q db.Queryer, standupID string) ([]effect, e
 	return db.All(rows, err, scanEffect)
 }
 
-// effectsSince returns a team's effects of one kind on or after a day, newest first. It
-// returns at most 200.
+// effectsSince returns up to 200 of a team's effects of the given kind, since the given day, newest first.
 func effectsSince(ctx context.Context, q db.Queryer, team, kind, from string) ([]effect, error) {
 	rows, err := q.Query(ctx, `SELECT `+effectColumns+` FROM standup_effects WHERE team = ? AND kind = ? AND date >= ?
 		ORDER BY date DESC, standup_id DESC, seq DESC LIMIT 200`, team, kind, from)

@@ -10,9 +10,9 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// loadTracker loads the blockers of a standup's team and locks them against other
-// standups and the timer until the transaction ends. Callers must take this lock
-// before they lock other rows.
+// loadTracker loads the blockers that a standup can match. Until the transaction ends, it
+// locks all blockers, so that no other standup or timer changes them. Callers must take
+// this lock before they lock other rows.
 func (s *Service) loadTracker(ctx context.Context, tx *db.Tx, row Standup, reports [][]mention) (*blockerTracker, error) {
 	b := &blockerTracker{row: row, now: s.Now(), team: row.Team}
 	if err := tx.Lock(ctx, blockersLock); err != nil {
@@ -44,11 +44,11 @@ func (s *Service) loadTracker(ctx context.Context, tx *db.Tx, row Standup, repor
 	return b, err
 }
 
-// blockersLock is the name of the lock on all blockers.
+// blockersLock is the name of the lock that protects all blockers.
 const blockersLock = "standup blockers"
 
-// takeBlockers matches the blockers of the reports and stores them in the standup's
-// record. A retry matches the same blockers again.
+// takeBlockers matches the blockers in the reports and stores them in the standup's
+// record. A retry of the standup matches the same blockers again.
 func (m *meeting) takeBlockers(ctx context.Context, tx *db.Tx, row *Standup) (ended []*trackedBlocker, _ error) {
 	reports := mentions(*row)
 	b, err := m.loadTracker(ctx, tx, *row, reports)
@@ -64,9 +64,9 @@ func (m *meeting) takeBlockers(ctx context.Context, tx *db.Tx, row *Standup) (en
 	return ended, nil
 }
 
-// resolveEnded resolves the inbox items of ended blockers and records their events.
-// An item that the facilitator escalated is resolved only if the board ended the
-// blocker, not because participants no longer report it.
+// resolveEnded resolves the inbox items of ended blockers and records an event for each
+// blocker. If the facilitator escalated a blocker, its item is resolved only if the
+// blocker ended because of a change on the board, not because it is no longer reported.
 func (s *Service) resolveEnded(ctx context.Context, tx *db.Tx, row Standup, ended []*trackedBlocker) error {
 	for _, l := range ended {
 		own := l.Cause != nil && *l.Cause == l.cause()
@@ -85,10 +85,10 @@ func (s *Service) resolveEnded(ctx context.Context, tx *db.Tx, row Standup, ende
 	return nil
 }
 
-// cause returns the cause of the inbox item that is raised because of the blocker's age.
+// cause returns the cause of the inbox item that is raised when the blocker becomes old.
 func (l *trackedBlocker) cause() string { return "blocker/" + l.ID }
 
-// endReason describes why a blocker ended.
+// endReason returns a text that explains why the blocker ended.
 func (l *trackedBlocker) endReason() string {
 	key := "Its task"
 	if l.Task != nil {
@@ -110,8 +110,8 @@ func (l *trackedBlocker) endReason() string {
 }
 
 // EndClearedBlockers ends the blockers whose tasks are done, archived, deleted or no
-// longer blocked. A timer calls it every few seconds so that the inbox stays
-// current; a running standup does the same.
+// longer blocked. A timer calls it every few seconds to keep the inbox current. A running
+// standup also ends such blockers.
 func (s *Service) EndClearedBlockers(ctx context.Context) error {
 	if pending, err := s.changedBlockers(ctx, s.DB); err != nil || len(pending) == 0 {
 		return err // avoid a transaction when there is nothing to write
@@ -146,8 +146,8 @@ func (s *Service) EndClearedBlockers(ctx context.Context) error {
 	})
 }
 
-// changedBlockers returns the open blockers whose task has changed on the board,
-// updated but not stored.
+// changedBlockers returns the open blockers whose task has changed on the board. It
+// updates the returned blockers but does not store them.
 func (s *Service) changedBlockers(ctx context.Context, q db.Queryer) ([]*trackedBlocker, error) {
 	blockers, err := openBlockersWithTasks(ctx, q)
 	if err != nil {
@@ -166,8 +166,8 @@ func (s *Service) changedBlockers(ctx context.Context, q db.Queryer) ([]*tracked
 	return slices.DeleteFunc(blockers, func(l *trackedBlocker) bool { return !l.changed }), nil
 }
 
-// openBlockersByAgent returns the open blockers of each participant, as lines for that
-// participant's question.
+// openBlockersByAgent returns the open blockers of each participant, formatted as lines
+// for the question to that participant.
 func openBlockersByAgent(ctx context.Context, q db.Queryer, row Standup) (map[string][]string, error) {
 	blockers, err := openBlockers(ctx, q, row.Team)
 	if err != nil {
@@ -183,8 +183,9 @@ func openBlockersByAgent(ctx context.Context, q db.Queryer, row Standup) (map[st
 	return byAgent, nil
 }
 
-// reminder lists a participant's open blockers in the participant's own words, so that
-// the next report repeats them in a form that can be matched.
+// reminder returns a list of a participant's open blockers, for use in the question to
+// that participant. It uses the participant's own words, so that the blockers in the next
+// report are worded alike and can be matched.
 func reminder(open []string) string {
 	if len(open) == 0 {
 		return ""
@@ -194,8 +195,7 @@ func reminder(open []string) string {
 		strings.Join(capLines(open, maxReportFacts/2), "\n") + "\n--- end of data ---\n"
 }
 
-// blockerLines returns the open blockers and the recent escalations as lines for the
-// review question.
+// blockerLines formats the open blockers and the recent escalations as lines of the review question.
 func blockerLines(list []Blocker, known []effect, most int) []string {
 	var lines []string
 	if len(list) > 0 {

@@ -12,15 +12,16 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// Claim is a statement about a task in a report that the board contradicts. Only
-// unambiguous statements count: see answer.FinishedClaims and answer.Statements.
+// Claim is a statement about a task that an agent makes in a report and that the board
+// contradicts. Only unambiguous statements are considered; see answer.FinishedClaims and
+// answer.Statements.
 type Claim struct {
 	Task  string `json:"task"`
 	Says  string `json:"says" enum:"done,not_done,in_progress,blocked,unblocked" doc:"What the report says."`
 	Board string `json:"board" doc:"What the board says: the task's column, blocked or not_blocked; unknown if the task does not exist."`
 }
 
-// describe states the claim and the state on the board.
+// describe returns a text with the claim and the task's state on the board.
 func (c Claim) describe() string {
 	board := "but the board says " + spaced(c.Board)
 	if c.Board == boardUnknown {
@@ -29,7 +30,7 @@ func (c Claim) describe() string {
 	return c.Task + " is " + spaced(c.Says) + ", " + board
 }
 
-// boardUnknown is the board's state for a task that does not exist.
+// boardUnknown is the value of Claim.Board for a task that does not exist.
 const boardUnknown = "unknown"
 
 // boardState is the state of a task on the board.
@@ -38,7 +39,7 @@ type boardState struct {
 	blocked bool // marked as blocked, or waiting for other tasks
 }
 
-// disputes returns the board's state if it contradicts a statement, otherwise "".
+// disputes returns the task's state on the board if that contradicts the given statement, otherwise "".
 func (b boardState) disputes(says string) string {
 	switch {
 	case says == answer.Done && b.status == "":
@@ -59,7 +60,7 @@ func (b boardState) disputes(says string) string {
 	return ""
 }
 
-// contradictions returns the statements of a report that the board contradicts.
+// contradictions returns the statements in a report that the board contradicts.
 func contradictions(ctx context.Context, q db.Queryer, r Report) ([]Claim, error) {
 	said := r.statements()
 	keys := make([]string, len(said))
@@ -79,9 +80,9 @@ func contradictions(ctx context.Context, q db.Queryer, r Report) ([]Claim, error
 	return claims, nil
 }
 
-// statements returns the report's unambiguous statements about tasks: first the tasks
-// that it calls finished under Yesterday, then statements about other states. It skips
-// tasks about which it makes two different statements.
+// statements returns the report's unambiguous statements about tasks. Claims in the part
+// Yesterday that a task is finished come first, then statements about other states. Tasks
+// about which the report makes two different statements are skipped.
 func (r Report) statements() []answer.Statement {
 	var said []answer.Statement
 	if r.Yesterday != nil {
@@ -115,8 +116,9 @@ func (r Report) statements() []answer.Statement {
 	return first(append(done, plain...), maxFindings)
 }
 
-// omissions returns the finished tasks of the evidence that neither the report nor
-// the agent's previous report mentions. last is the previous text and may be nil.
+// omissions returns the finished tasks in the evidence that are mentioned neither in the
+// report nor in the agent's previous report. The parameter last is the text of the
+// previous report, or nil.
 func (r Report) omissions(last *string) []Item {
 	left := []Item{}
 	if r.Evidence == nil || r.Text == nil {
@@ -142,8 +144,9 @@ func (r Report) omissions(last *string) []Item {
 	return first(left, maxFindings)
 }
 
-// mentionsTitle reports whether words contains all significant words of a title.
-// Agents do not always give the key of a task.
+// mentionsTitle reports whether a text mentions a task by its title, because agents do not
+// always write the task's key. The parameter words contains the words of the text, and all
+// significant words of the title must be among them.
 func mentionsTitle(words map[string]bool, title string) bool {
 	const short = 4 // letters; shorter words count only if the title has no longer ones
 	all := wordsOf(title)
@@ -163,7 +166,7 @@ func wordsOf(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// boardStates returns the state of tasks by key. Unknown tasks are absent.
+// boardStates returns the state of each task, by task key. Unknown tasks are omitted.
 func boardStates(ctx context.Context, q db.Queryer, keys []string) (map[string]boardState, error) {
 	states := map[string]boardState{}
 	var args []any

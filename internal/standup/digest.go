@@ -8,8 +8,8 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// digest returns the facts of a standup as Markdown, compiled without a model. Every
-// finished standup has a digest, including failed ones.
+// digest summarizes the facts of a standup as Markdown, without the help of a model. Every
+// finished standup has a digest, even if it failed.
 func digest(row Standup) string {
 	var answered, silent, finished, moved []string
 	asked := false
@@ -58,7 +58,7 @@ func digest(row Standup) string {
 	return strings.Join(lines, "\n")
 }
 
-// plural formats a count with its noun: 1 run, 2 runs.
+// plural formats a number and a noun, as in "1 run" and "2 runs".
 func plural(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -66,7 +66,7 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// aged formats the age of a blocker in days.
+// aged formats a blocker's age in days.
 func aged(n int) string {
 	if n == 0 {
 		return "new"
@@ -74,7 +74,7 @@ func aged(n int) string {
 	return days(n)
 }
 
-// submittedMark marks reports that were submitted rather than asked for.
+// submittedMark returns a note for reports that were submitted without being asked for.
 func submittedMark(r Report) string {
 	if r.FiledAt != nil {
 		return " (submitted)"
@@ -82,7 +82,7 @@ func submittedMark(r Report) string {
 	return ""
 }
 
-// noReportReason describes why a participant's report is missing.
+// noReportReason returns a text that explains why a participant's report is missing.
 func (s Standup) noReportReason(r Report) string {
 	switch r.Status {
 	case Pending:
@@ -102,11 +102,10 @@ func (s Standup) noReportReason(r Report) string {
 	return spaced(string(r.Status))
 }
 
-// noReport starts the transcript entry of a failed report.
+// noReport is the start of the transcript entry for a failed report.
 const noReport = "No report. "
 
-// blockedFacts returns the standup's blockers and the other blocked tasks of the
-// evidence, each with its age.
+// blockedFacts lists the standup's blockers and the other blocked tasks in its evidence, each with its age.
 func (s Standup) blockedFacts() []string {
 	var out []string
 	named := map[string]bool{}
@@ -150,8 +149,8 @@ func (s Standup) omitted() []string {
 	return out
 }
 
-// escapeLine makes an agent's text safe within a line of Markdown: short, on one line
-// and escaped.
+// escapeLine makes an agent's text safe for use within a line of Markdown: it shortens the
+// text, puts it on a single line and escapes it.
 func escapeLine(s string) string {
 	const most = 120
 	if runes := []rune(strings.Join(strings.Fields(s), " ")); len(runes) > most {
@@ -164,8 +163,8 @@ var markup = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[
 
 func spaced(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
-// joinCapped joins the items after a colon, up to a limit, and appends how many more
-// there are.
+// joinCapped returns a colon followed by the joined items. If there are too many items, it
+// includes only the first ones and says how many more there are.
 func joinCapped(items []string, between string) string {
 	const most = 100
 	if len(items) == 0 {

@@ -13,18 +13,18 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// maxWait is the longest time that a request can wait for the end of a standup.
+// maxWait is the longest time that a request can wait for a standup to end.
 const maxWait = 10 * time.Minute
 
-// Mount registers the routes of standups, schedules and teams.
+// Mount registers the routes for standups, schedules and teams.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/standups", actor.Read, "List standups, latest day first by default", s.handleList, web.Fails(ErrTeam, page.ErrCursor),
 		web.Describe("Lists the standups of the executive team by default."))
 	web.Post(api, "/standups", actor.HoldStandups, "Open a standup", s.handleOpen,
 		web.Status(http.StatusCreated), web.Also(http.StatusOK), web.Once(), web.Fails(ErrTeam, ErrTeamArchived),
-		web.Describe("Answers 201 with the new standup, or 200 if the team already has one on that day."))
+		web.Describe("Returns 201 with the new standup, or 200 if the team already has one on that day."))
 	web.Get(api, "/standups/latest", actor.Read, "Get the latest standup", s.handleLatest, web.Fails(ErrNotFound, ErrTeam),
-		web.Describe("Returns the team's standup for today, or for the most recent day that has one. Standups opened for a future day do not count."))
+		web.Describe("Returns the team's standup for today, or for the most recent day that has one. Standups opened for a future day are ignored."))
 	s.mountSchedule(api)
 	web.Get(api, "/standups/{id}", actor.Read, "Get a standup with its reports and transcript", s.handleGet, web.Fails(ErrNotFound))
 	web.Text(api, "/standups/{id}/transcript", actor.Read, "Stream the transcript as plain text", s.handleTranscript,
@@ -34,21 +34,21 @@ func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/standups/{id}/run", actor.HoldStandups, "Run or retry a standup", s.handleRun,
 		web.Status(http.StatusAccepted), web.Also(http.StatusOK), web.Waits(maxWait+time.Minute),
 		web.Fails(ErrNotFound, ErrRunning, ErrCompleted, ErrWaiting),
-		web.Describe("Answers 202 while the standup runs. With `Prefer: wait=60` it waits up to that many seconds, at most 600, and answers 200 if the standup has ended by then."))
+		web.Describe("Returns 202 while the standup runs. With `Prefer: wait=60` the request waits up to that many seconds (at most 600) and returns 200 if the standup has ended by then."))
 	web.Put(api, "/standups/{id}/reports/{agent_id}", actor.FileReports, "Submit a participant's report", s.handleSubmitReport,
 		web.Fails(ErrNotFound, ErrParticipant, ErrNotOwnReport, ErrTooManySubmissions, ErrEnded),
-		web.Describe("Submit it before or during the standup. The agent is then not asked; if it is being asked, its run is stopped. "+
+		web.Describe("Submit the report before or during the standup. Wardroom then does not ask the agent, or stops the agent's run if it has already asked. "+
 			"An agent can submit only its own report; the owner and admins can submit any participant's. Repeating the same report changes nothing."))
 	web.Post(api, "/standups/{id}/cancel", actor.ManageStandups, "Cancel a standup", s.handleCancel, web.Fails(ErrNotFound, ErrIdle))
 	s.mountTeams(api)
 }
 
-// mountTeams registers the routes of teams.
+// mountTeams registers the routes for teams.
 func (s *Service) mountTeams(api *web.API) {
 	web.Get(api, "/teams", actor.Read, "List teams", s.handleTeams, web.Fails(page.ErrCursor))
 	web.Post(api, "/teams", actor.ManageStandups, "Create a team", s.handleCreateTeam,
 		web.Status(http.StatusCreated), web.Once(), web.Fails(ErrTeamKey))
-	web.Get(api, "/teams/{id}", actor.Read, "Get a team by id or key", s.handleTeam, web.Fails(ErrTeamNotFound))
+	web.Get(api, "/teams/{id}", actor.Read, "Get a team by ID or key", s.handleTeam, web.Fails(ErrTeamNotFound))
 	web.Patch(api, "/teams/{id}", actor.ManageStandups, "Change a team", s.handleUpdateTeam,
 		web.Fails(ErrTeamNotFound, ErrTeamChanged, ErrTeamKept),
 		web.Describe("Open standups keep their participants. New limits apply the next time a standup starts. "+
@@ -60,26 +60,26 @@ func (AgentID) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, MaxLength: new(64), Pattern: agentID.String(), Examples: []any{"cto"}}
 }
 
-// mountSchedule registers the routes for the runtime's job that starts the standups.
+// mountSchedule registers the routes for the scheduled job in the runtime that starts a team's standups.
 func (s *Service) mountSchedule(api *web.API) {
 	fails := web.Fails(
 		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
 		gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused,
 	)
 	web.Get(api, "/standups/schedule", actor.Read, "Get the schedule of a team's standups", s.handleSchedule, fails, web.Asks(1, s.Patience), web.Fails(ErrNoSchedule, ErrTeam),
-		web.Describe("Returns the team's job, read from the runtime, or as last seen if the runtime is unavailable."))
+		web.Describe("Returns the team's job as it is in the runtime, or as Wardroom last read it if the runtime is unavailable."))
 	web.Post(api, "/standups/schedule", actor.ManageSchedules, "Schedule a team's standups", s.handleSetSchedule, fails,
 		web.Asks(2, s.Patience),
 		web.Fails(gateway.ErrNoJob, gateway.ErrJobChanged, ErrTeam, ErrTeamArchived),
 		web.Describe("Creates or changes the job `daily-standup` in the agent runtime. Omitted fields stay unchanged, and repeating the request changes nothing. "+
-			"The job of a team other than executive is named `daily-standup-` followed by the team's key. The job of an archived team can only be disabled.\n\n"+
-			"Requires the gateway's scope operator.admin in AGENTRT_GATEWAY_SCOPES. The job tells the team's facilitator to open and run the standup with its own API key, "+
+			"For teams other than executive, the job is named `daily-standup-` followed by the team's key. The job of an archived team can only be disabled.\n\n"+
+			"Requires the gateway scope operator.admin in AGENTRT_GATEWAY_SCOPES. The job tells the team's facilitator to open and run the standup with its own API key, "+
 			"which the facilitator reads from the variable `WARDROOM_API_KEY` of the runtime's environment."))
 }
 
-// teamInput selects a team in the query.
+// teamInput is the query parameter that selects a team.
 type teamInput struct {
-	Team string `query:"team" maxLength:"64" default:"executive" doc:"The team's key or id."`
+	Team string `query:"team" maxLength:"64" default:"executive" doc:"The team's key or ID."`
 }
 
 func (s *Service) handleSchedule(ctx context.Context, in *teamInput) (*scheduleOutput, error) {
@@ -102,7 +102,7 @@ func (s *Service) handleSetSchedule(ctx context.Context, in *scheduleInput) (*sc
 	return &scheduleOutput{got}, err
 }
 
-// Ref is a standup's id in a path.
+// Ref is the path parameter with a standup's id.
 type Ref struct {
 	ID string `path:"id" maxLength:"64"`
 }
@@ -110,7 +110,7 @@ type Ref struct {
 func location(m Standup) string { return web.Prefix + "/standups/" + m.ID }
 
 type listInput struct {
-	Team   string   `query:"team" maxLength:"64" default:"executive" doc:"The team's key or id, or all for every team."`
+	Team   string   `query:"team" maxLength:"64" default:"executive" doc:"The team's key or ID, or \"all\" for all teams."`
 	Status []Status `query:"status" enum:"running,completed,error" doc:"Only standups with one of these states."`
 	From   string   `query:"from" maxLength:"10" doc:"Only standups on or after this day, such as 2026-11-20."`
 	To     string   `query:"to" maxLength:"10" doc:"Only standups on or before this day."`
@@ -220,7 +220,7 @@ func (s *Service) handleSubmitReport(ctx context.Context, in *submitInput) (*sub
 }
 
 // handleTranscript writes the transcript as plain text. While the standup runs, the
-// response stays open and adds each new entry.
+// response stays open, and each new entry is written to it.
 func (s *Service) handleTranscript(ctx context.Context, in *Ref) (web.Writing, error) {
 	m, err := s.Get(ctx, in.ID)
 	if err != nil {
@@ -255,9 +255,9 @@ func (s *Service) handleCreateTeam(ctx context.Context, in *struct{ Body NewTeam
 	return web.Tag(t, t.Version).At(web.Prefix + "/teams/" + t.Key), err
 }
 
-// TeamRef is a team's id or key in a path.
+// TeamRef is the path parameter with a team's id or key.
 type TeamRef struct {
-	ID string `path:"id" maxLength:"64" doc:"The team's id or key." example:"executive"`
+	ID string `path:"id" maxLength:"64" doc:"The team's ID or key." example:"executive"`
 }
 
 func (s *Service) handleTeam(ctx context.Context, in *TeamRef) (*web.Tagged[Team], error) {

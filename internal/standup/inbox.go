@@ -25,12 +25,11 @@ const (
 const (
 	maxItemTitle  = 200   // characters of an item's title
 	maxItemDetail = 4_000 // characters of an item's detail
-	// highSeverityAge is the age in days from which an old blocker has high severity.
+	// highSeverityAge is the age, in days, at which an old blocker gets high severity.
 	highSeverityAge = 7
 )
 
-// headline turns an agent's text into a title: one line of plain text, cut to
-// maxItemTitle characters.
+// headline turns an agent's text into a title: a single line of plain text with at most maxItemTitle characters.
 func headline(text string) string {
 	return plaintext.Cut(plaintext.Line(text), maxItemTitle, "… [cut]")
 }
@@ -58,8 +57,8 @@ func (s *Service) resolve(ctx context.Context, tx *db.Tx, cause, why string) err
 	return nil
 }
 
-// inTeam returns " in team <key>", or nothing for the executive team. The same
-// agent can report the same blocker in two teams.
+// inTeam returns " in team <key>", or "" for the executive team. It distinguishes inbox
+// items, because an agent can report the same blocker in two teams.
 func (s Standup) inTeam() string {
 	if s.Team == Executive {
 		return ""
@@ -70,8 +69,8 @@ func (s Standup) inTeam() string {
 // failedCause returns the cause of the inbox item for a failed standup.
 func (s Standup) failedCause() string { return "standup/" + s.ID + "/failed" }
 
-// raiseFailed adds a failed standup to the inbox. Canceling a standup instead
-// resolves the item of an earlier failed attempt.
+// raiseFailed adds a failed standup to the inbox. For a canceled standup, it resolves the
+// item of an earlier failed attempt instead.
 func (s *Service) raiseFailed(ctx context.Context, tx *db.Tx, m Standup) error {
 	if m.Failure.Code == Cancelled {
 		return s.resolve(ctx, tx, m.failedCause(), m.Failure.Detail)
@@ -86,7 +85,7 @@ func (s *Service) raiseFailed(ctx context.Context, tx *db.Tx, m Standup) error {
 	})
 }
 
-// remedy returns the advice that follows the failure in the inbox item.
+// remedy returns the advice for the inbox item of a failed standup.
 func (s Standup) remedy() string {
 	switch {
 	case s.Failure.Code == NotRun:
@@ -99,7 +98,8 @@ func (s Standup) remedy() string {
 	return "Fix the cause, then run it again."
 }
 
-// subjectOf returns the subject of an inbox item: its task if it exists, else the standup.
+// subjectOf returns the subject of an inbox item. The subject is the task, or the standup
+// if no task is given or the task does not exist.
 func subjectOf(ctx context.Context, tx *db.Tx, row Standup, task *int64) (event.Subject, error) {
 	if task == nil {
 		return subject(row), nil

@@ -21,7 +21,7 @@ type Filter struct {
 	From, To string // dates, inclusive; empty means no bound
 }
 
-// where returns the filter as SQL. Team must be a key.
+// where returns the SQL conditions for the filter. The field Team must contain a team's key, not its id.
 func (f Filter) where() list.Where {
 	var w list.Where
 	list.Is(&w, `team`, f.Team)
@@ -35,7 +35,8 @@ func (f Filter) where() list.Where {
 	return w
 }
 
-// list defines how standups are listed: by day and, across teams, then by the team's key.
+// list defines how standups are listed. They are sorted by day and, if the list includes
+// several teams, then by team key.
 func (f Filter) list() list.List[Brief] {
 	byDay := list.Sort[Brief]{Columns: []string{`date`}, Position: func(b Brief) []any { return []any{b.Date} }}
 	if f.Team == "" {
@@ -62,8 +63,9 @@ func scanBrief(row db.Row) (Brief, error) {
 	return b, err
 }
 
-// updateRoll stores the brief reports of a standup in the standup's row, so that lists
-// need no join. The roll has one line per report with the agent's id, status and name.
+// updateRoll stores the status of all of a standup's reports in the standup's row, so that
+// lists need no join. This text, called the roll, has one line per report, with the
+// agent's id, the report's status and the agent's name.
 func updateRoll(ctx context.Context, tx *db.Tx, standupID string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE standups SET roll = COALESCE((
@@ -72,8 +74,8 @@ func updateRoll(ctx context.Context, tx *db.Tx, standupID string) error {
 	return err
 }
 
-// parseRoll parses a roll written by updateRoll. Ids and statuses contain no spaces. A
-// line break within a name is kept, although names should not contain any.
+// parseRoll parses a roll written by updateRoll. Ids and statuses contain no spaces. Names
+// should not contain line breaks, but if one does, the line break is kept.
 func parseRoll(text string) []BriefReport {
 	if text == "" {
 		return []BriefReport{}
@@ -91,7 +93,7 @@ func parseRoll(text string) []BriefReport {
 	return reports
 }
 
-// AppendJSON appends the brief as JSON, identical to the output of encoding/json.
+// AppendJSON appends the JSON form of the brief to the buffer. The output is identical to that of encoding/json.
 func (b *Brief) AppendJSON(to []byte) []byte {
 	to = enc.String(append(to, `{"id":`...), b.ID)
 	to = enc.String(append(to, `,"team":`...), b.Team)

@@ -16,32 +16,32 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// Senders and receivers in the transcript besides the agents.
+// Senders and receivers in the transcript that are not agents.
 const (
 	service = "wardroom"
 	team    = "team"
 )
 
-// errDeadline is the cause of the cancellation when a context ends at the standup's
-// deadline.
+// errDeadline is the cancellation cause of a context that ends at the standup's deadline.
 var errDeadline = errors.New("the standup exceeded its deadline")
 
-// meeting is one attempt to run a standup. Its state is in the database, so that
-// another process can continue it at any point. It writes through its job, so that
-// its writes fail once another process has taken over the job.
+// meeting is one attempt to run a standup. All of its state is in the database, so that
+// another process can continue the attempt at any point. It writes through its job, so
+// that its writes fail as soon as another process has taken over the job.
 type meeting struct {
 	*Service
 	job *job.Held
 	id  string
 
-	// The team's limits when this attempt started. They shadow the Service fields.
+	// The team's limits when this attempt started. They shadow the fields of Service with
+	// the same names.
 	AgentTimeout time.Duration
 	Deadline     time.Duration
 
 	silentSince time.Time // when the gateway stopped accepting questions; zero while it accepts them
 }
 
-// runJob runs a standup from its stored state to its end.
+// runJob is the job function that runs a standup, from its stored state to the end.
 func (s *Service) runJob(ctx context.Context, h *job.Held) error {
 	m := &meeting{Service: s, job: h, id: h.Key}
 	row, err := find(ctx, s.DB, m.id)
@@ -85,7 +85,7 @@ func (m *meeting) run(ctx context.Context) error {
 	return m.close(ctx, review)
 }
 
-// end fails the standup and, if the gateway is reachable, stops its open runs.
+// end marks the standup as failed. It also stops the standup's open runs, unless the gateway is unreachable.
 func (m *meeting) end(ctx context.Context, f *Failure) error {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {
@@ -103,8 +103,8 @@ func (m *meeting) end(ctx context.Context, f *Failure) error {
 	})
 }
 
-// step runs fn in a transaction, with the current standup. Within an attempt, it runs each
-// named step only once.
+// step runs the function fn in a transaction and passes the current standup to it. Within
+// an attempt, each step runs only once; the parameter name identifies the step.
 func (m *meeting) step(ctx context.Context, name string, fn func(tx *db.Tx, row *Standup) error) error {
 	_, err := job.Step(ctx, m.job, name, func(tx *db.Tx) (struct{}, error) {
 		row, err := find(ctx, tx, m.id)
@@ -119,9 +119,9 @@ func (m *meeting) step(ctx context.Context, name string, fn func(tx *db.Tx, row 
 	return err
 }
 
-// gather stores the participants' evidence, then checks that there is a participant
-// to ask and that the gateway is available. The order keeps the evidence in a standup
-// that fails these checks. Evidence of existing reports does not change.
+// gather stores the participants' evidence, then checks that there is a participant to ask
+// and that the gateway is available. The evidence is stored first, so that it is kept even
+// if the checks fail. The evidence of reports that already exist does not change.
 func (m *meeting) gather(ctx context.Context) error {
 	row, err := m.Get(ctx, m.id)
 	if err != nil {
@@ -182,7 +182,8 @@ func (m *meeting) gather(ctx context.Context) error {
 	return m.checkGateway(ctx)
 }
 
-// quorum returns a Failure if the facilitator or every participant is missing, else nil.
+// quorum returns a Failure if the facilitator is missing or if all participants are
+// missing. Otherwise it returns nil.
 func (m *meeting) quorum(row Standup, members []Member) *Failure {
 	if !has(members, row.Facilitator) {
 		return &Failure{NoActiveAgents, fmt.Sprintf("The facilitator %q has no active agent account. Create one with role agent and agent_id %s.", row.Facilitator, row.Facilitator)}
@@ -246,7 +247,7 @@ func (m *meeting) collect(ctx context.Context) error {
 	return nil
 }
 
-// storeAnswer turns an ended question into the report of the i-th participant.
+// storeAnswer stores the outcome of an ended question as the report of the i-th participant.
 func (m *meeting) storeAnswer(ctx context.Context, i int, q question) error {
 	return m.step(ctx, "keep "+q.RunID, func(tx *db.Tx, row *Standup) error {
 		r := row.Reports[i]
@@ -284,7 +285,7 @@ func (m *meeting) storeAnswer(ctx context.Context, i int, q question) error {
 	})
 }
 
-// parseAnswer sets the report's parts from an answer and stores its cost.
+// parseAnswer sets the report's parts and cost from an answer.
 func (r *Report) parseAnswer(text string, cost *int64) {
 	r.setParts(text, answer.ParseReport(text))
 	if cost != nil {
@@ -302,8 +303,8 @@ func (r *Report) setParts(text string, parsed answer.Parsed) {
 	}
 }
 
-// checkClaims sets Claims, the statements that the board contradicts, and Omitted, the
-// finished tasks that the report does not mention.
+// checkClaims sets two fields of the report: Claims, the statements that the board
+// contradicts, and Omitted, the finished tasks that the report does not mention.
 func (r *Report) checkClaims(ctx context.Context, q db.Queryer, standupID string) (err error) {
 	if r.Claims, err = contradictions(ctx, q, *r); err != nil {
 		return err
@@ -313,8 +314,9 @@ func (r *Report) checkClaims(ctx context.Context, q db.Queryer, standupID string
 	return err
 }
 
-// review asks the facilitator to review the reports. If the answer is not in the
-// requested form, it asks once more, and then uses the text as the summary.
+// review asks the facilitator to review the reports. If the answer is not in the requested
+// form, review asks once more. If the second answer is not in that form either, its text
+// becomes the summary.
 func (m *meeting) review(ctx context.Context) (answer.Review, error) {
 	var outdated []question
 	err := m.step(ctx, "review", func(tx *db.Tx, row *Standup) (err error) {

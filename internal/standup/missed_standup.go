@@ -15,32 +15,31 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// maxMissedAge is how far back missed standups are reported after Wardroom was down.
+// maxMissedAge is the maximum age of a missed standup that is reported after Wardroom was down.
 const maxMissedAge = 31 * 24 * time.Hour
 
-// FallbackKind is the kind of the jobs that start a missed standup. The key of a job is
-// the standup's day and team.
+// FallbackKind is the kind of jobs that start a missed standup. The job's key contains the standup's day and team.
 const FallbackKind = "standup fallback"
 
-// missedSlot is a scheduled time of a standup that may have been missed.
+// missedSlot is a time at which a standup should have started and may not have.
 type missedSlot struct {
 	day string // the day of the standup
 	due time.Time
 }
 
 // WatchSchedule refreshes the schedules from the runtime and then checks for missed
-// standups. The order matters: a job that was disabled while Wardroom was down has
-// missed nothing.
+// standups. The schedules must be refreshed first, because a job that was disabled while
+// Wardroom was down has missed nothing.
 func (s *Service) WatchSchedule(ctx context.Context) error {
 	return errors.Join(s.RefreshSchedules(ctx), s.CheckMissed(ctx))
 }
 
-// CheckMissed adds every standup that did not start on time to the inbox and, with
-// Fallback, starts today's. It uses the schedules as last seen in the runtime, so it
-// also works while the runtime is unavailable.
+// CheckMissed adds all standups that did not start on time to the inbox. If Fallback is
+// set, it also starts today's missed standup. It uses the schedules as last seen in the
+// runtime, so it works even if the runtime is unavailable.
 //
-// Only the first scheduled time of a team's day counts. Each is checked once across
-// all replicas. Archived teams are skipped.
+// If a team has several scheduled times on a day, only the first is checked. Each time is
+// checked by only one replica. Archived teams are skipped.
 func (s *Service) CheckMissed(ctx context.Context) error {
 	all, err := s.teamSchedules(ctx)
 	if err != nil {
@@ -63,8 +62,7 @@ func (s *Service) CheckMissed(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// checkMissedOf checks the due slots of one team and marks the schedule as checked up
-// to until.
+// checkMissedOf checks a team's due slots and marks the team's schedule as checked up to the time until.
 func (s *Service) checkMissedOf(ctx context.Context, of teamSchedule, due []missedSlot, until time.Time) error {
 	var told []missedSlot
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -109,7 +107,7 @@ func (s *Service) checkMissedOf(ctx context.Context, of teamSchedule, due []miss
 	return nil
 }
 
-// due returns the first scheduled time of each unchecked day of the team, up to until.
+// due returns the first scheduled time on each day that has not been checked for the team, up to the time until.
 func (s *Service) due(of teamSchedule, until time.Time) []missedSlot {
 	at, why := times(of.Job)
 	if why != "" {
@@ -130,8 +128,8 @@ func (s *Service) due(of teamSchedule, until time.Time) []missedSlot {
 	return due
 }
 
-// began reports whether the team's standup for a slot was started or canceled. A slot
-// shortly before midnight also matches a standup of the next day.
+// began reports whether the team's standup for a scheduled time was started or canceled. A
+// time shortly before midnight also matches a standup on the next day.
 func (s *Service) began(ctx context.Context, tx *db.Tx, t Team, d missedSlot) (bool, error) {
 	m, err := findByDay(ctx, tx, t.Key, d.day)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -156,7 +154,8 @@ func (s Standup) begun() bool {
 	return s.Attempt > 0 || s.Failure != nil && s.Failure.Code == Cancelled
 }
 
-// raiseMissed adds a missed standup to the inbox and enqueues its fallback if enabled.
+// raiseMissed adds a missed standup to the inbox. If fallbacks are enabled, it also
+// enqueues the job that starts the standup.
 func (s *Service) raiseMissed(ctx context.Context, tx *db.Tx, t Team, j gateway.Job, d missedSlot) error {
 	now := s.Now()
 	again := s.Fallback && d.day == now.In(s.zone(t)).Format(time.DateOnly)
@@ -188,8 +187,8 @@ func (s *Service) raiseMissed(ctx context.Context, tx *db.Tx, t Team, j gateway.
 		map[string]any{"date": d.day, "due_at": clock.At(d.due), "job_id": j.ID, "fallback": again})
 }
 
-// fallbackKey returns the key of a fallback job. For the executive team it is only the
-// day, as in versions without teams.
+// fallbackKey returns the key of a fallback job. For the executive team, the key consists
+// of the day only, as in versions of Wardroom that had no teams.
 func fallbackKey(team, day string) string {
 	if team == Executive {
 		return day
@@ -203,7 +202,7 @@ func readFallbackKey(key string) (team, day string) {
 	return cmp.Or(team, Executive), day
 }
 
-// wallClock formats a time in a time zone, followed by the zone's name.
+// wallClock formats a time in the given time zone and appends the name of the zone.
 func wallClock(at time.Time, zone string) string {
 	if loc, err := time.LoadLocation(zone); err == nil {
 		at = at.In(loc)
@@ -214,7 +213,8 @@ func wallClock(at time.Time, zone string) string {
 // missedCause returns the cause of the inbox item for a missed standup.
 func missedCause(team, day string) string { return "standup/missed/" + team + "/" + day }
 
-// resolveMissed resolves the inbox item of a missed standup after it completed.
+// resolveMissed resolves the inbox item of a missed standup. It is called when the standup
+// has completed.
 func (s *Service) resolveMissed(ctx context.Context, tx *db.Tx, m Standup) error {
 	return s.resolve(ctx, tx, missedCause(m.Team, m.Date), "The standup of "+m.Date+" is completed.")
 }
@@ -222,8 +222,8 @@ func (s *Service) resolveMissed(ctx context.Context, tx *db.Tx, m Standup) error
 // Fallbacks returns the job kind that starts missed standups.
 func (s *Service) Fallbacks() job.Kind { return job.Kind{Do: s.runMissed, Attempts: 3} }
 
-// runMissed opens and runs a missed standup, unless it has already been started, its
-// day is over or its team is archived.
+// runMissed opens and runs a missed standup. It does nothing if the standup has already
+// been started, its day is over or its team is archived.
 func (s *Service) runMissed(ctx context.Context, h *job.Held) error {
 	key, day := readFallbackKey(h.Key)
 	t, err := s.findTeam(ctx, s.DB, key)

@@ -13,14 +13,14 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// opened is the result of opening a standup: its id, and whether this request created it.
+// opened is the result of a request to open a standup: the standup's id, and whether the request created the standup.
 type opened struct {
 	id      string
 	created bool
 }
 
-// key encodes the result for storage under an Idempotency-Key, so that a repeated
-// request gets the same answer.
+// key encodes the result so that it can be stored under an Idempotency-Key. A repeated
+// request then gets the same answer.
 func (o opened) key() string {
 	if o.created {
 		return o.id
@@ -28,19 +28,19 @@ func (o opened) key() string {
 	return existedPrefix + o.id
 }
 
-// existedPrefix marks the key of a standup that already existed.
+// existedPrefix marks the key of a result whose standup already existed.
 const existedPrefix = "had "
 
-// findOpening decodes a result of opened.key and checks that the standup still exists.
+// findOpening decodes a string returned by opened.key and checks that the standup still exists.
 func findOpening(ctx context.Context, q db.Queryer, name string) (opened, error) {
 	id, had := strings.CutPrefix(name, existedPrefix)
 	_, err := find(ctx, q, id)
 	return opened{id, !had}, err
 }
 
-// openIn opens a standup, unless its team already has one on that day. The standup gets
-// the team's current facilitator and participants; later changes to the team do not
-// affect it.
+// openIn opens a standup, unless the team already has one on that day. The standup gets
+// the team's current facilitator and participants; later changes to the team do not affect
+// it.
 func (s *Service) openIn(ctx context.Context, tx *db.Tx, n New, now time.Time, members []Member) (opened, error) {
 	t, err := s.namedTeam(ctx, tx, n.Team)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Service) openIn(ctx context.Context, tx *db.Tx, n New, now time.Time, m
 	return s.recordOpened(ctx, tx, t, made, members)
 }
 
-// recordOpened stores the pending reports, the transcript entry and the event of a new standup.
+// recordOpened stores the pending reports, the first transcript entry and the event for a new standup.
 func (s *Service) recordOpened(ctx context.Context, tx *db.Tx, t Team, made Standup, members []Member) (opened, error) {
 	now := made.CreatedAt.Time
 	for i, agentID := range t.Participants {

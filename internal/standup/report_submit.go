@@ -18,20 +18,19 @@ import (
 
 // This file handles reports that clients submit without being asked.
 
-// Errors that SubmitReport returns.
+// Errors returned by SubmitReport.
 var (
-	ErrParticipant        = fault.New(fault.NotFound, "not_a_participant", "The agent is not a participant of this standup.")
+	ErrParticipant        = fault.New(fault.NotFound, "not_a_participant", "The agent is not a participant in this standup.")
 	ErrNotOwnReport       = fault.New(fault.Forbidden, "not_your_report", "An agent can submit only its own report.")
-	ErrTooManySubmissions = fault.New(fault.Conflict, "too_many_filings", "The report was submitted too often.")
+	ErrTooManySubmissions = fault.New(fault.Conflict, "too_many_filings", "The agent has submitted its report too many times.")
 	ErrEnded              = fault.New(fault.Conflict, "standup_ended", "The standup has ended.")
 )
 
-// errSubmitted ends a question because the report was submitted while the question was
-// open. The submitted report counts.
+// errSubmitted means that the report was submitted while the agent was being asked. The
+// submitted report is used, and the question ends.
 var errSubmitted = errors.New("the report was submitted")
 
-// Filing is a submitted report: either one text, parsed like an answer, or the three
-// parts.
+// Filing is a submitted report. It contains either a single text, which is parsed like an answer, or the three parts.
 type Filing struct {
 	Text      string `json:"text,omitempty" maxLength:"200000" doc:"The complete report in Markdown. It is parsed into its parts like an answer."`
 	Yesterday string `json:"yesterday,omitempty" maxLength:"50000" doc:"Markdown. Send yesterday, today and blockers instead of text."`
@@ -39,8 +38,8 @@ type Filing struct {
 	Blockers  string `json:"blockers,omitempty" maxLength:"50000" doc:"Markdown. Empty or 'None' if nothing is blocked."`
 }
 
-// read returns the report's text and parts, or an error that names each
-// invalid field.
+// read returns the report's text and parts. If fields are invalid, it returns an error
+// that lists them.
 func (f Filing) read() (text string, parts answer.Parsed, _ error) {
 	var bad fault.Fields
 	text = strings.TrimSpace(answer.Clean(f.Text, maxAnswer))
@@ -48,9 +47,9 @@ func (f Filing) read() (text string, parts answer.Parsed, _ error) {
 	inParts := strings.TrimSpace(yesterday+today+blockers) != ""
 	switch {
 	case text == "" && !inParts:
-		bad.Add("/text", "The report is empty. Send text, or yesterday, today and blockers.")
+		bad.Add("/text", "The report is empty. Send either \"text\" or \"yesterday\", \"today\", and \"blockers\".")
 	case text != "" && inParts:
-		bad.Add("/text", "Send either text or the three parts, not both.")
+		bad.Add("/text", "Send either \"text\" or \"yesterday\", \"today\", and \"blockers\", not both.")
 	case inParts:
 		text, parts = answer.Join(yesterday, today, blockers)
 	default:
@@ -59,16 +58,16 @@ func (f Filing) read() (text string, parts answer.Parsed, _ error) {
 	return text, parts, bad.Err()
 }
 
-// SubmitReport stores a participant's report before or during the standup. The agent
-// is then not asked; if it is being asked, its run is stopped. A new report replaces
-// the previous one, which stays in the transcript. Repeating the same report changes
-// nothing. SubmitReport fails with ErrNotOwnReport if an agent submits another
-// agent's report, with ErrEnded after the standup has ended, and with
+// SubmitReport stores a participant's report before or during the standup. The standup
+// then does not ask the agent; if the agent is already being asked, its run is stopped. A
+// new report replaces the previous one, which remains in the transcript. Submitting the
+// same report again changes nothing. SubmitReport fails with ErrNotOwnReport if an agent
+// submits another agent's report, with ErrEnded after the standup has ended, and with
 // ErrTooManySubmissions after too many reports.
 func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Filing) (Report, error) {
 	by := actor.From(ctx)
 	if by.Role == actor.Agent && by.AgentID != agentID {
-		return Report{}, ErrNotOwnReport.With("You are the agent %q.", by.AgentID)
+		return Report{}, ErrNotOwnReport.With("You are making this request as agent %q.", by.AgentID)
 	}
 	text, parts, err := f.read()
 	if err != nil {
@@ -130,16 +129,16 @@ func (s Standup) reportIndex(agentID string) int {
 func (s Standup) acceptsReport(agentID string) error {
 	switch {
 	case s.reportIndex(agentID) < 0:
-		return ErrParticipant.With("The standup's reports list its participants.")
+		return ErrParticipant.With("The participants are the agents in the standup's reports.")
 	case s.Status == Error:
-		return ErrEnded.With("It %s. Run it again to submit reports while it runs.", s.ended())
+		return ErrEnded.With("The standup %s. Run it again, and submit the report while it is running.", s.ended())
 	case s.Status != Running:
-		return ErrEnded.With("It %s. Submit the report to the next standup.", s.ended())
+		return ErrEnded.With("The standup %s. Submit the report to the next standup.", s.ended())
 	}
 	return nil
 }
 
-// submitReport stores a submitted report and drops the open question for it.
+// submitReport stores a submitted report and drops the open question that asks for it.
 func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from Report, text string, parts answer.Parsed) (Report, []question, error) {
 	if err := row.acceptsReport(from.AgentID); err != nil {
 		return Report{}, nil, err
@@ -176,24 +175,22 @@ func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from
 	return r, open, record(ctx, tx, now, "standup.reported", row, map[string]any{"agent_id": r.AgentID, "status": r.Status, "filed": true})
 }
 
-// maxAnswers is how many answers one standup accepts from an agent. The limit exists
-// because the transcript keeps all of them in full.
+// maxAnswers is the maximum number of answers that a standup accepts from an agent. There
+// is a limit because the transcript contains the full text of every answer.
 const maxAnswers = 30
 
-// checkSubmissionLimit fails with ErrTooManySubmissions once an agent has given
-// maxAnswers answers.
+// checkSubmissionLimit fails with ErrTooManySubmissions if the agent has already given maxAnswers answers.
 func checkSubmissionLimit(ctx context.Context, tx *db.Tx, standupID, agentID string) error {
 	var n int
 	err := tx.QueryRow(ctx, `
 		SELECT COUNT(*) FROM standup_transcript WHERE standup_id = ? AND kind = 'answer' AND from_id = ?`, standupID, agentID).Scan(&n)
 	if err == nil && n >= maxAnswers {
-		err = ErrTooManySubmissions.With("The agent has already given %d answers in this standup; the last one counts. Report anything new in the next standup.", n)
+		err = ErrTooManySubmissions.With("The agent has already sent %d answers in this standup, and Wardroom uses the last one. Report anything new in the next standup.", n)
 	}
 	return err
 }
 
-// dropReportQuestion drops the open question for an agent's report, if any, and
-// returns it.
+// dropReportQuestion drops and returns the open question that asks for an agent's report, if there is one.
 func dropReportQuestion(ctx context.Context, tx *db.Tx, standupID, agentID string, now time.Time) ([]question, error) {
 	all, err := questions(ctx, tx, standupID)
 	if err != nil {
@@ -211,7 +208,7 @@ func dropReportQuestion(ctx context.Context, tx *db.Tx, standupID, agentID strin
 	return open, nil
 }
 
-// recordSubmission adds a submitted report and its submitter to the transcript.
+// recordSubmission adds a submitted report to the transcript, with the name of its submitter.
 func (s *Service) recordSubmission(ctx context.Context, tx *db.Tx, row Standup, r Report) error {
 	note := fmt.Sprintf("%s submitted the report of %s.", *r.FiledBy, r.AgentID)
 	if row.Phase == Reviewing {
@@ -223,13 +220,12 @@ func (s *Service) recordSubmission(ctx context.Context, tx *db.Tx, row Standup, 
 	return appendLine(ctx, tx, row.ID, r.FiledAt.Time, "answer", r.AgentID, row.Facilitator, *r.Text)
 }
 
-// submissionPollInterval is how often a waiting question checks for a submitted
-// report. Usually stopping the run ends the wait earlier, but not if the runtime is
-// unavailable.
+// submissionPollInterval is the interval at which a question that is waiting for its
+// answer checks for a submitted report. Usually the wait ends earlier, because the run is
+// stopped, but the runtime may be unavailable.
 const submissionPollInterval = time.Second
 
-// awaitAnswer runs a question to its end. It returns errSubmitted if the report is
-// submitted before the question ends.
+// awaitAnswer sends a question and waits for its end. It returns errSubmitted if the report is submitted first.
 func (m *meeting) awaitAnswer(ctx context.Context, q question, fresh bool) (question, error) {
 	if q.Purpose != "report" {
 		return m.runQuestion(ctx, q, fresh)
@@ -249,7 +245,7 @@ func (m *meeting) awaitAnswer(ctx context.Context, q question, fresh bool) (ques
 	return got, err
 }
 
-// watchSubmission calls end once the agent's report has been submitted.
+// watchSubmission calls the function end as soon as the agent's report has been submitted.
 func (m *meeting) watchSubmission(ctx context.Context, agentID string, end context.CancelCauseFunc) {
 	tick := time.NewTicker(submissionPollInterval)
 	defer tick.Stop()

@@ -18,15 +18,15 @@ import (
 // after it is ready). The answer of that run answers Wardroom's question, and the
 // gateway rejects questions sent to the session at that moment.
 
-// maxRejections is how often a question may be rejected because its session changed.
-// The gateway resumes a turn once; further rejections have another cause.
+// maxRejections is the number of times that a question may be rejected because its session
+// changed. The gateway resumes a turn only once, so further rejections have another cause.
 const maxRejections = 3
 
-// findOutcome looks up the outcome of a question in the runtime. It also accepts an
-// answer from a resumed turn and an answer to the same question under an earlier number.
-// It polls while wait returns true; wait gets the trace and whether the agent has
-// seen the question under any number. late means that the question's deadline passed
-// first.
+// findOutcome looks up the outcome of a question in the runtime. The answer may also come
+// from a resumed turn, or from the same question under an earlier number. findOutcome
+// polls as long as the function wait returns true. The arguments of wait are the trace,
+// and whether the agent has seen the question under any of its numbers. The result late is
+// true if the question's deadline passed first.
 func (m *meeting) findOutcome(ctx context.Context, q question, wait func(t gateway.Trace, asked bool) bool) (_ gateway.Trace, late bool, _ error) {
 	for {
 		t, asked, err := m.findTrace(ctx, q)
@@ -42,9 +42,9 @@ func (m *meeting) findOutcome(ctx context.Context, q question, wait func(t gatew
 	}
 }
 
-// findTrace looks up a question in its session's history. If it is unanswered, it
-// also looks up the lost questions that it replaced. asked means that the history
-// contains one of them.
+// findTrace looks up a question in its session's history. If the question is unanswered,
+// findTrace also looks up the lost questions that it replaced. The result asked is true if
+// the history contains any of these questions.
 func (m *meeting) findTrace(ctx context.Context, q question) (t gateway.Trace, asked bool, _ error) {
 	t, err := m.Runtime.Find(ctx, q.SessionKey, q.RunID)
 	asked = t.Asked
@@ -72,10 +72,11 @@ func (m *meeting) findTrace(ctx context.Context, q question) (t gateway.Trace, a
 	return t, asked, nil
 }
 
-// retryRejected handles a question that the gateway rejected because its session
-// changed. It first waits for an answer from a resumed turn. If there is none, it
-// returns a replacement under the next number, because the gateway keeps rejecting
-// the old one. The deadline stays the same. done means that the question has ended.
+// retryRejected handles a question that the gateway rejected because its session changed.
+// It first waits for an answer from a resumed turn. If none arrives, it replaces the
+// question with one that has the next number, because the gateway would reject the old
+// number again. The deadline stays the same. The result done is true if the question has
+// ended.
 func (m *meeting) retryRejected(ctx context.Context, q question, a gateway.Answer, again bool) (next question, done bool, _ error) {
 	if err := m.shortDelay(ctx); err != nil {
 		return q, false, err
@@ -102,8 +103,8 @@ func (m *meeting) retryRejected(ctx context.Context, q question, a gateway.Answe
 	return next, false, err
 }
 
-// timeOutResumed ends a question whose resumed turn did not answer before the
-// deadline, and stops the turn's run if it is known.
+// timeOutResumed ends a question whose resumed turn did not answer before the deadline. If
+// the run of the resumed turn is known, timeOutResumed stops it.
 func (m *meeting) timeOutResumed(ctx context.Context, q question, t gateway.Trace) (question, error) {
 	if t.Other && t.Resumed != "" {
 		if _, err := m.Runtime.Stop(ctx, q.SessionKey, t.Resumed); err != nil {
@@ -113,7 +114,8 @@ func (m *meeting) timeOutResumed(ctx context.Context, q question, t gateway.Trac
 	return m.finish(ctx, q, gateway.Answer{Outcome: gateway.TimedOut})
 }
 
-// replaceQuestion stores a question as lost, with the reason, and creates its replacement.
+// replaceQuestion marks a question as lost, notes the reason in the transcript and creates
+// a new question that replaces it.
 func (m *meeting) replaceQuestion(ctx context.Context, q question, deadline clock.Time, why string) (question, error) {
 	lost := q
 	lost.State, lost.EndedAt = "lost", clock.Ptr(m.Now())

@@ -17,7 +17,7 @@ import (
 // nor repeats any of it. The effects are stored in standup_effects. A standup that is
 // run again does not repeat an effect with the same subject and similar wording.
 
-// closing holds the state that close needs to complete a standup.
+// closing holds the state that the method close needs to complete a standup.
 type closing struct {
 	*meeting
 	tx      *db.Tx
@@ -81,7 +81,7 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 	})
 }
 
-// closing loads what close needs: the blockers, earlier effects, escalations and items.
+// closing loads what the method close needs: the blockers, and the earlier effects, escalations and action items.
 func (m *meeting) closing(ctx context.Context, tx *db.Tx, row *Standup) (*closing, error) {
 	c := &closing{meeting: m, tx: tx, row: row}
 	reports := mentions(*row)
@@ -102,18 +102,18 @@ func (m *meeting) closing(ctx context.Context, tx *db.Tx, row *Standup) (*closin
 	return c, err
 }
 
-// knownDays is the number of days for which escalations and action items are remembered,
-// so that repetitions are detected.
+// knownDays is the number of days for which escalations and action items are remembered in
+// order to detect repetitions.
 const knownDays = 14
 
-// lately returns the day that is knownDays days before the standup.
+// lately returns the date knownDays days before the standup.
 func (s Standup) lately() (string, error) {
 	day, err := time.Parse(time.DateOnly, s.Date)
 	return day.AddDate(0, 0, -knownDays).Format(time.DateOnly), err
 }
 
-// escalated returns the team's escalations of the last knownDays days, only the latest
-// for each cause.
+// escalated returns the team's escalations from the last knownDays days. It returns only
+// the latest escalation for each cause.
 func (s *Service) escalated(ctx context.Context, q db.Queryer, row Standup) ([]effect, error) {
 	from, err := row.lately()
 	if err != nil {
@@ -132,14 +132,14 @@ func (s *Service) escalated(ctx context.Context, q db.Queryer, row Standup) ([]e
 	return known, nil
 }
 
-// addEffect notes an effect of this run.
+// addEffect adds an effect to those of the current run. The method store writes them to the database.
 func (c *closing) addEffect(kind, subject, words string) {
 	c.fresh = append(c.fresh, effect{c.row.ID, kind, subject, words, c.row.Date})
 }
 
-// earlierEffect finds the most similar effect of an earlier run of this standup and
-// removes it, so that it matches only once. An empty subject matches
-// every subject.
+// earlierEffect returns the most similar effect of earlier runs of this standup. It
+// removes the effect from the list, so that it matches only once. An empty subject matches
+// all subjects.
 func (c *closing) earlierEffect(kind, subject, words string) (effect, bool) {
 	best, most := -1, 0.0
 	w := wordingOf(words)
@@ -163,7 +163,7 @@ func (c *closing) earlierEffect(kind, subject, words string) (effect, bool) {
 	return e, true
 }
 
-// store stores the new effects and the changed blockers.
+// store writes the new effects and the changed blockers to the database.
 func (c *closing) store(ctx context.Context) error {
 	for _, e := range c.fresh {
 		if err := putEffect(ctx, c.tx, c.tracker.team, e, c.tracker.now); err != nil {
@@ -183,8 +183,8 @@ func (c *closing) store(ctx context.Context) error {
 	return nil
 }
 
-// applyResolutions adds the facilitator's resolutions to the blockers. A resolution
-// that matches no blocker becomes an entry of its own, so that it is not lost.
+// applyResolutions adds the facilitator's resolutions to the blockers. A resolution that
+// matches no blocker is added as a separate entry, so that it is not lost.
 func (s *Standup) applyResolutions(resolutions []answer.Resolution) {
 	for _, r := range resolutions {
 		text := r.Resolution
@@ -208,8 +208,8 @@ func (s *Standup) applyResolutions(resolutions []answer.Resolution) {
 	}
 }
 
-// blockerIndex returns the index of the blocker that a resolution is about, by task
-// or else by wording; -1 if there is none.
+// blockerIndex returns the index of the blocker that a resolution is about, or -1. It
+// compares tasks first, then wording.
 func (s *Standup) blockerIndex(r answer.Resolution) int {
 	words := wordingOf(r.Blocker)
 	return slices.IndexFunc(s.Blockers, func(b Blocker) bool {
@@ -228,7 +228,7 @@ func (s *Standup) blockerIndex(r answer.Resolution) int {
 // maxComment is the maximum length of a task comment in characters.
 const maxComment = 10_000
 
-// comment adds the resolutions as comments to their tasks.
+// comment adds each resolution as a comment to the task that it is about.
 func (c *closing) comment(ctx context.Context, resolutions []answer.Resolution) error {
 	for _, r := range resolutions {
 		task := r.Task
@@ -257,7 +257,7 @@ func (c *closing) comment(ctx context.Context, resolutions []answer.Resolution) 
 	return nil
 }
 
-// escalate raises the facilitator's escalations in the inbox, one item per cause.
+// escalate adds the facilitator's escalations to the inbox. Escalations with the same cause share an item.
 func (c *closing) escalate(ctx context.Context, wanted []answer.Escalation) error {
 	c.row.Escalations = []Escalation{}
 	var items []InboxItem
@@ -328,10 +328,10 @@ func (c *closing) escalationTarget(w answer.Escalation) (*int64, *trackedBlocker
 	return nil, nil
 }
 
-// causeOf returns the cause of the inbox item for an escalation. To let repeated
-// escalations of the same issue share an item, it uses the cause of the task, else that
-// of the blocker's earlier escalation, else that of a recent similar escalation, else a
-// new one.
+// causeOf returns the cause of the inbox item for an escalation. Repeated escalations of
+// the same issue must share an item. Therefore the cause is that of the task if there is
+// one, otherwise that of the blocker's earlier escalation, otherwise that of a similar
+// recent escalation. If none of these exists, a new cause is created.
 func (c *closing) causeOf(w answer.Escalation, task *int64, l *trackedBlocker) string {
 	if task != nil {
 		return "escalation/" + *taskKey(task)
@@ -359,8 +359,8 @@ func (c *closing) causeOf(w answer.Escalation, task *int64, l *trackedBlocker) s
 	return best
 }
 
-// markEscalated sets the cause of an escalated blocker. It resolves the item that the
-// blocker had before, such as one raised because of its age, so that each problem has
+// markEscalated sets the cause of an escalated blocker. If the blocker already had an item
+// with another cause, such as its age, that item is resolved, so that each problem has
 // only one item.
 func (c *closing) markEscalated(ctx context.Context, l *trackedBlocker, cause string) error {
 	if equalPtr(l.Cause, &cause) {
@@ -378,9 +378,9 @@ func (c *closing) markEscalated(ctx context.Context, l *trackedBlocker, cause st
 	return nil
 }
 
-// escalateOldBlockers adds blockers that are at least escalationAge days old to the
-// inbox. A blocker that is already there is counted again, under the cause of the facilitator's
-// escalation if there is one.
+// escalateOldBlockers adds blockers that are at least escalationAge days old to the inbox. If a
+// blocker is already in the inbox, its item is raised again. If the facilitator escalated the
+// blocker, the item of that escalation is used.
 func (c *closing) escalateOldBlockers(ctx context.Context) error {
 	for _, l := range c.tracker.blockers {
 		age := ageDays(l.FirstSeen, c.row.Date)
@@ -422,7 +422,7 @@ func (c *closing) escalateOldBlockers(ctx context.Context) error {
 	return nil
 }
 
-// knownCause returns cause if it was escalated recently, else nil.
+// knownCause returns a pointer to the given cause if it was escalated recently, otherwise nil.
 func (c *closing) knownCause(cause string) *string {
 	if slices.ContainsFunc(c.known, func(e effect) bool { return e.Subject == cause }) {
 		return &cause

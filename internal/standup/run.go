@@ -11,11 +11,11 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Run starts a standup or retries a failed one; a retry asks only for what is
-// missing. With again set, it also restarts a completed standup: it asks every
-// participant again, and the earlier answers remain only in the transcript. It fails
-// with ErrRunning while the standup runs, and with ErrCompleted if the standup is
-// completed and again is not set.
+// Run starts a standup or retries a failed one. A retry asks only for answers that are
+// missing. If the parameter again is true, Run also restarts a completed standup: it asks
+// all participants again, and their earlier answers remain only in the transcript. Run
+// fails with ErrRunning if the standup is running, and with ErrCompleted if it is
+// completed and again is false.
 func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, error) {
 	var started Standup
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
@@ -24,7 +24,7 @@ func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, erro
 		}
 		switch {
 		case started.Status == Running && started.Phase != Opened:
-			return ErrRunning.With("Get the standup to see its progress, or send Prefer: wait=60 to wait for its end.").Fact("standup", brief(started))
+			return ErrRunning.With("Read the standup to see its progress, or send the header Prefer: wait=60 to wait until the standup ends.").Fact("standup", brief(started))
 		case started.Status == Completed && !again:
 			return ErrCompleted.With(`To run it again from the start, send {"again": true}.`).Fact("standup", started)
 		}
@@ -77,8 +77,9 @@ func (s *Service) startAttempt(ctx context.Context, tx *db.Tx, m *Standup) error
 	return record(ctx, tx, now, "standup.started", *m, map[string]any{"attempt": m.Attempt})
 }
 
-// resetForAttempt resets the reports and questions that the next attempt must ask
-// again. A retry keeps what it can reuse; a run of a completed standup keeps nothing.
+// resetForAttempt resets the reports and questions for the next attempt. A retry of a
+// failed standup keeps whatever it can reuse. A new run of a completed standup keeps
+// nothing.
 func (s *Service) resetForAttempt(ctx context.Context, tx *db.Tx, m *Standup, now time.Time) error {
 	anew := m.Status == Completed
 	asked, err := questions(ctx, tx, m.ID)
@@ -108,8 +109,8 @@ func (s *Service) resetForAttempt(ctx context.Context, tx *db.Tx, m *Standup, no
 	return dropQuestions(ctx, tx, m.ID, now)
 }
 
-// kept reports whether a retry keeps a report: it is answered, the answer to its
-// question is stored, or its question is still open.
+// kept reports whether a retry keeps the report. It does if the report was given, if the
+// answer to the report's question is stored, or if that question is still open.
 func (r Report) kept(asked []question) bool {
 	return r.Status == Answered || r.Status == Asked && slices.ContainsFunc(asked, func(q question) bool {
 		return q.AgentID == r.AgentID && q.Purpose == "report" &&

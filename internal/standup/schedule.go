@@ -28,8 +28,8 @@ const (
 	// jobNamePrefix is the name of the executive team's job in the runtime and the
 	// prefix of the other teams' job names.
 	jobNamePrefix = "daily-standup"
-	// KeyVariable is the environment variable of the runtime that holds the
-	// facilitator's API key. The job contains only its name.
+	// KeyVariable is the name of the environment variable in the runtime that contains the
+	// facilitator's API key. The job contains only this name, not the key.
 	KeyVariable = "WARDROOM_API_KEY"
 	// defaultExpr is 9 a.m. on weekdays.
 	defaultExpr = "0 9 * * 1-5"
@@ -45,10 +45,10 @@ func (t Team) jobName() string {
 	return jobNamePrefix + "-" + t.Key
 }
 
-// jobDeclaration returns the key that keeps the runtime from creating the job twice.
+// jobDeclaration returns the key by which the runtime recognizes the job, so that it does not create the job twice.
 func (t Team) jobDeclaration() string { return "wardroom/" + t.jobName() }
 
-// Schedule is the runtime's scheduled job that starts a team's standups.
+// Schedule describes the scheduled job in the runtime that starts a team's standups.
 type Schedule struct {
 	Team         string       `json:"team" doc:"The key of the team." example:"executive"`
 	Job          gateway.Job  `json:"job" doc:"The job as the runtime returns it."`
@@ -65,12 +65,11 @@ type Schedule struct {
 	Warnings     []string     `json:"warnings" nullable:"false" doc:"Problems that would keep the job from working."`
 }
 
-// Plan is the requested state of a schedule. Omitted fields stay unchanged; for a new
-// job they have their defaults.
+// Plan is the requested state of a schedule. Omitted fields stay unchanged or, in a new job, get their defaults.
 type Plan struct {
 	Expr       *string `json:"expr,omitempty" maxLength:"500" doc:"A cron expression with five fields: minute, hour, day of month, month, weekday. Default: 0 9 * * 1-5 (9 a.m. on weekdays)." example:"0 9 * * 1-5"`
 	Timezone   *string `json:"timezone,omitempty" maxLength:"64" doc:"The IANA time zone of expr. Default: the team's time zone." example:"Europe/Berlin"`
-	Team       *string `json:"team,omitempty" maxLength:"64" doc:"The team's key or id. Default: executive." example:"executive"`
+	Team       *string `json:"team,omitempty" maxLength:"64" doc:"The team's key or ID. Default: executive." example:"executive"`
 	Enabled    *bool   `json:"enabled,omitempty" doc:"A disabled job does not start standups. Default: true."`
 	ServiceURL *string `json:"service_url,omitempty" maxLength:"300" doc:"The URL at which the runtime's agents reach Wardroom. Default: PUBLIC_URL, else the URL used before, else Wardroom's own address if the gateway is on the same machine." example:"http://127.0.0.1:3000"`
 	Revision   *string `json:"revision,omitempty" maxLength:"128" doc:"The configRevision of the job that you read. If the job has changed since, the request fails and changes nothing."`
@@ -90,7 +89,7 @@ type seenJob struct {
 	Version    int64 // 0 if the job was never seen
 }
 
-// desiredJob is the state that a job should have.
+// desiredJob is the state that a job in the runtime should have.
 type desiredJob struct {
 	expr, zone  string
 	enabled     bool
@@ -99,8 +98,8 @@ type desiredJob struct {
 	message     string
 }
 
-// desiredJob merges the plan p, the existing job and the defaults. It returns an error
-// that names each invalid field. It does not contact the runtime.
+// desiredJob combines the plan p, the existing job and the defaults. If fields are
+// invalid, it returns an error that lists all of them. It does not contact the runtime.
 func (s *Service) desiredJob(t Team, p Plan, was seenJob, now *gateway.Job) (desiredJob, error) {
 	var bad fault.Fields
 	a := desiredJob{expr: defaultExpr, zone: t.Timezone, enabled: true, facilitator: t.Facilitator}
@@ -124,16 +123,16 @@ func (s *Service) desiredJob(t Team, p Plan, was seenJob, now *gateway.Job) (des
 	}
 	switch address, ok := serviceAddress(a.url); {
 	case a.url == "":
-		bad.Add("/service_url", "The gateway is not on this machine. Give the URL at which its agents reach Wardroom, or set PUBLIC_URL.")
+		bad.Add("/service_url", "The gateway is not on this machine. Specify the URL that its agents use to reach Wardroom, or set PUBLIC_URL.")
 	case !ok:
-		bad.Add("/service_url", "Use a URL such as https://ops.example.com: http or https, without user and query.")
+		bad.Add("/service_url", "Use an http or https URL without a user name or query, such as https://ops.example.com.")
 	default:
 		a.url, a.message = address, jobMessage(address, t.Key)
 	}
 	return a, bad.Err()
 }
 
-// or returns the value that given points to, or the value of there if given is nil.
+// or returns the value that the parameter given points to, or the parameter there if given is nil.
 func or[T any](given *T, there T) T {
 	if given != nil {
 		return *given
@@ -141,7 +140,7 @@ func or[T any](given *T, there T) T {
 	return there
 }
 
-// capital returns text with an upper-case first letter.
+// capital returns the text with its first letter in upper case.
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // addressChars are the characters allowed in a URL in a job's message. Agents paste
@@ -163,8 +162,8 @@ func serviceAddress(text string) (string, bool) {
 	return text, !strings.HasSuffix(u.Host, ":")
 }
 
-// exposesKey reports whether an API key sent to the URL travels unencrypted over a
-// network.
+// exposesKey reports whether an API key that is sent to the URL would travel unencrypted
+// over a network.
 func exposesKey(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme == "https" || u.Hostname() == "localhost" {
@@ -174,9 +173,10 @@ func exposesKey(address string) bool {
 	return err != nil || !ip.IsLoopback()
 }
 
-// jobMessage returns the job's instructions for the facilitator: open the team's
-// standup and run it. The message contains the name of the API key's variable, not the
-// key. Requests without a team refer to the executive team.
+// jobMessage returns the job's instructions for the facilitator, who must open and run the
+// team's standup. The message contains the name of the environment variable with the API
+// key, but not the key. For the executive team, it omits the team, because that is the
+// default.
 func jobMessage(address, key string) string {
 	whose, body, data := "", "No body.", ""
 	if key != Executive {
@@ -199,8 +199,7 @@ Use your own agent credentials: your API key is in the environment variable %[2]
 `, address, KeyVariable, whose, body, data)
 }
 
-// change returns the change that brings job j to the desired state, and the names of
-// the fields that differ.
+// change returns the change that puts the job j into the desired state, and the names of the fields that differ.
 func (a desiredJob) change(j gateway.Job) (c gateway.JobChange, names []string) {
 	differs := func(name string, is, should any) bool {
 		if is != should {
@@ -230,8 +229,9 @@ func (a desiredJob) change(j gateway.Job) (c gateway.JobChange, names []string) 
 	return c, names
 }
 
-// pick returns the team's job among the runtime's jobs: the one with the given id, else
-// the facilitator's oldest one. It also returns the ids of duplicates.
+// pick finds the team's job among the jobs in the runtime. It prefers the job with the
+// given id, otherwise the facilitator's oldest job with the right name. It also returns
+// the ids of duplicates.
 func (t Team) pick(jobs []gateway.Job, id string) (found *gateway.Job, others []string) {
 	others = []string{}
 	ours := slices.DeleteFunc(slices.Clone(jobs), func(j gateway.Job) bool {
@@ -261,7 +261,7 @@ func yesFirst(a, b bool) int {
 	return 1
 }
 
-// times returns a job's cron schedule, or why it cannot be evaluated.
+// times returns a job's cron schedule, or the reason why Wardroom cannot evaluate it.
 func times(j gateway.Job) (at cron.Schedule, why string) {
 	switch {
 	case j.Schedule.Kind != "cron":
@@ -276,7 +276,7 @@ func times(j gateway.Job) (at cron.Schedule, why string) {
 	return at, ""
 }
 
-// view builds the API's answer for a job.
+// view builds the API response for a job.
 func (s *Service) view(t Team, j gateway.Job, live bool, seen clock.Time, address string) Schedule {
 	out := Schedule{
 		Team: t.Key, Job: j, Live: live, SeenAt: seen, NextRuns: []clock.Time{}, ServiceURL: address, Variable: KeyVariable,

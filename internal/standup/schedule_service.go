@@ -18,18 +18,18 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// scheduleReadTimeout is how long a request waits for the runtime before it uses the
-// job as last seen.
+// scheduleReadTimeout is how long a request waits for the runtime. After that, it returns the job as last seen.
 const scheduleReadTimeout = 5 * time.Second
 
-// scheduleLock is the name of the lock on a team's stored schedule.
+// scheduleLock returns the name of the lock that protects a team's stored schedule.
 func scheduleLock(team string) string { return "schedule/" + team }
 
-// SetSchedule creates the runtime's job that starts a team's standups, or changes it
-// according to p. It is idempotent: if nothing differs, it sends nothing. It fails
-// with ErrTeam for an unknown team, with ErrTeamArchived for an archived one, whose job
-// can only be disabled, with gateway.ErrJobChanged if the job was changed concurrently,
-// and with gateway.ErrMissingScope without the scope operator.admin.
+// SetSchedule creates or changes the job in the runtime that starts a team's standups,
+// according to the plan p. It is idempotent: if the job already has the requested state,
+// it sends nothing to the runtime. It fails with ErrTeam for an unknown team and with
+// gateway.ErrJobChanged if the job was changed concurrently. It fails with ErrTeamArchived
+// for an archived team, except when it disables the job. It fails with
+// gateway.ErrMissingScope if the scope operator.admin is missing.
 func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 	t, was, err := s.loadSchedule(ctx, or(p.Team, ""))
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 	return s.withWarnings(ctx, t, out)
 }
 
-// setting is a requested change to a team's job.
+// setting is a requested change of a team's job in the runtime.
 type setting struct {
 	team       Team
 	desiredJob desiredJob
@@ -77,9 +77,9 @@ type setting struct {
 	changed    []string
 }
 
-// recordSetting records a setting as an activity and an audit event, with additional
-// facts. It is audited because a schedule makes an agent work, and cost money, without
-// another request.
+// recordSetting records an activity event and an audit event about a setting, with
+// additional facts. The audit event exists because a schedule makes an agent work, and
+// thus costs money, without any further request.
 func (s *Service) recordSetting(ctx context.Context, tx *db.Tx, is setting, facts map[string]any) error {
 	kind := "schedule.changed"
 	if is.found == nil {
@@ -94,8 +94,8 @@ func (s *Service) recordSetting(ctx context.Context, tx *db.Tx, is setting, fact
 	return event.Record(ctx, tx, now, event.Audit, kind, is.team.scheduleSubject(), facts)
 }
 
-// unconfirmed handles a setting that failed. If the runtime may have applied the
-// change anyway, it records the setting as not confirmed and adds that to the error.
+// unconfirmed handles a setting that failed. If the runtime may have applied the change
+// anyway, unconfirmed records the setting as not confirmed and says so in the error.
 func (s *Service) unconfirmed(ctx context.Context, err error, is setting) error {
 	if !errors.Is(err, gateway.ErrUnsure) {
 		return err
@@ -110,7 +110,7 @@ func (s *Service) unconfirmed(ctx context.Context, err error, is setting) error 
 	return errors.Join(err, noted)
 }
 
-// loadSchedule returns a team and its job as last seen.
+// loadSchedule returns a team and the team's job as last seen in the runtime.
 func (s *Service) loadSchedule(ctx context.Context, ref string) (t Team, was seenJob, err error) {
 	err = s.DB.View(ctx, func(q db.Queryer) error {
 		if t, err = s.namedTeam(ctx, q, ref); err != nil {
@@ -127,7 +127,7 @@ func (s *Service) loadSchedule(ctx context.Context, ref string) (t Team, was see
 func (s *Service) send(ctx context.Context, t Team, p Plan, a desiredJob, found *gateway.Job) (gateway.Job, []string, error) {
 	if found == nil {
 		if or(p.Revision, "") != "" {
-			return gateway.Job{}, nil, gateway.ErrJobChanged.With("It was removed. Omit revision to create it again.")
+			return gateway.Job{}, nil, gateway.ErrJobChanged.With("The job was removed. Omit the revision to create the job again.")
 		}
 		j, err := s.Timetable.AddJob(ctx, gateway.NewJob{
 			Key: t.jobDeclaration(), Name: t.jobName(), Description: "Starts the daily standup of the team " + t.Key + ".",
@@ -137,7 +137,7 @@ func (s *Service) send(ctx context.Context, t Team, p Plan, a desiredJob, found 
 		return j, []string{"job"}, err
 	}
 	if r := or(p.Revision, found.Revision); r != found.Revision {
-		return gateway.Job{}, nil, gateway.ErrJobChanged.With("Read it again and retry the change.").Fact("current_revision", found.Revision)
+		return gateway.Job{}, nil, gateway.ErrJobChanged.With("Read the schedule again and retry the change.").Fact("current_revision", found.Revision)
 	}
 	change, names := a.change(*found)
 	if len(names) == 0 {
@@ -147,9 +147,9 @@ func (s *Service) send(ctx context.Context, t Team, p Plan, a desiredJob, found 
 	return j, names, err
 }
 
-// Schedule returns the job that starts a team's standups, from the runtime or, if that
-// is unavailable, as last seen. An empty team means executive; an unknown one fails with
-// ErrTeam.
+// Schedule returns the job that starts a team's standups. It reads the job from the
+// runtime. If the runtime is unavailable, it returns the job as last seen. An empty team
+// selects the executive team. For an unknown team, Schedule fails with ErrTeam.
 func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
 	t, was, err := s.loadSchedule(ctx, team)
 	if err != nil {
@@ -176,12 +176,12 @@ func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
 	case was.Version == 0:
 		return Schedule{}, fmt.Errorf("read schedule: %w", err)
 	case !was.Present:
-		return Schedule{}, ErrNoSchedule.With("The runtime is unavailable. It had no such job when last read, at %s.", was.SeenAt.Format(time.RFC3339))
+		return Schedule{}, ErrNoSchedule.With("The runtime is unavailable. When Wardroom last read the runtime's jobs, at %s, there was no such job.", was.SeenAt.Format(time.RFC3339))
 	}
 	return s.withWarnings(ctx, t, s.view(t, was.Job, false, was.SeenAt, was.ServiceURL))
 }
 
-// withWarnings adds warnings about problems that keep the job from working.
+// withWarnings adds warnings about problems that prevent the job from working.
 func (s *Service) withWarnings(ctx context.Context, t Team, out Schedule) (Schedule, error) {
 	members, err := s.Members(ctx)
 	if err != nil {
@@ -203,9 +203,9 @@ func (s *Service) withWarnings(ctx context.Context, t Team, out Schedule) (Sched
 	return out, nil
 }
 
-// RefreshSchedules stores each team's job as it is now in the runtime, including jobs
-// that were created or changed there. It reads all jobs in one request. If the runtime
-// is unavailable, it changes nothing.
+// RefreshSchedules stores the current state of each team's job in the runtime. This also
+// detects jobs that were created or changed there by others. RefreshSchedules reads all
+// jobs with a single request. If the runtime is unavailable, it changes nothing.
 func (s *Service) RefreshSchedules(ctx context.Context) error {
 	before, err := s.teamSchedules(ctx)
 	if err != nil {
@@ -233,7 +233,7 @@ func (s *Service) RefreshSchedules(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// refreshSchedule stores one team's job as found among jobs.
+// refreshSchedule stores the current state of one team's job. The parameter jobs contains all jobs in the runtime.
 func (s *Service) refreshSchedule(ctx context.Context, before teamSchedule, jobs []gateway.Job) error {
 	team, was := before.team.Key, before.seenJob
 	found, _ := before.team.pick(jobs, was.Job.ID)
@@ -255,7 +255,7 @@ func (s *Service) refreshSchedule(ctx context.Context, before teamSchedule, jobs
 	})
 }
 
-// seenFresh is how long seen_at of an unchanged job is kept before it is updated.
+// seenFresh is the interval at which seen_at is updated while a job is unchanged.
 const seenFresh = 10 * time.Minute
 
 // sameJob reports whether two jobs are equal, including the state of their runs.
@@ -265,8 +265,9 @@ func sameJob(a, b gateway.Job) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// saveSeen stores the job as seen now; nil means that there is none. If the job or its
-// schedule has changed, earlier times no longer count as missed.
+// saveSeen stores the job as just seen in the runtime; nil means that there is no job. If
+// the job or its schedule has changed, no scheduled time before the change is treated as
+// missed.
 func (s *Service) saveSeen(ctx context.Context, tx *db.Tx, team string, j *gateway.Job, address string, now time.Time) error {
 	if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
 		return err

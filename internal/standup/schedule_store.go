@@ -11,8 +11,7 @@ import (
 
 const scheduleColumns = `job, present, service_url, checked_to, checked_day, seen_at, version`
 
-// findSchedule returns a team's job as last seen in the runtime. Its Version is 0 if it
-// was never seen.
+// findSchedule returns a team's job as last seen in the runtime. If no job was ever seen, the result's Version is 0.
 func findSchedule(ctx context.Context, q db.Queryer, team string) (seenJob, error) {
 	var r seenJob
 	var definition string
@@ -30,14 +29,14 @@ func (r *seenJob) fields(definition *string) []any {
 	return []any{definition, &r.Present, &r.ServiceURL, &r.CheckedTo, &r.CheckedDay, &r.SeenAt, &r.Version}
 }
 
-// teamSchedule is a team and its job as last seen in the runtime.
+// teamSchedule is a team and the team's job as last seen in the runtime.
 type teamSchedule struct {
 	team Team
 	seenJob
 }
 
-// teamSchedules returns the schedules of all teams, including archived teams and teams
-// without a schedule (Version 0).
+// teamSchedules returns the schedules of all teams. This includes archived teams and teams
+// without a schedule, whose Version is 0.
 func (s *Service) teamSchedules(ctx context.Context) ([]teamSchedule, error) {
 	var all []teamSchedule
 	err := s.DB.View(ctx, func(q db.Queryer) error {
@@ -78,8 +77,7 @@ func putSchedule(ctx context.Context, tx *db.Tx, team string, r seenJob) error {
 	return err
 }
 
-// skipMissed marks a team's schedule as checked up to now, so that earlier times do
-// not count as missed.
+// skipMissed marks a team's schedule as checked up to the time now, so that no earlier time is treated as missed.
 func skipMissed(ctx context.Context, tx *db.Tx, team string, now time.Time) error {
 	if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
 		return err

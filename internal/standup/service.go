@@ -31,7 +31,7 @@ type Runtime interface {
 	Stop(ctx context.Context, sessionKey, runID string) (bool, error)
 }
 
-// BoardTask is a task on the board.
+// BoardTask is a task on the board, as standups see it.
 type BoardTask struct {
 	Key, Title, Status, Priority string
 	BlockedReason                string // empty if not blocked
@@ -43,7 +43,7 @@ type BoardTask struct {
 // Member is an agent with an active account.
 type Member struct{ AgentID, Name string }
 
-// RunUsage is the usage of one agent run of a standup, as reported by the runtime.
+// RunUsage is the token usage and cost of one of a standup's runs, as reported by the runtime.
 type RunUsage struct {
 	StandupID, RunID, AgentID, SessionKey string
 	StartedAt, EndedAt                    time.Time
@@ -69,29 +69,30 @@ type Service struct {
 	// Comment adds an agent's comment to a task. It returns false if the task does
 	// not exist or cannot be commented on.
 	Comment func(ctx context.Context, tx *db.Tx, taskKey, text, author string) (made bool, err error)
-	// Raise adds an item to the inbox. Resolve resolves the item with the given cause
-	// and states why. Both run in the transaction of the change. If they are nil, there
-	// is no inbox.
+	// Raise adds an item to the inbox. Resolve resolves the item with the given cause and
+	// stores the reason in it. Both run in the transaction that makes the change. If both
+	// are nil, there is no inbox.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
-	// RecordUsage, if not nil, records the usage of a run in the transaction that
-	// stores its end. It may be called more than once for a run.
+	// RecordUsage, if not nil, records the usage of a run in the transaction that stores
+	// the end of the run. It may be called more than once for the same run.
 	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
 
-	// Made returns the newest tasks that an agent created for others since the given
-	// time. Made, Reported, Sessions and Ran are optional: if one is nil, the evidence
-	// lacks that part.
+	// Made returns the newest tasks that an agent created for others since the given time.
+	// Made, Reported, Sessions and Ran are optional. If one of them is nil, the evidence
+	// omits the data that it would return.
 	Made func(ctx context.Context, agentID string, since time.Time) ([]BoardTask, error)
 	// Reported returns an agent's task reports since the given time, newest first.
 	Reported func(ctx context.Context, agentID string, since time.Time) ([]TaskReport, error)
-	// Sessions counts an agent's sessions that were used since the given time, except
-	// those of standups. It fails if the runtime is unavailable.
+	// Sessions returns the number of an agent's sessions that were used since the given
+	// time. It ignores the sessions of standups. It fails if the runtime is unavailable.
 	Sessions func(ctx context.Context, agentID string, since time.Time) (int, error)
 	// Ran returns the totals of an agent's runs that ended since the given time.
 	Ran func(ctx context.Context, agentID string, since time.Time) (*Runs, error)
 
-	// Defaults from the settings. Facilitator and Participants apply to the team
-	// executive, the other three to every team; a team can override them.
+	// Defaults from the settings, which a team can override. Facilitator and Participants
+	// are defaults for the executive team only; the other three are defaults for all
+	// teams.
 	Facilitator  string         // an agent_id
 	Participants []string       // agent_ids, in the order they are asked
 	Zone         *time.Location // determines the date of a standup
@@ -102,7 +103,7 @@ type Service struct {
 	Patience time.Duration // how long to wait for a gateway before the first question of an attempt
 	Limits   Limits
 
-	// Timetable manages the runtime's scheduled jobs that start the standups.
+	// Timetable manages the scheduled jobs in the runtime that start the standups.
 	Timetable Timetable
 
 	PublicURL  string        // the URL at which agents reach Wardroom; may be empty
@@ -114,7 +115,7 @@ type Service struct {
 	sharedReader sharedReader
 }
 
-// jobKind is the kind of the jobs that run standups. The key of a job is the standup's id.
+// jobKind is the kind of the jobs that run standups. The job's key is the id of the standup.
 const jobKind = "standup"
 
 // Kind returns the job kind that runs standups.
@@ -122,9 +123,9 @@ func (s *Service) Kind() job.Kind {
 	return job.Kind{Do: s.runJob, GaveUp: s.gaveUp, Attempts: 5}
 }
 
-// Open opens a team's standup for a day. If the team already has one on that day,
-// Open returns it with created false. It fails with ErrTeam for an unknown team and
-// with ErrTeamArchived for an archived one.
+// Open opens a team's standup for a day. If the team already has a standup on that day,
+// Open returns that standup, and created is false. Open fails with ErrTeam for an unknown
+// team. For an archived team, it fails with ErrTeamArchived.
 func (s *Service) Open(ctx context.Context, n New) (made Standup, created bool, err error) {
 	now := s.Now()
 	members, err := s.Members(ctx)
@@ -152,13 +153,13 @@ func nameOf(members []Member, agentID string) string {
 	return agentID
 }
 
-// Get returns one standup with its reports and transcript.
+// Get returns a standup with its reports and transcript.
 func (s *Service) Get(ctx context.Context, id string) (Standup, error) {
 	return s.read(ctx, func(q db.Queryer) (Standup, error) { return find(ctx, q, id) })
 }
 
-// Latest returns a team's most recent standup whose day has begun. An empty team
-// means executive; an unknown one fails with ErrTeam.
+// Latest returns a team's most recent standup whose day has begun. An empty team selects
+// the executive team. For an unknown team, Latest fails with ErrTeam.
 func (s *Service) Latest(ctx context.Context, team string) (Standup, error) {
 	return s.read(ctx, func(q db.Queryer) (Standup, error) {
 		t, err := s.namedTeam(ctx, q, team)
@@ -169,7 +170,7 @@ func (s *Service) Latest(ctx context.Context, team string) (Standup, error) {
 	})
 }
 
-// read loads a complete standup from one database snapshot.
+// read loads a complete standup from a single database snapshot.
 func (s *Service) read(ctx context.Context, which func(db.Queryer) (Standup, error)) (Standup, error) {
 	var got Standup
 	err := s.DB.View(ctx, func(q db.Queryer) (err error) {
@@ -181,8 +182,8 @@ func (s *Service) read(ctx context.Context, which func(db.Queryer) (Standup, err
 	return got, err
 }
 
-// List returns one page of matching standups, sorted by day. It fails with ErrTeam
-// for an unknown team.
+// List returns one page of the standups that match the filter, sorted by day. It fails
+// with ErrTeam for an unknown team.
 func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[Brief], error) {
 	if err := f.check(); err != nil {
 		return page.Part[Brief]{}, err
@@ -203,8 +204,7 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 	return part, err
 }
 
-// lock locks a standup against other requests until the transaction ends, and
-// loads it completely.
+// lock loads a complete standup and locks it against other requests until the transaction ends.
 func (s *Service) lock(ctx context.Context, tx *db.Tx, id string) (Standup, error) {
 	if err := tx.Lock(ctx, lockName(id)); err != nil {
 		return Standup{}, err
@@ -218,8 +218,8 @@ func (s *Service) lock(ctx context.Context, tx *db.Tx, id string) (Standup, erro
 
 func lockName(id string) string { return "standup/" + id }
 
-// Cancel ends a standup that is opened or running. It keeps the reports and the
-// transcript, and stops open runs in the runtime.
+// Cancel ends a standup that has been opened or is running. It keeps the reports and the
+// transcript, and stops the standup's open runs in the runtime.
 func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 	var open []question
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -258,9 +258,9 @@ func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 	return s.Get(ctx, id)
 }
 
-// notRunning returns the error for canceling a finished standup.
+// notRunning returns the error for an attempt to cancel a finished standup.
 func (s Standup) notRunning() error {
-	return ErrIdle.With("There is nothing to cancel: it %s.", s.ended())
+	return ErrIdle.With("There is nothing to cancel, because the standup %s.", s.ended())
 }
 
 // stopRuns stops the runs of the given questions to save cost. It logs failures and
@@ -278,7 +278,7 @@ func (s *Service) stopRuns(ctx context.Context, open []question) {
 	}
 }
 
-// Delete removes a standup that is not running, with its reports and transcript.
+// Delete deletes a standup that is not running, with its reports and transcript.
 func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
 		m, err := s.lock(ctx, tx, id)
@@ -286,10 +286,10 @@ func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 			return err
 		}
 		if version != nil && *version != m.Version {
-			return ErrStale.With("The current version is %d.", m.Version).Fact("current_version", m.Version)
+			return ErrStale.With("The standup is now at version %d. Read it again and retry the request.", m.Version).Fact("current_version", m.Version)
 		}
 		if m.Status == Running && m.Phase != Opened {
-			return ErrRunning.With("Cancel it first.").Fact("standup", brief(m))
+			return ErrRunning.With("Cancel the standup first.").Fact("standup", brief(m))
 		}
 		if err := remove(ctx, tx, id); err != nil {
 			return err
@@ -305,8 +305,8 @@ func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 	})
 }
 
-// CloseUnrun fails the standups that were not run by the end of their day. It skips
-// standups that were opened for a past or future day.
+// CloseUnrun marks standups as failed if they were not run by the end of their day. It
+// skips standups that were opened for a past or future day.
 func (s *Service) CloseUnrun(ctx context.Context) error {
 	opened, err := findOpened(ctx, s.DB)
 	if err != nil {
@@ -333,7 +333,7 @@ func (s *Service) CloseUnrun(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// fail ends a standup with status error and adds the reason to the transcript.
+// fail ends a standup with the status error and adds the reason to the transcript.
 func (s *Service) fail(ctx context.Context, tx *db.Tx, m *Standup, f *Failure) error {
 	now := s.Now()
 	if err := m.load(ctx, tx); err != nil {
@@ -356,8 +356,8 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, m *Standup, f *Failure) e
 	return record(ctx, tx, s.Now(), "standup.failed", *m, map[string]any{"code": f.Code, "detail": f.Detail})
 }
 
-// dropQuestionsUnless drops the open questions unless the code is
-// GatewayUnreachable. In that case a retry first looks for their answers.
+// dropQuestionsUnless drops the open questions of a failed standup. It keeps them if the
+// failure's code is GatewayUnreachable, so that a retry can look for their answers.
 func dropQuestionsUnless(ctx context.Context, tx *db.Tx, id, code string, now time.Time) error {
 	if code == GatewayUnreachable {
 		return nil
@@ -365,7 +365,7 @@ func dropQuestionsUnless(ctx context.Context, tx *db.Tx, id, code string, now ti
 	return dropQuestions(ctx, tx, id, now)
 }
 
-// gaveUp fails a standup whose job used up its attempts.
+// gaveUp marks a standup as failed after its job has used up all attempts.
 func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, _ error) error {
 	m, err := find(ctx, tx, id)
 	if errors.Is(err, ErrNotFound) || err == nil && m.Status != Running {

@@ -51,7 +51,7 @@ const (
 // timeoutText is the report text of an agent that did not answer in time.
 const timeoutText = "[Timeout]"
 
-// Codes of a Failure.
+// Values of Failure.Code.
 const (
 	NoActiveAgents       = "no_active_agents"
 	GatewayNotConfigured = "gateway_not_configured"
@@ -100,7 +100,7 @@ type Standup struct {
 	unpricedRuns int         // ended runs whose cost is unknown
 }
 
-// Brief is a standup as listed: without report texts and transcript.
+// Brief is a standup as it appears in a list, without the report texts or the transcript.
 type Brief struct {
 	ID          string        `json:"id"`
 	Team        string        `json:"team"`
@@ -161,7 +161,7 @@ type Escalation struct {
 	Task   *string `json:"task"`
 }
 
-// Line is one transcript entry.
+// Line is an entry in the transcript.
 type Line struct {
 	Seq  int        `json:"seq"`
 	At   clock.Time `json:"at"`
@@ -171,13 +171,13 @@ type Line struct {
 	Text string     `json:"text"`
 }
 
-// Failure is the reason why a standup failed. It is an error.
+// Failure is the reason why a standup failed. It implements the error interface.
 type Failure struct {
 	Code   string `json:"code" example:"gateway_unreachable"`
 	Detail string `json:"detail"`
 }
 
-// ended describes the outcome of a finished standup, for error details.
+// ended describes the outcome of a finished standup, for use in error messages.
 func (s Standup) ended() string {
 	if s.Failure != nil {
 		return "failed with " + s.Failure.Code
@@ -187,7 +187,7 @@ func (s Standup) ended() string {
 
 func (f *Failure) Error() string { return f.Code + ": " + f.Detail }
 
-// Errors that requests about standups return.
+// Errors returned by requests about standups.
 var (
 	ErrNotFound  = fault.New(fault.NotFound, "standup_not_found", "Standup not found.")
 	ErrRunning   = fault.New(fault.Conflict, "already_running", "The standup is already running.")
@@ -199,14 +199,14 @@ var (
 
 // New is the request to open a standup. All fields are optional.
 type New struct {
-	Team     string `json:"team,omitempty" maxLength:"64" doc:"The team's key or id. Default: executive." example:"executive"`
+	Team     string `json:"team,omitempty" maxLength:"64" doc:"The team's key or ID. Default: executive." example:"executive"`
 	Date     string `json:"date,omitempty" maxLength:"10" doc:"The day of the standup. Default: today in the time zone."`
 	Timezone string `json:"timezone,omitempty" maxLength:"64" doc:"An IANA time zone name. Default: the team's time zone."`
 	Title    string `json:"title,omitempty" maxLength:"200" doc:"A single line of plain text; control and bidirectional characters are removed. Default: a title with the date."`
 }
 
-// day returns the date and time zone of n, or an error that names each invalid
-// field.
+// day returns the date and the time zone that n requests. If fields are invalid, it
+// returns an error that lists them.
 func (n New) day(now time.Time, zone *time.Location) (date string, loc *time.Location, err error) {
 	var bad fault.Fields
 	if n.Timezone != "" {
@@ -221,13 +221,13 @@ func (n New) day(now time.Time, zone *time.Location) (date string, loc *time.Loc
 		case !isDay(date):
 			bad.Add("/date", "Use a date such as 2026-11-20.")
 		case !hasDay(zone, date):
-			bad.Add("/date", "The time zone skipped this date. Use another date.")
+			bad.Add("/date", "This date does not exist in the time zone. Use another date.")
 		}
 	}
 	return date, zone, bad.Err()
 }
 
-// check validates the dates of f.
+// check validates the dates in the filter.
 func (f Filter) check() error {
 	var bad fault.Fields
 	if f.From != "" && !isDay(f.From) {
@@ -239,21 +239,22 @@ func (f Filter) check() error {
 	return bad.Err()
 }
 
-// isDay reports whether text is a valid date, written as YYYY-MM-DD and in the
-// years 1 to 9999, so that dates sort as strings.
+// isDay reports whether text is a valid date in the format YYYY-MM-DD and in the years 1
+// through 9999. Such dates can be sorted as strings.
 func isDay(text string) bool {
 	day, err := time.Parse(time.DateOnly, text)
 	return err == nil && day.Year() >= 1 && day.Format(time.DateOnly) == text
 }
 
-// hasDay reports whether a date exists in a time zone. A zone that moved across
-// the date line skipped a day.
+// hasDay reports whether a date exists in a time zone. When a place moved across the date
+// line, its time zone skipped a day.
 func hasDay(zone *time.Location, day string) bool {
 	noon, err := time.ParseInLocation(time.DateOnly+" 15", day+" 12", zone)
 	return err == nil && noon.Format(time.DateOnly) == day
 }
 
-// ageDays returns the number of calendar days from first to date; 0 if either is invalid.
+// ageDays returns the number of calendar days from the date first to the given date. It
+// returns 0 if either date is invalid.
 func ageDays(first, date string) int {
 	a, errA := time.Parse(time.DateOnly, first)
 	b, errB := time.Parse(time.DateOnly, date)

@@ -42,7 +42,7 @@ func scan(row db.Row) (Standup, error) {
 	return s, json.Unmarshal([]byte(escalations), &s.Escalations)
 }
 
-// values returns the values of columns, starting with team.
+// values returns the values of the columns listed in the constant columns, except the id.
 func (s Standup) values() []any {
 	var code, detail *string
 	if s.Failure != nil {
@@ -55,12 +55,12 @@ func (s Standup) values() []any {
 	}
 }
 
-// limitMillis returns a limit in milliseconds, or null if it is zero.
+// limitMillis returns a time limit in milliseconds, or null if the limit is zero.
 func limitMillis(d time.Duration) sql.NullInt64 {
 	return sql.NullInt64{Int64: d.Milliseconds(), Valid: d > 0}
 }
 
-// encode returns a list as JSON; nil becomes the empty list.
+// encode returns a list as JSON. It encodes nil as an empty list.
 func encode[T any](list []T) string {
 	if list == nil {
 		list = []T{}
@@ -72,7 +72,7 @@ func encode[T any](list []T) string {
 	return string(b)
 }
 
-// insert stores a new standup. It returns false if the team already has one on that day.
+// insert stores a new standup. It returns false if the team already has a standup on that day.
 func insert(ctx context.Context, tx *db.Tx, s Standup) (bool, error) {
 	n, err := tx.Exec(ctx, `
 		INSERT INTO standups (`+columns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -80,7 +80,7 @@ func insert(ctx context.Context, tx *db.Tx, s Standup) (bool, error) {
 	return n == 1, err
 }
 
-// update stores s and increases its version.
+// update stores a standup and increments its version.
 func update(ctx context.Context, tx *db.Tx, s *Standup, now time.Time) error {
 	s.Version++
 	s.UpdatedAt = clock.At(now)
@@ -105,13 +105,14 @@ func find(ctx context.Context, q db.Queryer, id string) (Standup, error) {
 	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE id = ?`, id))
 }
 
-// findByDay returns a team's standup on a day.
+// findByDay returns a team's standup on the given day.
 func findByDay(ctx context.Context, q db.Queryer, team, date string) (Standup, error) {
 	return one(q.QueryRow(ctx, `SELECT `+columns+` FROM standups WHERE team = ? AND date = ?`, team, date))
 }
 
-// findLatest returns a team's most recent standup whose day has begun in the standup's
-// own time zone. Three dates can be current at once around the world.
+// findLatest returns a team's most recent standup whose day has begun in the standup's own
+// time zone. It reads three standups, because at any moment up to three dates are current
+// around the world.
 func findLatest(ctx context.Context, q db.Queryer, team string, now time.Time) (Standup, error) {
 	const earliest = 14 * time.Hour // offset of the time zone farthest ahead of UTC
 	rows, err := q.Query(ctx, `SELECT `+columns+` FROM standups WHERE team = ? AND date <= ? ORDER BY date DESC LIMIT 3`,
@@ -137,13 +138,13 @@ func one(row *sql.Row) (Standup, error) {
 	return s, err
 }
 
-// findOpened returns the standups that were opened and not run yet.
+// findOpened returns the standups that were opened but have not been run.
 func findOpened(ctx context.Context, q db.Queryer) ([]Standup, error) {
 	rows, err := q.Query(ctx, `SELECT `+columns+` FROM standups WHERE status = 'running' AND phase = 'opened'`)
 	return db.All(rows, err, scan)
 }
 
-// load fills in the reports, the transcript and the cost.
+// load adds the reports, the transcript and the cost to the standup.
 func (s *Standup) load(ctx context.Context, q db.Queryer) error {
 	var err error
 	if s.Reports, err = reports(ctx, q, s.ID); err != nil {
@@ -162,14 +163,15 @@ func (s *Standup) load(ctx context.Context, q db.Queryer) error {
 	return s.loadCost(ctx, q)
 }
 
-// ledgerCost is SQL for the cost of question q's run in the usage ledger. The ledger also
-// has runs whose end the standup did not receive, such as stopped ones. The cost is null
-// unless the whole run is priced.
+// ledgerCost is an SQL expression for the cost of a question's run according to the usage
+// ledger. The ledger also includes runs whose end the standup did not see, such as stopped
+// runs. The cost is null unless the whole run is priced.
 const ledgerCost = `(SELECT CASE WHEN SUM(l.unpriced) = 0 THEN CAST(SUM(l.cost_nano) AS BIGINT) END
 	FROM usage_ledger l WHERE l.run_id IN (q.run_id, 'priced:' || q.run_id))`
 
-// loadCost sets the standup's cost: the sum over its ended runs that the runtime
-// accepted. Costs that the runs did not report come from the usage ledger.
+// loadCost sets the standup's cost to the total cost of its ended runs. If a run did not
+// report its cost, the cost is taken from the usage ledger. Runs that the runtime did not
+// accept are ignored.
 func (s *Standup) loadCost(ctx context.Context, q db.Queryer) error {
 	var sum sql.NullInt64
 	err := q.QueryRow(ctx, `
@@ -253,8 +255,8 @@ func nanos(n *money.Nano) *int64 {
 	return &v
 }
 
-// appendLine appends an entry to the transcript. The caller must hold the standup's lock
-// or its job, so that entries get unique numbers.
+// appendLine appends an entry to the transcript. The caller must hold either the standup's
+// lock or its job, so that no two entries get the same number.
 func appendLine(ctx context.Context, tx *db.Tx, standupID string, at time.Time, kind, from, to, text string) error {
 	var last int
 	err := tx.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM standup_transcript WHERE standup_id = ?`, standupID).Scan(&last)
@@ -266,7 +268,7 @@ func appendLine(ctx context.Context, tx *db.Tx, standupID string, at time.Time, 
 	return err
 }
 
-// question is one question to an agent. The gateway identifies it by its run id.
+// question is a question to an agent. The gateway identifies the question by its run id.
 type question struct {
 	RunID      string
 	AgentID    string
@@ -303,7 +305,7 @@ func scanQuestion(row db.Row) (q question, err error) {
 	return q, err
 }
 
-// questionState returns the stored state of a question; empty if it does not exist.
+// questionState returns the stored state of a question, or "" if there is no such question.
 func questionState(ctx context.Context, q db.Queryer, runID string) (state string, err error) {
 	err = q.QueryRow(ctx, `SELECT state FROM standup_questions WHERE run_id = ?`, runID).Scan(&state)
 	if db.IsNotFound(err) {
@@ -328,13 +330,13 @@ func putQuestion(ctx context.Context, tx *db.Tx, standupID string, q question) e
 	return err
 }
 
-// dropQuestions marks the open questions of a standup as dropped.
+// dropQuestions marks a standup's open questions as dropped.
 func dropQuestions(ctx context.Context, tx *db.Tx, standupID string, now time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE standup_questions SET state = 'dropped', ended_at = ? WHERE standup_id = ? AND state = 'open'`, clock.At(now), standupID)
 	return err
 }
 
-// taskStates returns the status of tasks by key. Unknown tasks are absent.
+// taskStates returns the status of each task, by task key. Unknown tasks are omitted.
 func taskStates(ctx context.Context, q db.Queryer, keys []string) (map[string]string, error) {
 	states := map[string]string{}
 	if len(keys) == 0 {

@@ -17,7 +17,7 @@ import (
 // Executive is the key of the default team. It always exists.
 const Executive = "executive"
 
-// Team is a team that holds standups: its facilitator, participants and limits.
+// Team is a team that holds standups. It has a facilitator, participants and time limits.
 type Team struct {
 	ID           string      `json:"id"`
 	Key          string      `json:"key" doc:"Human-readable identifier; unique and permanent." example:"executive"`
@@ -36,7 +36,8 @@ type Team struct {
 	own own
 }
 
-// own holds a team's own values. A nil field follows the settings.
+// own contains the values that a team sets for itself. If a field is nil, the value from
+// the settings applies.
 type own struct {
 	facilitator  *string
 	participants *[]string
@@ -50,7 +51,7 @@ type AgentID string
 
 // NewTeam is the request to create a team.
 type NewTeam struct {
-	Key          string    `json:"key" minLength:"2" maxLength:"30" pattern:"^[a-z][a-z0-9]*(-[a-z0-9]+)*$" doc:"2 to 30 lower-case letters, digits and single hyphens, starting with a letter. The key all is reserved." example:"design"`
+	Key          string    `json:"key" minLength:"2" maxLength:"30" pattern:"^[a-z][a-z0-9]*(-[a-z0-9]+)*$" doc:"2 to 30 lowercase letters, digits, and single hyphens, starting with a letter. The key \"all\" is reserved." example:"design"`
 	Name         string    `json:"name" minLength:"1" maxLength:"100"`
 	Facilitator  string    `json:"facilitator" maxLength:"64" doc:"The agent_id of the facilitator, who must not be a participant." example:"coo"`
 	Participants []AgentID `json:"participants" minItems:"1" maxItems:"20" doc:"The agent_ids of the participants, in the order in which they are asked."`
@@ -59,8 +60,8 @@ type NewTeam struct {
 	Deadline     string    `json:"deadline,omitempty" maxLength:"20" doc:"Maximum duration of a standup, such as 20m. Default: the setting STANDUP_DEADLINE."`
 }
 
-// TeamChange is a partial update. Omitted fields stay unchanged; null makes a field
-// follow the settings again.
+// TeamChange is a partial update of a team. Omitted fields stay unchanged. A null field
+// gets its value from the settings again.
 type TeamChange struct {
 	Name         *string                `json:"name,omitempty" minLength:"1" maxLength:"100"`
 	Facilitator  patch.Field[string]    `json:"facilitator,omitzero" maxLength:"64" doc:"The facilitator's agent_id. For the executive team, null uses the setting STANDUP_FACILITATOR."`
@@ -71,7 +72,7 @@ type TeamChange struct {
 	Archived     *bool                  `json:"archived,omitempty" doc:"Whether the team is archived. An archived team opens no new standups."`
 }
 
-// Limits of a team's fields. The time limits are the same as in the settings.
+// Limits on a team's fields. The time limits are the same as in the settings.
 const (
 	maxTeamName     = 100 // characters
 	maxParticipants = 20  // each of them may use its full timeout
@@ -80,7 +81,7 @@ const (
 	maxDeadline     = 7 * 24 * time.Hour
 )
 
-// Errors that requests about teams return.
+// Errors returned by requests about teams.
 var (
 	ErrTeamNotFound = fault.New(fault.NotFound, "team_not_found", "Team not found.")
 	ErrTeamChanged  = fault.New(fault.Stale, "team_changed", "The team has changed since you read it.")
@@ -91,21 +92,22 @@ var (
 )
 
 var (
-	// teamKey matches team keys, none of which can be mistaken for an id.
+	// teamKey matches valid team keys. A valid key cannot be mistaken for an id.
 	teamKey = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
-	// agentID matches agent ids, as in the settings and in accounts.
+	// agentID matches valid agent ids. The same format applies in the settings and in accounts.
 	agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 )
 
-// allTeams selects every team in a filter. It is not a valid team key.
+// allTeams selects all teams in a filter. No team can have it as its key.
 const allTeams = "all"
 
-// makeTeam builds a team from n, or returns an error that names each invalid field.
+// makeTeam builds a team from a request. If fields are invalid, it returns an error that
+// lists them.
 func (s *Service) makeTeam(n NewTeam, id string, now time.Time) (Team, error) {
 	t := Team{ID: id, Key: n.Key, CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1}
 	var bad fault.Fields
 	if !teamKey.MatchString(n.Key) || len(n.Key) < 2 || len(n.Key) > 30 || n.Key == allTeams {
-		bad.Add("/key", "Use 2 to 30 lower-case letters, digits and single hyphens, starting with a letter. The key all is reserved.")
+		bad.Add("/key", "Use 2 to 30 lowercase letters, digits, and single hyphens, starting with a letter. The key \"all\" is reserved.")
 	}
 	given := func(text string) patch.Field[string] {
 		return patch.Field[string]{Given: text != "", Value: &text}
@@ -117,7 +119,7 @@ func (s *Service) makeTeam(n NewTeam, id string, now time.Time) (Team, error) {
 	return t, bad.Err()
 }
 
-// apply returns t with the change applied, and adds the invalid fields to bad.
+// apply returns the team t with the change applied. It adds invalid fields to the parameter bad.
 func (s *Service) apply(t Team, c TeamChange, now time.Time, bad *fault.Fields) Team {
 	if c.Name != nil {
 		t.Name = strings.TrimSpace(*c.Name)
@@ -168,34 +170,34 @@ func (s *Service) apply(t Team, c TeamChange, now time.Time, bad *fault.Fields) 
 func checkFacilitator(t Team, bad *fault.Fields) {
 	switch v := t.own.facilitator; {
 	case v == nil && t.Key != Executive:
-		bad.Add("/facilitator", "Name an agent. Only the executive team can take its facilitator from the settings.")
+		bad.Add("/facilitator", "Specify an agent. Only the executive team can use the facilitator from the settings.")
 	case v != nil && !agentID.MatchString(*v):
-		bad.Add("/facilitator", "Use an agent_id: 1 to 64 characters of a-z, 0-9, _ and -, starting with a letter or digit.")
+		bad.Add("/facilitator", "Use an agent_id: 1 to 64 characters from a-z, 0-9, _, and -, starting with a letter or digit.")
 	}
 }
 
 func checkParticipants(t Team, bad *fault.Fields) {
 	if t.own.participants == nil {
 		if t.Key != Executive {
-			bad.Add("/participants", "Name the participants. Only the executive team can take them from the settings.")
+			bad.Add("/participants", "Specify the participants. Only the executive team can use the participants from the settings.")
 		}
 		return
 	}
 	ids := *t.own.participants
 	if len(ids) == 0 || len(ids) > maxParticipants {
-		bad.Add("/participants", "Name 1 to %d agents.", maxParticipants)
+		bad.Add("/participants", "Specify 1 to %d agents.", maxParticipants)
 	}
 	for i, id := range first(ids, maxParticipants) {
 		switch {
 		case !agentID.MatchString(id):
-			bad.Add(fmt.Sprintf("/participants/%d", i), "Use an agent_id: 1 to 64 characters of a-z, 0-9, _ and -, starting with a letter or digit.")
+			bad.Add(fmt.Sprintf("/participants/%d", i), "Use an agent_id: 1 to 64 characters from a-z, 0-9, _, and -, starting with a letter or digit.")
 		case slices.Contains(ids[:i], id):
 			bad.Add(fmt.Sprintf("/participants/%d", i), "This agent is listed twice. Remove one entry.")
 		}
 	}
 }
 
-// readLimit parses a duration in the format of the settings; nil stays nil.
+// readLimit parses a time limit in the duration format of the settings. It returns nil for nil.
 func readLimit(where string, text *string, most time.Duration, bad *fault.Fields) *clock.Span {
 	if text == nil {
 		return nil
@@ -208,21 +210,21 @@ func readLimit(where string, text *string, most time.Duration, bad *fault.Fields
 	return &span
 }
 
-// checkCombination checks the changed fields against the unchanged ones, which may come
-// from the settings.
+// checkCombination checks that the changed fields are compatible with the unchanged
+// fields, whose values may come from the settings.
 func (s *Service) checkCombination(t Team, c TeamChange, bad *fault.Fields) {
 	if c.Facilitator.Given || c.Participants.Given {
 		if who := orSetting(t.own.facilitator, s.Facilitator); slices.Contains(orSetting(t.own.participants, s.Participants), who) {
-			bad.Add("/participants", "%s is the facilitator and cannot be a participant. Choose another facilitator or remove %s.", who, who)
+			bad.Add("/participants", "Agent %s is the facilitator and cannot also be a participant. Choose another facilitator, or remove agent %s from the participants.", who, who)
 		}
 	}
 	t = s.effective(t)
 	if (c.AgentTimeout.Given || c.Deadline.Given) && t.Deadline < t.AgentTimeout {
-		bad.Add("/deadline", "The deadline of %s is shorter than agent_timeout, which is %s. Use a longer deadline or a shorter agent_timeout.", t.Deadline, t.AgentTimeout)
+		bad.Add("/deadline", "The deadline (%s) is shorter than agent_timeout (%s). Use a longer deadline or a shorter agent_timeout.", t.Deadline, t.AgentTimeout)
 	}
 }
 
-// orSetting returns the team's own value, or the setting if it has none.
+// orSetting returns the team's own value, or the value from the settings if the team has none.
 func orSetting[T any](own *T, setting T) T {
 	if own != nil {
 		return *own
@@ -230,7 +232,7 @@ func orSetting[T any](own *T, setting T) T {
 	return setting
 }
 
-// effective fills in the exported fields of t from its own values and the settings.
+// effective sets the exported fields of a team from the team's own values and the settings.
 func (s *Service) effective(t Team) Team {
 	t.Facilitator = orSetting(t.own.facilitator, s.Facilitator)
 	// The facilitator is not asked, even if the settings now list it as a participant.
@@ -247,14 +249,14 @@ func (s *Service) effective(t Team) Team {
 	return t
 }
 
-// field is a team field with a default in the settings. Its value is a pointer, nil if
-// the setting applies.
+// field is a field of a team that has a default in the settings. Its value is a pointer,
+// which is nil if the default applies.
 type field struct {
 	name  string
 	value any
 }
 
-// fields returns the fields that have a default in the settings.
+// fields returns the fields of a team that have a default in the settings.
 func (o own) fields() []field {
 	return []field{
 		{"facilitator", o.facilitator},
@@ -265,8 +267,9 @@ func (o own) fields() []field {
 	}
 }
 
-// changes returns the fields that an update changed, for its event: field → [before,
-// after]. null means that the value is inherited from the settings.
+// changes returns the fields that an update changed, each with its values before and
+// after, for use in an event. The value null means that the field is inherited from the
+// settings.
 func (t Team) changes(was Team) map[string][2]any {
 	changes := map[string][2]any{}
 	if was.Name != t.Name {
@@ -284,8 +287,8 @@ func (t Team) changes(was Team) map[string][2]any {
 	return changes
 }
 
-// zone returns the team's time zone. If its name is no longer known, it returns
-// Wardroom's.
+// zone returns the team's time zone. If the name of that zone is no longer known, zone
+// returns Wardroom's time zone.
 func (s *Service) zone(t Team) *time.Location {
 	if t.own.timezone != nil {
 		if zone, err := clock.Zone(*t.own.timezone); err == nil {
@@ -303,8 +306,9 @@ func (t Team) title(date string) string {
 	return t.Name + ": standup of " + date
 }
 
-// teamSuffix returns the text in before, followed by the team's key. It distinguishes
-// standups on the same day. For the executive team it returns "".
+// teamSuffix returns the parameter before, followed by the team's key. For the executive
+// team, it returns "". The suffix distinguishes the standups of different teams on the
+// same day.
 func (s Standup) teamSuffix(before string) string {
 	if s.Team == Executive {
 		return ""
@@ -313,11 +317,11 @@ func (s Standup) teamSuffix(before string) string {
 }
 
 // sessionKey returns the key of the runtime session in which the standup asks an agent.
-// Each team has its own. The prefix team- keeps the last part of the key from being one
-// that the runtime reserves (main and heartbeat in OpenClaw 2026.9.6).
+// Each team uses separate sessions. The prefix team- ensures that the key does not end in
+// a name that the runtime reserves (main and heartbeat in OpenClaw 2026.9.6).
 func (s Standup) sessionKey(agentID string) string {
 	return "agent:" + agentID + ":standup:" + s.Date + s.teamSuffix(":team-")
 }
 
-// origin returns the origin of tasks created by the standup.
+// origin returns the value of the origin field for tasks that the standup creates.
 func (s Standup) origin() string { return "standup:" + s.Date + s.teamSuffix(":") }

@@ -13,8 +13,8 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// CreateTeam creates a team. It fails with ErrTeamKey if an active or archived team has
-// the key.
+// CreateTeam creates a team. It fails with ErrTeamKey if another team has the same key,
+// even if that team is archived.
 func (s *Service) CreateTeam(ctx context.Context, n NewTeam) (Team, error) {
 	var t Team
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
@@ -37,13 +37,13 @@ func (s *Service) CreateTeam(ctx context.Context, n NewTeam) (Team, error) {
 	return t, nil
 }
 
-// Team returns a team by id or key, ignoring case. Fields that the team does not
-// override have the values of the settings.
+// Team returns the team with the given id or key, ignoring case. Fields that the team does
+// not override have the values from the settings.
 func (s *Service) Team(ctx context.Context, ref string) (Team, error) {
 	return s.findTeam(ctx, s.DB, ref)
 }
 
-// Teams returns one page of the archived teams or of the active teams, sorted by key.
+// Teams returns one page of either the archived or the active teams, sorted by key.
 func (s *Service) Teams(ctx context.Context, archived bool, want page.Want) (page.Part[Team], error) {
 	var part page.Part[Team]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
@@ -56,9 +56,10 @@ func (s *Service) Teams(ctx context.Context, archived bool, want page.Want) (pag
 	return part, err
 }
 
-// UpdateTeam changes a team. If version is not nil and differs from the team's version,
-// it fails with ErrTeamChanged. A change without effect is not recorded. Open standups
-// keep their participants; new limits apply the next time a standup starts.
+// UpdateTeam changes a team. If the parameter version is not nil and differs from the
+// team's version, UpdateTeam fails with ErrTeamChanged. No event is recorded if nothing
+// changes. Standups that are already open keep their participants. New time limits apply
+// the next time a standup starts.
 func (s *Service) UpdateTeam(ctx context.Context, ref string, c TeamChange, version *int64) (Team, error) {
 	var t Team
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
@@ -80,7 +81,7 @@ func (s *Service) updateTeam(ctx context.Context, tx *db.Tx, ref string, c TeamC
 		return Team{}, err
 	}
 	if version != nil && *version != was.Version {
-		return Team{}, ErrTeamChanged.With("The current version is %d. Read it again and retry the change.", was.Version).
+		return Team{}, ErrTeamChanged.With("The team is now at version %d. Read it again and retry the change.", was.Version).
 			Fact("current_version", was.Version)
 	}
 	var bad fault.Fields
@@ -89,7 +90,7 @@ func (s *Service) updateTeam(ctx context.Context, tx *db.Tx, ref string, c TeamC
 		return Team{}, err
 	}
 	if t.Key == Executive && t.ArchivedAt != nil {
-		return Team{}, ErrTeamKept.With("It is the default team. Change its members instead.")
+		return Team{}, ErrTeamKept.With("The executive team is the default team. Change its members instead.")
 	}
 	changes := t.changes(was)
 	if len(changes) == 0 {
@@ -107,7 +108,7 @@ func (s *Service) updateTeam(ctx context.Context, tx *db.Tx, ref string, c TeamC
 	return t, s.recordTeam(ctx, tx, t, "team.changed", map[string]any{"changes": changes})
 }
 
-// recordTeam records an event about t. It must be the last write of the transaction.
+// recordTeam records an event about a team. It must be the last write of the transaction.
 func (s *Service) recordTeam(ctx context.Context, tx *db.Tx, t Team, kind string, data map[string]any) error {
 	return event.Record(ctx, tx, s.Now(), event.Activity, kind, event.Subject{Kind: "team", ID: t.ID, Name: t.Key}, data)
 }

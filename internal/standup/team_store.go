@@ -22,14 +22,14 @@ var teams = list.List[Team]{
 	},
 }
 
-// whereArchived selects the archived or the active teams.
+// whereArchived returns the SQL condition that selects either the archived or the active teams.
 func whereArchived(archived bool) (w list.Where) {
 	w.And(map[bool]string{true: `archived_at IS NOT NULL`, false: `archived_at IS NULL`}[archived])
 	return w
 }
 
-// scanTeam reads a row with teamColumns. The result lacks the values that come from the
-// settings: see effective.
+// scanTeam reads a row with the columns in teamColumns. The values from the settings are
+// still missing in the result; the method effective adds them.
 func scanTeam(row db.Row) (Team, error) {
 	var t Team
 	var participants *string
@@ -46,7 +46,7 @@ func scanTeam(row db.Row) (Team, error) {
 	return t, err
 }
 
-// values returns the values of teamColumns, starting with name.
+// values returns the values of the columns listed in teamColumns, except the id and the key.
 func (t Team) values() []any {
 	var participants *string
 	if t.own.participants != nil {
@@ -75,24 +75,24 @@ func millis(s *clock.Span) *int64 {
 	return &ms
 }
 
-// findTeam returns a team by id or key, ignoring case.
+// findTeam returns the team with the given id or key, ignoring case.
 func (s *Service) findTeam(ctx context.Context, q db.Queryer, ref string) (Team, error) {
 	t, err := scanTeam(q.QueryRow(ctx, `SELECT `+teamColumns+` FROM teams WHERE id = ? OR key = ?`, strings.ToLower(ref), strings.ToLower(ref)))
 	if db.IsNotFound(err) {
-		return Team{}, ErrTeamNotFound.With("Use a team id or key, such as %s.", Executive)
+		return Team{}, ErrTeamNotFound.With("Use a team's ID or key, such as %s.", Executive)
 	}
 	return s.effective(t), err
 }
 
-// namedTeam returns the team that a request refers to: executive if ref is empty. It fails
-// with ErrTeam for an unknown team.
+// namedTeam returns the team that a request refers to by id or key. An empty reference
+// selects the executive team. For an unknown team, namedTeam fails with ErrTeam.
 func (s *Service) namedTeam(ctx context.Context, q db.Queryer, ref string) (Team, error) {
 	if ref == "" {
 		ref = Executive
 	}
 	t, err := s.findTeam(ctx, q, ref)
 	if f := fault.Of(err); f != nil && f.Kind == fault.NotFound {
-		return Team{}, ErrTeam.With("Use a team id or key, such as %s. GET /teams lists all teams.", Executive)
+		return Team{}, ErrTeam.With("Use a team's ID or key, such as %s. GET /teams lists all teams.", Executive)
 	}
 	return t, err
 }
@@ -100,12 +100,12 @@ func (s *Service) namedTeam(ctx context.Context, q db.Queryer, ref string) (Team
 func insertTeam(ctx context.Context, tx *db.Tx, t Team) error {
 	_, err := tx.Exec(ctx, `INSERT INTO teams (`+teamColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append([]any{t.ID, t.Key}, t.values()...)...)
 	if db.IsDuplicate(err) {
-		return ErrTeamKey.With("Use a key other than %s, or use the existing team, which may be archived.", t.Key)
+		return ErrTeamKey.With("Choose a key other than %s, or use the existing team, which may be archived.", t.Key)
 	}
 	return err
 }
 
-// updateTeamRow stores t. The caller must hold the lock on teams.
+// updateTeamRow stores a changed team. The caller must hold the lock on teams.
 func updateTeamRow(ctx context.Context, tx *db.Tx, t Team) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE teams SET name = ?, facilitator = ?, participants = ?, timezone = ?, agent_timeout_ms = ?, deadline_ms = ?,

@@ -9,12 +9,13 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// maxLineText is the length in characters, about two pages, at which an entry of
-// the plain-text transcript is cut. It keeps one long answer from burying the rest.
+// maxLineText is the maximum length of an entry in the plain-text transcript, in
+// characters. It is about two pages. Longer entries are truncated, so that a long answer
+// does not bury the rest.
 const maxLineText = 4000
 
-// plainText formats an entry of the plain-text transcript: time, sender and
-// receiver, then the indented text.
+// plainText formats an entry of the plain-text transcript. The first line contains the
+// time, the sender and the receiver; the indented text follows.
 func (l Line) plainText(timezone string) string {
 	zone, err := time.LoadLocation(timezone)
 	if err != nil {
@@ -45,7 +46,7 @@ func (l Line) plainText(timezone string) string {
 	return b.String() + "\n"
 }
 
-// errorText returns err as sentences for the transcript.
+// errorText returns an error as complete sentences for the transcript.
 func errorText(err error) string {
 	f := fault.Of(err)
 	if f == nil {
@@ -54,7 +55,7 @@ func errorText(err error) string {
 	return strings.TrimSpace(f.Title + " " + sentence(f.Detail))
 }
 
-// sentence returns s trimmed and with a final period, unless it already ends a sentence.
+// sentence trims s and appends a period if s does not already end with a punctuation mark.
 func sentence(s string) string {
 	if s = strings.TrimSpace(s); s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
 		return s
@@ -62,7 +63,7 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// formatDuration formats a duration without zero units: 2m, not 2m0s.
+// formatDuration formats a duration and omits units that are zero: it returns 2m, not 2m0s.
 func formatDuration(d time.Duration) string {
 	if d >= time.Second {
 		d = d.Round(time.Second)

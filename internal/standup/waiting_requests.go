@@ -13,38 +13,41 @@ import (
 // This file holds requests open while a standup runs: to stream its transcript
 // or to wait for its end.
 
-// pollInterval is how often a standup is read for all requests that wait for it.
+// pollInterval is the interval at which a standup is read on behalf of all requests that
+// wait for it.
 const pollInterval = 150 * time.Millisecond
 
-// waitRetryAfter is the Retry-After of a request that finds no free slot.
+// waitRetryAfter is the value of the Retry-After header if a request cannot wait because
+// no slot is free.
 const waitRetryAfter = 15 * time.Second
 
-// Limits bound how many requests of one process may wait for standups. A zero
-// field means its default.
+// Limits limits how many requests to this process may wait for standups at the same time.
+// If a field is zero, its default applies.
 type Limits struct {
 	Waiting int // open requests in total; default 1,000
 	Each    int // open requests per account; default 20
 }
 
-// acquireSlot reserves a slot for a waiting request of the caller in ctx; leave
-// releases it. It fails with ErrWaiting if no slot is free.
+// acquireSlot reserves a slot for a request that waits. The slot counts against the limit
+// of the caller's account. The returned function leave releases the slot. If no slot is
+// free, acquireSlot fails with ErrWaiting.
 func (s *Service) acquireSlot(ctx context.Context) (leave func(), err error) {
 	each := cmp.Or(s.Limits.Each, 20)
 	leave, ok := s.places.Acquire(actor.From(ctx).ID, cmp.Or(s.Limits.Waiting, 1000), each)
 	if !ok {
-		return nil, ErrWaiting.With("Close some of them or try again later. An account may have %d open.", each).After(waitRetryAfter)
+		return nil, ErrWaiting.With("Cancel some of these requests or try again later. An account can have at most %d of them open.", each).After(waitRetryAfter)
 	}
 	return leave, nil
 }
 
-// sharedReader shares database reads among the requests of this process that
-// wait for the same standup: each standup is read at most once per poll.
+// sharedReader shares database reads among the requests in this process that wait for the
+// same standup. Each standup is read at most once per pollInterval.
 type sharedReader struct {
 	mu       sync.Mutex
 	meetings map[string]*sharedRead // standups with waiting requests
 }
 
-// sharedRead holds the most recently read state of one standup.
+// sharedRead contains the most recently read state of a standup.
 type sharedRead struct {
 	users   int           // guarded by sharedReader.mu
 	reading chan struct{} // a semaphore of one; guards the fields below
@@ -52,7 +55,7 @@ type sharedRead struct {
 	last    Standup
 }
 
-// follower is one request that waits for a standup.
+// follower is a request that waits for a standup.
 type follower struct {
 	*sharedRead
 	id    string
@@ -60,7 +63,7 @@ type follower struct {
 	leave func() // must be called once
 }
 
-// follow registers a follower of a standup. The caller must call its leave.
+// follow registers a follower of a standup. The caller must call the follower's leave function.
 func (l *sharedReader) follow(id string) follower {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,9 +85,9 @@ func (l *sharedReader) follow(id string) follower {
 	}}
 }
 
-// read returns the standup as it was at most one poll ago, but never from before
-// the follower registered, so that a client sees its own changes. The read
-// function gets the previously read state, or the zero Standup.
+// read returns a state of the standup that is at most pollInterval old. The state is never
+// older than the follower's registration, so that a client sees its own changes. The
+// function parameter read gets the previously read state, or the zero Standup.
 func (f follower) read(ctx context.Context, read func(context.Context, Standup) (Standup, error)) (Standup, error) {
 	select {
 	case f.reading <- struct{}{}:
@@ -104,7 +107,8 @@ func (f follower) read(ctx context.Context, read func(context.Context, Standup) 
 	return m, nil
 }
 
-// rereadIfChanged returns last if the standup still has its version, else reads it in full.
+// rereadIfChanged returns the parameter last if it is still the standup's current version.
+// Otherwise it reads the complete standup.
 func (s *Service) rereadIfChanged(ctx context.Context, id string, last Standup) (Standup, error) {
 	now, err := find(ctx, s.DB, id)
 	if err != nil || last.ID != "" && now.Version == last.Version {
@@ -113,8 +117,9 @@ func (s *Service) rereadIfChanged(ctx context.Context, id string, last Standup) 
 	return s.Get(ctx, id)
 }
 
-// waitUntil waits until good returns true for the standup that f follows, ctx ends
-// or stop is closed. It returns the standup as last read.
+// waitUntil waits until the function good returns true for the standup that f follows. It
+// stops waiting earlier if ctx ends or stop is closed. It returns the standup as last
+// read.
 func (s *Service) waitUntil(ctx context.Context, f follower, stop <-chan struct{}, good func(Standup) bool) (Standup, error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -133,8 +138,8 @@ func (s *Service) waitUntil(ctx context.Context, f follower, stop <-chan struct{
 	}
 }
 
-// AwaitEnd waits up to limit for the standup to end on any replica, or for stop
-// to be closed. It returns the standup's current state.
+// AwaitEnd waits for a standup to end, on whichever replica it runs. It stops waiting
+// after the time limit, or when stop is closed. It returns the standup's current state.
 func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, stop <-chan struct{}) (Standup, error) {
 	short, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -147,11 +152,12 @@ func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, 
 	return m, err
 }
 
-// inProgress reports whether the standup is being run, so that its transcript still grows.
+// inProgress reports whether the standup is being run, which means that its transcript can
+// still grow.
 func (m Standup) inProgress() bool { return m.Status == Running && m.Phase != Opened }
 
-// streamTranscript writes the transcript from its beginning until the standup
-// ends, say returns an error or stop is closed.
+// streamTranscript writes the whole transcript and continues until the standup ends. It
+// stops early if the function say returns an error or stop is closed.
 func (s *Service) streamTranscript(ctx context.Context, m Standup, stop <-chan struct{}, say func(string) error) {
 	f := s.sharedReader.follow(m.ID)
 	defer f.leave()

@@ -15,9 +15,10 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Archive removes a task from the lists; it cannot be claimed or changed until
-// it is restored. Archiving an archived task has no effect. If the task is
-// dispatched, a caller who may not stop the run gets ErrWithAgent.
+// Archive archives a task. An archived task does not appear in lists, and it
+// cannot be claimed or changed until it is restored. Archiving an archived task
+// has no effect. Archive fails with ErrWithAgent if the task is dispatched and
+// the caller may not stop the run.
 func (s *Service) Archive(ctx context.Context, ref string, version *int64) (Task, error) {
 	by := actor.From(ctx)
 	return s.write(ctx, "archive task", func(tx *db.Tx) (Task, []pendingEvent, error) {
@@ -53,8 +54,8 @@ func (s *Service) Archive(ctx context.Context, ref string, version *int64) (Task
 }
 
 // Restore returns an archived task to the board. If the task is done, the
-// waiting period before it is archived automatically starts over. Restoring a
-// task that is not archived has no effect.
+// waiting period before automatic archiving starts over. Restoring a task that
+// is not archived has no effect.
 func (s *Service) Restore(ctx context.Context, ref string, version *int64) (Task, error) {
 	return s.write(ctx, "restore task", func(tx *db.Tx) (Task, []pendingEvent, error) {
 		old, err := find(ctx, tx, ref)
@@ -72,13 +73,13 @@ func (s *Service) Restore(ctx context.Context, ref string, version *int64) (Task
 	})
 }
 
-// archivable is the SQL that selects the done tasks whose archiving period
-// began before a given time.
+// archivable is the part of an SQL query that selects the done tasks whose
+// waiting period for automatic archiving began before a given time.
 const archivable = ` FROM tasks WHERE archive_from IS NOT NULL AND archived_at IS NULL AND archive_from < ?`
 
-// CountArchivable returns how many tasks ArchiveDone would archive in total,
-// and the earliest time at which one of them became done or was restored. If
-// there are none, that time is zero.
+// CountArchivable returns how many tasks ArchiveDone would archive without its
+// limit. It also returns the earliest time at which one of these tasks became
+// done or was restored, or the zero time if there are no such tasks.
 func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var first *clock.Time
 	if err := s.DB.QueryRow(ctx, `SELECT COUNT(*), MIN(archive_from)`+archivable, before).Scan(&n, &first); err != nil {
@@ -90,10 +91,11 @@ func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int6
 	return n, oldest, nil
 }
 
-// ArchiveDone archives up to limit tasks that became done or were restored
-// before the given time, in the caller's transaction. It returns the number of
-// tasks selected; fewer than limit means that none are left. A task that is
-// moved or deleted after it was selected is counted but not archived.
+// ArchiveDone archives done tasks in the caller's transaction. It selects at
+// most limit tasks that became done or were restored before the given time, and
+// returns the number of selected tasks. If that is less than limit, no tasks
+// are left. A task that is moved or deleted after its selection is included in
+// the number but not archived.
 func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	rows, err := tx.Query(ctx, `SELECT id`+archivable+` ORDER BY archive_from, id LIMIT ?`, before, limit)
 	ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
@@ -114,8 +116,8 @@ func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, 
 	return int64(len(ids)), record(ctx, tx, events)
 }
 
-// archiveOne archives a task, unless it was moved out of done, archived, or
-// deleted after it was selected.
+// archiveOne archives a selected task. It does nothing if the task was moved
+// out of done, archived, or deleted in the meantime.
 func (s *Service) archiveOne(ctx context.Context, tx *db.Tx, id string) ([]pendingEvent, error) {
 	old, err := find(ctx, tx, id)
 	if errors.Is(err, ErrNotFound) || err == nil && (old.archiveFrom == nil || old.ArchivedAt != nil) {
@@ -134,12 +136,12 @@ func (s *Service) archiveOne(ctx context.Context, tx *db.Tx, id string) ([]pendi
 	return append(more, ended...), err
 }
 
-// deleted is the event kind for a deleted task.
+// deleted is the event kind for the deletion of a task.
 const deleted = "task.deleted"
 
-// Delete permanently removes a task but keeps its history. Tasks that depend on
-// it or have it as their parent are detached from it, and an event is recorded
-// for each of them.
+// Delete permanently deletes a task but keeps its history. If other tasks
+// depend on it or have it as their parent, these relations are removed, and an
+// event is recorded for each of the other tasks.
 func (s *Service) Delete(ctx context.Context, ref string, version *int64) error {
 	_, err := s.write(ctx, "delete task", func(tx *db.Tx) (Task, []pendingEvent, error) {
 		if err := tx.Lock(ctx, boardLock); err != nil {
@@ -181,8 +183,8 @@ func (s *Service) Delete(ctx context.Context, ref string, version *int64) error 
 	return err
 }
 
-// detach removes a deleted task from the tasks that depend on it or have it as
-// their parent.
+// detach removes a deleted task from the dependencies and parent fields of
+// other tasks.
 func (s *Service) detach(ctx context.Context, tx *db.Tx, gone Task) ([]pendingEvent, error) {
 	rows, err := tx.Query(ctx, `SELECT id FROM tasks WHERE parent_id = ?
 		UNION SELECT task_id FROM task_dependencies WHERE depends_on_id = ? ORDER BY id`, gone.ID, gone.ID)
@@ -221,8 +223,8 @@ func (s *Service) detachOne(ctx context.Context, tx *db.Tx, id string, gone Task
 	return more, err
 }
 
-// History returns one page of a task's events, newest first. It also works for
-// deleted tasks.
+// History returns one page of a task's events, newest first. The task may have
+// been deleted.
 func (s *Service) History(ctx context.Context, ref string, want page.Want) (page.Part[event.Event], error) {
 	id, err := s.idOf(ctx, ref)
 	if err != nil {
@@ -232,7 +234,8 @@ func (s *Service) History(ctx context.Context, ref string, want page.Want) (page
 	return event.Read(ctx, s.DB, f, want)
 }
 
-// idOf returns the ID of a task, even if the task was deleted.
+// idOf returns the ID of the task with the given ID or key. The task may have
+// been deleted.
 func (s *Service) idOf(ctx context.Context, ref string) (string, error) {
 	t, err := find(ctx, s.DB, ref)
 	if err == nil {

@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// InboxItem is the input to raise an item in the inbox.
+// InboxItem is an inbox item to raise.
 type InboxItem struct {
 	Cause, Kind, Severity, Title, Detail string
 	Subject                              event.Subject
@@ -29,10 +29,10 @@ const (
 	ordinary, pressing = "medium", "high"
 )
 
-// WatchBlocked raises inbox items for tasks that stay blocked and resolves the
-// items of tasks that are no longer blocked. It skips a task if a standup has
-// raised the blocker already, or if a person has resolved the item. It runs as
-// a periodic job and writes nothing if there is nothing to do.
+// WatchBlocked is a periodic job that raises inbox items for tasks that stay
+// blocked, and resolves the items of tasks that are no longer blocked. It skips
+// a task if a standup has already raised the blocker, or if a person has
+// resolved the item. It writes nothing if there is nothing to do.
 func (s *Service) WatchBlocked(ctx context.Context) error {
 	if s.Raise == nil || s.Resolve == nil {
 		return nil
@@ -89,13 +89,14 @@ func (t blockedTask) inboxItem(now time.Time) InboxItem {
 	return m
 }
 
-// blockedCause plus the task's ID is the cause of its inbox item.
+// blockedCause is the prefix of the cause of an inbox item for a blocked task.
+// The task's ID follows it.
 const blockedCause = "task/blocked/"
 
-// longBlocked reads up to 100 blocked tasks that must be raised in the inbox:
-// those for which no item was raised since they were blocked, and those whose
-// open item must become more severe. Once these are raised, the next call
-// returns the next tasks.
+// longBlocked returns up to 100 blocked tasks that must be raised in the inbox.
+// It returns tasks for which no item was raised since they were blocked, and
+// tasks whose open item must become more severe. After these are raised, the
+// next call returns more.
 func longBlocked(ctx context.Context, q db.Queryer, now time.Time) ([]blockedTask, error) {
 	rows, err := q.Query(ctx, `
 		SELECT t.id, t.number, t.blocked_reason, t.blocked_since, t.blocked_by FROM tasks t
@@ -116,12 +117,13 @@ func longBlocked(ctx context.Context, q db.Queryer, now time.Time) ([]blockedTas
 	return all, nil
 }
 
-// endedCause identifies an inbox item to resolve, by its cause, and says why it
-// no longer applies.
+// endedCause contains the cause of an inbox item to resolve and the reason why
+// the item no longer applies.
 type endedCause struct{ cause, why string }
 
-// unblocked reads up to 100 open inbox items whose task is no longer blocked,
-// or was archived or deleted. It skips items that a person has reopened.
+// unblocked returns up to 100 open inbox items to resolve, because the task is
+// no longer blocked or was archived or deleted. It skips items that a person
+// has reopened.
 func unblocked(ctx context.Context, q db.Queryer) ([]endedCause, error) {
 	rows, err := q.Query(ctx, `
 		SELECT i.cause, i.subject_name, CASE WHEN t.id IS NULL THEN 'was deleted' WHEN t.archived_at IS NOT NULL THEN 'is archived' ELSE 'is no longer blocked' END

@@ -10,11 +10,12 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// maxBulk is the maximum number of tasks in one request.
+// maxBulk is the maximum number of tasks in a bulk request.
 const maxBulk = 200
 
-// bulkBatch is the number of tasks changed in one transaction: large enough to
-// be cheap per task, small enough that other writers do not wait long.
+// bulkBatch is the number of tasks that a bulk change updates in one
+// transaction. Larger batches cost less per task, but make other writers wait
+// longer.
 const bulkBatch = 25
 
 // Outcome is the result of a bulk change for one task.
@@ -25,13 +26,13 @@ type Outcome struct {
 	Error   *fault.Error `json:"-"`
 }
 
-// Bulk applies the same change to each task independently and returns the
-// outcomes in the order of refs. A failure for one task does not affect the
+// Bulk applies the same change to each of the given tasks and returns the
+// outcomes in the same order. A failure for one task does not affect the
 // others.
 func (s *Service) Bulk(ctx context.Context, refs []string, c Change) ([]Outcome, error) {
 	if len(refs) > maxBulk {
 		var bad fault.Fields
-		bad.Add("/tasks", "Must have at most %d tasks.", maxBulk)
+		bad.Add("/tasks", "Specify at most %d tasks.", maxBulk)
 		return nil, bad.Err()
 	}
 	outcomes := make([]Outcome, 0, len(refs))
@@ -50,9 +51,9 @@ func (s *Service) Bulk(ctx context.Context, refs []string, c Change) ([]Outcome,
 	return outcomes, nil
 }
 
-// bulkIn changes the tasks first and records all events last, so that the
-// transaction never waits for a task's row while it keeps the event log's
-// counter locked.
+// bulkIn changes all tasks first and then records all events. This way, the
+// transaction never waits for a task's row while it holds the lock on the event
+// log's counter.
 func (s *Service) bulkIn(ctx context.Context, tx *db.Tx, refs []string, c Change) ([]Outcome, error) {
 	// Take the lock before writing any task: two bulk changes could otherwise
 	// deadlock on each other's rows.

@@ -24,14 +24,16 @@ import (
 // stores the task as JSON, written by the transaction that changes the task,
 // and lists read little else.
 
-// Card is a task as JSON. A slim card has only the fields that a board shows.
+// Card is a task as JSON. A slim card has only the fields that are needed to
+// show the board.
 type Card struct {
 	board       string // object with the fields before the description
 	description string
 	rest        string // object with the fields after the description; empty in a slim card
 }
 
-// AppendJSON appends the card's JSON to a byte slice and returns the result.
+// AppendJSON appends the card's JSON to a buffer and returns the extended
+// buffer.
 func (c *Card) AppendJSON(to []byte) []byte {
 	to = append(to, c.board...)
 	if c.rest == "" {
@@ -44,7 +46,7 @@ func (c *Card) AppendJSON(to []byte) []byte {
 // MarshalJSON implements json.Marshaler.
 func (c Card) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil), nil }
 
-// cardJSON returns the two JSON objects that make up the task's Card.
+// cardJSON returns the two JSON objects that a Card consists of.
 func (t Task) cardJSON() (board, rest string, err error) {
 	const description = `,"description":"",` // cannot occur within a value, because quotes in values are escaped
 	t.Description = ""
@@ -58,7 +60,8 @@ func (t Task) cardJSON() (board, rest string, err error) {
 	return before + `}`, `{` + after, nil
 }
 
-// card builds the Card of a task from its fields, not from the stored JSON.
+// card builds the Card of a task from the task's fields. It does not use the
+// stored JSON.
 func (t Task) card(slim bool, now time.Time) (Card, error) {
 	board, rest, err := t.withoutExpiredClaim(now).cardJSON()
 	if slim {
@@ -67,9 +70,10 @@ func (t Task) card(slim bool, now time.Time) (Card, error) {
 	return Card{board, t.Description, rest}, err
 }
 
-// rewriteCards updates the stored cards of tasks. A write that leaves a task's
-// version unchanged, such as a write of its comment count or cost, must
-// increment tasks.shown and then call rewriteCards in the same transaction.
+// rewriteCards updates the stored cards of tasks. Some writes change a card but
+// not the task's version, for example a write of its comment count or cost.
+// They must increment tasks.shown and then call rewriteCards in the same
+// transaction.
 func rewriteCards(ctx context.Context, tx *db.Tx, ids ...string) error {
 	for _, id := range ids {
 		t, err := find(ctx, tx, id)
@@ -87,8 +91,8 @@ func rewriteCards(ctx context.Context, tx *db.Tx, ids ...string) error {
 	return nil
 }
 
-// BackfillCards writes the missing cards of tasks created by earlier versions
-// of Wardroom. It is a periodic job.
+// BackfillCards is a periodic job that writes the missing cards of tasks that
+// an older version of Wardroom created.
 func (s *Service) BackfillCards(ctx context.Context) error {
 	const batch = 50 // keeps transactions short for other writers
 	for {
@@ -113,8 +117,8 @@ func (s *Service) BackfillCards(ctx context.Context) error {
 	}
 }
 
-// backfillCard writes the missing card of a task. If the task changes
-// meanwhile, that change writes the card.
+// backfillCard writes the missing card of a task. It does nothing if the task
+// changes in the meantime, because that change writes the card.
 func backfillCard(ctx context.Context, tx *db.Tx, id string) error {
 	t, err := find(ctx, tx, id)
 	if errors.Is(err, ErrNotFound) {
@@ -130,8 +134,8 @@ func backfillCard(ctx context.Context, tx *db.Tx, id string) error {
 	return err
 }
 
-// cardRow is one row of a list: a card, with the values needed to sort the row
-// and to detect that the card is stale.
+// cardRow is a row of a list of cards. It contains a card and the values needed
+// to sort the row and to detect that the card is stale.
 type cardRow struct {
 	number int64
 	until  *clock.Time // when the claim expires; nil if unclaimed
@@ -150,7 +154,8 @@ func (d cardRow) stale(now time.Time) bool {
 	return !d.stored || d.until != nil && !now.Before(d.until.Time)
 }
 
-// sorting is a sort column of cards, with accessors for its value in a row.
+// sorting is a column by which cards are sorted, with functions that access its
+// value in a row.
 type sorting struct {
 	column string
 	to     func(*cardRow) any
@@ -174,8 +179,8 @@ var (
 	}
 )
 
-// cardList defines a list of cards. Its table and sort orders are those of the
-// list of tasks, so cursors work for both lists.
+// cardList defines a list of cards. It has the same table and sort orders as
+// the list of tasks, so that a cursor works for both lists.
 func cardList(order string, slim bool) list.List[cardRow] {
 	at, sort := sortings[order], tasks.Sorts[order]
 	l := list.List[cardRow]{Table: tasks.Table, Columns: `number, claim_until, card`, Usual: tasks.Usual}
@@ -207,7 +212,7 @@ func cardList(order string, slim bool) list.List[cardRow] {
 	return l
 }
 
-// Card returns a task as JSON, with its version.
+// Card returns a task as JSON, together with the task's version.
 func (s *Service) Card(ctx context.Context, ref string) (c Card, version int64, err error) {
 	where, arg := byName(ref)
 	now, q := s.Now(), s.DB.Brief()
@@ -231,7 +236,7 @@ func (s *Service) Card(ctx context.Context, ref string) (c Card, version int64, 
 }
 
 // Cards is like List, but returns each task as a card. Slim cards have only the
-// fields that a board shows.
+// fields that are needed to show the board.
 func (s *Service) Cards(ctx context.Context, f Filter, want page.Want, slim bool) (page.Part[Card], error) {
 	var part page.Part[Card]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) error {

@@ -12,8 +12,8 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Claim says who holds a task and until when. Only the holder can start or
-// finish the task. Only tasks in progress are claimed.
+// Claim gives a user, the holder, the exclusive right to start or finish a task
+// until a given time. Only tasks that are in progress have a claim.
 type Claim struct {
 	By        string     `json:"by" doc:"ID of the holder."`
 	Name      string     `json:"name" doc:"Name of the holder when they claimed the task."`
@@ -31,11 +31,11 @@ const (
 // Errors returned by the claim operations.
 var (
 	ErrClaimed   = fault.New(fault.Conflict, "task_claimed", "The task is claimed by another user.")
-	ErrClaimLost = fault.New(fault.Conflict, "claim_lost", "You no longer hold the task.")
+	ErrClaimLost = fault.New(fault.Conflict, "claim_lost", "Your claim on the task is no longer valid.")
 	ErrNotOpen   = fault.New(fault.Conflict, "task_not_open", "Tasks in review or done cannot be claimed.")
 )
 
-// starts reports whether moving to the column starts or finishes a task.
+// starts reports whether a move to this column starts or finishes a task.
 func (s Status) starts() bool { return s == InProgress || s == Review || s == Done }
 
 // activeClaim returns the claim unless it has expired.
@@ -46,14 +46,15 @@ func (t Task) activeClaim(now time.Time) *Claim {
 	return t.Claim
 }
 
-// withoutExpiredClaim returns the task as clients see it. An expired claim
-// stays in the database until EndLeases removes it.
+// withoutExpiredClaim returns the task as clients see it, without an expired
+// claim. In the database, an expired claim stays until EndLeases removes it.
 func (t Task) withoutExpiredClaim(now time.Time) Task {
 	t.Claim = t.activeClaim(now)
 	return t
 }
 
-// hasLost reports whether by had a claim that expired or was taken away.
+// hasLost reports whether the given actor had a claim on the task that expired
+// or was taken away.
 func (t Task) hasLost(by actor.Actor, now time.Time) bool {
 	if t.activeClaim(now) == nil && t.Claim != nil {
 		return t.Claim.By == by.ID
@@ -61,8 +62,8 @@ func (t Task) hasLost(by actor.Actor, now time.Time) bool {
 	return t.lostBy != nil && *t.lostBy == by.ID
 }
 
-// checkToken fails with ErrClaimLost if a token is given and does not belong to
-// the actor's current claim.
+// checkToken fails with ErrClaimLost if a token is given and is not that of the
+// actor's current claim.
 func (t Task) checkToken(token *int64, by actor.Actor, now time.Time) error {
 	held := t.activeClaim(now)
 	if token == nil || held != nil && held.By == by.ID && *token == t.claimSeq {
@@ -71,7 +72,7 @@ func (t Task) checkToken(token *int64, by actor.Actor, now time.Time) error {
 	return t.claimLostError(by, now)
 }
 
-// claimLostError returns ErrClaimLost with the current holder.
+// claimLostError returns ErrClaimLost with details about the current holder.
 func (t Task) claimLostError(by actor.Actor, now time.Time) error {
 	held := t.activeClaim(now)
 	e := ErrClaimLost.Fact("claim", held).Fact("status", t.Status)
@@ -79,13 +80,13 @@ func (t Task) claimLostError(by actor.Actor, now time.Time) error {
 		return e.With("Your claim has ended and the task is unclaimed. Read the task, then claim it again to continue.")
 	}
 	if held.By == by.ID {
-		return e.With("You hold it until %s through a later claim. Send the token of that claim.", held.ExpiresAt.UTC().Format(time.RFC3339))
+		return e.With("You have claimed the task again, until %s. Send the token of your newer claim.", held.ExpiresAt.UTC().Format(time.RFC3339))
 	}
-	return e.With("%s holds it until %s. Stop working on it.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339))
+	return e.With("The task is now claimed by %s, until %s. Stop working on it.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339))
 }
 
-// checkHolder fails if another user holds the task, or if by has lost a claim
-// on it.
+// checkHolder fails if another user holds the task, or if the given actor has
+// lost a claim on it.
 func (t Task) checkHolder(by actor.Actor, now time.Time) error {
 	held := t.activeClaim(now)
 	switch {
@@ -94,7 +95,7 @@ func (t Task) checkHolder(by actor.Actor, now time.Time) error {
 	case t.hasLost(by, now):
 		return t.claimLostError(by, now)
 	case held != nil:
-		return ErrClaimed.With("%s holds it until %s. Wait, or choose another task.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339)).
+		return ErrClaimed.With("The task is claimed by %s until %s. Wait, or choose another task.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339)).
 			Fact("claim", held)
 	}
 	return nil
@@ -116,9 +117,10 @@ func (t *Task) claim(by actor.Actor, now, until time.Time) {
 	t.Claim = &Claim{By: by.ID, Name: by.Name, ExpiresAt: clock.At(until)}
 }
 
-// endClaim removes the claim of a task that moves to another column. If someone
-// else moved the task, lostBy keeps the former holder. An unassigned task that
-// the holder finishes is assigned to them.
+// endClaim removes the claim from a task that moves to another column. If
+// someone other than the holder moved the task, the former holder is stored in
+// lostBy. If the holder finishes an unassigned task, it is assigned to the
+// holder.
 func (t *Task) endClaim(to Status, by actor.Actor) {
 	old := t.Claim
 	t.Claim, t.lostBy = nil, nil
@@ -131,14 +133,15 @@ func (t *Task) endClaim(to Status, by actor.Actor) {
 	}
 }
 
-// lease checks the duration of a claim; zero selects the default.
+// lease validates the requested duration of a claim and returns it. If the
+// duration is zero, lease returns the default.
 func lease(d time.Duration) (time.Duration, error) {
 	if d == 0 {
 		return usualLease, nil
 	}
 	var bad fault.Fields
 	if d < shortestLease || d > longestLease {
-		bad.Add("/lease_seconds", "Must be %d to %d seconds.", int(shortestLease.Seconds()), int(longestLease.Seconds()))
+		bad.Add("/lease_seconds", "Must be between %d and %d seconds.", int(shortestLease.Seconds()), int(longestLease.Seconds()))
 	}
 	return d, bad.Err()
 }
@@ -175,7 +178,7 @@ func (s *Service) Claim(ctx context.Context, ref string, opt ClaimOptions) (Task
 		case held != nil:
 			return s.renew(ctx, tx, old, now.Add(d))
 		case old.Status == Review || old.Status == Done:
-			return Task{}, nil, ErrNotOpen.With("It is in %s. Move it back to todo first.", old.Status).Fact("status", old.Status)
+			return Task{}, nil, ErrNotOpen.With("The task's status is %s. Move the task back to todo first.", old.Status).Fact("status", old.Status)
 		}
 		if err := checkDependencies(ctx, tx, old); err != nil {
 			return Task{}, nil, err
@@ -185,10 +188,10 @@ func (s *Service) Claim(ctx context.Context, ref string, opt ClaimOptions) (Task
 	return t.withToken(), err
 }
 
-// ClaimNext claims the next available task: one assigned to the caller before
-// an unassigned one, then by priority, due time, and position. Concurrent
-// callers may get a task slightly further down the order. ok is false if there
-// is none.
+// ClaimNext claims the next available task. It prefers tasks that are assigned
+// to the caller to unassigned tasks, and then goes by priority, due time, and
+// position. Concurrent callers may get a task slightly further down this order.
+// The result ok is false if no task is available.
 func (s *Service) ClaimNext(ctx context.Context, opt ClaimOptions) (t Task, ok bool, err error) {
 	by := actor.From(ctx)
 	d, err := lease(opt.Lease)
@@ -237,15 +240,15 @@ func (t Task) withToken() Task {
 	return t
 }
 
-// take stores the caller's new claim.
+// take gives the caller a new claim on the task and stores it.
 func (s *Service) take(ctx context.Context, tx *db.Tx, old Task, until time.Time) (Task, []pendingEvent, error) {
 	t := old
 	t.claim(actor.From(ctx), s.Now(), until)
 	return s.save(ctx, tx, old, t, "task.claimed", nil)
 }
 
-// renew extends a claim. It keeps the task's version, so that a pending
-// If-Match stays valid.
+// renew extends a claim. It does not change the task's version, so that an
+// If-Match header with that version stays valid.
 func (s *Service) renew(ctx context.Context, tx *db.Tx, old Task, until time.Time) (Task, []pendingEvent, error) {
 	t, c := old, *old.Claim
 	c.ExpiresAt = clock.At(until)
@@ -266,8 +269,8 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, old Task, until time.Tim
 }
 
 // Release ends the caller's claim and moves the task back to todo. Users who
-// may delete tasks can release any claim. Releasing an unclaimed task has no
-// effect.
+// may delete tasks can also release the claims of others. Releasing an
+// unclaimed task has no effect.
 func (s *Service) Release(ctx context.Context, ref string, opt ClaimOptions) (Task, error) {
 	by := actor.From(ctx)
 	return s.write(ctx, "release task", func(tx *db.Tx) (Task, []pendingEvent, error) {
@@ -295,8 +298,8 @@ func (s *Service) Release(ctx context.Context, ref string, opt ClaimOptions) (Ta
 	})
 }
 
-// EndLeases removes expired claims and moves their tasks back to todo. It runs
-// as a periodic job and writes nothing if no claim has expired.
+// EndLeases is a periodic job that removes expired claims and moves their tasks
+// back to todo. It writes nothing if no claim has expired.
 func (s *Service) EndLeases(ctx context.Context) error {
 	const batch = 50 // keeps transactions short for other writers
 	for {
@@ -338,17 +341,17 @@ func (s *Service) EndLeases(ctx context.Context) error {
 	}
 }
 
-// skipCount returns how many of the best tasks to skip after lost races: a
-// random number, so that competing callers spread over the next few tasks. On
-// PostgreSQL, 16 agents claim twice as many tasks this way as by waiting for a
-// lock.
+// skipCount returns how many of the best tasks to skip after lost races. The
+// number is random, so that competing callers spread over the next few tasks.
+// On PostgreSQL, 16 agents claim twice as many tasks this way as they would by
+// waiting for a lock.
 func skipCount(tries int) int {
 	return rand.IntN(min(2*tries+1, 16)) //nolint:gosec // G404: chance, not a secret
 }
 
-// nextFor skips the given number of the best tasks that a user may claim and
-// returns the next one. The user's own tasks that are already dispatched are
-// left out. It fails with a not-found error if there is none.
+// nextFor returns the next task for a user to claim, after skipping the given
+// number of better tasks. It ignores the user's own tasks that are already
+// dispatched. If there is no task to claim, it fails with a not-found error.
 func nextFor(ctx context.Context, q db.Queryer, userID string, skip int) (Task, error) {
 	return scan(q.QueryRow(ctx, nextQuery, userID, skip, skip))
 }
@@ -362,13 +365,13 @@ const (
 		(SELECT id FROM tasks WHERE assignee_id IS NULL` + best + `))`
 )
 
-// anyClaim reports whether any task is claimed.
+// anyClaim reports whether there is a claimed task.
 func anyClaim(ctx context.Context, q db.Queryer) (some bool, err error) {
 	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM tasks WHERE claim_until IS NOT NULL)`).Scan(&some)
 	return some, err
 }
 
-// endedClaims returns tasks whose claim has expired.
+// endedClaims returns tasks whose claim has expired, up to the given limit.
 func endedClaims(ctx context.Context, q db.Queryer, now time.Time, limit int) ([]Task, error) {
 	rows, err := q.Query(ctx, `SELECT `+columns+` FROM tasks WHERE claim_until IS NOT NULL AND claim_until <= ? ORDER BY claim_until LIMIT ?`, now, limit)
 	return db.All(rows, err, scan)

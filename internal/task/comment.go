@@ -33,7 +33,7 @@ type Comment struct {
 	Version    int64       `json:"version" doc:"Incremented by every change; part of the ETag."`
 }
 
-// CommentText is the input to create or edit a comment.
+// CommentText is the text of a comment to create or edit.
 type CommentText struct {
 	Body string `json:"body" minLength:"1" maxLength:"10000" doc:"Markdown. @agent_id and @name mention a user, except in code."`
 }
@@ -58,17 +58,17 @@ func (c CommentText) clean() (CommentText, error) {
 	return c, bad.Err()
 }
 
-// checkVersion fails with ErrCommentChanged if a version is given and is not
+// checkVersion fails with ErrCommentChanged if a version is given that is not
 // the comment's current version.
 func (c Comment) checkVersion(version *int64) error {
 	if version == nil || *version == c.Version {
 		return nil
 	}
-	return ErrCommentChanged.With("It is now at version %d. Read it again and retry the change.", c.Version).Fact("current_version", c.Version)
+	return ErrCommentChanged.With("The comment is now at version %d. Read it again and retry the change.", c.Version).Fact("current_version", c.Version)
 }
 
-// Event kinds of comments. The events never contain the text, so that deleting
-// a comment removes it everywhere.
+// Event kinds for comments. The events do not contain the text of the comment,
+// so that no copy remains when the comment is deleted.
 const (
 	commented      = "task.commented"
 	commentChanged = "comment.changed"
@@ -89,8 +89,8 @@ func (s *Service) Comment(ctx context.Context, ref string, text CommentText) (Co
 	return c, nil
 }
 
-// CommentIn is like Comment, but runs in the caller's transaction. Standups use
-// it to record decisions on tasks. The author is the actor in ctx.
+// CommentIn is like Comment, but runs in the caller's transaction. The author
+// is the actor in ctx. Standups use CommentIn to record decisions on tasks.
 func (s *Service) CommentIn(ctx context.Context, tx *db.Tx, ref string, text CommentText) (Comment, error) {
 	text, err := text.clean()
 	if err != nil {
@@ -136,8 +136,9 @@ func (s *Service) Comments(ctx context.Context, ref string, want page.Want) (pag
 	return part, err
 }
 
-// EditComment changes the text of the caller's own comment. If version is set
-// and the comment has changed since, it fails with ErrCommentChanged.
+// EditComment changes the text of a comment that the caller wrote. It fails
+// with ErrCommentChanged if a version is given that is not the comment's
+// current version.
 func (s *Service) EditComment(ctx context.Context, ref, id string, text CommentText, version *int64) (Comment, error) {
 	var c Comment
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -166,10 +167,10 @@ func (s *Service) editIn(ctx context.Context, tx *db.Tx, ref, id string, text Co
 		return Comment{}, err
 	}
 	if old.AuthorID == nil || *old.AuthorID != actor.From(ctx).ID {
-		return Comment{}, ErrNotAuthor.With("Only the author can edit it. Write another comment instead.")
+		return Comment{}, ErrNotAuthor.With("Only the author can edit a comment. Write a new comment instead.")
 	}
 	if t.ArchivedAt != nil {
-		return Comment{}, ErrArchived.With("Restore %s first.", t.Key).Fact("archived_at", t.ArchivedAt)
+		return Comment{}, ErrArchived.With("Restore task %s first.", t.Key).Fact("archived_at", t.ArchivedAt)
 	}
 	if err := old.checkVersion(version); err != nil {
 		return Comment{}, err
@@ -190,9 +191,9 @@ func (s *Service) editIn(ctx context.Context, tx *db.Tx, ref, id string, text Co
 	return c, record(ctx, tx, []pendingEvent{{now, commentChanged, t, data}})
 }
 
-// DeleteComment permanently removes a comment, even from an archived task.
-// Users who may delete tasks can delete any comment; others can delete only
-// their own.
+// DeleteComment permanently deletes a comment, even if its task is archived.
+// Users who may delete tasks can delete all comments; other users can delete
+// only their own.
 func (s *Service) DeleteComment(ctx context.Context, ref, id string, version *int64) error {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		t, c, err := findComment(ctx, tx, ref, id)
@@ -201,7 +202,7 @@ func (s *Service) DeleteComment(ctx context.Context, ref, id string, version *in
 		}
 		by := actor.From(ctx)
 		if own := c.AuthorID != nil && *c.AuthorID == by.ID; !own && !by.Role.May(actor.DeleteTasks) {
-			return ErrNotAuthor.With("Only the author, the owner, or an admin can delete it.")
+			return ErrNotAuthor.With("Only the author, an admin, or Wardroom's owner can delete a comment.")
 		}
 		if err := c.checkVersion(version); err != nil {
 			return err
@@ -223,8 +224,8 @@ func (s *Service) DeleteComment(ctx context.Context, ref, id string, version *in
 
 const commentColumns = `id, task_id, author_id, author_name, body, mentions, created_at, edited_at, version`
 
-// comments defines the list of comments. The ID breaks ties between equal
-// times.
+// comments defines the list of comments. Comments with the same creation time
+// are sorted by ID.
 var comments = list.List[Comment]{
 	Table: `comments`, Columns: commentColumns, Scan: scanComment, Usual: "created",
 	Sorts: map[string]list.Sort[Comment]{
@@ -247,8 +248,8 @@ func scanComment(row db.Row) (Comment, error) {
 	return c, json.Unmarshal([]byte(mentions), &c.Mentions)
 }
 
-// packMentions encodes the mentioned IDs in the format that scanComment
-// decodes.
+// packMentions encodes the IDs of the mentioned users in the format that
+// scanComment decodes.
 func (c Comment) packMentions() string {
 	text, err := json.Marshal(c.Mentions)
 	if err != nil {
@@ -257,7 +258,7 @@ func (c Comment) packMentions() string {
 	return string(text)
 }
 
-// findAnyComment finds a comment by ID, on any task.
+// findAnyComment finds the comment with the given ID, whichever task it is on.
 func findAnyComment(ctx context.Context, q db.Queryer, id string) (Comment, error) {
 	c, err := scanComment(q.QueryRow(ctx, `SELECT `+commentColumns+` FROM comments WHERE id = ?`, strings.ToLower(id)))
 	if db.IsNotFound(err) {
@@ -266,7 +267,8 @@ func findAnyComment(ctx context.Context, q db.Queryer, id string) (Comment, erro
 	return c, err
 }
 
-// findComment finds a comment on the task that ref names.
+// findComment finds a comment on the given task. It returns the task and the
+// comment.
 func findComment(ctx context.Context, q db.Queryer, ref, id string) (Task, Comment, error) {
 	t, err := find(ctx, q, ref)
 	if err != nil {
@@ -274,17 +276,17 @@ func findComment(ctx context.Context, q db.Queryer, ref, id string) (Task, Comme
 	}
 	c, err := findAnyComment(ctx, q, id)
 	if err == nil && c.TaskID != t.ID {
-		err = ErrCommentNotFound.With("Reload the comments of %s.", t.Key)
+		err = ErrCommentNotFound.With("Reload the comments on task %s.", t.Key)
 	}
 	return t, c, err
 }
 
-// countComment changes the task's comment count by the given amount and locks
-// the task's row until the transaction ends.
+// countComment adds the given number to the task's comment count. This also
+// locks the task's row until the transaction ends.
 func countComment(ctx context.Context, tx *db.Tx, taskID string, by int) error {
 	n, err := tx.Exec(ctx, `UPDATE tasks SET comment_count = comment_count + ?, shown = shown + 1 WHERE id = ?`, by, taskID)
 	if err == nil && n == 0 {
-		err = ErrNotFound.With("It has just been deleted.")
+		err = ErrNotFound.With("The task has just been deleted.")
 	}
 	if err != nil {
 		return err
@@ -301,8 +303,8 @@ func insertComment(ctx context.Context, tx *db.Tx, c Comment) error {
 	return search.Add(ctx, tx, c.findable())
 }
 
-// reindexComments updates the search entries of a task's comments after the
-// task was archived or restored.
+// reindexComments updates the search entries of a task's comments when the task
+// is archived or restored.
 func reindexComments(ctx context.Context, tx *db.Tx, t Task) error {
 	rows, err := tx.Query(ctx, `SELECT `+commentColumns+` FROM comments WHERE task_id = ?`, t.ID)
 	all, err := db.All(rows, err, scanComment)
@@ -323,8 +325,8 @@ func (c Comment) findable() search.Text {
 	return search.Text{TaskID: c.TaskID, CommentID: c.ID, Body: c.Body}
 }
 
-// updateComment stores c, or fails with errRaced if the row changed since old
-// was read.
+// updateComment stores a changed comment. It fails with errRaced if the row has
+// changed since the comment old was read.
 func updateComment(ctx context.Context, tx *db.Tx, old, c Comment) error {
 	n, err := tx.Exec(ctx, `UPDATE comments SET body = ?, mentions = ?, edited_at = ?, version = ? WHERE id = ? AND version = ?`,
 		c.Body, c.packMentions(), c.EditedAt, c.Version, c.ID, old.Version)
@@ -337,8 +339,8 @@ func updateComment(ctx context.Context, tx *db.Tx, old, c Comment) error {
 	return err
 }
 
-// deleteComment removes c. If exact is set, it does so only if the stored
-// comment still has c's version.
+// deleteComment deletes the comment c. If the parameter exact is true, the
+// stored comment must still have the version of c.
 func deleteComment(ctx context.Context, tx *db.Tx, c Comment, exact bool) error {
 	statement, args := `DELETE FROM comments WHERE id = ?`, []any{c.ID}
 	if exact {
@@ -349,8 +351,8 @@ func deleteComment(ctx context.Context, tx *db.Tx, c Comment, exact bool) error 
 	case err != nil || n > 0:
 		return err
 	case exact:
-		return ErrCommentChanged.With("Read it again and retry the change.")
+		return ErrCommentChanged.With("Read the comment again and retry the change.")
 	default:
-		return ErrCommentNotFound.With("It has just been deleted.")
+		return ErrCommentNotFound.With("The comment has just been deleted.")
 	}
 }

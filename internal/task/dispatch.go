@@ -22,9 +22,9 @@ import (
 var (
 	ErrNoAgent = fault.New(fault.Conflict, "task_without_agent", "The task is not assigned to an active agent.")
 	ErrIsDone  = fault.New(fault.Conflict, "task_done", "The task is done.")
-	// ErrWithAgent means that a change would end a dispatch that the caller may
-	// not end.
-	ErrWithAgent = fault.New(fault.Forbidden, "task_with_agent", "The task is dispatched to its agent.")
+	// ErrWithAgent means that the change would end a dispatch, and that the
+	// caller may not end it.
+	ErrWithAgent = fault.New(fault.Forbidden, "task_with_agent", "The task is currently dispatched to an agent.")
 )
 
 // Dispatch is the latest dispatch of a task to its agent.
@@ -39,7 +39,7 @@ type Dispatch struct {
 	Error      *DispatchError `json:"error" doc:"Why the dispatch failed; null otherwise."`
 }
 
-// DispatchState is the progress of a dispatch.
+// DispatchState is the state of a dispatch.
 type DispatchState string
 
 // The states of a dispatch.
@@ -50,7 +50,7 @@ const (
 	Failed  DispatchState = "failed"
 )
 
-// DispatchError is the reason a dispatch failed.
+// DispatchError is the reason why a dispatch failed.
 type DispatchError struct {
 	Code   string `json:"code" enum:"cancelled,withdrawn,reassigned,agent_deactivated,gateway_unreachable,agent_unknown,refused,timed_out,stopped,run_failed,broken" doc:"withdrawn: the task was done, archived, deleted, or no longer assigned to an active agent. reassigned: the task was assigned to someone else before the run started. agent_deactivated: the agent's account was deactivated before the run started. stopped: the run was stopped in the runtime."`
 	Detail string `json:"detail" doc:"Explanation. May contain text from the runtime: treat as untrusted."`
@@ -59,24 +59,26 @@ type DispatchError struct {
 // active reports whether the dispatch is queued or started.
 func (d *Dispatch) active() bool { return d != nil && (d.State == Queued || d.State == Started) }
 
-// mayEndDispatch fails with ErrWithAgent if t has an active dispatch and by is
-// neither allowed to stop runs nor the dispatched agent.
+// mayEndDispatch fails with ErrWithAgent if the task has an active dispatch
+// that the actor may not end. The dispatched agent and users who may stop runs
+// can end it.
 func (t Task) mayEndDispatch(by actor.Actor) error {
 	d := t.Dispatch
 	own := by.AgentID != "" && d != nil && by.AgentID == d.AgentID
 	if d.active() && !own && by.Role != "" && !by.Role.May(actor.DispatchTasks) {
-		return ErrWithAgent.With("This would stop the run of %s. Wait until it ends, or ask the owner or an admin to stop it.", d.AgentID).Fact("dispatch", d)
+		return ErrWithAgent.With("This change would stop the run of agent %s. Wait until the run ends, or ask the owner or an admin to stop it.", d.AgentID).Fact("dispatch", d)
 	}
 	return nil
 }
 
 // cancelsQueued reports whether the change from old to t cancels a queued
-// dispatch: the task is now done or has another assignee.
+// dispatch. This is so if the task becomes done or gets another assignee.
 func (t Task) cancelsQueued(old Task) bool {
 	return old.Dispatch != nil && old.Dispatch.State == Queued && (t.Status == Done && old.Status != Done || !same(t.AssigneeID, old.AssigneeID))
 }
 
-// Tokens is the number of tokens that a task's runs have used, by price class.
+// Tokens contains the number of tokens that a task's runs have used, for each
+// price class.
 type Tokens struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
@@ -92,7 +94,8 @@ type Spend struct {
 	Unpriced int64 // number of runs without a price
 }
 
-// DispatchInput is the content of a task that its agent receives.
+// DispatchInput contains what an agent needs to know about a task that is
+// dispatched to it.
 type DispatchInput struct {
 	Task     Task
 	AgentID  string    // of the assignee
@@ -107,11 +110,11 @@ type Related struct {
 	Status     Status
 }
 
-// PrepareDispatch reads a task for dispatching it to its agent. It fails if the
-// task has no active agent, is done or archived, waits on other tasks, or is
-// claimed by another user. It also clears the record that the agent lost an
-// earlier claim on the task. It takes the board's lock, so that concurrent
-// dispatches of a task run one after the other.
+// PrepareDispatch reads a task that is to be dispatched to its agent. It fails
+// if the task has no active agent, is done or archived, waits on other tasks,
+// or is claimed by another user. If the agent has lost a claim on the task,
+// that record is cleared. PrepareDispatch takes the board's lock, so that
+// concurrent dispatches of the same task run one after the other.
 func (s *Service) PrepareDispatch(ctx context.Context, tx *db.Tx, ref string) (DispatchInput, error) {
 	if err := tx.Lock(ctx, boardLock); err != nil {
 		return DispatchInput{}, err
@@ -122,7 +125,7 @@ func (s *Service) PrepareDispatch(ctx context.Context, tx *db.Tx, ref string) (D
 	}
 	h := DispatchInput{Task: t}
 	if t.Status == Done {
-		return h, ErrIsDone.With("Move it back to todo or in_progress first.")
+		return h, ErrIsDone.With("Move the task back to todo or in_progress first.")
 	}
 	var name string
 	var active bool
@@ -134,7 +137,7 @@ func (s *Service) PrepareDispatch(ctx context.Context, tx *db.Tx, ref string) (D
 	case err != nil && !db.IsNotFound(err):
 		return h, err
 	case h.AgentID != "" && !active:
-		return h, ErrNoAgent.With("The account of %s is deactivated. Activate it, or set assignee_id to another agent from GET /agents.", name).
+		return h, ErrNoAgent.With("The account of agent %s is deactivated. Reactivate it, or set assignee_id to another agent from GET /agents.", name).
 			Fact("assignee_id", t.AssigneeID)
 	case h.AgentID == "":
 		return h, ErrNoAgent.With("Set assignee_id to an agent with an active account; GET /agents lists them.").Fact("assignee_id", t.AssigneeID)
@@ -147,7 +150,7 @@ func (s *Service) PrepareDispatch(ctx context.Context, tx *db.Tx, ref string) (D
 		return h, err
 	}
 	if held := t.activeClaim(now); held != nil && held.By != h.UserID {
-		return h, ErrClaimed.With("%s holds it until %s. Release the claim first.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339)).Fact("claim", held)
+		return h, ErrClaimed.With("The task is claimed by %s until %s. Release the claim first.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339)).Fact("claim", held)
 	}
 	if h.Depends, err = related(ctx, tx, t); err != nil {
 		return h, err
@@ -161,18 +164,18 @@ func (s *Service) PrepareDispatch(ctx context.Context, tx *db.Tx, ref string) (D
 	return h, err
 }
 
-// Find is like Get, but reads in the caller's transaction or view, and returns
-// a claim even if it has expired.
+// Find is like Get, but reads in the caller's transaction or view. The returned
+// task can have an expired claim.
 func (s *Service) Find(ctx context.Context, q db.Queryer, ref string) (Task, error) {
 	return find(ctx, q, ref)
 }
 
-// Subject returns the task as the subject of an event.
+// Subject returns the event subject that identifies the task.
 func (t Task) Subject() event.Subject { return event.Subject{Kind: "task", ID: t.ID, Name: t.Key} }
 
-// SetDispatch stores the state of a task's dispatch on its card. The caller
-// records an event in the same transaction. It fails with ErrNotFound if the
-// task was deleted.
+// SetDispatch stores the state of a task's dispatch on the task's card. The
+// caller must record an event in the same transaction. SetDispatch fails with
+// ErrNotFound if the task was deleted.
 func (s *Service) SetDispatch(ctx context.Context, tx *db.Tx, id string, d Dispatch) error {
 	text, err := json.Marshal(d) //nolint:gosec // G117: a session key is a name, not a secret
 	if err != nil {
@@ -180,7 +183,7 @@ func (s *Service) SetDispatch(ctx context.Context, tx *db.Tx, id string, d Dispa
 	}
 	n, err := tx.Exec(ctx, `UPDATE tasks SET dispatch = ?, shown = shown + 1 WHERE id = ?`, string(text), id)
 	if err == nil && n == 0 {
-		err = ErrNotFound.With("It has just been deleted.")
+		err = ErrNotFound.With("The task has just been deleted.")
 	}
 	if err != nil {
 		return err
@@ -188,9 +191,9 @@ func (s *Service) SetDispatch(ctx context.Context, tx *db.Tx, id string, d Dispa
 	return rewriteCards(ctx, tx, id)
 }
 
-// SetSpend stores the usage and cost of a task's runs on its card and returns
-// the subject for the event, which the caller records in the same transaction.
-// If the task was deleted, it returns false and no error.
+// SetSpend stores the usage and cost of a task's runs on the task's card. It
+// returns the subject of an event that the caller must record in the same
+// transaction. If the task was deleted, SetSpend returns false and no error.
 func (s *Service) SetSpend(ctx context.Context, tx *db.Tx, key string, sp Spend) (event.Subject, bool, error) {
 	number, ok := parseKey(key)
 	if !ok {
@@ -215,9 +218,10 @@ func (s *Service) SetSpend(ctx context.Context, tx *db.Tx, key string, sp Spend)
 	return t.Subject(), err == nil, err
 }
 
-// withdraw stops the dispatch of a task that is about to be archived or
-// deleted, and returns the event to record. It must run before other writes to
-// the task. Afterwards t is the current row, locked until the transaction ends.
+// withdraw ends the dispatch of a task that is about to be archived or deleted,
+// and returns the event to record. It must run before other writes to the task.
+// It updates t to the current row, which stays locked until the transaction
+// ends.
 func (s *Service) withdraw(ctx context.Context, tx *db.Tx, t *Task, gone bool) ([]pendingEvent, error) {
 	if s.Withdraw == nil || t.Dispatch == nil || !gone && !t.Dispatch.active() {
 		return nil, nil
@@ -237,10 +241,11 @@ func (s *Service) withdraw(ctx context.Context, tx *db.Tx, t *Task, gone bool) (
 	return []pendingEvent{{s.Now(), DispatchEnded, *t, map[string]any{"dispatch": d}}}, nil
 }
 
-// DispatchEnded is the event kind for a dispatch that ended or failed.
+// DispatchEnded is the event kind for the end of a dispatch, whether it
+// succeeded or failed.
 const DispatchEnded = "task.dispatch_ended"
 
-// related returns summaries of the tasks that t depends on.
+// related returns summaries of the tasks that the given task depends on.
 func related(ctx context.Context, q db.Queryer, t Task) ([]Related, error) {
 	if len(t.DependsOn) == 0 {
 		return nil, nil
@@ -268,7 +273,8 @@ func related(ctx context.Context, q db.Queryer, t Task) ([]Related, error) {
 	return lines, err
 }
 
-// lastComments returns the newest comments on a task, oldest first.
+// lastComments returns a task's newest comments. Among these, the oldest comes
+// first.
 func lastComments(ctx context.Context, q db.Queryer, taskID string) ([]Comment, error) {
 	const most = 5
 	rows, err := q.Query(ctx, `SELECT `+commentColumns+` FROM (

@@ -34,20 +34,20 @@ type Filter struct {
 	Text         string    // part of the key or title, ignoring case
 }
 
-// Person is a user in a filter: an ID, email, or agent_id, or one of the
-// constants below. Empty means no restriction.
+// Person selects a user in a filter, by ID, email, or agent_id. It can also be one of the
+// constants below. An empty Person does not restrict the filter.
 type Person string
 
-// Special values of Person. No account can have them as its name.
+// Special values of Person. They cannot be mistaken for the name of an account.
 const (
 	Me      Person = "me"   // the caller
 	Nobody  Person = "none" // tasks without such a person
 	Anybody Person = "any"  // tasks with any such person; only for the holder
 )
 
-// where returns the filter as an SQL condition, and the parts of that condition
-// that an index can answer, starting with those expected to match the fewest
-// tasks. Names in f must already be resolved to IDs.
+// where returns the SQL condition for the filter. It also returns the parts of
+// the condition that an index can answer, starting with those expected to match
+// the fewest tasks. Names in the filter must already be resolved to IDs.
 func (f Filter) where(now time.Time) (list.Where, []narrow) {
 	var w list.Where
 	var narrows []narrow
@@ -103,10 +103,11 @@ func (f Filter) where(now time.Time) (list.Where, []narrow) {
 	return w, narrows
 }
 
-// in returns an IN condition with a placeholder for each value.
+// in returns an SQL IN condition with a placeholder for each value.
 func in(values []any) string { return `IN (?` + strings.Repeat(`, ?`, len(values)-1) + `)` }
 
-// anys returns the distinct values in their stored form.
+// anys converts the values to the form in which they are stored. It omits
+// duplicates.
 func anys[T any](values []T, stored func(T) any) (all []any) {
 	for _, v := range values {
 		if s := stored(v); !slices.Contains(all, s) {
@@ -126,7 +127,7 @@ func (p Person) in(by func(index, condition string, args ...any), column, index 
 	}
 }
 
-// holds adds the condition that the person has an unexpired claim.
+// holds adds the condition that the person has a claim that has not expired.
 func (p Person) holds(w *list.Where, now time.Time) {
 	switch p {
 	case "":
@@ -142,7 +143,7 @@ func (p Person) holds(w *list.Where, now time.Time) {
 	w.Now(`claim_until > ?`, now)
 }
 
-// narrow is a part of a filter that an index can answer.
+// narrow is a part of a filter condition that an index can answer.
 type narrow struct {
 	index string
 	rows  string // query that returns a row for each matching task
@@ -150,18 +151,20 @@ type narrow struct {
 	hint  string // condition that makes the database use the index, if the filter's own condition does not
 }
 
-// numbered returns the part of a filter that matches tasks by number.
+// numbered returns a part of a filter condition that selects tasks by number.
 func numbered(query string, args ...any) narrow {
 	return narrow{`tasks_by_number`, query, args, `number IN (` + query + `)`}
 }
 
-// few is the maximum number of matches for which reading and sorting the
-// matches is faster than scanning the list in its order. SQLite has no
-// statistics to decide this, and PostgreSQL has none for n-grams.
+// few is a threshold: up to this number of matches, it is faster to read and
+// sort the matches than to scan the list in its order. The threshold is needed
+// because SQLite has no statistics to decide this, and PostgreSQL has none for
+// n-grams.
 const few = 2000
 
-// where resolves the people in the filter and returns it as SQL, with hints
-// that let the database use the most selective index.
+// where returns the SQL condition for the filter, after resolving names to IDs.
+// The condition includes hints that make the database use the most selective
+// index.
 func (s *Service) where(ctx context.Context, q db.Queryer, f Filter, want page.Want) (list.Where, error) {
 	f, err := f.lookUp(ctx, q)
 	if err != nil {
@@ -199,8 +202,8 @@ func (s *Service) where(ctx context.Context, q db.Queryer, f Filter, want page.W
 	return w, nil
 }
 
-// leads makes the query use the index of a filter part that always matches few
-// tasks, and reports whether the filter has such a part.
+// leads reports whether the filter has a part that always matches few tasks. If
+// so, it makes the query use the index for that part.
 func (f Filter) leads(w *list.Where) bool {
 	switch {
 	case f.Holder != "" && f.Holder != Nobody:
@@ -218,7 +221,7 @@ func (f Filter) leads(w *list.Where) bool {
 	return true
 }
 
-// apply makes the query read through the index of n.
+// apply makes the query use the index that n names.
 func (n narrow) apply(w *list.Where, archived bool) {
 	if n.hint != "" {
 		w.Hint(n.hint, n.args...)
@@ -230,7 +233,7 @@ func (n narrow) apply(w *list.Where, archived bool) {
 }
 
 // matchesFew reports whether the number of matching tasks is at most the
-// constant few. It counts no further than that.
+// constant few. It stops counting beyond that number.
 func (n narrow) matchesFew(ctx context.Context, q db.Queryer) (bool, error) {
 	var count int
 	err := q.QueryRow(ctx, `SELECT COUNT(*) FROM (`+n.rows+` LIMIT `+strconv.Itoa(few+1)+`) AS matches`, n.args...).Scan(&count)
@@ -240,7 +243,8 @@ func (n narrow) matchesFew(ctx context.Context, q db.Queryer) (bool, error) {
 	return count <= few, nil
 }
 
-// tasks defines the list of tasks. The number breaks ties.
+// tasks defines the list of tasks. Tasks with equal sort values are sorted by
+// number.
 var tasks = list.List[Task]{
 	Table: `tasks`, Columns: columns, Scan: scan, Usual: "-key",
 	Sorts: map[string]list.Sort[Task]{
@@ -262,8 +266,8 @@ var tasks = list.List[Task]{
 	},
 }
 
-// inOrder maps each sort order to the index that has the unarchived tasks in
-// that order.
+// inOrder maps each sort order to the index that contains the tasks in that
+// order, except archived tasks.
 var inOrder = map[string]string{
 	"key": `tasks_by_number`, "created": `tasks_by_creation`, "updated": `tasks_by_update`,
 	"due": `tasks_by_due`, "position": `tasks_by_position`, "priority": `tasks_by_rank`,

@@ -17,7 +17,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Mount adds the board's routes.
+// Mount adds the routes for the board.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/tasks", actor.Read, "List tasks", s.handleList, web.Unchanged(s.listETag), web.Fails(ErrAssignee, ErrReporter, ErrHolder, ErrProject, ErrParent, page.ErrCursor),
 		web.Describe("Returns the tasks that match all filters, newest first by default. A task that moves in the sort order while you page "+
@@ -35,7 +35,7 @@ func (s *Service) Mount(api *web.API) {
 	s.mountComments(api)
 	web.Post(api, "/tasks/{id}/archive", actor.ChangeTasks, "Archive a task", s.handleArchive, web.Fails(ErrNotFound, ErrStale, ErrClaimed, ErrClaimLost, ErrWithAgent),
 		web.Describe("The task leaves the lists and cannot be claimed or changed until it is restored. Archiving an archived task has no effect. "+
-			"If the task is dispatched, archiving stops the run, which requires the permission dispatch_tasks unless you are that agent."))
+			"If the task is dispatched, archiving stops the agent's run. This requires the dispatch_tasks permission unless you are that agent."))
 	web.Post(api, "/tasks/{id}/restore", actor.ChangeTasks, "Restore an archived task", s.handleRestore, web.Fails(ErrNotFound, ErrStale),
 		web.Describe("The task returns to the board unchanged. If it is done, the waiting period before it is archived automatically starts over."))
 	web.Delete(api, "/tasks/{id}", actor.DeleteTasks, "Delete a task", s.handleDelete, web.Fails(ErrNotFound, ErrStale),
@@ -43,19 +43,19 @@ func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/tasks/{id}/history", actor.Read, "List the history of a task, newest first", s.handleHistory, web.Fails(ErrNotFound, page.ErrCursor),
 		web.Describe("Also returns the history of a deleted task, by ID or key."))
 	web.Post(api, "/tasks/bulk", actor.ChangeTasks, "Apply one change to many tasks", s.handleBulk,
-		web.Describe("Each task is changed independently. The response lists, in the order of the request, the new version or the problem of each task. "+
+		web.Describe("Each task is changed independently. For each task, in the order of the request, the response contains the new version or the problem. "+
 			"The status is 200 even if no task was changed."))
 }
 
 // mountClaims adds the routes for claims and reports.
 func (s *Service) mountClaims(api *web.API) {
 	web.Post(api, "/tasks/claim", actor.ChangeTasks, "Claim the next task", s.handleClaimNext, web.Also(http.StatusNoContent),
-		web.Describe("Picks from the tasks in todo that are neither blocked nor waiting on other tasks: first those assigned to you, then unassigned ones, "+
+		web.Describe("Picks one of the tasks in todo that are neither blocked nor waiting on other tasks: first those assigned to you, then unassigned ones, "+
 			"by priority, due time, and position. The task moves to in_progress. Concurrent callers get different tasks. Returns 204 if no task is available."))
 	web.Post(api, "/tasks/{id}/claim", actor.ChangeTasks, "Claim a task or renew a claim", s.handleClaim,
 		web.Fails(ErrNotFound, ErrClaimed, ErrClaimLost, ErrNotOpen, ErrWaiting, ErrArchived),
-		web.Describe("While a task is claimed, only the holder can start, finish, or report on it. Claiming moves it to in_progress. Claim it again to renew the lease; "+
-			"when the lease ends, the task is released and moves back to todo. Send claim_token to renew only that claim, and not a later one of yours."))
+		web.Describe("While a task is claimed, only the holder of the claim can start, finish, or report on it. Claiming moves the task to in_progress. Claim it again to renew the lease; "+
+			"when the lease ends, the task is released and moves back to todo. Send claim_token to renew only that claim, not a newer claim that you hold on the task."))
 	web.Post(api, "/tasks/{id}/release", actor.ChangeTasks, "Release a claimed task", s.handleRelease,
 		web.Fails(ErrNotFound, ErrClaimed, ErrClaimLost, ErrArchived),
 		web.Describe("The task moves back to todo. Users with the permission to delete tasks can also release other users' claims. Releasing an unclaimed task has no effect."))
@@ -106,22 +106,22 @@ func (Card) Schema(r huma.Registry) *huma.Schema {
 	}}
 }
 
-// boardFields returns the fields of Task that a slim card has.
+// boardFields returns the fields of Task that are included in a slim card.
 func boardFields() []reflect.StructField {
 	all := reflect.VisibleFields(reflect.TypeFor[Task]())
 	return all[:slices.IndexFunc(all, func(f reflect.StructField) bool { return f.Name == "Description" })]
 }
 
-// Whole is a card with all fields of its task.
+// Whole is a card with all fields of the task.
 type Whole struct{ Card }
 
-// Schema describes a whole card as a Task.
+// Schema returns the schema of Task, because a whole card has the same fields.
 func (Whole) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[Task](), true, "")
 }
 
-// Schema implements huma.SchemaProvider. applyTags enforces the other rules for
-// tags.
+// Schema implements huma.SchemaProvider. The function applyTags enforces the
+// rules for tags that are not in the schema.
 func (Tag) Schema(huma.Registry) *huma.Schema {
 	most := maxTag
 	return &huma.Schema{Type: huma.TypeString, MaxLength: &most, Examples: []any{"security"}}
@@ -131,8 +131,8 @@ type listInput struct {
 	Status       []Status   `query:"status" enum:"backlog,todo,in_progress,review,done" doc:"Tasks in any of these columns."`
 	Priority     []Priority `query:"priority" enum:"low,medium,high,urgent" doc:"Tasks with any of these priorities."`
 	Type         []Type     `query:"type" enum:"task,bug,feature,improvement,research,epic" doc:"Tasks of any of these types."`
-	Assignee     Person     `query:"assignee" maxLength:"254" doc:"Tasks assigned to this user: an ID, an email, an agent_id, \"me\", or \"none\" for unassigned tasks. Without the permission manage_accounts, only your own email matches."`
-	Reporter     Person     `query:"reporter" maxLength:"254" doc:"Tasks created by this user, specified as for assignee; \"none\" for tasks created by Wardroom."`
+	Assignee     Person     `query:"assignee" maxLength:"254" doc:"Tasks assigned to this user: an ID, an email, an agent_id, \"me\", or \"none\" for unassigned tasks. Without the manage_accounts permission, only your own email matches."`
+	Reporter     Person     `query:"reporter" maxLength:"254" doc:"Tasks created by this user, in the same format as assignee; \"none\" for tasks created by Wardroom."`
 	Blocked      string     `query:"blocked" enum:"true,false" doc:"Only blocked tasks, or only tasks that are not blocked."`
 	Tag          []Tag      `query:"tag" maxItems:"20" doc:"Tasks with any of these tags."`
 	Project      string     `query:"project" maxLength:"64" doc:"Tasks in this project: an ID or key, or \"none\" for tasks without a project."`
@@ -141,7 +141,7 @@ type listInput struct {
 	DueAfter     time.Time  `query:"due_after" doc:"Tasks due at or after this time."`
 	DueBefore    time.Time  `query:"due_before" doc:"Tasks due before this time."`
 	UpdatedSince time.Time  `query:"updated_since" doc:"Tasks changed at or after this time."`
-	Holder       Person     `query:"holder" maxLength:"254" doc:"Tasks claimed by this user, specified as for assignee; \"any\" for all claimed tasks, \"none\" for unclaimed ones."`
+	Holder       Person     `query:"holder" maxLength:"254" doc:"Tasks claimed by this user, in the same format as assignee; \"any\" for all claimed tasks, \"none\" for unclaimed ones."`
 	Text         string     `query:"q" maxLength:"200" doc:"Tasks with this text in the key or title, ignoring case."`
 	Sort         string     `query:"sort" enum:"key,-key,created,-created,updated,-updated,priority,-priority,due,-due,position,-position" default:"-key" doc:"Sort order; a minus reverses it. Ties are broken by key. With due, tasks without a due time come last."`
 	Fields       string     `query:"fields" enum:"all,card" default:"all" doc:"card returns only the fields that a board shows. It omits, for example, description, parent_id, depends_on, and dispatch."`
@@ -189,7 +189,7 @@ func (s *Service) handleUpdate(ctx context.Context, in *updateInput) (*web.Tagge
 	return web.Tag(t, t.Version), err
 }
 
-// ClaimBody is the request body of a claim.
+// ClaimBody is the body of a request to claim a task.
 type ClaimBody struct {
 	LeaseSeconds int    `json:"lease_seconds,omitempty" minimum:"1" maximum:"86400" doc:"How long the claim lasts unless renewed. Default: 900."`
 	ClaimToken   *int64 `json:"claim_token,omitempty" minimum:"1" doc:"Token of the claim to renew."`
@@ -319,7 +319,7 @@ func (s *Service) handleComment(ctx context.Context, in *commentInput) (*web.Tag
 	return web.Tag(c, c.Version).At(web.Prefix + "/tasks/" + url.PathEscape(in.ID) + "/comments/" + c.ID), err
 }
 
-// CommentRef holds the path parameters that identify a comment.
+// CommentRef contains the path parameters that identify a comment.
 type CommentRef struct {
 	Ref
 	CommentID string `path:"comment_id" maxLength:"64" doc:"The comment's ID."`
@@ -396,14 +396,15 @@ type bulkInput struct {
 	}
 }
 
-// BulkResult is the outcome for one task, as the API returns it.
+// BulkResult is the outcome of a bulk change for one task, as the API returns
+// it.
 type BulkResult struct {
 	Outcome
 	Status  int          `json:"status" doc:"HTTP status that a request for this task alone would have returned."`
 	Problem *BulkProblem `json:"problem" doc:"Why the task was not changed; null on success."`
 }
 
-// BulkProblem is the reason why one task of a bulk change was not changed.
+// BulkProblem is the reason why a bulk change did not change one of its tasks.
 type BulkProblem struct {
 	Code   string         `json:"code"`
 	Title  string         `json:"title"`

@@ -13,13 +13,14 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// listETag returns an identifier of the board's state: two reads of the same
-// list with equal identifiers return the same tasks. It combines the event
-// log's version, which changes with every change to tasks and names, with the
-// time at which a claim last expired, because claims expire without an event.
+// listETag returns an identifier of the board's state. As long as the
+// identifier is unchanged, reading a list again returns the same tasks. The
+// identifier consists of the event log's version, which changes whenever a task
+// or a name changes, and the time when a claim last expired, because no event
+// is recorded when a claim expires.
 //
-// Read it before the list. If the list is newer than its ETag, a client only
-// reads it once more than needed.
+// Callers must get the identifier before they read the list. The list can then
+// be newer than its ETag, which only causes one unnecessary read by the client.
 func (s *Service) listETag(ctx context.Context) (string, error) {
 	asOf := actor.From(ctx).AsOf
 	if asOf == "" {
@@ -33,8 +34,8 @@ func (s *Service) listETag(ctx context.Context) (string, error) {
 	return asOf + "/" + strconv.FormatInt(ended, 10), err
 }
 
-// claimEnds caches when the last claim expired. The cached value holds until
-// the next claim expires or the log has a new version.
+// claimEnds caches the time when a claim last expired. The cached time is valid
+// until the next claim expires or the log has a new version.
 type claimEnds struct {
 	mu    sync.Mutex
 	asOf  string
@@ -43,8 +44,7 @@ type claimEnds struct {
 	next  *clock.Time // when the next claim expires; nil means never
 }
 
-// last returns when the most recently expired claim ended, in microseconds
-// since 1970.
+// last returns the time when a claim last expired, in microseconds since 1970.
 func (e *claimEnds) last(ctx context.Context, q db.Queryer, asOf string, now time.Time) (int64, error) {
 	e.mu.Lock()
 	if e.asOf == asOf && !now.Before(e.from) && (e.next == nil || now.Before(e.next.Time)) {

@@ -10,8 +10,9 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Limits on the work for one comment: users mentioned, "@" signs looked up, and
-// the words and characters of a name.
+// Limits on the mentions in a comment: the number of mentioned users, the
+// number of "@" signs that are looked up, and the words and characters in a
+// name.
 const (
 	maxMentions  = 20
 	maxCalls     = 50
@@ -19,9 +20,9 @@ const (
 	maxNameRunes = 100
 )
 
-// mentionCandidates returns, for each "@" in the text, the names it may refer
-// to: an agent ID or a name of up to three words, longest first. Code is
-// skipped.
+// mentionCandidates returns the names that each "@" in the text may refer to,
+// longest first. A name is an agent ID or has up to three words. Code in the
+// text is ignored.
 func mentionCandidates(markdown string) [][]string {
 	text := withoutCode(markdown)
 	var found [][]string
@@ -43,7 +44,7 @@ func mentionCandidates(markdown string) [][]string {
 	return found
 }
 
-// namesAt returns the names that a text may begin with, longest first.
+// namesAt returns the names that may be at the start of a text, longest first.
 func namesAt(text string) (names []string) {
 	runes := 0
 	for end, words := 0, 0; words < maxNameWords; words++ {
@@ -78,15 +79,15 @@ func namesAt(text string) (names []string) {
 	return names
 }
 
-// inName reports whether a character may be part of an agent ID or of a word in
-// a name.
+// inName reports whether a character may occur in an agent ID or in a word of a
+// name.
 func inName(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || strings.ContainsRune("_.-'’", r)
 }
 
-// withoutCode blanks the code in a Markdown text, because a name in code is not
-// a mention. It follows CommonMark as far as needed: it recognizes fenced
-// blocks, indented blocks, and code spans, which cannot extend beyond their
+// withoutCode removes the code from a Markdown text, because a name in code is
+// not a mention. It recognizes the kinds of code in CommonMark: fenced blocks,
+// indented blocks, and code spans. A code span cannot extend beyond its
 // paragraph.
 func withoutCode(markdown string) string {
 	var out, paragraph strings.Builder
@@ -128,7 +129,8 @@ func withoutCode(markdown string) string {
 	return out.String()
 }
 
-// fenceOf returns the characters that open or close a fenced block, or "".
+// fenceOf returns the characters with which a line opens or closes a fenced
+// block. It returns "" for other lines.
 func fenceOf(line string) string {
 	for _, sign := range []string{"`", "~"} {
 		rest := strings.TrimLeft(line, sign)
@@ -149,8 +151,9 @@ func isItem(line string) bool {
 	return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* ") || strings.HasPrefix(line, "+ ")
 }
 
-// withoutSpans blanks the text between two runs of backticks of the same
-// length. A run without a matching one is ordinary text.
+// withoutSpans removes code spans from a paragraph. A code span is the text
+// between two runs of backticks of the same length. A run of backticks without
+// a matching run is ordinary text.
 func withoutSpans(text string) string {
 	var out strings.Builder
 	unclosed := map[int]bool{} // lengths of runs that do not occur again
@@ -196,8 +199,8 @@ func closing(text string, n int) int {
 }
 
 // mentioned returns the IDs of the active accounts that a text mentions, in
-// order and without duplicates. If several accounts share a name, all of them
-// are returned.
+// order of appearance and without duplicates. If several accounts have the same
+// name, it returns all of them.
 func mentioned(ctx context.Context, q db.Queryer, markdown string) ([]string, error) {
 	found := mentionCandidates(markdown)
 	if len(found) == 0 {
@@ -227,8 +230,9 @@ func mentioned(ctx context.Context, q db.Queryer, markdown string) ([]string, er
 	return ids, nil
 }
 
-// namedAccounts finds active accounts by agent_id and by lower-case name, at
-// most maxMentions per name.
+// namedAccounts finds the active accounts whose agent_id or name is among the
+// candidates. It ignores the case of names, and returns at most maxMentions
+// accounts per name.
 func namedAccounts(ctx context.Context, q db.Queryer, candidates []string) (agents map[string]string, names map[string][]string, err error) {
 	slices.Sort(candidates)
 	candidates = slices.Compact(candidates)

@@ -15,16 +15,16 @@ import (
 // time, which is much cheaper than writing them with each task. Until then new
 // tasks are scanned.
 
-// searched returns the text that Filter.Text is matched against. It is
-// lower-cased here because databases fold case differently.
+// searched returns the text that Filter.Text is compared with. The text is
+// converted to lower case in Go, because databases differ in how they do that.
 func (t Task) searched() string { return strings.ToLower(t.Key + " " + t.Title) }
 
 // longestGram is the maximum length of an n-gram in characters.
 const longestGram = 3
 
-// gramsOf returns the distinct n-grams of a text that have at least shortest
-// and at most longestGram characters. Spaces and punctuation are mapped to
-// private-use characters, because FTS5 drops them from words.
+// gramsOf returns the distinct n-grams of a text. Their length is between the
+// parameter shortest and the constant longestGram. Spaces and punctuation are
+// replaced by private-use characters, because FTS5 would drop them from words.
 func gramsOf(text string, shortest int) []string {
 	const private = 0xE000 // start of a private use area
 	runes := []rune(text)
@@ -46,9 +46,9 @@ func gramsOf(text string, shortest int) []string {
 	return grams
 }
 
-// withGrams matches the tasks that have all n-grams of a text, plus the tasks
-// that are not indexed yet. The result is a superset of the tasks that contain
-// the text.
+// withGrams returns a filter condition for tasks that have all n-grams of a
+// text or are not indexed yet. All tasks that contain the text meet this
+// condition, but so may others.
 func withGrams(ctx context.Context, q db.Queryer, text string) (narrow, error) {
 	const most = 16 // further n-grams hardly narrow the result
 	_, upto, err := indexed(ctx, q)
@@ -62,8 +62,8 @@ func withGrams(ctx context.Context, q db.Queryer, text string) (narrow, error) {
 	return numbered(query+` UNION ALL SELECT number FROM tasks WHERE number > ?`, arg, upto), err
 }
 
-// indexed returns the last task number and the number up to which all tasks are
-// indexed.
+// indexed returns two task numbers: the last number in use, and the number up
+// to which all tasks are indexed.
 func indexed(ctx context.Context, q db.Queryer) (last, upto int64, err error) {
 	err = q.QueryRow(ctx, `SELECT last, (SELECT upto FROM task_grams_state WHERE one = 1) FROM task_counter WHERE one = 1`).Scan(&last, &upto)
 	if err != nil {
@@ -72,11 +72,12 @@ func indexed(ctx context.Context, q db.Queryer) (last, upto int64, err error) {
 	return last, upto, err
 }
 
-// lockOfGrams is the lock that IndexTexts holds while it writes n-grams.
+// lockOfGrams is the name of the lock that IndexTexts holds while it writes
+// n-grams.
 const lockOfGrams = "task grams"
 
-// IndexTexts indexes the n-grams of new tasks. It runs as a periodic job and
-// writes nothing if there are no new tasks.
+// IndexTexts is a periodic job that indexes the n-grams of new tasks. It writes
+// nothing if there are no new tasks.
 func (s *Service) IndexTexts(ctx context.Context) error {
 	const batch = 200 // keeps transactions short for other writers
 	for {
@@ -129,8 +130,8 @@ func addGrams(ctx context.Context, tx *db.Tx, number int64, searched string) err
 	return err
 }
 
-// reindexTitle replaces the n-grams of a task whose title changed, unless
-// IndexTexts has yet to write them.
+// reindexTitle replaces the n-grams of a task whose title has changed. If the
+// task is not indexed yet, it leaves that to IndexTexts.
 func reindexTitle(ctx context.Context, tx *db.Tx, t Task) error {
 	_, upto, err := indexed(ctx, tx)
 	if err != nil || t.number > upto {

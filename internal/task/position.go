@@ -9,24 +9,26 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Place says where on the board to put a task. Exactly one field is set.
+// Place is a requested place for a task on the board. Exactly one field is set.
 //
-// All tasks share one order, and each column shows its part of it. So a task
-// that changes columns keeps its place, and a new task comes last.
+// There is a single order of all tasks, and each column shows its tasks in this
+// order. Therefore a task keeps its place when it moves to another column. New
+// tasks come last.
 type Place struct {
 	Before *string `json:"before,omitempty" maxLength:"64" doc:"Directly before this task: an ID or key." example:"TASK-12"`
 	After  *string `json:"after,omitempty" maxLength:"64" doc:"Directly after this task: an ID or key."`
 	At     *string `json:"at,omitempty" enum:"first,last" doc:"Before or after all other tasks."`
 }
 
-// ErrNeighbor means that the task given as a neighbor is not on the board.
-var ErrNeighbor = fault.New(fault.Invalid, "neighbour_unknown", "The neighbor is not a task on the board.")
+// ErrNeighbor means that a requested place refers to a task that is not on the
+// board.
+var ErrNeighbor = fault.New(fault.Invalid, "neighbour_unknown", "The position refers to a task that is not on the board.")
 
-// A position is a string of digits, compared as text, like the digits after a
-// decimal point. A new task's position is its number, padded to twelve digits.
-// Moved tasks have further digits, the last of which is not 0, so a moved task
-// never gets the position of a future task. Digits sort the same in every
-// database collation.
+// A position is a string of digits. Positions are compared as text, like the
+// digits after a decimal point. The position of a new task is its number,
+// padded to twelve digits. The position of a moved task has further digits and
+// does not end in 0, so that it never equals the position of a future task.
+// Digits sort the same in all database collations.
 const (
 	placeDigits = 12
 	stepDigits  = 6
@@ -37,8 +39,8 @@ const (
 
 func firstPosition(number int64) string { return fmt.Sprintf("%0*d", placeDigits, number) }
 
-// between returns a position between low and high, where low < high. An empty
-// low means the beginning, an empty high the end.
+// between returns a position between low and high, where low < high. If low is
+// empty, there is no lower bound; if high is empty, there is no upper bound.
 func between(low, high string) string {
 	digit := func(s string, i, none int) int {
 		if i < len(s) {
@@ -66,8 +68,8 @@ func between(low, high string) string {
 	return b.String()
 }
 
-// afterLast returns a position after the board's last one and before that of
-// the next new task.
+// afterLast returns a position that comes after the board's last position and
+// before the position of the next new task.
 func afterLast(last string) string {
 	whole, n := split(last)
 	if n++; n%10 == 0 {
@@ -79,7 +81,7 @@ func afterLast(last string) string {
 	return firstPosition(whole) + fmt.Sprintf("%0*d", stepDigits, n)
 }
 
-// beforeFirst returns a position before the board's first one.
+// beforeFirst returns a position that comes before the board's first position.
 func beforeFirst(first string) string {
 	whole, n := split(first)
 	if n--; n%10 == 0 {
@@ -94,8 +96,8 @@ func beforeFirst(first string) string {
 	return between("", first)
 }
 
-// split parses the task number at the start of a position and the first digits
-// after it.
+// split parses a position. It returns the task number at the start and the
+// number formed by the next stepDigits digits.
 func split(position string) (whole, step int64) {
 	for i := range placeDigits + stepDigits {
 		to := &whole
@@ -118,7 +120,8 @@ func pow10(n int) int64 {
 	return p
 }
 
-// check adds an error to bad unless exactly one field is set and valid.
+// check adds an error to the parameter bad unless exactly one field is set and
+// valid.
 func (p Place) check(bad *fault.Fields) {
 	n := 0
 	for _, given := range []bool{p.Before != nil, p.After != nil, p.At != nil} {
@@ -127,12 +130,12 @@ func (p Place) check(bad *fault.Fields) {
 		}
 	}
 	if n != 1 || p.At != nil && *p.At != "first" && *p.At != "last" {
-		bad.Add("/position", "Must have exactly one of \"before\", \"after\", and \"at\"; \"at\" must be \"first\" or \"last\".")
+		bad.Add("/position", "Specify exactly one of \"before\", \"after\", and \"at\". The value of \"at\" must be \"first\" or \"last\".")
 	}
 }
 
-// place returns the new position for t. The caller holds the board's lock, so
-// that no other task gets the same position.
+// place returns the new position for a task. The caller must hold the board's
+// lock, so that no other task gets the same position.
 func place(ctx context.Context, tx *db.Tx, t Task, to Place) (string, error) {
 	for {
 		position, err := placeNow(ctx, tx, t, to)
@@ -202,8 +205,8 @@ func neighbor(ctx context.Context, tx *db.Tx, condition, order string, args ...a
 	return position, err
 }
 
-// spread assigns new, short positions, in the same order, to the moved tasks
-// whose positions begin with the task number whole.
+// spread shortens the positions of moved tasks without changing their order. It
+// applies to positions that begin with the task number in the parameter whole.
 func spread(ctx context.Context, tx *db.Tx, whole string) error {
 	const digits = 9
 	n, _ := split(whole)

@@ -32,14 +32,14 @@ type Project struct {
 	Version     int64       `json:"version" doc:"Incremented by every change; part of the ETag."`
 }
 
-// NewProject is the input to create a project.
+// NewProject is a request to create a project.
 type NewProject struct {
 	Key         string `json:"key" maxLength:"10" pattern:"^[A-Z][A-Z0-9]{1,9}$" doc:"2 to 10 upper-case letters and digits, beginning with a letter. NONE is reserved." example:"WEB"`
 	Name        string `json:"name" minLength:"1" maxLength:"100"`
 	Description string `json:"description,omitempty" maxLength:"10000" doc:"Markdown."`
 }
 
-// ProjectChange is a partial update. Omitted fields keep their values.
+// ProjectChange is a partial update of a project. Omitted fields stay unchanged.
 type ProjectChange struct {
 	Name        *string `json:"name,omitempty" minLength:"1" maxLength:"100"`
 	Description *string `json:"description,omitempty" maxLength:"10000" doc:"Markdown."`
@@ -59,21 +59,24 @@ var (
 	ErrProjectKey      = fault.New(fault.Conflict, "project_key_taken", "A project with this key already exists.")
 )
 
-// projectKey matches valid keys. No valid key can be mistaken for an ID.
+// projectKey matches valid project keys. A valid key cannot be mistaken for an
+// ID.
 var projectKey = regexp.MustCompile(`^[A-Z][A-Z0-9]{1,9}$`)
 
-// make builds a project from n and reports every invalid field.
+// make builds a project from a request. If fields are invalid, it returns an
+// error that lists them.
 func (n NewProject) make(id string, now time.Time) (Project, error) {
 	p := Project{ID: id, Key: n.Key, CreatedAt: clock.At(now), UpdatedAt: clock.At(now), Version: 1}
 	var bad fault.Fields
 	if !projectKey.MatchString(n.Key) || strings.EqualFold(n.Key, string(Nobody)) {
-		bad.Add("/key", "Must be 2 to 10 upper-case letters and digits, begin with a letter, and not be NONE.")
+		bad.Add("/key", "Use 2 to 10 uppercase letters and digits, starting with a letter. The key NONE is reserved.")
 	}
 	p.apply(ProjectChange{Name: &n.Name, Description: &n.Description}, now, &bad)
 	return p, bad.Err()
 }
 
-// apply applies c to p and adds every invalid field to bad.
+// apply applies a change to the project. It adds invalid fields to the
+// parameter bad.
 func (p *Project) apply(c ProjectChange, now time.Time, bad *fault.Fields) {
 	if c.Name != nil {
 		p.Name = strings.TrimSpace(*c.Name)
@@ -94,8 +97,8 @@ func (p *Project) apply(c ProjectChange, now time.Time, bad *fault.Fields) {
 	}
 }
 
-// changes returns the fields that an update changed, as field → [before,
-// after], for the event.
+// changes returns the fields that an update changed, each with its values
+// before and after, for use in an event.
 func (p Project) changes(old Project) map[string][2]any {
 	changes := map[string][2]any{}
 	if old.Name != p.Name {
@@ -110,7 +113,8 @@ func (p Project) changes(old Project) map[string][2]any {
 	return changes
 }
 
-// CreateProject creates a project. Its key can never be reused.
+// CreateProject creates a project. The project's key can never be used for
+// another project.
 func (s *Service) CreateProject(ctx context.Context, n NewProject) (Project, error) {
 	var p Project
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
@@ -135,13 +139,12 @@ func (s *Service) createProject(ctx context.Context, tx *db.Tx, n NewProject) (P
 	return p, p.record(ctx, tx, s.Now(), "project.created", map[string]any{"name": p.Name})
 }
 
-// Project returns a project by ID or key, in any letter case.
+// Project returns the project with the given ID or key, ignoring case.
 func (s *Service) Project(ctx context.Context, ref string) (Project, error) {
 	return findProjectRow(ctx, s.DB, ref)
 }
 
-// Projects returns one page of the archived projects or, if archived is false,
-// of the others.
+// Projects returns one page of either the archived projects or the others.
 func (s *Service) Projects(ctx context.Context, archived bool, want page.Want) (page.Part[Project], error) {
 	var part page.Part[Project]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {
@@ -151,9 +154,9 @@ func (s *Service) Projects(ctx context.Context, archived bool, want page.Want) (
 	return part, err
 }
 
-// UpdateProject applies a partial change. If version is set and the project has
-// changed since, it fails with ErrProjectChanged. A change without effect
-// writes nothing.
+// UpdateProject applies a partial update to a project. It fails with
+// ErrProjectChanged if a version is given that is not the project's current
+// version. It writes nothing if the update changes nothing.
 func (s *Service) UpdateProject(ctx context.Context, ref string, c ProjectChange, version *int64) (Project, error) {
 	var p Project
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -178,7 +181,7 @@ func (s *Service) updateProject(ctx context.Context, tx *db.Tx, ref string, c Pr
 		return Project{}, err
 	}
 	if version != nil && *version != old.Version {
-		return Project{}, ErrProjectChanged.With("It is now at version %d. Read it again and retry the change.", old.Version).
+		return Project{}, ErrProjectChanged.With("The project is now at version %d. Read it again and retry the change.", old.Version).
 			Fact("current_version", old.Version)
 	}
 	p := old
@@ -198,7 +201,8 @@ func (s *Service) updateProject(ctx context.Context, tx *db.Tx, ref string, c Pr
 	return p, p.record(ctx, tx, s.Now(), "project.changed", map[string]any{"changes": changes})
 }
 
-// record writes an event about p. It must be the last write of a transaction.
+// record writes an event about the project. It must be the last write of the
+// transaction.
 func (p Project) record(ctx context.Context, tx *db.Tx, at time.Time, kind string, data any) error {
 	about := event.Subject{Kind: "project", ID: p.ID, Name: p.Key}
 	return event.Record(ctx, tx, at, event.Activity, kind, about, data)

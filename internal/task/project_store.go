@@ -10,8 +10,8 @@ import (
 
 const projectColumns = `id, key, name, description, archived_at, created_at, updated_at, version`
 
-// projects defines the list of projects. There are few of them, so there are
-// indexes only for sorting.
+// projects defines the list of projects. Because there are few projects, the
+// table has indexes only for sorting.
 var projects = list.List[Project]{
 	Table: `projects`, Columns: projectColumns, Scan: scanProject, Usual: "key",
 	Sorts: map[string]list.Sort[Project]{
@@ -32,7 +32,7 @@ func scanProject(row db.Row) (Project, error) {
 	return p, err
 }
 
-// findProjectRow finds a project by ID or key, in any letter case.
+// findProjectRow returns the project with the given ID or key, ignoring case.
 func findProjectRow(ctx context.Context, q db.Queryer, ref string) (Project, error) {
 	p, err := scanProject(q.QueryRow(ctx, `SELECT `+projectColumns+` FROM projects WHERE id = ? OR key = ?`,
 		strings.ToLower(ref), strings.ToUpper(ref)))
@@ -51,8 +51,8 @@ func insertProject(ctx context.Context, tx *db.Tx, p Project) error {
 	return err
 }
 
-// updateProjectRow stores p, or fails with errRaced if the row changed since
-// old was read.
+// updateProjectRow stores a changed project. It fails with errRaced if the row
+// has changed since the project old was read.
 func updateProjectRow(ctx context.Context, tx *db.Tx, old, p Project) error {
 	n, err := tx.Exec(ctx, `UPDATE projects SET name = ?, description = ?, archived_at = ?, updated_at = ?, version = ? WHERE id = ? AND version = ?`,
 		p.Name, p.Description, p.ArchivedAt, p.UpdatedAt, p.Version, p.ID, old.Version)

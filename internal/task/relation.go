@@ -15,32 +15,33 @@ var (
 	ErrParent     = fault.New(fault.Invalid, "parent_unknown", "The parent task does not exist.")
 	ErrDependency = fault.New(fault.Invalid, "dependency_unknown", "A task in depends_on does not exist.")
 	ErrProject    = fault.New(fault.Invalid, "project_unknown", "The project does not exist or is archived.")
-	ErrCycle      = fault.New(fault.Conflict, "task_cycle", "The change would create a cycle of dependencies or parents.")
+	ErrCycle      = fault.New(fault.Conflict, "task_cycle", "The change would create a cycle of dependencies or parent tasks.")
 	ErrWaiting    = fault.New(fault.Conflict, "dependencies_unfinished", "The task depends on tasks that are not done.")
 )
 
-// Blocking is an unfinished task that another task depends on, as listed in an
-// ErrWaiting error.
+// Blocking is an unfinished task that another task depends on. ErrWaiting lists
+// such tasks.
 type Blocking struct {
 	Key    string `json:"key"`
 	Title  string `json:"title"`
 	Status Status `json:"status"`
 }
 
-// boardLock is the lock for changes that involve several tasks: dependencies,
-// moves to and from done, and the order of the board.
+// boardLock is the name of the lock for changes that involve several tasks:
+// changes to dependencies, moves to and from done, and changes to the order of
+// the board.
 const boardLock = "task.board"
 
-// affectsOthers reports whether applying the change to a task also involves
-// other tasks.
+// affectsOthers reports whether the change also affects tasks other than the
+// one it is applied to.
 func (c Change) affectsOthers(old Task) bool {
 	return c.DependsOn != nil || c.Parent.Given || c.Position != nil ||
 		c.Status != nil && (*c.Status == Done) != (old.Status == Done)
 }
 
-// setRelations sets the project, parent, and dependencies of t. If the change
-// sets the dependencies, or the parent of an existing task, the caller must
-// hold the board's lock.
+// setRelations sets the project, parent, and dependencies of a task according
+// to a change. The caller must hold the board's lock if the change sets the
+// dependencies, or if it sets the parent of an existing task.
 func setRelations(ctx context.Context, q db.Queryer, t *Task, c Change) error {
 	if c.Project.Given {
 		t.ProjectID = nil
@@ -71,7 +72,7 @@ func setRelations(ctx context.Context, q db.Queryer, t *Task, c Change) error {
 	return nil
 }
 
-// setDependencies replaces the dependencies of t with the tasks that refs name.
+// setDependencies replaces the dependencies of a task with the given tasks.
 func setDependencies(ctx context.Context, q db.Queryer, t *Task, refs []Name) error {
 	var numbers []int64
 	waiting := int64(0)
@@ -100,23 +101,24 @@ func setDependencies(ctx context.Context, q db.Queryer, t *Task, refs []Name) er
 	return nil
 }
 
-// checkCycle fails with ErrCycle if the second task already depends on t, or is
-// a subtask of t, directly or through other tasks. The SQL in next selects the
-// parents, or the dependencies, of the tasks in the table "above".
+// checkCycle fails with ErrCycle if the second task already depends on the
+// first task or is a subtask of it, directly or through other tasks. The
+// parameter next is an SQL query that selects either the parents or the
+// dependencies of the tasks in the table "above".
 func checkCycle(ctx context.Context, q db.Queryer, t, to Task, next string) error {
 	var n int
 	err := q.QueryRow(ctx, `
 		WITH RECURSIVE above (id) AS (SELECT CAST(? AS TEXT) UNION `+next+`)
 		SELECT COUNT(*) FROM above WHERE id = ?`, to.ID, t.ID).Scan(&n)
 	if err == nil && n > 0 {
-		err = ErrCycle.With("%s already depends on %s or is part of it, directly or through other tasks. Choose another task, or remove that relation first.", to.Key, t.Key).
+		err = ErrCycle.With("Task %s already depends on task %s or is a subtask of it, directly or through other tasks. Choose another task, or remove that relation first.", to.Key, t.Key).
 			Fact("through", to.Key)
 	}
 	return err
 }
 
-// findNamed finds a task named in a request, or fails with the given error if
-// there is none.
+// findNamed finds a task that a request refers to. If there is no such task, it
+// fails with the given error.
 func findNamed(ctx context.Context, q db.Queryer, ref string, unknown *fault.Error) (Task, error) {
 	t, err := find(ctx, q, ref)
 	if fault.Of(err) != nil {
@@ -125,8 +127,8 @@ func findNamed(ctx context.Context, q db.Queryer, ref string, unknown *fault.Err
 	return t, err
 }
 
-// findProject finds a project by ID or key, in any letter case. If open is set,
-// it skips archived projects.
+// findProject returns the ID of the project with the given ID or key, ignoring
+// case. If the parameter open is true, archived projects are ignored.
 func findProject(ctx context.Context, q db.Queryer, ref string, open bool) (id string, err error) {
 	condition := ``
 	if open {
@@ -139,7 +141,7 @@ func findProject(ctx context.Context, q db.Queryer, ref string, open bool) (id s
 	return id, err
 }
 
-// blocking returns the unfinished tasks that t depends on.
+// blocking returns the unfinished tasks that the given task depends on.
 func blocking(ctx context.Context, q db.Queryer, t Task) ([]Blocking, error) {
 	if len(t.DependsOn) == 0 {
 		return nil, nil
@@ -160,7 +162,8 @@ func blocking(ctx context.Context, q db.Queryer, t Task) ([]Blocking, error) {
 	})
 }
 
-// checkDependencies fails with ErrWaiting if t depends on unfinished tasks.
+// checkDependencies fails with ErrWaiting if the task depends on unfinished
+// tasks.
 func checkDependencies(ctx context.Context, q db.Queryer, t Task) error {
 	if t.WaitingOn == 0 {
 		return nil
@@ -173,10 +176,10 @@ func checkDependencies(ctx context.Context, q db.Queryer, t Task) error {
 	for i, b := range by {
 		keys[i] = b.Key
 	}
-	return ErrWaiting.With("Finish %s first, or remove the dependency.", strings.Join(keys, ", ")).Fact("blocking", by)
+	return ErrWaiting.With("Finish these tasks first, or remove them from depends_on: %s.", strings.Join(keys, ", ")).Fact("blocking", by)
 }
 
-// writeDependencies replaces the stored dependencies of t.
+// writeDependencies replaces the stored dependencies of a task.
 func writeDependencies(ctx context.Context, tx *db.Tx, t Task) error {
 	if _, err := tx.Exec(ctx, `DELETE FROM task_dependencies WHERE task_id = ?`, t.ID); err != nil {
 		return err
@@ -190,9 +193,9 @@ func writeDependencies(ctx context.Context, tx *db.Tx, t Task) error {
 	return nil
 }
 
-// updateWaiting updates waiting_on of the tasks that depend on t after t moved
-// to or from done. It returns the keys of those that no longer wait on any
-// task.
+// updateWaiting updates the column waiting_on of the tasks that depend on t. It
+// must be called when t moves to or from done. It returns the keys of tasks
+// that no longer wait on other tasks.
 func updateWaiting(ctx context.Context, tx *db.Tx, t Task) (freed []string, err error) {
 	by := 1
 	if t.Status == Done {
@@ -224,8 +227,8 @@ func keysOf(numbers []int64) []string {
 	return keys
 }
 
-// packKeys and unpackKeys convert between the keys in DependsOn and their
-// stored form: task numbers separated by spaces.
+// packKeys and unpackKeys convert between the keys in DependsOn and the stored
+// form, which consists of task numbers separated by spaces.
 func packKeys(keys []string) string {
 	return strings.ReplaceAll(strings.Join(keys, " "), "TASK-", "")
 }

@@ -33,8 +33,8 @@ const (
 // maxReport is the maximum length of a report's text in characters.
 const maxReport = 10_000
 
-// Report is a status report on a task. It may move the task and is recorded as
-// one event together with the move.
+// Report is a status report on a task. A report can also move the task; both
+// are then recorded as a single event.
 type Report struct {
 	Kind       Kind    `json:"kind" enum:"ack,progress,blocker,done" doc:"ack: work has begun; moves the task from backlog or todo to in_progress. progress: a note. blocker: work is blocked for the reason in text. done: moves the task to review if sent by an agent, to done if sent by a human, and unblocks it."`
 	Text       string  `json:"text,omitempty" maxLength:"10000" doc:"Markdown. Required for progress and blocker; at most 2000 characters for blocker."`
@@ -44,8 +44,8 @@ type Report struct {
 	ClaimToken *int64  `json:"claim_token,omitempty" minimum:"1" doc:"Token of your claim. The report is refused if the token is no longer current."`
 }
 
-// change returns the change that the report makes to a task in the given
-// column.
+// change returns the change that the report makes to a task, given the task's
+// current column.
 func (r Report) change(at Status) (Change, error) {
 	var bad fault.Fields
 	c := Change{ClaimToken: r.ClaimToken}
@@ -60,17 +60,17 @@ func (r Report) change(at Status) (Change, error) {
 		}
 	case Progress:
 		if text == "" {
-			bad.Add("/text", "Required for a progress report.")
+			bad.Add("/text", "A progress report must contain text.")
 		}
 	case Blocker:
 		if n := utf8.RuneCountInString(text); n == 0 || n > maxReason {
-			bad.Add("/text", "Must give the reason in 1 to %d characters.", maxReason)
+			bad.Add("/text", "A blocker report must give the reason, in 1 to %d characters.", maxReason)
 		}
 		c.Blocked = patch.Set(BlockedReason{Reason: text})
 	case Finished:
 		c.Status, c.Blocked = new(Done), patch.Clear[BlockedReason]()
 	default:
-		bad.Add("/kind", "Must be ack, progress, blocker, or done.")
+		bad.Add("/kind", "The kind must be ack, progress, blocker, or done.")
 	}
 	for _, f := range []struct {
 		given *string
@@ -83,8 +83,9 @@ func (r Report) change(at Status) (Change, error) {
 	return c, bad.Err()
 }
 
-// digest identifies a report and its author, to detect repeats. It ignores the
-// claim token, which may differ in a repeat.
+// digest returns a hash of a report and its author, which is used to detect
+// repeated reports. It ignores the claim token, which may differ when a report
+// is repeated.
 func (r Report) digest(by actor.Actor) string {
 	r.ClaimToken = nil
 	text, err := json.Marshal(r) //nolint:gosec // G117: a session key is a name, not a secret
@@ -95,17 +96,18 @@ func (r Report) digest(by actor.Actor) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// unchangedBy reports whether applying c to t has no effect. It ignores claims,
-// because the report being repeated may have ended the caller's claim.
+// unchangedBy reports whether a repeated report would leave the task unchanged.
+// It ignores claims, because the original report may have ended the caller's
+// claim.
 func (t Task) unchangedBy(c Change, by actor.Actor) bool {
 	updated := t
 	return updated.apply(c, t.UpdatedAt.Time, by) == nil && len(diff(t, updated)) == 0
 }
 
 // Report applies a report to a task. If the task is claimed, only the holder
-// can report. If the same caller repeats the last report word for word and it
-// would change nothing, the task is returned without recording anything, so a
-// client that got no response can retry.
+// can report. A client that got no response can retry: if the caller repeats
+// the last report word for word and it would change nothing, Report returns the
+// task and records nothing.
 func (s *Service) Report(ctx context.Context, ref string, r Report) (Task, error) {
 	by := actor.From(ctx)
 	r.Text = strings.TrimSpace(plaintext.Lines(r.Text))
@@ -150,7 +152,7 @@ func (s *Service) Report(ctx context.Context, ref string, r Report) (Task, error
 	})
 }
 
-// Reported is a report read from the log.
+// Reported is a report as read from the event log.
 type Reported struct {
 	Key  string // of the task
 	Kind Kind
@@ -158,12 +160,12 @@ type Reported struct {
 	At   time.Time
 }
 
-// maxListed is the maximum number of reports, and of created tasks, listed for
-// an agent.
+// maxListed is the maximum number of reports that ReportsBy returns, and of
+// tasks that CreatedBy considers.
 const maxListed = 50
 
-// ReportsBy returns the reports that an agent has submitted since a given time,
-// newest first and at most 50. Standups use it.
+// ReportsBy returns up to 50 reports that an agent has submitted since the
+// given time, newest first. Standups use it.
 func (s *Service) ReportsBy(ctx context.Context, agentID string, since time.Time) ([]Reported, error) {
 	newer := func(a, b Reported) int { return b.At.Compare(a.At) }
 	return newestOf(ctx, s.DB, agentID, maxListed, newer, scanReported, `
@@ -185,9 +187,9 @@ func scanReported(row db.Row) (r Reported, err error) {
 	return r, err
 }
 
-// CreatedBy returns the tasks that an agent has created since a given time and
-// not assigned to itself. It considers only the 50 newest tasks that the agent
-// has created and that are not archived. Standups use it.
+// CreatedBy returns the tasks that an agent has created since the given time
+// and that are not assigned to the agent itself. It considers only the agent's
+// 50 newest tasks that are not archived. Standups use it.
 func (s *Service) CreatedBy(ctx context.Context, agentID string, since time.Time) ([]Task, error) {
 	newer := func(a, b Task) int { return cmp.Compare(b.number, a.number) }
 	all, err := newestOf(ctx, s.DB, agentID, maxListed, newer, scan,

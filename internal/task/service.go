@@ -23,14 +23,15 @@ import (
 type Service struct {
 	DB  *db.DB
 	Now func() time.Time
-	// Withdraw, if set, is called before a task with an active dispatch is
-	// archived, and before a task that was ever dispatched is deleted (gone).
-	// It stops the agent's work on the task and returns the ended dispatch, or
-	// nil if none was active. It writes no event.
+	// Withdraw, if set, stops the agent's work on a dispatched task. It is
+	// called before the task is archived, if its dispatch is active. It is also
+	// called before the task is deleted, with the parameter gone set to true.
+	// It returns the ended dispatch, or nil if no dispatch was active. It
+	// writes no event.
 	Withdraw func(ctx context.Context, tx *db.Tx, t Task, gone bool) (*Dispatch, error)
-	// Raise and Resolve, if set, open and resolve the inbox items of tasks that
-	// stay blocked. They write events, so they must be the last statements of a
-	// transaction.
+	// Raise and Resolve, if set, raise and resolve the inbox items of tasks
+	// that stay blocked. They write events, so they must be called after the
+	// other statements of a transaction.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 
@@ -85,7 +86,7 @@ func (s *Service) CreateIn(ctx context.Context, tx *db.Tx, n New) (Task, error) 
 }
 
 // setNewRelations sets the project, parent, and dependencies of a new task. It
-// fails if a task with unfinished dependencies is created in in_progress,
+// fails if the task has unfinished dependencies and its status is in_progress,
 // review, or done.
 func (s *Service) setNewRelations(ctx context.Context, tx *db.Tx, t *Task, n New) error {
 	if n.Project == nil && n.Parent == nil && len(n.DependsOn) == 0 {
@@ -119,8 +120,9 @@ func (s *Service) Get(ctx context.Context, ref string) (Task, error) {
 	return t.withoutExpiredClaim(s.Now()), err
 }
 
-// List returns one page of the tasks that match f. The filter may name
-// deactivated accounts, because their tasks still need a new owner.
+// List returns one page of the tasks that match the filter. The filter can
+// select deactivated accounts, because someone must find and reassign their
+// tasks.
 func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[Task], error) {
 	var part page.Part[Task]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) error {
@@ -138,7 +140,7 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 	return part, err
 }
 
-// lookUp resolves the names in a filter to IDs.
+// lookUp replaces the names in a filter with IDs.
 func (f Filter) lookUp(ctx context.Context, q db.Queryer) (_ Filter, err error) {
 	if f.Assignee, err = lookUp(ctx, q, f.Assignee, ErrAssignee); err != nil {
 		return f, err
@@ -164,9 +166,9 @@ func (f Filter) lookUp(ctx context.Context, q db.Queryer) (_ Filter, err error) 
 	return f, nil
 }
 
-// lookUp resolves the name of a person in a filter to an ID. If there is no
-// such account, it fails with the given error. An email that the caller may not
-// look up matches no one.
+// lookUp returns the ID of a user in a filter. If there is no such account, it
+// fails with the given error. For an email that the caller may not look up, it
+// returns an ID that matches no account.
 func lookUp(ctx context.Context, q db.Queryer, p Person, unknown *fault.Error) (Person, error) {
 	switch p {
 	case "", Nobody:
@@ -181,15 +183,17 @@ func lookUp(ctx context.Context, q db.Queryer, p Person, unknown *fault.Error) (
 	return Person(id), err
 }
 
-// Update applies a partial change. If version is set and the task has changed
-// since, it fails with ErrStale. A change without effect writes nothing.
+// Update applies a partial update to a task. It fails with ErrStale if a
+// version is given that is not the task's current version. It writes nothing if
+// the update changes nothing.
 func (s *Service) Update(ctx context.Context, ref string, c Change, version *int64) (Task, error) {
 	return s.write(ctx, "update task", func(tx *db.Tx) (Task, []pendingEvent, error) { return s.updateIn(ctx, tx, ref, c, version) })
 }
 
-// write runs fn in a transaction and then records its events. After a lost race
-// it runs fn again on the current row: a caller that gave a version gets
-// ErrStale, and any other change is applied.
+// write runs the function fn in a transaction and then records the events that
+// fn returned. If another transaction changed the task in the meantime, write
+// runs fn again on the current row. If the caller gave a version, fn then fails
+// with ErrStale; otherwise the change is applied.
 func (s *Service) write(ctx context.Context, what string, fn func(*db.Tx) (Task, []pendingEvent, error)) (Task, error) {
 	var t Task
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -232,21 +236,21 @@ func (s *Service) updateIn(ctx context.Context, tx *db.Tx, ref string, c Change,
 	return s.save(ctx, tx, old, t, "task.changed", nil)
 }
 
-// checkVersion fails with ErrStale if a version is given and is not the task's
+// checkVersion fails with ErrStale if a version is given that is not the task's
 // current version.
 func (t Task) checkVersion(version *int64) error {
 	if version == nil || *version == t.Version {
 		return nil
 	}
-	return ErrStale.With("It is now at version %d. Read it again and retry the change.", t.Version).Fact("current_version", t.Version)
+	return ErrStale.With("The task is now at version %d. Read it again and retry the change.", t.Version).Fact("current_version", t.Version)
 }
 
-// changed applies c to the task old and returns the result, after checking that
-// the caller may make the change.
+// changed returns the task old with the change c applied. It fails if the
+// caller may not make the change.
 func (s *Service) changed(ctx context.Context, tx *db.Tx, old Task, c Change) (Task, error) {
 	t, by := old, actor.From(ctx)
 	if old.ArchivedAt != nil {
-		return Task{}, ErrArchived.With("Restore %s first.", old.Key).Fact("archived_at", old.ArchivedAt)
+		return Task{}, ErrArchived.With("Restore task %s first.", old.Key).Fact("archived_at", old.ArchivedAt)
 	}
 	now := s.Now()
 	if old.Claim != nil || old.lostBy != nil || c.ClaimToken != nil {
@@ -296,9 +300,9 @@ func (s *Service) changed(ctx context.Context, tx *db.Tx, old Task, c Change) (T
 	return t, nil
 }
 
-// save stores the differences between old and t and returns the event to
-// record, with data as additional facts. If there are neither differences nor
-// data, it writes nothing.
+// save stores the differences between the tasks old and t. It returns the event
+// to record, which includes the additional facts in the parameter data. If
+// there are neither differences nor additional facts, save does nothing.
 func (s *Service) save(ctx context.Context, tx *db.Tx, old, t Task, kind string, data map[string]any) (Task, []pendingEvent, error) {
 	changes := diff(old, t)
 	if len(changes) == 0 && len(data) == 0 {
@@ -335,15 +339,16 @@ func (s *Service) save(ctx context.Context, tx *db.Tx, old, t Task, kind string,
 	return t, []pendingEvent{{now, kind, t, data}}, nil
 }
 
-// Of returns up to 200 tasks of an agent, newest first: its open tasks, those
-// done since a given time, and those that it has claimed. A standup compares
-// the agent's report with them.
+// Of returns up to 200 of an agent's tasks, newest first. It includes open
+// tasks, tasks done since the given time, and tasks that the agent has claimed.
+// A standup compares the agent's report with these tasks.
 func (s *Service) Of(ctx context.Context, agentID string, since time.Time) ([]Task, error) {
 	const limit = 200
 	return agentTasks(ctx, s.DB, agentID, since, limit)
 }
 
-// pendingEvent is an event to record after all other writes of a transaction.
+// pendingEvent is an event that is recorded after all other writes of a
+// transaction.
 type pendingEvent struct {
 	at   time.Time
 	kind string
@@ -351,7 +356,7 @@ type pendingEvent struct {
 	data any
 }
 
-// record writes the events to the log. It must be the last write of a
+// record writes the events to the event log. It must be the last write of the
 // transaction.
 func record(ctx context.Context, tx *db.Tx, events []pendingEvent) error {
 	for _, n := range events {

@@ -17,8 +17,9 @@ import (
 	"wardroom/internal/search"
 )
 
-// fields are the columns that Task.values fills, in the same order. The last
-// four are derived for sorting and searching; see Task.ranks.
+// fields lists the columns whose values Task.values returns, in the same order.
+// The last four columns are used for sorting and searching, and their values
+// are derived from the others; see Task.ranks.
 var fields = []string{
 	"title", "description", "status", "priority", "type", "tags", "assignee_id", "reporter_id", "project_id", "parent_id", "depends_on", "waiting_on",
 	"blocked_reason", "blocked_since", "blocked_by", "claim_by", "claim_name", "claim_until", "claim_seq", "claim_lost_by", "last_report",
@@ -62,9 +63,9 @@ func scan(row db.Row) (Task, error) {
 	return t, err
 }
 
-// readTags parses tags in the format that Task.values writes. It avoids
-// json.Unmarshal for ordinary tags, because every row of every list passes
-// through it.
+// readTags parses tags in the format that Task.values writes. It is called for
+// each row of each list. For speed, it uses json.Unmarshal only for unusual
+// tags.
 func readTags(text string) (tags []Tag, err error) {
 	inner, opened := strings.CutPrefix(text, `["`)
 	inner, closed := strings.CutSuffix(inner, `"]`)
@@ -79,8 +80,8 @@ func readTags(text string) (tags []Tag, err error) {
 	return tags, nil
 }
 
-// values returns the task's values for the columns listed in fields, in the
-// same order.
+// values returns the task's values for the columns listed in the variable
+// fields, in the same order.
 func (t Task) values() []any {
 	tags, err := json.Marshal(t.Tags)
 	if err != nil {
@@ -105,13 +106,13 @@ func (t Task) values() []any {
 	}
 }
 
-// noDue is the due rank of tasks without a due time: the year 10000, in
-// microseconds since 1970. The migrations use the same value.
+// noDue is the sort value for tasks without a due time. It is the year 10000,
+// in microseconds since 1970. The migrations use the same value.
 const noDue = 253_402_300_800_000_000
 
-// ranks returns the sort values for the due time and for the order of claiming,
-// which is by priority and then by due time. The migrations compute the same
-// values.
+// ranks returns two sort values. The first sorts tasks by due time. The second
+// sorts tasks in the order in which they are claimed, by priority and then by
+// due time. The migrations compute the same values.
 func (t Task) ranks() (due, urgency int64) {
 	due = noDue
 	if t.DueAt != nil {
@@ -131,7 +132,8 @@ func find(ctx context.Context, q db.Queryer, ref string) (Task, error) {
 	return t, err
 }
 
-// byName returns the SQL condition for the task with the given ID or key.
+// byName returns the SQL condition that selects the task with the given ID or
+// key.
 func byName(ref string) (condition string, arg any) {
 	if number, ok := parseKey(ref); ok {
 		return `number = ?`, number
@@ -146,14 +148,14 @@ func errNoTask() error { return ErrNotFound.With("Use the task's ID or key, such
 func findOpen(ctx context.Context, tx *db.Tx, ref string) (Task, error) {
 	t, err := find(ctx, tx, ref)
 	if err == nil && t.ArchivedAt != nil {
-		err = ErrArchived.With("Restore %s first.", t.Key).Fact("archived_at", t.ArchivedAt)
+		err = ErrArchived.With("Restore task %s first.", t.Key).Fact("archived_at", t.ArchivedAt)
 	}
 	return t, err
 }
 
 // insert gives the task the next number and stores it at the end of the board.
-// The counter's row stays locked until the commit, so numbers are neither
-// reused nor skipped.
+// The row that contains the last number stays locked until the commit, so that
+// numbers are neither reused nor skipped.
 func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 	var err error
 	if t.number, err = nextNumber(ctx, tx); err != nil {
@@ -181,8 +183,9 @@ func insert(ctx context.Context, tx *db.Tx, t *Task) error {
 	return err
 }
 
-// nextNumber returns the next task number. On SQLite a second statement is
-// cheaper than RETURNING, which adds a savepoint.
+// nextNumber returns the next task number. On SQLite, it uses a second
+// statement instead of RETURNING, which would be slower because it adds a
+// savepoint.
 func nextNumber(ctx context.Context, tx *db.Tx) (n int64, err error) {
 	if tx.Engine() == db.Postgres {
 		err = tx.QueryRow(ctx, `UPDATE task_counter SET last = last + 1 WHERE one = 1 RETURNING last`).Scan(&n)
@@ -200,13 +203,13 @@ func (t Task) findable() search.Text {
 	return search.Text{TaskID: t.ID, Archived: t.ArchivedAt != nil, Title: t.Key + " " + t.Title, Body: t.Description}
 }
 
-// errRaced means that another transaction changed the row after it was read,
-// which only happens on PostgreSQL.
+// errRaced means that another transaction changed the row after it was read.
+// This happens only on PostgreSQL.
 var errRaced = errors.New("the task changed after it was read")
 
-// update writes the columns that differ between old and t. The caller must have
-// read old in the same transaction. Unchanged columns are skipped, because most
-// of them are indexed.
+// update writes the columns that differ between the tasks old and t. The caller
+// must have read old in the same transaction. Unchanged columns are not
+// written, because most columns have an index.
 func update(ctx context.Context, tx *db.Tx, old, t Task) error {
 	card, rest, err := t.cardJSON()
 	if err != nil {
@@ -232,7 +235,8 @@ func update(ctx context.Context, tx *db.Tx, old, t Task) error {
 	return err
 }
 
-// writeTags replaces the task's rows in task_tags, which the tag filter reads.
+// writeTags replaces the task's rows in the table task_tags, which is used to
+// filter tasks by tag.
 func writeTags(ctx context.Context, tx *db.Tx, t Task) error {
 	if _, err := tx.Exec(ctx, `DELETE FROM task_tags WHERE number = ?`, t.number); err != nil {
 		return err
@@ -245,8 +249,8 @@ func writeTags(ctx context.Context, tx *db.Tx, t Task) error {
 	return nil
 }
 
-// findAccount finds an account by ID, email, or agent_id. It prefers the active
-// account of an agent.
+// findAccount finds an account by ID, email, or agent_id. If several accounts
+// match an agent_id, it prefers the active account.
 func findAccount(ctx context.Context, q db.Queryer, ref string) (id string, active bool, err error) {
 	lower := strings.ToLower(ref)
 	err = q.QueryRow(ctx, `
@@ -258,8 +262,8 @@ func findAccount(ctx context.Context, q db.Queryer, ref string) (id string, acti
 	return id, active, err
 }
 
-// findPerson is like findAccount, but for filters: it returns actor.NoID for an
-// email that the caller may not look up.
+// findPerson finds an account for a filter. It is like findAccount, but returns
+// actor.NoID for an email that the caller may not look up.
 func findPerson(ctx context.Context, q db.Queryer, ref string) (id string, err error) {
 	if !actor.OwnEmailOnly(ctx, ref) {
 		id, _, err = findAccount(ctx, q, ref)
@@ -277,13 +281,13 @@ func findPerson(ctx context.Context, q db.Queryer, ref string) (id string, err e
 func findAssignee(ctx context.Context, q db.Queryer, ref string) (string, error) {
 	id, active, err := findAccount(ctx, q, ref)
 	if err == nil && !active {
-		return "", ErrAssignee.With("That account is deactivated. Specify another user's ID or email, or an agent_id.")
+		return "", ErrAssignee.With("The assignee's account is deactivated. Specify another user's ID or email, or an agent_id.")
 	}
 	return id, err
 }
 
-// agentTasks returns an agent's open tasks, its tasks done since a given time,
-// and the tasks it has claimed.
+// agentTasks returns an agent's open tasks, its tasks that were done since the
+// given time, and the tasks that it has claimed.
 func agentTasks(ctx context.Context, q db.Queryer, agentID string, since time.Time, limit int) ([]Task, error) {
 	rows, err := q.Query(ctx, `
 		WITH own AS (SELECT id FROM users WHERE agent_id = ?)

@@ -44,7 +44,8 @@ const (
 	Urgent Priority = "urgent"
 )
 
-// rank returns the sort value of a priority; the most urgent has the highest.
+// rank returns the sort value of a priority. More urgent priorities have higher
+// values.
 func (p Priority) rank() int64 {
 	return int64(slices.Index([]Priority{Low, Medium, High, Urgent}, p))
 }
@@ -62,14 +63,14 @@ const (
 	Epic        Type = "epic"
 )
 
-// Tag is a lower-case word attached to a task.
+// Tag is a lower-case word that labels a task.
 type Tag string
 
-// Name identifies a task in a request body, by ID or key.
+// Name is the ID or key of a task in a request body.
 type Name string
 
-// Limits on a task's texts. The title is counted in characters, the description
-// in bytes.
+// Limits on a task's texts and tags. maxDescription is in bytes and maxTags is
+// a number of tags; the other limits are in characters.
 const (
 	maxTitle       = 500
 	maxDescription = 64 << 10
@@ -78,8 +79,8 @@ const (
 	maxTag         = 40
 )
 
-// Task is a unit of work on the board. The fields before Description make up
-// its slim card; see cardJSON.
+// Task is a unit of work on the board. The fields before Description are
+// included in the task's slim card; see cardJSON.
 type Task struct {
 	ID         string      `json:"id"`
 	Key        string      `json:"key" doc:"TASK-n. Never reused." example:"TASK-12"`
@@ -94,7 +95,7 @@ type Task struct {
 	Blocked    *Blocked    `json:"blocked"`
 	Claim      *Claim      `json:"claim" doc:"Who holds the task and until when; null if unclaimed."`
 	CostUSD    *money.Nano `json:"cost_usd" doc:"Cost of the task's runs, including those of sub-agents, from the usage ledger; null if unknown."`
-	// CostComplete is nil exactly when Tokens is nil.
+	// CostComplete is nil if and only if Tokens is nil.
 	CostComplete *bool       `json:"cost_complete" doc:"True if every run has a price. If false, cost_usd is null or too low. Null if no run is known."`
 	DueAt        *clock.Time `json:"due_at"`
 	ArchivedAt   *clock.Time `json:"archived_at"`
@@ -125,14 +126,14 @@ type Task struct {
 	archiveFrom *clock.Time // start of the period after which a done task is archived
 }
 
-// Blocked is the reason a task cannot continue.
+// Blocked is the reason why work on a task cannot continue.
 type Blocked struct {
 	Reason string     `json:"reason"`
 	Since  clock.Time `json:"since"`
 	By     string     `json:"by" doc:"Name of the user who blocked the task."`
 }
 
-// New is the input to create a task. Omitted fields get their defaults.
+// New is a request to create a task. Omitted fields get their defaults.
 type New struct {
 	Title       string      `json:"title" minLength:"1" maxLength:"500"`
 	Description string      `json:"description,omitempty" maxLength:"65536" doc:"Markdown."`
@@ -149,7 +150,7 @@ type New struct {
 	Origin string `json:"-"` // see Task.Origin
 }
 
-// Change is a partial update. Omitted fields keep their values.
+// Change is a partial update of a task. Omitted fields stay unchanged.
 type Change struct {
 	Title       *string                    `json:"title,omitempty" minLength:"1" maxLength:"500"`
 	Description *string                    `json:"description,omitempty" maxLength:"65536" doc:"Markdown."`
@@ -170,7 +171,7 @@ type Change struct {
 	ClaimToken  *int64                     `json:"claim_token,omitempty" minimum:"1" doc:"Token of your claim. The change is refused if the token is no longer current."`
 }
 
-// BlockedReason is the part of Blocked that the client sets.
+// BlockedReason is the part of Blocked that clients can set.
 type BlockedReason struct {
 	Reason string `json:"reason" minLength:"1" maxLength:"2000"`
 }
@@ -185,7 +186,8 @@ var (
 	ErrArchived = fault.New(fault.Conflict, "task_archived", "The task is archived.")
 )
 
-// make builds a task from n and reports every invalid field.
+// make builds a task from a request. If fields are invalid, it returns an error
+// that lists them.
 func (n New) make(id string, now time.Time, by actor.Actor) (Task, error) {
 	t := Task{
 		ID: id, Status: Todo, Priority: Medium, Type: Plain, Tags: []Tag{}, DependsOn: []string{},
@@ -207,8 +209,9 @@ func (n New) make(id string, now time.Time, by actor.Actor) (Task, error) {
 	return t, t.apply(c, now, by)
 }
 
-// apply applies c to t and reports every invalid field. It does not apply the
-// assignee, the relations, and the position, because they depend on other rows.
+// apply applies a change to the task. If fields are invalid, it returns an
+// error that lists them. It does not apply the assignee, the relations, or the
+// position, because they depend on other rows.
 func (t *Task) apply(c Change, now time.Time, by actor.Actor) error {
 	var bad fault.Fields
 	t.applyTexts(c, &bad)
@@ -223,7 +226,7 @@ func (t *Task) apply(c Change, now time.Time, by actor.Actor) error {
 		c.Position.check(&bad)
 	}
 	if t.DueAt != nil && (t.DueAt.UTC().Year() < 1 || t.DueAt.UTC().Year() > 9999) {
-		bad.Add("/due_at", "Must be between the years 1 and 9999, in UTC.") // the range of RFC 3339
+		bad.Add("/due_at", "The year must be between 1 and 9999 (UTC).") // the range of RFC 3339
 	}
 	return bad.Err()
 }
@@ -274,26 +277,26 @@ func (t *Task) applyChoices(c Change, now time.Time, by actor.Actor, bad *fault.
 	if c.Priority != nil {
 		t.Priority = *c.Priority
 		if !slices.Contains([]Priority{Low, Medium, High, Urgent}, t.Priority) {
-			bad.Add("/priority", "Must be low, medium, high, or urgent.")
+			bad.Add("/priority", "The priority must be low, medium, high, or urgent.")
 		}
 	}
 	if c.Type != nil {
 		t.Type = *c.Type
 		if !slices.Contains([]Type{Plain, Bug, Feature, Improvement, Research, Epic}, t.Type) {
-			bad.Add("/type", "Must be task, bug, feature, improvement, research, or epic.")
+			bad.Add("/type", "The type must be task, bug, feature, improvement, research, or epic.")
 		}
 	}
 	if c.Status != nil {
 		if !slices.Contains([]Status{Backlog, Todo, InProgress, Review, Done}, *c.Status) {
-			bad.Add("/status", "Must be backlog, todo, in_progress, review, or done.")
+			bad.Add("/status", "The status must be backlog, todo, in_progress, review, or done.")
 			return
 		}
 		t.move(*c.Status, now, by)
 	}
 }
 
-// move puts the task into another column. A task that an agent marks as done
-// goes to review, unless it is done already.
+// move moves the task to another column. If an agent marks a task as done, the
+// task moves to review, unless it is already done.
 func (t *Task) move(to Status, now time.Time, by actor.Actor) {
 	if to == Done && by.Role == actor.Agent && t.Status != Done {
 		to = Review
@@ -309,8 +312,8 @@ func (t *Task) move(to Status, now time.Time, by actor.Actor) {
 	}
 }
 
-// block sets or clears the blocked reason. If the task is already blocked, a
-// new reason does not change the time since which it is blocked.
+// block blocks or unblocks the task. If the task is already blocked, a new
+// reason does not change the time when it was blocked.
 func (t *Task) block(why *BlockedReason, now time.Time, by actor.Actor, bad *fault.Fields) {
 	if why == nil {
 		t.Blocked = nil
@@ -321,7 +324,7 @@ func (t *Task) block(why *BlockedReason, now time.Time, by actor.Actor, bad *fau
 		bad.Add("/blocked/reason", "Must be 1 to %d characters.", maxReason)
 	}
 	if t.Status == Done {
-		bad.Add("/blocked", "A done task cannot be blocked. Move it to another column first.")
+		bad.Add("/blocked", "A task that is done cannot be blocked. Move it to another column first.")
 	}
 	since := clock.At(now)
 	if t.Blocked != nil {
@@ -332,10 +335,10 @@ func (t *Task) block(why *BlockedReason, now time.Time, by actor.Actor, bad *fau
 	}
 }
 
-// wellFormed reports whether the tag is one word of lower-case letters, digits,
-// "_", "." and "-" that begins with a letter or digit. Combining marks and
-// modifier letters count as letters, because some scripts write vowels with
-// them.
+// wellFormed reports whether the tag is a single word that consists of
+// lower-case letters, digits, "_", "." and "-" and begins with a letter or
+// digit. Combining marks and modifier letters are treated as letters, because
+// some scripts write vowels with them.
 func (t Tag) wellFormed() bool {
 	n := 0
 	for _, r := range string(t) {
@@ -348,7 +351,8 @@ func (t Tag) wellFormed() bool {
 	return 0 < n && n <= maxTag
 }
 
-// applyTags lower-cases the tags and removes duplicates, keeping the order.
+// applyTags converts the tags to lower case and removes duplicates. It keeps
+// the order and adds invalid tags to the parameter bad.
 func applyTags(given []Tag, bad *fault.Fields) []Tag {
 	tags := []Tag{}
 	for i, raw := range given {
@@ -362,7 +366,7 @@ func applyTags(given []Tag, bad *fault.Fields) []Tag {
 		}
 	}
 	if len(tags) > maxTags {
-		bad.Add("/tags", "Must have at most %d tags.", maxTags)
+		bad.Add("/tags", "Specify at most %d tags.", maxTags)
 	}
 	return tags
 }
@@ -372,8 +376,8 @@ func isWebAddress(s string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// diff returns the fields that an update changed, as field → [before, after],
-// for the event.
+// diff returns the fields that an update changed, each with its values before
+// and after, for use in an event.
 func diff(old, updated Task) map[string][2]any {
 	changes := map[string][2]any{}
 	add := func(field string, before, after any, same bool) {
@@ -412,8 +416,8 @@ func same[T comparable](a, b *T) bool {
 	return *a == *b
 }
 
-// parseKey parses TASK-n in any letter case. Numbers with leading zeros are
-// rejected.
+// parseKey parses a task key such as TASK-12, ignoring case. It rejects numbers
+// with leading zeros.
 func parseKey(ref string) (number int64, ok bool) {
 	if len(ref) < 6 || ref[5] < '1' || ref[5] > '9' || !strings.EqualFold(ref[:5], "TASK-") {
 		return 0, false

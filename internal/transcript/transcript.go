@@ -28,7 +28,7 @@ type Message struct {
 	Origin     *string     `json:"origin" doc:"The source of a message from inside the runtime, such as cron or sessions_send."`
 }
 
-// Tokens is the usage of a model call by class.
+// Tokens is the number of tokens that a model call used, by class.
 type Tokens struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
@@ -106,8 +106,9 @@ func some(s string) *string {
 	return &s
 }
 
-// Each calls fn with every text of the message that came from the runtime. fn can change
-// the text. cut means that the text is truncated, and json that it is a JSON document.
+// Each calls fn with every text of the message that came from the runtime. The function fn can
+// change the text. Its parameter cut is true if the text is truncated, and json is true if the text
+// is a JSON document.
 func (m *Message) Each(fn func(text *string, cut, json bool)) {
 	do := func(text *string, cut, json bool) {
 		if text != nil {
@@ -125,8 +126,8 @@ func (m *Message) Each(fn func(text *string, cut, json bool)) {
 	}
 }
 
-// Brief returns the message, with its texts truncated if they exceed most bytes in total.
-// It adds what it omits to the counts of omitted characters and blocks.
+// Brief returns the message and shortens it if its texts together exceed the given number of bytes.
+// It adds the omitted characters and blocks to the message's counts of omissions.
 func (m Message) Brief(most int) Message {
 	const each, blocks = 500, 16
 	size := 0

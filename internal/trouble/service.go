@@ -12,34 +12,35 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Gateway is the part of the gateway client that is monitored.
+// Gateway is the part of the gateway client that is needed to monitor the connection.
 type Gateway interface {
 	// Status returns the current state of the connections.
 	Status() gateway.Status
-	// Watch calls tell with the current status and after every state change, until ctx ends.
+	// Watch calls the function tell with the current status, and again after
+	// every state change, until ctx ends.
 	Watch(ctx context.Context, tell func(gateway.Status))
 }
 
-// Service monitors the gateway connection of this process. It does nothing before Run,
-// and its exported fields must not change after that.
+// Service monitors the gateway connection of this process. It does nothing until Run is
+// called. Its exported fields must not be changed after that.
 //
-// Every replica monitors its own connection, so this cannot be a timer of the job queue,
-// which would run on only one replica. The first replica in trouble raises the item. A
-// replica resolves the item when its own connection is established; a replica that was
-// connected all the time does not. A replica that is still in trouble at that moment does
-// not raise the item again, because its trouble began before the resolution.
+// Every replica monitors its own connection. A timer of the job queue would not work,
+// because it runs on only one replica. The first replica in trouble raises the inbox item.
+// A replica resolves the item when it becomes connected, but not if it was connected all
+// the time. Other replicas that are still in trouble do not raise the item again, because
+// their trouble began before the item was resolved.
 type Service struct {
 	DB      *db.DB
 	Gateway Gateway
 	Log     *slog.Logger
 	Now     func() time.Time
 	Every   time.Duration // interval of the checks
-	// Raise adds an item to the inbox, and Resolve resolves the item with the given
-	// cause. Only events may follow them in the transaction.
+	// Raise adds an item to the inbox. Resolve resolves the item with the given cause.
+	// After one of them is called, the transaction may only record events.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
-	// Away, if not nil, reports whether an error is due to a database outage that is
-	// already logged elsewhere.
+	// Away, if not nil, reports whether an error is caused by a database outage, which is
+	// logged elsewhere.
 	Away func(error) bool
 
 	mu      sync.Mutex
@@ -80,7 +81,8 @@ func (s *Service) Observe(status gateway.Status) {
 	s.current.state, s.current.device, s.current.downOnly = status.State, status.DeviceID, downPurpose(status)
 }
 
-// Check raises or resolves the inbox item for the connection's condition, if due.
+// Check raises or resolves an inbox item if the connection's condition requires it and has
+// lasted long enough.
 func (s *Service) Check(ctx context.Context) error {
 	s.Observe(s.Gateway.Status()) // the condition can change even if the state does not
 	s.mu.Lock()
@@ -104,10 +106,10 @@ func (s *Service) Check(ctx context.Context) error {
 	return nil
 }
 
-// raise adds an inbox item for the condition, unless it was already raised. It does not
-// raise the condition again after a person resolves the item. After a restart of
-// Wardroom, a persisting condition counts as new: it is raised again if its item was
-// resolved before.
+// raise adds an inbox item for the condition, unless one was already raised. If a person
+// resolves the item while the condition lasts, raise does not add it again. After a
+// restart of Wardroom, however, the condition is treated as new, and an item that was
+// resolved before the restart is raised again.
 func (s *Service) raise(ctx context.Context, is condition) error {
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, "gateway trouble"); err != nil { // replicas may raise it at the same time
@@ -120,8 +122,8 @@ func (s *Service) raise(ctx context.Context, is condition) error {
 	})
 }
 
-// alreadyRaised reports whether the inbox has an item for this condition that is
-// unresolved, or was resolved after the condition began.
+// alreadyRaised reports whether the inbox already has an item for this condition. The item
+// must be unresolved or have been resolved after the condition began.
 func alreadyRaised(ctx context.Context, tx *db.Tx, is condition) (bool, error) {
 	var resolved *clock.Time
 	err := tx.QueryRow(ctx, `SELECT resolved_at FROM inbox_items WHERE cause = ?`, cause(is.doing)).Scan(&resolved)
@@ -131,8 +133,8 @@ func alreadyRaised(ctx context.Context, tx *db.Tx, is condition) (bool, error) {
 	return err == nil && (resolved == nil || resolved.After(is.since.Time)), err
 }
 
-// resolve resolves the inbox items of this package. Only a connection, or the removal of
-// the gateway from the configuration, resolves them.
+// resolve resolves all inbox items of this package. It is called when the gateway is
+// connected, or when no gateway is configured.
 func (s *Service) resolve(ctx context.Context, is condition) error {
 	why := "The gateway is connected."
 	if is.state == gateway.NotConfigured {

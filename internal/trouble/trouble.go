@@ -1,8 +1,9 @@
-// Package trouble raises an inbox item when the gateway stays unusable or waits for the
-// approval of Wardroom's device. It resolves the item once the gateway is connected.
+// Package trouble raises an inbox item when the gateway stays unusable, or when Wardroom's
+// device still needs approval on the gateway's host. It resolves the item once the gateway
+// is connected.
 //
-// It has no table. The inbox holds the raised items, and each process keeps the
-// condition of its own connection in memory.
+// The package has no database table. The inbox stores the raised items, and each process
+// keeps the condition of its own connection in memory.
 package trouble
 
 import (
@@ -20,23 +21,24 @@ type InboxItem struct {
 	At                                   time.Time // when the trouble began
 }
 
-// Conditions of a connection. The last two are also kinds of inbox items.
+// Conditions of a gateway connection. The last two are also kinds of inbox items.
 const (
 	healthy  = "well"
 	unusable = "gateway_trouble" // unusable: unavailable, refusing Wardroom or too slow
 	pending  = "pairing_pending" // Wardroom's device needs approval on the gateway's host
 )
 
-// How long a condition may last before it is raised. Because of these delays, a gateway
-// that is restarting or a pairing that is about to be approved raises no item.
+// The time that a condition must last before an inbox item is raised. These delays avoid
+// items for a gateway that is restarting and for a pairing that is about to be approved.
 const (
 	unusableGrace = 5 * time.Minute
 	pairingGrace  = time.Minute
 )
 
-// classify returns the condition of a connection; known is false while it is connecting.
-// Having no gateway configured is healthy. A connection with missing scopes is healthy
-// too: it is usable, and the dashboard shows the missing scopes.
+// classify returns the condition of a connection. The result known is false while the
+// connection is being established. The condition is healthy if no gateway is configured.
+// It is also healthy if scopes are missing, because the connection is usable and the
+// dashboard shows the missing scopes.
 func classify(is gateway.Status) (doing string, known bool) {
 	switch {
 	case is.State == gateway.Connecting:
@@ -49,7 +51,7 @@ func classify(is gateway.Status) (doing string, known bool) {
 	return unusable, true // includes unpaired without a device that could be approved
 }
 
-// condition describes a period during which the connection's condition stays the same.
+// condition records a condition of the connection and the time when it began.
 type condition struct {
 	doing    string // empty while unknown
 	since    clock.Time
@@ -59,14 +61,15 @@ type condition struct {
 	reported bool            // raised or resolved in the inbox
 }
 
-// due reports whether the condition must be reported to the inbox now.
+// due reports whether the condition has lasted long enough to be reported to the inbox and
+// has not been reported yet.
 func (is condition) due(now time.Time) bool {
 	after := map[string]time.Duration{unusable: unusableGrace, pending: pairingGrace}[is.doing]
 	return is.doing != "" && !is.reported && now.Sub(is.since.Time) >= after
 }
 
-// cause returns the cause of the inbox item of a kind. It is constant, so that repeated
-// trouble increases the count of the same item.
+// cause returns the cause of the inbox item for the given kind of trouble. The cause never
+// changes, so that repeated trouble increases the count of the same item.
 func cause(kind string) string { return "gateway/" + kind }
 
 // inboxItem returns the inbox item for the condition.
@@ -99,8 +102,8 @@ func (is condition) inboxItem() InboxItem {
 	return m
 }
 
-// downPurpose returns the purpose of the connection that is down while another is up;
-// empty if none is up or none is down.
+// downPurpose returns the purpose of a connection that is down while another connection is
+// up. It returns "" if all connections are up or all are down.
 func downPurpose(status gateway.Status) (only gateway.Purpose) {
 	up := 0
 	for _, one := range status.Connections {
@@ -116,8 +119,8 @@ func downPurpose(status gateway.Status) (only gateway.Purpose) {
 	return only
 }
 
-// describe returns an item title and the reason for a gateway state. It does not repeat
-// the gateway's own error message, which may contain secrets.
+// describe returns a title for an inbox item and an explanation of the gateway's state. It
+// omits the gateway's own error message, which may contain secrets.
 func describe(state gateway.State) (title, why string) {
 	switch state {
 	case gateway.Unauthorized:

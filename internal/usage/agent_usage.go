@@ -8,16 +8,16 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// Recent is an agent's usage in recent periods. Their days are those of the time zone
-// Zone.
+// Recent is an agent's usage in recent periods. Each period starts at midnight in the time zone in
+// the field Zone.
 type Recent struct {
 	Zone                             string
 	FromToday, FromWeek, FromMonth   clock.Time // when today, the last 7 days and the last 30 days begin
 	Today, Last7Days, LastThirtyDays Sums
 }
 
-// OfAgent returns the usage of an agent today, in the last 7 days and in the last 30
-// days, in Wardroom's time zone. Each period includes the shorter ones.
+// OfAgent returns the usage of an agent today, in the last 7 days and in the last 30 days, in
+// Wardroom's time zone. Each period includes the shorter periods.
 func (s *Service) OfAgent(ctx context.Context, agentID string, now time.Time) (Recent, error) {
 	r := Recent{Zone: s.Zone.String()}
 	day := now.In(s.Zone)
@@ -40,7 +40,7 @@ func (s *Service) ofAgent(agentID string) selection {
 	return selection{engine: s.DB.Engine(), dimension: string(ByAgent), only: []string{agentID}}
 }
 
-// always is a time later than every row of the ledger.
+// always is a time in milliseconds that is later than every row of the ledger.
 var always = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 
 // OfAgentSince returns the usage of an agent's runs that ended at or after a given time.

@@ -14,9 +14,9 @@ import (
 // times and usage, into a new transcript. The copy's history and totals include only the
 // rows up to the point where it branches off (observed in OpenClaw 2026.9.6).
 
-// recordCopy reports whether a run of a transcript is a copy from another transcript,
-// and if so stores the copy's usage as inherited. activeIn is the transcript in which
-// the runtime lists the run as active, or empty.
+// recordCopy reports whether a run was copied from another transcript. If it was, recordCopy stores
+// the usage of the copy as inherited. The parameter activeIn is the transcript that the runtime
+// lists the run as active in, or empty if there is none.
 func recordCopy(ctx context.Context, tx *db.Tx, r Run, activeIn string) (bool, error) {
 	of, err := findOriginal(ctx, tx, r)
 	if of == "" && activeIn != r.SessionID {
@@ -45,16 +45,16 @@ func recordCopy(ctx context.Context, tx *db.Tx, r Run, activeIn string) (bool, e
 	return true, nil
 }
 
-// findOriginal returns another transcript that has the run, ended or in progress, or ""
-// if there is none. A run that continues in a second transcript ends later in that one,
-// so it is not a copy.
+// findOriginal returns another transcript that contains the run, ended or in progress, or "" if
+// there is none. If a run continues in a second transcript, it ends later there, so the run in that
+// transcript is not a copy.
 func findOriginal(ctx context.Context, tx *db.Tx, r Run) (of string, err error) {
 	ended := r.EndedAt.UnixMilli()
 	find := `SELECT session_id FROM usage_ledger WHERE run_id = ? AND at >= ? AND session_id NOT IN ('', ?) LIMIT 1`
 	args := []any{r.RunID, ended, r.SessionID}
 	if message, ok := strings.CutPrefix(r.RunID, messageRun+r.SessionID+":"); ok {
-		// A run that has no ID gets one that consists of its transcript's ID and its
-		// row's ID.
+		// Wardroom gives a run without an ID one that consists of the transcript's ID and the row's
+		// ID.
 		find = `SELECT session_id FROM usage_ledger WHERE at = ? AND session_id NOT IN ('', ?) AND run_id = '` + messageRun + `' || session_id || ':' || ? LIMIT 1`
 		args = []any{ended, r.SessionID, message}
 	}
@@ -72,10 +72,10 @@ func findOriginal(ctx context.Context, tx *db.Tx, r Run) (of string, err error) 
 	return of, nil
 }
 
-// isCopy reports whether a transcript that was never read has only copied rows: a
-// fork that was rewound or deleted before it could be read. Its last row then has the
-// same time, to the millisecond, as the end of a run of another transcript, and that
-// transcript has used at least as much.
+// isCopy reports whether a transcript that was never read contains only copied rows. This happens
+// if a fork was rewound or deleted before it could be read. In that case, the time of the
+// transcript's last row equals, to the millisecond, the end of a run in another transcript, and the
+// usage of the other transcript is at least as high.
 func isCopy(ctx context.Context, q db.Queryer, u *gateway.TranscriptUsage) (bool, error) {
 	if u.LastAt.IsZero() {
 		return false, nil

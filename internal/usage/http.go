@@ -14,11 +14,11 @@ import (
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/usage", actor.Read, "Get a usage report", s.handleReport, web.Fails(ErrPeriod), web.Describe(reportText))
 	web.CSV(api, "/usage.csv", actor.Read, "Get a usage report as CSV", s.handleTable, web.Fails(ErrPeriod),
-		web.Describe("One line for each group of GET /usage with the same parameters. The lines add up to the total of that report."))
+		web.Describe("Returns one line for each group in the report that GET /usage returns for the same parameters. The lines add up to the total of that report."))
 	web.Get(api, "/usage/going", actor.Read, "Get the usage of runs in progress", s.handleGoing,
 		web.Describe("GET /usage includes only runs that have ended. Runs in progress are listed here, as last read. No usage is counted in both."))
 	web.Get(api, "/prices", actor.Read, "Get the prices for cost estimates", s.handlePrices,
-		web.Describe("They apply only to runs whose cost the runtime does not report."))
+		web.Describe("The prices apply only to runs whose cost the runtime does not report."))
 	web.Put(api, "/prices", actor.ManagePrices, "Set the prices for cost estimates", s.handleSetPrices, web.Fails(ErrStale),
 		web.Describe("Replaces the whole table. The prices apply to new usage and to usage without a price; earlier estimates do not change. Send the ETag of GET /prices as If-Match to avoid overwriting a concurrent change."))
 	web.Get(api, "/agentrt/models", actor.Read, "List the models of the runtime", s.handleModels, web.Asks(1, s.Patience), web.Quiet(),
@@ -26,11 +26,11 @@ func (s *Service) Mount(api *web.API) {
 			gateway.ErrUnpaired, gateway.ErrUntrusted, gateway.ErrMissingScope, gateway.ErrBusy, gateway.ErrRefused))
 }
 
-const reportText = `The report is computed from Wardroom's own ledger, which records each run of the runtime once and is kept even after the runtime deletes its own data. A run counts at the time it ended.
+const reportText = `The report is computed from Wardroom's own ledger, which records each run of the runtime once and is kept even after the runtime deletes its own data. Each run is counted at the time it ended.
 
-The series and the groups each add up exactly to the total. If the runtime reports no cost, it is estimated with the prices of /prices. Without a price the cost is unknown: unpriced_runs counts such runs, and cost_usd does not include them. Usage before ledger_begins_at is unknown, even if a sum is 0; usage before followed_since may be incomplete. The series is by hour if the group is hour, or if the period is at most 48 hours long and the group is not day; otherwise it is by day. Groups after the first 500 are combined into one.`
+The series and the groups each add up exactly to the total. If the runtime reports no cost for a run, Wardroom estimates the cost with the prices in /prices. If there is no price either, the cost is unknown: unpriced_runs is the number of such runs, and cost_usd does not include them. Usage before ledger_begins_at is unknown, even if a sum is 0; usage before followed_since may be incomplete. The series is grouped by hour if the group is hour, or if the period is at most 48 hours long and the group is not day; otherwise it is grouped by day. Groups after the first 500 are combined into one.`
 
-// ReportInput has the query parameters of a report.
+// ReportInput holds the query parameters of a report.
 type ReportInput struct {
 	From  string `query:"from" maxLength:"40" example:"2026-11-01" doc:"Start of the period: a day in the time zone, or a time. If omitted, the report covers the 30 days up to its end."`
 	To    string `query:"to" maxLength:"40" example:"2026-12-01" doc:"End of the period (exclusive): a day in the time zone, or a time. Defaults to now. At most 800 days after the start, or 62 days if grouped by hour."`
@@ -82,7 +82,7 @@ func (s *Service) handleTable(ctx context.Context, in *ReportInput) (*web.Table,
 	}, nil
 }
 
-// cells returns a group as a line of the CSV. An unknown cost is empty.
+// cells returns a group as a line of the CSV file. If the cost is unknown, its cell is empty.
 func (g Share) cells() []string {
 	name, cost := "", ""
 	switch {

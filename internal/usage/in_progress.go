@@ -13,18 +13,18 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// The ledger has only runs that have ended. The usage of runs in progress is stored
-// separately and updated while their transcripts are read, so that the cost of a long
-// or looping run is visible before it ends.
+// The ledger contains only runs that have ended. The usage of runs in progress is stored separately
+// and updated while their transcripts are read, so that the cost of a long or looping run is
+// visible before it ends.
 
-// Going is the usage so far of all runs in progress. No Report includes it.
+// Going is the usage so far of all runs in progress. Reports do not include it.
 type Going struct {
 	SoFar
 	AsOf *clock.Time `json:"as_of" doc:"The oldest as_of of the listed runs; null if no run is in progress. Each run is read about every 20 seconds."`
 	Runs []GoingRun  `json:"runs" nullable:"false" doc:"Most expensive first."`
 }
 
-// SoFar is usage up to now.
+// SoFar is the usage of one or more runs up to now.
 type SoFar struct {
 	Tokens    Tokens      `json:"tokens"`
 	CostUSD   *money.Nano `json:"cost_usd" doc:"Null if none of this usage has a price; 0 only if the cost is known to be zero."`
@@ -108,7 +108,7 @@ func modelName(provider, model string) string {
 	return provider + "/" + model
 }
 
-// compareCost compares two costs. An unknown cost is less than zero.
+// compareCost compares two costs. It treats an unknown cost as less than zero.
 func compareCost(a, b *money.Nano) int {
 	of := func(n *money.Nano) int64 {
 		if n == nil {
@@ -119,9 +119,9 @@ func compareCost(a, b *money.Nano) int {
 	return cmp.Compare(of(a), of(b))
 }
 
-// storeInProgress replaces the stored usage of a transcript's run in progress, and
-// reports whether it has stored any. The caller must hold the ledger's lock, because a
-// concurrent call of note for the same run deletes the rows written here.
+// storeInProgress replaces the stored usage of a transcript's run in progress, and reports whether
+// there was any usage to store. The caller must hold the ledger's lock, because a concurrent call
+// of note for the same run deletes the rows written here.
 func (s *Service) storeInProgress(ctx context.Context, tx *db.Tx, sessionID string, r Run) (kept bool, err error) {
 	was, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ?`, sessionID)
 	if err != nil {
@@ -167,8 +167,8 @@ func (s *Service) insertInProgress(ctx context.Context, tx *db.Tx, r Run) (kept 
 	return kept, nil
 }
 
-// loadInProgress reads which transcripts have stored usage of a run in progress,
-// once per idleInterval, because other processes store such rows too.
+// loadInProgress loads the IDs of the transcripts that have stored usage of a run in progress. It
+// reloads them once per idleInterval, because other processes store such usage, too.
 func (r *reader) loadInProgress(ctx context.Context) error {
 	if r.going != nil && r.s.Now().Sub(r.learned) < idleInterval {
 		return nil
@@ -185,9 +185,9 @@ func (r *reader) loadInProgress(ctx context.Context) error {
 	return nil
 }
 
-// forgetAfter is how long the stored usage of a run in progress is kept after the last
-// read if the run never reaches the ledger. That happens if its session is deleted or
-// cannot be read, or if the session's totals arrive first.
+// forgetAfter is how long the stored usage of a run is kept after it was last read if the run never
+// reaches the ledger. That happens if its session is deleted or cannot be read, or if the session's
+// totals arrive first.
 const forgetAfter = 5 * time.Minute
 
 // stopped returns the transcripts that have stored usage of a run in progress but no
@@ -204,8 +204,8 @@ func (r *reader) stopped(rows map[string]*gateway.Session) (ids []string) {
 	return ids
 }
 
-// deleteStopped deletes the usage of stopped transcripts, unless it was read within
-// forgetAfter.
+// deleteStopped deletes the stored usage of transcripts that no longer have an active run, unless
+// it was read within the last forgetAfter.
 func (r *reader) deleteStopped(ctx context.Context, rows map[string]*gateway.Session) error {
 	before := clock.At(r.s.Now().Add(-forgetAfter))
 	for _, id := range r.stopped(rows) {

@@ -18,7 +18,7 @@ const (
 	// lease is how long a process holds the claim to read transcripts. Two readers at
 	// once would produce correct results, but double the load on the gateway.
 	lease = 15 * time.Second
-	// retry is the delay after a failure, or after another process had the claim.
+	// retry is the delay after a failure, or if another process holds the claim.
 	retry = 5 * time.Second
 	// idleInterval is the longest time between two passes.
 	idleInterval = time.Minute
@@ -63,8 +63,9 @@ func (m *mirror) notify() {
 	}
 }
 
-// Read stores a new list of the runtime's sessions or, if counted is not nil, new totals,
-// and wakes Run. It does not block. The caller must not modify either of them afterwards.
+// Read stores a new list of the runtime's sessions and wakes Run. If counted is not nil, Read
+// ignores the list and stores the totals in counted. It does not block. The caller must not modify
+// the list or the totals afterwards.
 func (s *Service) Read(rows []gateway.Session, counted *gateway.SessionUsage) {
 	m := &s.mirror
 	m.mu.Lock()
@@ -77,9 +78,8 @@ func (s *Service) Read(rows []gateway.Session, counted *gateway.SessionUsage) {
 	m.notify()
 }
 
-// Follow stores the time of its first call as the time when Wardroom began to follow the
-// runtime. Of the usage before that time, the ledger has only what the runtime still had
-// then.
+// Follow records when Wardroom began to follow the runtime, which is the time of the first call.
+// Usage before that time is in the ledger only if the runtime still had it then.
 func (s *Service) Follow(ctx context.Context) error {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error { return setFollowedSince(ctx, tx, clock.At(s.Now())) })
 	if err != nil {
@@ -88,9 +88,9 @@ func (s *Service) Follow(ctx context.Context) error {
 	return nil
 }
 
-// Run writes the usage in the transcripts to the ledger until ctx ends. Only one process
-// at a time does so, but Changed and Grown are called in every process. Run returns nil
-// after its goroutines have ended.
+// Run writes the usage in the transcripts to the ledger until ctx ends. Only one process at a time
+// does this, but Changed and Grown are called in every process. Run returns nil after its
+// goroutines have ended.
 func (s *Service) Run(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -124,8 +124,8 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// notifyGrown calls Grown after the ledger changed, at most once per notifyInterval,
-// and wakes the mirror after the prices changed.
+// notifyGrown calls Grown whenever the ledger changes, at most once per notifyInterval, and wakes
+// the mirror whenever the prices change.
 func (s *Service) notifyGrown(ctx context.Context, changed <-chan struct{}) {
 	last := int64(-1)
 	var version int64
@@ -216,7 +216,7 @@ func (r *reader) pass(ctx context.Context) time.Duration {
 	return retry
 }
 
-// pause returns the time until the next pass after a successful one.
+// pause returns how long to wait for the next pass after a successful pass.
 func (r *reader) pause(rows []gateway.Session) time.Duration {
 	wait := idleInterval
 	for i := range rows {
@@ -230,7 +230,7 @@ func (r *reader) pause(rows []gateway.Session) time.Duration {
 	return max(wait, time.Second)
 }
 
-// errClaimed means that another process has the claim.
+// errClaimed means that another process holds the claim.
 var errClaimed = errors.New("another process reads the transcripts")
 
 func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gateway.SessionUsage) error {
@@ -292,7 +292,8 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 	return nil
 }
 
-// dueTranscripts indexes a list of sessions and returns those to read.
+// dueTranscripts returns the sessions of a list by transcript ID, and the sessions whose
+// transcripts must be read now.
 func (r *reader) dueTranscripts(rows []gateway.Session) (by map[string]*gateway.Session, due []*gateway.Session) {
 	by = make(map[string]*gateway.Session, len(rows))
 	r.runs, r.parents = map[string]string{}, parentsOf(rows)
@@ -365,8 +366,9 @@ func (r *reader) givenUp(id string) bool {
 	return ok && r.s.Now().Sub(since) >= giveUpAfter
 }
 
-// trySync is like sync, except that an unreadable transcript does not stop the others: it
-// is retried later, and done is false. An error means that all transcripts are affected.
+// trySync is like sync, except that one unreadable transcript does not prevent the others from
+// being read. It is retried later, and done is false. An error means that the failure affects all
+// transcripts.
 func (r *reader) trySync(ctx context.Context, row *gateway.Session) (done bool, err error) {
 	now := r.s.Now()
 	_, failing := r.failingSince[row.ID]
@@ -410,7 +412,7 @@ func versionOf(row *gateway.Session) int64 {
 	return row.UpdatedAt.UnixMilli()
 }
 
-// due reports whether a transcript has to be read now.
+// due reports whether a transcript must be read now.
 func (r *reader) due(row *gateway.Session) bool {
 	if row.ID == "" || row.Key == "" || r.s.Now().Before(r.retryAt[row.ID]) {
 		return false
@@ -426,7 +428,7 @@ func (r *reader) due(row *gateway.Session) bool {
 func (r *reader) claim(ctx context.Context) error {
 	mine := false
 	err := r.s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		// Only one process uses an SQLite file, so an earlier owner of the claim has ended.
+		// Only one process uses an SQLite file, so the previous owner of the claim has ended.
 		mine, err = claim(ctx, tx, r.owner, r.s.Now(), lease, !r.claimed && tx.Engine() == db.SQLite)
 		return err
 	})

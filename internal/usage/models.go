@@ -21,8 +21,8 @@ type Model struct {
 	AsOf      clock.Time `json:"as_of"`
 }
 
-// modelsFor is how long the list of models is cached. The list changes only with the
-// runtime's configuration.
+// modelsFor is how long the list of models is cached. The list changes only when the runtime's
+// configuration changes.
 const modelsFor = time.Minute
 
 // models caches the runtime's list of models.
@@ -32,7 +32,7 @@ type models struct {
 	asOf time.Time
 }
 
-// Models returns the runtime's models, cached for a minute.
+// Models returns the runtime's models. It caches the list for a minute.
 func (s *Service) Models(ctx context.Context) ([]Model, error) {
 	list, asOf, err := s.modelList(ctx)
 	if err != nil {

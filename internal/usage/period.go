@@ -32,14 +32,14 @@ const (
 	defaultDays = 30
 )
 
-// Period is a time range, with the time zone of its days.
+// Period is a time range, with the time zone that divides it into days.
 type Period struct {
 	From, To time.Time // To is exclusive
 	Zone     *time.Location
 }
 
-// readPeriod parses the period of a request. Each end is a time, or a day, which means
-// the start of that day in the zone. If to is empty, the period ends now; if from is
+// readPeriod parses the period of a request. The parameters from and to are each a time or a day; a
+// day means the start of that day in the zone. If to is empty, the period ends now. If from is
 // empty, the period covers the 30 days up to its end.
 func readPeriod(from, to, zone string, now time.Time) (Period, error) {
 	var p Period
@@ -72,8 +72,8 @@ func readPeriod(from, to, zone string, now time.Time) (Period, error) {
 
 func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// startOfDay returns the start of a day. If the clocks skip midnight, that is the
-// first moment after it; if midnight occurs twice, it is the first one.
+// startOfDay returns the start of a day. If the clocks skip midnight on that day, the result is the
+// first moment after it; if midnight occurs twice, the result is the first one.
 func startOfDay(year int, month time.Month, day int, zone *time.Location) time.Time {
 	wall := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	want := wall.Format(time.DateOnly)
@@ -88,17 +88,17 @@ func startOfDay(year int, month time.Month, day int, zone *time.Location) time.T
 	return startOfDay(year, month, day+1, zone) // the zone skipped this day
 }
 
-// check returns ErrPeriod for a period that is empty, out of range or too long.
+// check returns ErrPeriod if the period is empty, out of range or too long.
 func (p Period) check(hours bool) error {
 	switch span := p.To.Sub(p.From); {
 	case !p.From.Before(p.To):
-		return ErrPeriod.With("It starts at %s and ends at %s; the start must be before the end.", p.From.Format(time.RFC3339), p.To.Format(time.RFC3339))
+		return ErrPeriod.With("The period starts at %s and ends at %s. The start must be before the end.", p.From.Format(time.RFC3339), p.To.Format(time.RFC3339))
 	case p.From.Year() < 2000 || p.To.Year() > 9999:
-		return ErrPeriod.With("It must be between the years 2000 and 9999.")
+		return ErrPeriod.With("The period must be within the years 2000 through 9999.")
 	case hours && span > (maxHours+1)*time.Hour:
-		return ErrPeriod.With("By hour, it can be at most %d days long. Choose a shorter period, or group by day.", maxHours/24)
+		return ErrPeriod.With("A period grouped by hour can be at most %d days long. Choose a shorter period, or group by day.", maxHours/24)
 	case span > maxDays*24*time.Hour+time.Hour:
-		return ErrPeriod.With("It can be at most %d days long. Choose a shorter period.", maxDays)
+		return ErrPeriod.With("The period can be at most %d days long. Choose a shorter period.", maxDays)
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (p Period) stretches() []stretch {
 	return all
 }
 
-// Slot is a day or an hour of the series.
+// Slot is the usage in one day or hour of a report's series.
 type Slot struct {
 	Start clock.Time `json:"start"`
 	End   clock.Time `json:"end" doc:"Exclusive."`
@@ -135,8 +135,8 @@ type Slot struct {
 	Sums
 }
 
-// slots splits a period into days or hours of its zone. The first and the last slot
-// are cut off at the bounds of the period.
+// slots splits a period into days or hours in its time zone. The first and the last slot are cut
+// off at the bounds of the period.
 func (p Period) slots(hours bool) (list []Slot) {
 	unit, layout := spanDay, time.DateOnly
 	if hours {
@@ -163,8 +163,8 @@ func (p Period) slots(hours bool) (list []Slot) {
 // maxBars is the maximum number of bars in a report, so that they are legible on a phone.
 const maxBars = 48
 
-// barsOf combines the slots of a series into at most maxBars bars: one per slot, week
-// or month.
+// barsOf combines the slots of a series into at most maxBars bars. There is one bar per slot or, if
+// that would be too many, per week or month.
 func barsOf(series []Slot, unit string) []Bar {
 	const daysOfWeek = 7
 	switch {
@@ -193,7 +193,7 @@ func barsOf(series []Slot, unit string) []Bar {
 	return bars
 }
 
-// mondayOf returns the Monday of a day's week.
+// mondayOf returns the Monday of the week that contains a day.
 func mondayOf(day string) string {
 	at, err := time.Parse(time.DateOnly, day)
 	if err != nil {

@@ -66,8 +66,9 @@ func checkPrices(list []Price) error {
 	return wrong.Err()
 }
 
-// of returns the price of a model at a time, or nil. A price for this provider takes
-// precedence over a price for any provider; among those, the latest one applies.
+// of returns the price of a model at a given time, or nil if it has none. A price for the given
+// provider takes precedence over one that applies to any provider. Among the prices that remain,
+// the latest one applies.
 func (p Prices) of(provider, model string, at time.Time) *Price {
 	day := at.UTC().Format(time.DateOnly)
 	var best *Price
@@ -84,7 +85,7 @@ func (p Prices) of(provider, model string, at time.Time) *Price {
 	return best
 }
 
-// estimate returns the cost of tokens of a model at a time, or false if the model has no
+// estimate returns the cost of a model's tokens at a given time, or false if the model has no
 // price.
 func (p Prices) estimate(provider, model string, t Tokens, at time.Time) (money.Nano, bool) {
 	best := p.of(provider, model, at)
@@ -94,8 +95,8 @@ func (p Prices) estimate(provider, model string, t Tokens, at time.Time) (money.
 	return best.of(t)
 }
 
-// of returns the cost of tokens, rounded half away from zero to a nano-dollar, or false
-// if it overflows.
+// of returns the cost of the given tokens, rounded half away from zero to a nano-dollar, or false
+// if the cost overflows.
 func (p Price) of(t Tokens) (money.Nano, bool) {
 	sum := new(big.Int)
 	for _, c := range [][2]int64{

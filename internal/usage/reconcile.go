@@ -11,15 +11,15 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// same is the difference in nano-dollars up to which two costs count as equal, because
-// the runtime adds costs in floating point.
+// same is the tolerance in nano-dollars for comparing costs, because the runtime adds costs in
+// floating point.
 const same = 100
 
 func fingerprint(u *gateway.TranscriptUsage) string { return fmt.Sprint(u.Models) }
 
-// unreconciled returns the transcripts with new totals that can be reconciled: no run
-// is active, all runs are in the ledger, and the totals were computed after the last
-// change.
+// unreconciled returns the transcripts that have new totals and can be reconciled. This requires
+// that no run is active, that all runs are in the ledger, and that the totals were computed after
+// the last change.
 func (r *reader) unreconciled(rows map[string]*gateway.Session, counted *gateway.SessionUsage) (list []*gateway.TranscriptUsage) {
 	if counted == nil || counted.At.IsZero() {
 		return nil
@@ -48,9 +48,9 @@ func (r *reader) unreconciled(rows map[string]*gateway.Session, counted *gateway
 	return list
 }
 
-// gone reports whether a transcript has been missing from the list for at least
-// settleTime. A shorter absence can mean that it is new: the totals of a fork can arrive
-// before the list does, and its copied rows are as old as the original.
+// gone reports whether a transcript has been missing from the list for at least settleTime. A
+// transcript with a shorter absence may be a new fork. The fork's totals can arrive before the list
+// does, and its copied rows are as old as the original ones.
 func (r *reader) gone(id string) bool {
 	since, ok := r.absent[id]
 	if !ok {
@@ -59,16 +59,16 @@ func (r *reader) gone(id string) bool {
 	return ok && r.s.Now().Sub(since) >= settleTime
 }
 
-// final reports whether a transcript was unchanged for at least settleTime when its
-// totals were computed.
+// final reports whether a transcript had been unchanged for at least settleTime when its totals
+// were computed.
 func final(u *gateway.TranscriptUsage, at clock.Time) bool {
 	return !u.LastAt.IsZero() && at.Sub(u.LastAt.Time) >= settleTime
 }
 
-// reconcile makes the ledger equal to the runtime's totals of a transcript, computed
-// at asOf. It returns false if the ledger has newer rows. The differences become
-// adjustments, such as for a run that could not be read. Totals that decreased are
-// ignored: the runtime deleted data, but the money was spent.
+// reconcile adjusts the ledger to the runtime's totals of a transcript, which were computed at
+// asOf. It returns false if the ledger has newer rows. It writes the differences to the ledger as
+// adjustments, for example for a run that could not be read. It ignores totals that have decreased,
+// because the runtime has then deleted data, but the money was still spent.
 func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asOf clock.Time) (done bool, err error) {
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		done = false
@@ -175,7 +175,7 @@ func (s *Service) reconcileModel(ctx context.Context, tx *db.Tx, base row, m gat
 			return made, err
 		}
 	}
-	// The runtime has prices now: revert the estimate and the count of unpriced runs.
+	// The runtime has prices now, so revert the estimate and the count of unpriced runs.
 	if m.Pricing == gateway.Priced && (has.estimated != 0 || has.unpriced > 0) {
 		correction := base
 		correction.Cost, correction.price, correction.unpriced = costOf(-has.estimated), estimated, -has.unpriced

@@ -8,8 +8,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Report is the usage of a period: the total, the series and the groups. All are read
-// from one snapshot of the database, so their sums agree.
+// Report is the usage of a period. It contains the total, a series over time, and groups. All of
+// them are read from one snapshot of the database, so their sums agree.
 type Report struct {
 	From   clock.Time  `json:"from"`
 	To     clock.Time  `json:"to" doc:"Exclusive."`
@@ -31,7 +31,7 @@ type Share struct {
 	Sums
 }
 
-// Bar is a part of a Report's period with its groups.
+// Bar is the usage by group in one part of a Report's period, for a bar chart.
 type Bar struct {
 	Start  clock.Time `json:"start"`
 	End    clock.Time `json:"end" doc:"Exclusive."`
@@ -39,11 +39,10 @@ type Bar struct {
 	Groups []Share    `json:"groups" nullable:"false" doc:"The groups of the report that have usage in this bar."`
 }
 
-// maxGroups is the maximum number of groups in a report. All others are combined into
-// one.
+// maxGroups is the maximum number of groups in a report. All other groups are combined into one.
 const maxGroups = 500
 
-// report computes a Report, with the groups of each bar if bars is true.
+// report computes a Report. If bars is true, the report includes bars with the usage by group.
 func report(ctx context.Context, q db.Queryer, engine db.Engine, p Period, g Group, bars bool) (Report, error) {
 	byTime := g == ByDay || g == ByHour
 	hours := g == ByHour || g != ByDay && p.To.Sub(p.From) <= hourly
@@ -91,7 +90,8 @@ func report(ctx context.Context, q db.Queryer, engine db.Engine, p Period, g Gro
 	return r, err
 }
 
-// split fills in the bars. used has the amounts of each slot of the series.
+// split fills in the bars of a report. The parameter used holds the amounts for each slot of the
+// report's series.
 func (r *Report) split(ctx context.Context, q db.Queryer, of selection, used []amounts) error {
 	r.Bars = barsOf(r.Series, r.Unit)
 	intervals, totals, bar := make([]interval, len(r.Bars)), make([]amounts, len(r.Bars)), 0
@@ -118,8 +118,8 @@ func (r *Report) split(ctx context.Context, q db.Queryer, of selection, used []a
 	return nil
 }
 
-// shares converts groups to shares of a total, and adds a share for the rest if the
-// groups do not add up to the total.
+// shares converts groups to shares of a total. If the groups do not add up to the total, it adds a
+// share for the rest.
 func shares(groups []cell, total amounts) []Share {
 	list := make([]Share, 0, len(groups)+1)
 	for _, c := range groups {

@@ -10,10 +10,9 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// The roll-up has the sums of the ledger by hour and by day in UTC, so that the cost of
-// a report does not grow with the number of runs. The time between a report's bounds
-// and the nearest full hour is read from the ledger, so reports are exact for any time
-// and time zone.
+// The roll-up contains the sums of the ledger by hour and by day in UTC, so that a report does not
+// take longer as the number of runs grows. The time between a report's bounds and the nearest full
+// hour is read from the ledger, so reports are exact for any time and time zone.
 
 // Spans of the roll-up, in milliseconds.
 const (
@@ -29,14 +28,14 @@ const (
 	byTranscript = "transcript"
 )
 
-// columnOf has the SQL expression for the name of a ledger row in each dimension.
+// columnOf maps each dimension to the SQL expression for a ledger row's name in that dimension.
 var columnOf = map[string]string{
 	overall: "''", string(ByAgent): "agent_id", string(BySource): "source", string(BySession): "session_key", string(ByJob): "job_id",
 	string(ByTask): "task_key", string(ByStandup): "standup_id", string(ByModel): "CASE WHEN provider = '' THEN model ELSE provider || '/' || model END",
 }
 
-// sums has the columns of the roll-up, each with the SQL expression over a ledger row
-// that it sums.
+// sums lists the columns of the roll-up. Each column is the sum of an SQL expression over ledger
+// rows.
 var sums = [][2]string{
 	{"runs", "runs"},
 	{"unpriced", "unpriced"},
@@ -51,8 +50,8 @@ var sums = [][2]string{
 	{"estimated", "CASE WHEN price = 'estimated' THEN COALESCE(cost_nano, 0) ELSE 0 END"},
 }
 
-// eachSum applies a format to each column of sums and joins the results with commas. In
-// the format, %[1]s is the column and %[2]s the expression over a ledger row.
+// eachSum formats each entry of sums and joins the results with commas. In the format, %[1]s is the
+// column, and %[2]s is the expression.
 func eachSum(format string) string {
 	parts := make([]string, len(sums))
 	for i, s := range sums {
@@ -68,7 +67,7 @@ var (
 	addRollup  = eachSum("%[1]s = usage_rollup.%[1]s + excluded.%[1]s")
 )
 
-// pointers returns the scan targets for the columns of sums.
+// pointers returns the scan targets for the columns that the variable sums lists.
 func (a *amounts) pointers() []any {
 	t := &a.tokens
 	return []any{&a.runs, &a.unpriced, &a.corrections, &a.priced, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &a.cost, &a.estimated}
@@ -105,7 +104,7 @@ func ofTranscript(sessionID string) rollupKey {
 	return rollupKey{dimension: byTranscript, span: spanAll, name: sessionID}
 }
 
-// addToRollup adds the ledger rows that match a condition to rows of the roll-up.
+// addToRollup adds the ledger rows that match an SQL condition to the given rows of the roll-up.
 func addToRollup(ctx context.Context, tx *db.Tx, keys []rollupKey, condition string, of ...any) error {
 	values := strings.Repeat(", (?, ?, ?, ?)", len(keys)-1)
 	args := make([]any, 0, 4*len(keys)+len(of))
@@ -184,7 +183,7 @@ type piece struct {
 func floor(at, span int64) int64   { return at - at%span }
 func ceiling(at, span int64) int64 { return floor(at+span-1, span) }
 
-// piecesOf splits intervals into the fewest pieces.
+// piecesOf splits intervals into as few pieces as possible.
 func piecesOf(intervals []interval) []piece {
 	var all []piece
 	for slot, i := range intervals {
@@ -211,19 +210,19 @@ func piecesOf(intervals []interval) []piece {
 	return all
 }
 
-// selection selects usage by one dimension, restricted to the names in only if there
-// are any.
+// selection selects usage by one dimension. If the field only is not empty, it selects only the
+// usage under these names.
 type selection struct {
 	engine    db.Engine
 	dimension string
 	only      []string
 }
 
-// usageQuery returns the SQL of a common table expression named "used" with the usage in
-// each interval: slot, name, and the sums. It may have several rows per slot and name.
+// usageQuery returns the SQL of a common table expression named "used" with the usage in each
+// interval. Its columns are slot, name, and the sums. It may have several rows per slot and name.
 //
-// It makes both engines look up each piece separately, whatever their statistics say:
-// SQLite by CROSS JOIN, PostgreSQL by OFFSET 0.
+// Both engines must look up each piece separately, whatever their statistics say. CROSS JOIN forces
+// SQLite to do so, and OFFSET 0 forces PostgreSQL.
 func (of selection) usageQuery(intervals []interval) (query string, args []any) {
 	pieces := piecesOf(intervals)
 	for _, p := range pieces {
@@ -253,8 +252,8 @@ func (of selection) usageQuery(intervals []interval) (query string, args []any) 
 		)`, args
 }
 
-// inCondition returns an SQL condition that expression is one of texts, or "" if there
-// are no texts.
+// inCondition returns the SQL condition that the given expression equals one of the texts, or "" if
+// there are no texts.
 func inCondition(expression string, texts []string) string {
 	if len(texts) == 0 {
 		return ""
@@ -262,14 +261,14 @@ func inCondition(expression string, texts []string) string {
 	return ` AND ` + expression + ` IN (?` + strings.Repeat(`, ?`, len(texts)-1) + `)`
 }
 
-// cell is the usage of one name in one interval.
+// cell is the usage under one name in one interval.
 type cell struct {
 	slot int
 	name string
 	amounts
 }
 
-// addUp returns the usage of all names together in each interval.
+// addUp returns the combined usage of all selected names for each interval.
 func (of selection) addUp(ctx context.Context, q db.Queryer, intervals []interval) ([]amounts, error) {
 	query, args := of.usageQuery(intervals)
 	all := make([]amounts, len(intervals))
@@ -284,15 +283,15 @@ func (of selection) addUp(ctx context.Context, q db.Queryer, intervals []interva
 	return all, nil
 }
 
-// cells returns the usage of each name in each interval.
+// cells returns the usage of each selected name for each interval.
 func (of selection) cells(ctx context.Context, q db.Queryer, intervals []interval) ([]cell, error) {
 	query, args := of.usageQuery(intervals)
 	rows, err := q.Query(ctx, `WITH `+query+` SELECT slot, name, `+addedUp+` FROM used GROUP BY slot, name ORDER BY slot`, args...)
 	return db.All(rows, err, scanCell)
 }
 
-// topByCost returns the usage in an interval by name, most expensive first, limited to
-// the given number of names.
+// topByCost returns the usage by name in an interval, most expensive first. It returns at most the
+// given number of names.
 func (of selection) topByCost(ctx context.Context, q db.Queryer, in interval, most int) ([]cell, error) {
 	query, args := of.usageQuery([]interval{in})
 	rows, err := q.Query(ctx, `WITH `+query+` SELECT 0 AS slot, name, `+addedUp+` FROM used GROUP BY name

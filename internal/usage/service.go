@@ -23,7 +23,7 @@ type Runtime interface {
 	Models(ctx context.Context) ([]gateway.Model, error)
 }
 
-// Service keeps the ledger. Its exported fields must not change after Run.
+// Service keeps the ledger. Its exported fields must not change once Run has been called.
 type Service struct {
 	DB      *db.DB
 	Runtime Runtime
@@ -32,30 +32,31 @@ type Service struct {
 	Zone    *time.Location // the default time zone of reports
 	// Patience is the timeout of one request to the runtime.
 	Patience time.Duration
-	// Grown, if not nil, is called after the ledger changed, in every process and at
-	// most once a second. It must not block.
+	// Grown, if not nil, is called in every process whenever the ledger changes, at most once a
+	// second. It must not block.
 	Grown func(asOf clock.Time)
-	// Changed, if not nil, is called after every change. It must not block.
+	// Changed, if not nil, is called in every process after every change to the ledger, the prices,
+	// or the stored usage of runs in progress. It must not block.
 	Changed func()
-	// Spent, if not nil, is called in the transaction that adds usage for a task. It
-	// updates what depends on the task's usage, without recording an event, and returns
-	// the subject for the event and whether the task exists.
+	// Spent, if not nil, is called in the transaction that adds usage for a task. It updates data
+	// that depends on the task's usage, but does not record an event. It returns the subject for
+	// that event, and whether the task exists.
 	Spent func(ctx context.Context, tx *db.Tx, taskKey string) (event.Subject, bool, error)
-	// Away, if not nil, reports whether an error means that the database is
-	// unavailable, and logs it.
+	// Away, if not nil, reports whether an error means that the database is unavailable, and logs
+	// the outage.
 	Away func(error) bool
 
 	mirror mirror
 	models models
 }
 
-// topic is the name of the database notification about changes to the ledger, and of the
-// ledger's lock. ledger is the name of the ledger's row in usage_state.
+// topic is the name of the database notification about changes to the ledger, and the name of the
+// ledger's lock. The constant ledger is the name of the ledger's row in usage_state.
 const topic, ledger = "usage", "ledger"
 
-// Note adds the usage of a run to the ledger, in the caller's transaction, and reports
-// whether it was new. A run is counted once: later notes of the same run are ignored.
-// A run without usage is not added. Note records no event; the caller's own event about
+// Note adds the usage of a run to the ledger, in the caller's transaction, and reports whether it
+// was new. Each run is counted only once; later calls for the same run have no effect. A run
+// without usage is not added. Note does not record an event, because the caller's own event about
 // the task announces the change.
 func (s *Service) Note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	r.attribute(trigger{asked: true})
@@ -66,7 +67,8 @@ func (s *Service) Note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	return isNew, err
 }
 
-// spent calls Spent for tasks with new usage and returns their subjects for events.
+// spent calls the field Spent for each task that has new usage, and returns the subjects for the
+// events about these tasks.
 func (s *Service) spent(ctx context.Context, tx *db.Tx, keys ...string) ([]event.Subject, error) {
 	if s.Spent == nil {
 		return nil, nil
@@ -117,8 +119,8 @@ func (s *Service) note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	if len(used) == 0 {
 		return false, nil
 	}
-	// The lock keeps other transactions from adding the same run, and from reconciling,
-	// until this one ends.
+	// The lock prevents other transactions from adding the same run or reconciling totals until
+	// this transaction ends.
 	if err := tx.Lock(ctx, topic); err != nil {
 		return false, err
 	}
@@ -160,8 +162,8 @@ func (s *Service) price(ctx context.Context, tx *db.Tx, r *row) error {
 	return nil
 }
 
-// Report returns the usage of a period, with the groups of each bar if bars is true. Each
-// caller can run two reports at once, like lists; see db.LimitReads.
+// Report returns the usage of a period. If bars is true, the report includes bars with the usage by
+// group. Each caller can run at most two reports at once, as with lists; see db.LimitReads.
 func (s *Service) Report(ctx context.Context, p Period, g Group, bars bool) (r Report, err error) {
 	if err := p.check(g == ByHour); err != nil {
 		return Report{}, err
@@ -190,9 +192,9 @@ func (s *Service) OfTask(ctx context.Context, q db.Queryer, key string) (Sums, e
 // CurrentPrices returns the current prices for cost estimates.
 func (s *Service) CurrentPrices(ctx context.Context) (Prices, error) { return newestPrices(ctx, s.DB) }
 
-// SetPrices stores a new version of the prices. They apply to new usage and to usage
-// without a price; earlier estimates do not change. It returns ErrStale if version is
-// given and is not the current one.
+// SetPrices stores a new version of the prices. They apply to new usage and to usage that has no
+// price yet; existing estimates do not change. It returns ErrStale if version is given and is not
+// the current one.
 func (s *Service) SetPrices(ctx context.Context, list []Price, version *int64) (Prices, error) {
 	if err := checkPrices(list); err != nil {
 		return Prices{}, err
@@ -208,7 +210,7 @@ func (s *Service) SetPrices(ctx context.Context, list []Price, version *int64) (
 			return err
 		}
 		if version != nil && *version != was.Version {
-			return ErrStale.With("The current version is %d, but your change is based on version %d. Read GET /prices again and reapply your change.", was.Version, *version).Fact("version", was.Version)
+			return ErrStale.With("The prices are now at version %d, but your change is based on version %d. Read GET /prices again and reapply your change.", was.Version, *version).Fact("version", was.Version)
 		}
 		made = Prices{Version: was.Version + 1, UpdatedAt: clock.Ptr(s.Now()), UpdatedBy: &by.Name, Prices: append([]Price{}, list...)}
 		// Wakes the process that estimates usage without a price.

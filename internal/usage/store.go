@@ -43,8 +43,8 @@ type row struct {
 const ledgerColumns = `run_id, provider, model, kind, at, started_at, ended_at, noted_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
 	input, output, cache_read, cache_write, other, cost_nano, price, price_table, runs, unpriced`
 
-// stored returns the start time and the cost of a row in their stored form, which is nil
-// if unknown.
+// stored returns the start time and the cost of a row in their stored form. Each is nil if it is
+// unknown.
 func (r row) stored() (started *clock.Time, cost *int64) {
 	if !r.StartedAt.IsZero() {
 		started = clock.Ptr(r.StartedAt)
@@ -56,8 +56,7 @@ func (r row) stored() (started *clock.Time, cost *int64) {
 	return started, cost
 }
 
-// insert adds a new row to the ledger and to the roll-up. The caller holds the ledger's
-// lock.
+// insert adds a new row to the ledger and to the roll-up. The caller must hold the ledger's lock.
 func insert(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
 	started, cost := r.stored()
 	t := r.Tokens
@@ -71,8 +70,8 @@ func insert(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
 	return addToRollup(ctx, tx, r.rollupKeys(), `run_id = ? AND provider = ? AND model = ?`, r.RunID, r.Provider, r.Model)
 }
 
-// hasRun reports whether a run is in the ledger. It also sets the transcript of the
-// run's rows if it was unknown when they were noted.
+// hasRun reports whether a run is in the ledger. If the run's transcript was unknown when its rows
+// were added, hasRun sets it in these rows.
 func hasRun(ctx context.Context, tx *db.Tx, runID, sessionID string) (bool, error) {
 	var n, unfiled int64
 	err := tx.QueryRow(ctx, `SELECT COUNT(*), COUNT(*) FILTER (WHERE session_id = '') FROM usage_ledger WHERE run_id = ?`, runID).Scan(&n, &unfiled)
@@ -85,7 +84,8 @@ func hasRun(ctx context.Context, tx *db.Tx, runID, sessionID string) (bool, erro
 	return n > 0, err
 }
 
-// recordGrowth adds rows to the change count of the ledger and notifies its watchers.
+// recordGrowth increases the ledger's change count by the number of new rows and notifies the
+// ledger's watchers.
 func recordGrowth(ctx context.Context, tx *db.Tx, rows int) error {
 	if rows == 0 {
 		return nil
@@ -106,9 +106,9 @@ func changeCount(ctx context.Context, q db.Queryer) (n int64, err error) {
 	return n, err
 }
 
-// begins returns when the ledger begins, and when Wardroom began to follow the runtime.
-// The ledger begins with its first row, or with the second time if that is earlier. Both
-// times can be nil.
+// begins returns when the ledger begins, and when Wardroom began to follow the runtime. The ledger
+// begins with its first row, or when Wardroom began to follow the runtime if that is earlier.
+// Either time is nil if it is unknown.
 func begins(ctx context.Context, q db.Queryer) (begins, since *clock.Time, err error) {
 	var at *int64
 	err = q.QueryRow(ctx, `SELECT (SELECT MIN(at) FROM usage_ledger), since FROM usage_state WHERE name = ?`, ledger).Scan(&at, &since)
@@ -129,9 +129,9 @@ func setFollowedSince(ctx context.Context, tx *db.Tx, at clock.Time) error {
 	return err
 }
 
-// claim gives owner the claim to read transcripts for the duration of lease, or returns
-// false if another process holds it. If force is set, owner takes the claim over in any
-// case.
+// claim gives owner the claim to read transcripts for the duration of lease, or returns false if
+// another process holds it. If force is set, owner takes over the claim even if another process
+// holds it.
 func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {
 	at, err := tx.Clock(ctx, now)
 	if err != nil {
@@ -183,8 +183,8 @@ type recorded struct {
 	unpriced  int64
 }
 
-// recordedUsage returns the ledger's usage of a transcript by model, including
-// inherited usage, and the time of its last row.
+// recordedUsage returns a transcript's usage in the ledger by model, including inherited usage. It
+// also returns the time of the transcript's last row in the ledger.
 func recordedUsage(ctx context.Context, q db.Queryer, sessionID string) (by map[modelKey]recorded, last int64, err error) {
 	by = map[modelKey]recorded{}
 	rows, err := q.Query(ctx, `
@@ -234,7 +234,7 @@ func addInherited(ctx context.Context, q db.Queryer, sessionID string, by map[mo
 	return err
 }
 
-// lastTotals has the runtime's last totals of one model in one transcript.
+// lastTotals holds the last totals that the runtime reported for one model in one transcript.
 type lastTotals struct {
 	tokens Tokens
 	cost   int64
@@ -299,8 +299,8 @@ func insertPrices(ctx context.Context, tx *db.Tx, p Prices) error {
 	return err
 }
 
-// unpricedRows returns rows without a price in order of time, starting after a given row.
-// It skips rows that were priced later, by an estimate or by the runtime.
+// unpricedRows returns ledger rows without a price in order of time, starting after a given row. It
+// skips rows that got a price later, from an estimate or from the runtime.
 func unpricedRows(ctx context.Context, q db.Queryer, after row, limit int) ([]row, error) {
 	rows, err := q.Query(ctx, `
 		SELECT run_id, provider, model, at, agent_id, session_key, session_id, source, job_id, task_key, standup_id, input, output, cache_read, cache_write, other
@@ -317,7 +317,7 @@ func unpricedRows(ctx context.Context, q db.Queryer, after row, limit int) ([]ro
 	})
 }
 
-// costOf returns n as a known cost.
+// costOf returns a known cost of n nano-dollars.
 func costOf(n int64) *money.Nano {
 	cost := money.Nano(n)
 	return &cost

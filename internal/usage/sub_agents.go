@@ -23,12 +23,12 @@ func parentsOf(rows []gateway.Session) parents {
 	return f
 }
 
-// generations limits how many parents of a sub-agent are followed. By default the
+// generations limits how many ancestors of a sub-agent's session are followed. By default the
 // runtime lets agents nest sub-agents five deep (OpenClaw 2026.9.6).
 const generations = 5
 
-// purpose returns the task or the scheduled job that a session, or one of its
-// ancestors, works for. Both are empty if there is none.
+// purpose returns the task or the scheduled job that a session or one of its ancestors works for.
+// Both are empty if they work for neither.
 func (f parents) purpose(key string) (task, job string) {
 	key = strings.ToLower(key)
 	for range generations + 1 {
@@ -48,7 +48,7 @@ func (f parents) purpose(key string) (task, job string) {
 	return "", ""
 }
 
-// placeOf returns the parts of a session key after the agent, such as "task" and
+// placeOf returns the parts of a session key that follow the agent's ID, such as "task" and
 // "task-7:2" for "agent:cto:task:task-7:2". Both are empty for other formats.
 func placeOf(key string) (place, detail string) {
 	rest, ok := strings.CutPrefix(key, "agent:")
@@ -60,8 +60,8 @@ func placeOf(key string) (place, detail string) {
 	return place, detail
 }
 
-// inheritPurpose assigns a run that another agent started to the task or the job that
-// this agent works for. from is the session of that agent.
+// inheritPurpose assigns a run that another agent started to the task or job that the other agent
+// works for. The parameter from is the session of the other agent.
 func (r *Run) inheritPurpose(from string, f parents) {
 	if r.Source != SubAgent || r.TaskKey != "" || r.JobID != "" {
 		return
@@ -69,8 +69,8 @@ func (r *Run) inheritPurpose(from string, f parents) {
 	r.TaskKey, r.JobID = f.purpose(from)
 }
 
-// commonPurpose returns the task and the job of the runs of a transcript if all runs
-// have the same ones.
+// commonPurpose returns the task and the job that a transcript's runs work for, if they are the
+// same for all runs.
 func commonPurpose(ctx context.Context, q db.Queryer, sessionID string) (task, job string, err error) {
 	var lastTask, lastJob string
 	err = q.QueryRow(ctx, `

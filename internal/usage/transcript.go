@@ -14,7 +14,7 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// sync adds to the ledger the runs of a transcript that have ended since the last read.
+// sync reads a transcript and adds the runs that have ended since the last read to the ledger.
 func (r *reader) sync(ctx context.Context, row *gateway.Session) error {
 	s, version, began := r.s, versionOf(row), time.Now()
 	t, err := readTranscript(ctx, s.DB, row.ID)
@@ -49,15 +49,15 @@ func (r *reader) sync(ctx context.Context, row *gateway.Session) error {
 	return nil
 }
 
-// reading has the turns of a transcript after a row, oldest first, and the turns before
-// it that were read along with them.
+// reading holds the turns of a transcript that follow a given row, oldest first. It also holds the
+// earlier turns that were read along with them.
 type reading struct {
 	before, turns []gateway.Turn
 	completeFrom  int64 // no rows are missing from this one on
 }
 
-// turns reads the turns of a transcript after seq. It returns nil if the session has
-// another transcript by now.
+// turns reads the turns of a transcript that follow the row number seq. It returns nil if the
+// session has a new transcript by now.
 func (s *Service) turns(ctx context.Context, row *gateway.Session, seq int64) (*reading, error) {
 	page, err := s.Runtime.Turns(ctx, row.Key, pageSize, 0)
 	var all []gateway.Turn
@@ -98,13 +98,13 @@ func (s *Service) turns(ctx context.Context, row *gateway.Session, seq int64) (*
 	return &reading{all[:first], all[first:], completeFrom}, nil
 }
 
-// contextTurns is the number of earlier rows that are read along with new ones. They
-// show what a run without a message of its own continues.
+// contextTurns is the number of earlier rows that are read along with new ones. They show which run
+// continues if a run has no message of its own.
 const contextTurns = 20
 
-// addHiddenTurns adds the newest rows that the gateway's history omits. completeFrom is
-// the row from which on none are missing, or math.MaxInt64 if the gateway cannot return
-// the omitted rows. ours is false if the rows may belong to another transcript.
+// addHiddenTurns adds the newest rows that the gateway's history omits. From the row completeFrom
+// on, no rows are missing; it is math.MaxInt64 if the gateway cannot return the omitted rows. The
+// result ours is false if the rows may belong to another transcript.
 func (s *Service) addHiddenTurns(ctx context.Context, row *gateway.Session, shown []gateway.Turn, newest int64) (all []gateway.Turn, completeFrom int64, ours bool, err error) {
 	kept, err := s.Runtime.RawTurns(ctx, row.Key, int(min(newest, pageSize))+contextTurns)
 	if errors.Is(err, gateway.ErrRefused) || err == nil && (len(kept) == 0 || kept[0].Seq == 0) {
@@ -184,9 +184,9 @@ type transcriptRun struct {
 	begin   int64 // the row of its message, or its own first row
 }
 
-// runsOf returns the ended runs of a transcript, the run in progress with its usage so
-// far, and the last row that need not be read again. The last run of an active session is
-// in progress; a run that started after the list was read may be in progress, too.
+// runsOf returns the ended runs of a transcript, the run in progress with its usage so far, and the
+// last row that need not be read again. In an active session, the last run is in progress. A run
+// that started after the list of sessions was read may be in progress, too.
 func runsOf(read *reading, row *gateway.Session, made parents) (ended []Run, going *Run, upTo int64) {
 	var earlier, current parser
 	earlier.completeFrom, current.completeFrom = read.completeFrom, read.completeFrom
@@ -219,7 +219,7 @@ func runsOf(read *reading, row *gateway.Session, made parents) (ended []Run, goi
 	return ended, going, upTo
 }
 
-// resolvePurpose sets what the run is for.
+// resolvePurpose sets the task, job or standup that the run works for.
 func (f *transcriptRun) resolvePurpose(row *gateway.Session, made parents) {
 	f.attribute(f.trigger)
 	f.inheritPurpose(cmp.Or(f.trigger.from, row.Key), made)
@@ -234,7 +234,7 @@ type parser struct {
 	pending      *transcriptRun // a run without usage so far, such as after a failed first call
 }
 
-// addTurns parses further turns.
+// addTurns parses more turns of the transcript.
 func (s *parser) addTurns(turns []gateway.Turn, row *gateway.Session) {
 	for i := range turns {
 		t := &turns[i]
@@ -275,13 +275,13 @@ func (s *parser) addTurn(t *gateway.Turn, row *gateway.Session) {
 	s.runs[n].add(t.Usage, at)
 }
 
-// resumeOrigin is the origin of the message with which the gateway resumes a turn that
-// was interrupted by a restart of the gateway.
+// resumeOrigin is the origin of the messages that the gateway sends after a restart to resume
+// interrupted turns.
 const resumeOrigin = "main_session_restart_recovery"
 
-// startRun starts a run. A run without a message of its own continues the purpose of the
-// previous run, such as a turn resumed after a restart or the end of a conversation
-// between agents. If rows are missing before it, its trigger is unknown.
+// startRun starts a run. If no message started the run, it has the same purpose as the previous
+// run; examples are a turn that resumes after a restart, and the end of a conversation between
+// agents. If rows before the run are missing, its trigger is unknown.
 func (s *parser) startRun(id string, seq int64, at time.Time, row *gateway.Session) {
 	f := transcriptRun{Run: Run{RunID: id, AgentID: row.AgentID, SessionKey: row.Key, SessionID: row.ID, StartedAt: at}, begin: seq}
 	switch q := s.question; {
@@ -298,7 +298,8 @@ func (s *parser) startRun(id string, seq int64, at time.Time, row *gateway.Sessi
 	s.pending, s.last = &f, f.trigger
 }
 
-// firstUnfinished returns the row of the message or run that has no usage yet, or 0.
+// firstUnfinished returns the first row of the message or run that has no usage yet, or 0 if there
+// is none.
 func (s *parser) firstUnfinished(row *gateway.Session) int64 {
 	switch {
 	case s.question != nil:
@@ -309,7 +310,7 @@ func (s *parser) firstUnfinished(row *gateway.Session) int64 {
 	return 0
 }
 
-// add adds a model call to a run. If one call has no price, the sum has none.
+// add adds a model call to a run. If one call has no price, the run has none for that model.
 func (f *transcriptRun) add(u *gateway.Usage, at time.Time) {
 	if at.After(f.EndedAt) {
 		f.EndedAt = at

@@ -2,11 +2,11 @@
 // ledger is append-only and independent of the runtime's own retention, so the cost
 // of a past day does not change.
 //
-// Rows have two sources. A feature that starts a run adds its usage with Note. For all
-// other runs the mirror (mirror.go) reads the transcripts, in which the runtime records
-// the tokens and the cost of each model call. Both use the run's ID in the runtime, so
-// each run is in the ledger only once. The sums are then reconciled with the runtime's
-// totals of each transcript (reconcile.go); differences become adjustments.
+// Rows have two sources. A feature that starts a run adds its usage with Note. For all other runs
+// the mirror (mirror.go) reads the transcripts, where the runtime records the tokens and the cost
+// of each model call. Both sources use the run's ID in the runtime, so each run is in the ledger
+// only once. The sums are then reconciled with the runtime's totals of each transcript
+// (reconcile.go); differences become adjustments.
 package usage
 
 import (
@@ -24,10 +24,10 @@ var (
 	ErrStale  = fault.New(fault.Stale, "prices_stale", "The prices have changed since you read them.")
 )
 
-// Source is what started a run.
+// Source says what started a run.
 type Source string
 
-// Sources of runs.
+// Values of Source.
 const (
 	Human     Source = "human"     // a person sent a message to the agent
 	Schedule  Source = "schedule"  // a scheduled job of the runtime
@@ -43,7 +43,7 @@ func Sources() []Source {
 	return []Source{Human, Schedule, Heartbeat, SubAgent, Standup, Task, Unknown}
 }
 
-// Tokens are token counts in the five classes that have separate prices.
+// Tokens holds token counts in the five classes that have separate prices.
 type Tokens struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
@@ -60,7 +60,7 @@ func (t Tokens) minus(o Tokens) Tokens {
 	return Tokens{t.Input - o.Input, t.Output - o.Output, t.CacheRead - o.CacheRead, t.CacheWrite - o.CacheWrite, t.Other - o.Other}
 }
 
-// covers reports whether every class of t is at least that of o.
+// covers reports whether t has at least as many tokens as o in every class.
 func (t Tokens) covers(o Tokens) bool {
 	d := t.minus(o)
 	return min(d.Input, d.Output, d.CacheRead, d.CacheWrite, d.Other) >= 0
@@ -89,9 +89,9 @@ type Part struct {
 	Cost            *money.Nano // as computed by the runtime; nil without a price
 }
 
-// maxTokens (per class) and maxCost (in nano-dollars) limit one row to a trillion tokens
-// and a million dollars. No run uses that much; a larger number is a bug in the gateway.
-// A few such rows would overflow the sums and make every report fail.
+// maxTokens (per class) and maxCost (in nano-dollars) limit one row to a trillion tokens and a
+// million dollars. No run uses that much; a larger number indicates a bug in the gateway. A few
+// rows with larger numbers would overflow the sums and make every report fail.
 const maxTokens, maxCost = 1_000_000_000_000, 1_000_000_000_000_000
 
 // plausible reports whether tokens and cost are within the limits of a row.
@@ -104,7 +104,7 @@ func plausible(t Tokens, cost *money.Nano) bool {
 	return cost == nil || *cost >= -maxCost && *cost <= maxCost
 }
 
-// trigger is how a run was started, according to its transcript.
+// trigger describes how a run was started, according to its transcript.
 type trigger struct {
 	asked  bool   // a message precedes the run
 	origin string // the origin of a message that came from inside the runtime
@@ -112,9 +112,9 @@ type trigger struct {
 	from   string // the session of the agent that sent the message
 }
 
-// attribute sets the source, and the job, task or standup, of a run from its
-// trigger and from the formats of its session key and run ID (those of OpenClaw
-// 2026.9.6 and of Wardroom).
+// attribute sets the source of a run and its job, task or standup. It derives them from the run's
+// trigger and from the formats of its session key and run ID (those of OpenClaw 2026.9.6 and of
+// Wardroom).
 func (r *Run) attribute(s trigger) {
 	// The runtime stores session keys in lower case.
 	r.SessionKey = strings.ToLower(r.SessionKey)
@@ -155,8 +155,8 @@ func standupOf(runID string) string {
 	return rest[:uuid]
 }
 
-// Sums are the totals of a part of the ledger. The sums of all parts add up exactly
-// to those of the whole.
+// Sums are the totals of a part of the ledger. If the ledger is split into parts, the sums of the
+// parts add up exactly to the sums of the whole.
 type Sums struct {
 	Runs        int64       `json:"runs" doc:"Number of runs. A run that used two models counts twice."`
 	Unpriced    int64       `json:"unpriced_runs" doc:"Number of runs with an unknown cost. cost_usd does not include them."`
@@ -166,7 +166,7 @@ type Sums struct {
 	Estimated   money.Nano  `json:"estimated_usd" doc:"The part of cost_usd that was estimated with the prices of /prices."`
 }
 
-// amounts are Sums in a form that can be added.
+// amounts are Sums in a form that supports addition.
 type amounts struct {
 	runs, unpriced, corrections, priced int64
 	tokens                              Tokens

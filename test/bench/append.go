@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// append appends the row as JSON, field by field.
+// append encodes the row as JSON field by field and appends it to the parameter to.
 func (r *row) append(to []byte) []byte {
 	to = text(append(to, `{"id":`...), r.ID)
 	to = strconv.AppendInt(append(to, `,"number":`...), r.Number, 10)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// bench measures one engine with one number of tasks.
+// bench measures the service on one database engine with a given number of tasks.
 type bench struct {
 	plan
 	engine  engine
@@ -27,8 +27,8 @@ type bench struct {
 	turn    int
 }
 
-// operation is a request to measure. beside is the comparable request to the bound,
-// or nil if there is none.
+// operation is a request to measure. The field beside is the comparable request to
+// the reference server, or nil if there is none.
 type operation struct {
 	name        string
 	load        load
@@ -37,7 +37,7 @@ type operation struct {
 	connections []int
 }
 
-// settled is how long after its start a service that gets no requests is idle.
+// settled is how long to wait after the start of the service until it is idle.
 const settled = 5 * time.Second
 
 func (b *bench) run(ctx context.Context) (p part, err error) {
@@ -166,7 +166,7 @@ func (b *bench) operations() []operation {
 	})
 }
 
-// measure measures an operation in turns on the bound and on the service.
+// measure measures an operation on the reference server and on the service in turn.
 func (b *bench) measure(ctx context.Context, o operation, connections int) (r result, err error) {
 	r = result{Operation: o.name, Bound: o.besideName, Connections: connections}
 	rounds := b.rounds
@@ -196,18 +196,18 @@ func (b *bench) measure(ctx context.Context, o operation, connections int) (r re
 	return r, nil
 }
 
-// wrongAnswer is the error for answers with an unexpected status.
+// wrongAnswer is the error that reports answers with an unexpected status.
 type wrongAnswer struct {
 	load load
 	done done
 }
 
-// Error describes the wrong answers.
+// Error describes the unexpected answers.
 func (w wrongAnswer) Error() string {
 	return fmt.Sprintf("%s %s: %d of %d answers were not %d, such as %.300s", w.load.Method, w.load.Path, w.done.Wrong, w.done.Requests, w.load.Status, w.done.Example)
 }
 
-// take measures one side in one round.
+// take measures one of the two servers in one round.
 func (b *bench) take(ctx context.Context, l load, on *process, connections int, limit time.Duration) (t turn, err error) {
 	b.turn++
 	l.Address, l.Connections, l.For, l.Turn = on.address, connections, limit, b.turn

@@ -19,8 +19,8 @@ import (
 	_ "modernc.org/sqlite"             // registers the "sqlite" driver
 )
 
-// row is a task as the bound reads and writes it, with the fields that the service
-// returns.
+// row is a task in the database of the reference server. It has the fields that the
+// service returns.
 type row struct {
 	ID          string          `json:"id"`
 	Number      int64           `json:"number"`
@@ -66,8 +66,9 @@ func (r *row) scan(from interface{ Scan(...any) error }) error {
 	return err
 }
 
-// bound is a minimal server with the same answers: no accounts, checks or event log, and
-// all statements prepared.
+// bound is the reference server of the benchmark. It gives the same answers as the
+// service, but has no accounts, checks or event log, and prepares all statements in
+// advance.
 type bound struct {
 	write          *sql.DB
 	lists          map[string]*sql.Stmt // by the number of tasks they return
@@ -76,7 +77,8 @@ type bound struct {
 	buffers        sync.Pool
 }
 
-// serveBound serves the bound on the database at from until ctx ends.
+// serveBound runs the reference server until ctx ends. The parameter from is the
+// address of its database.
 func serveBound(ctx context.Context, from, address string) error {
 	b := &bound{buffers: sync.Pool{New: func() any { return new([]byte) }}}
 	read, err := b.open(from)

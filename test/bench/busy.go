@@ -32,19 +32,19 @@ const (
 	busyTimes           = 20 // duration as a multiple of the plan's slice
 )
 
-// busying is the input of the process with the streams.
+// busying is the input of the process that reads the live streams.
 type busying struct {
 	Address string
-	Tokens  []string // of the watchers, in turn
+	Tokens  []string // tokens of the watchers, used in turn
 	Streams int
-	Mark    string // prefix of each change's label; its number and the time of its event follow
+	Mark    string // prefix of a changed label; the change's number and the event's time follow it
 	Final   int    // first change that every stream must receive
 	Finals  int
 }
 
-// busy holds the results with 50 sessions that change constantly. Times are in
-// milliseconds, counted from just before the gateway's event is created. A change
-// followed by another one of its session within 250 ms is not published and not
+// busy holds the results of a measurement with 50 sessions that change constantly.
+// Times are in milliseconds, measured from just before the gateway creates its event.
+// If a session changes again within 250 ms, the first change is neither published nor
 // counted.
 type busy struct {
 	Streams  int     `json:"streams"`
@@ -64,9 +64,9 @@ type busy struct {
 	Load     string  `json:"load"`
 }
 
-// busy measures how long a change of a session takes from the gateway's event to many
-// live streams. It starts its own service, and the demo runtime as the gateway in this
-// process.
+// busy measures the time between the gateway's event for a changed session and its
+// arrival on many live streams. It starts its own service. The gateway is the demo
+// runtime, which runs in this process.
 func (b *bench) busy(ctx context.Context) (s busy, err error) {
 	runtime, err := demo.Start(ctx, demo.Options{Token: gatewayToken, Pace: time.Millisecond})
 	if err != nil {
@@ -150,7 +150,7 @@ func (b *bench) startBusy(ctx context.Context, url string) (*process, error) {
 	}, bin, "serve")
 }
 
-// workIn creates the sessions with a run in each.
+// workIn creates the sessions and starts a run in each.
 func workIn(ctx context.Context, runtime *demo.Runtime) (keys []string, err error) {
 	c, err := gateway.New(gateway.Options{URL: runtime.URL(), Token: gatewayToken, Scopes: []string{"operator.read", "operator.write"}})
 	if err != nil {
@@ -177,7 +177,8 @@ func workIn(ctx context.Context, runtime *demo.Runtime) (keys []string, err erro
 	return keys, nil
 }
 
-// work changes the sessions constantly, and each once more after a pause.
+// work changes the sessions constantly. After a pause, it changes each session once
+// more.
 func (b *bench) work(runtime *demo.Runtime, keys []string, ask busying) (changes int, err error) {
 	var n atomic.Int64
 	label := func(key string, n int64) error {
@@ -203,7 +204,7 @@ func (b *bench) work(runtime *demo.Runtime, keys []string, ask busying) (changes
 	return int(n.Load()) + len(keys), errors.Join(errs...)
 }
 
-// run opens the streams, calls ready and returns the results.
+// run opens the streams, calls ready, receives the changes and returns the results.
 func (ask busying) run(ctx context.Context, ready func() error) (s busy, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -234,7 +235,7 @@ func (ask busying) run(ctx context.Context, ready func() error) (s busy, err err
 	return ask.sum(seen), nil
 }
 
-// follow records how long each received change took.
+// follow reads a stream and records how long each change took to arrive.
 func (ask busying) follow(v *viewer, r *bufio.Reader, seen map[int]time.Duration) {
 	mark := []byte(`"` + ask.Mark)
 	for {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// engine provides the databases of one engine.
+// engine provides the databases of one database engine.
 type engine interface {
 	name() string
 	seed() string                                                                    // address of the database to fill
@@ -21,7 +21,7 @@ type engine interface {
 	about(ctx context.Context) (string, error)
 }
 
-// sqliteEngine uses files.
+// sqliteEngine provides SQLite databases in files.
 type sqliteEngine struct{ dir string }
 
 func (e *sqliteEngine) name() string              { return "sqlite" }
@@ -40,7 +40,7 @@ func (e *sqliteEngine) fresh(ctx context.Context, size int, purpose string) (str
 	return to, e.copy(ctx, e.kept(size), to)
 }
 
-// copy writes a complete, compacted copy.
+// copy writes a complete and compacted copy of a database.
 func (e *sqliteEngine) copy(ctx context.Context, from, to string) error {
 	d, err := sql.Open("sqlite", "file:"+from)
 	if err != nil {
@@ -61,8 +61,8 @@ func (e *sqliteEngine) about(ctx context.Context) (version string, err error) {
 	return "SQLite " + version + ", WAL, synchronous=FULL", err
 }
 
-// postgres uses databases in a server whose settings it changes. The server must not be
-// used for anything else.
+// postgres provides databases on a PostgreSQL server. It changes the settings of the
+// server, so nothing else may use the server.
 type postgres struct {
 	admin *sql.DB
 	base  *url.URL
@@ -139,7 +139,7 @@ func (p *postgres) copy(ctx context.Context, from, to string) error {
 	return err
 }
 
-// processes returns the server process and its children.
+// processes returns the process IDs of the server and its child processes.
 func (p *postgres) processes() ([]int, error) {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.main))
 	if err != nil {

@@ -20,12 +20,13 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// watching is the input of the process with the streams: it opens streams, changes tasks
-// at a rate and records when each stream receives each change.
+// watching is the input of the process that reads the live streams. That process opens
+// the streams, changes tasks at a fixed rate and records when each stream receives each
+// change.
 type watching struct {
 	Address string
 	Token   string   // of the user who changes the tasks
-	Tokens  []string // of the watchers, in turn
+	Tokens  []string // tokens of the watchers, used in turn
 	Streams int
 	Rate    int // changes per second
 	For     time.Duration
@@ -33,8 +34,9 @@ type watching struct {
 	Lap     int // distinguishes this run's changes from those of other runs
 }
 
-// watched holds the results. Times are in milliseconds, once from the answer to a
-// change, which follows its commit, and once from its request, which precedes it.
+// watched holds the results of a measurement with live streams. Times are in
+// milliseconds. They start at the answer to a change, which is sent after the commit.
+// Only Sent99 starts at the request.
 type watched struct {
 	Streams int     `json:"streams"`
 	Rate    int     `json:"rate"`
@@ -49,7 +51,7 @@ type watched struct {
 	Client  float64 `json:"client_cpu_us"` // of the reading process, which runs on the same machine
 }
 
-// live measures how long a change takes to reach many streams.
+// live measures how long the change of a task takes to reach many live streams.
 func (b *bench) live(ctx context.Context, rate int) (w watched, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -83,8 +85,8 @@ func (b *bench) live(ctx context.Context, rate int) (w watched, err error) {
 	return w, errors.Join(append(errs, cmd.Wait())...)
 }
 
-// watchers returns tokens of all accounts, because one account may open only a few
-// streams. They are signed here, because logins are slow by design.
+// watchers returns a token for each account, because one account may open only a few
+// streams. It signs the tokens itself, because logins are slow by design.
 func (b *bench) watchers(ctx context.Context, address, token string) ([]string, error) {
 	body, err := read(ctx, "http://"+address+"/api/v1/users?limit=100", token)
 	if err != nil {
@@ -117,7 +119,7 @@ type viewer struct {
 	all            chan struct{}
 }
 
-// run opens the streams, calls ready and returns the results.
+// run opens the streams, calls ready, changes tasks and returns the results.
 func (ask watching) run(ctx context.Context, ready func() error) (watched, error) {
 	n := int(ask.For.Seconds() * float64(ask.Rate))
 	v := &viewer{watching: ask, began: time.Now(), sent: make([]time.Duration, n), answered: make([]time.Duration, n), all: make(chan struct{})}
@@ -170,11 +172,11 @@ func (v *viewer) open(ctx context.Context, token string) (net.Conn, *bufio.Reade
 	return conn, r, nil
 }
 
-// mark returns a string that every frame of a change contains.
+// mark returns a string that is part of every frame for a change of this run.
 func (v *viewer) mark() []byte { return fmt.Appendf(nil, `"live-%d-`, v.Lap) }
 
-// follow records when each change arrives. It does not parse frames, because the readers
-// share the machine and must be cheaper than the server.
+// follow reads a stream and records when each change arrives. It does not parse the
+// frames: the readers run on the same machine as the server and must use less CPU time.
 func (v *viewer) follow(r *bufio.Reader, seen []time.Duration) {
 	mark := v.mark()
 	for {
@@ -197,7 +199,7 @@ func (v *viewer) follow(r *bufio.Reader, seen []time.Duration) {
 	}
 }
 
-// change sends n changes at the rate v.Rate, without waiting for answers.
+// change sends n changes at the rate v.Rate and does not wait for the answers.
 func (v *viewer) change(ctx context.Context, n int) error {
 	const connections = 16
 	due := make(chan int, n)

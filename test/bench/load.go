@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// load is the input of the process that sends requests: one kind of request, repeated on
-// each connection as soon as it is answered.
+// load is the input of the process that sends requests. It describes one kind of
+// request. Each connection sends the next request as soon as the previous one is
+// answered.
 type load struct {
 	Address     string
 	Connections int
@@ -32,17 +33,17 @@ type load struct {
 	Walk        bool // uses each task once before repeating any
 }
 
-// done holds the results.
+// done holds the results of a load.
 type done struct {
 	Requests int
-	Wrong    int    // answers with another status
-	Example  string // one of them
+	Wrong    int    // number of answers with an unexpected status
+	Example  string // one such answer
 	Took     time.Duration
 	P50, P99 time.Duration
 	Bytes    int // of the last body
 }
 
-// run sends requests until the time is over.
+// run sends requests for the duration l.For.
 func (l load) run(ctx context.Context) (done, error) {
 	var all sync.WaitGroup
 	parts, errs := make([]worker, l.Connections), make([]error, l.Connections)
@@ -72,8 +73,8 @@ func (l load) run(ctx context.Context) (done, error) {
 	return sum, errors.Join(errs...)
 }
 
-// worker is one connection. It implements only as much HTTP as needed, to use little CPU
-// time.
+// worker sends requests on one connection. To use little CPU time, it implements only
+// the parts of HTTP that it needs.
 type worker struct {
 	load
 	number  int
@@ -116,7 +117,8 @@ func (w *worker) run(ctx context.Context, end time.Time) error {
 	}
 }
 
-// request appends the request of a turn.
+// request appends the bytes of an HTTP request to the parameter to. The turn
+// determines the task and the body.
 func (w *worker) request(to []byte, turn int) []byte {
 	task := 1 + w.random.IntN(max(w.Tasks, 1))
 	if w.Walk {
@@ -141,8 +143,9 @@ func (w *worker) request(to []byte, turn int) []byte {
 	return append(to, body...)
 }
 
-// pick returns this connection's offset in Bodies. With Walk it is 0, so that all
-// connections send the same body in one lap.
+// pick returns the offset in Bodies at which this connection starts. If Walk is set,
+// it returns 0, so that all connections send the same body while they go through the
+// tasks once.
 func (w *worker) pick() int {
 	if w.Walk {
 		return 0
@@ -150,7 +153,7 @@ func (w *worker) pick() int {
 	return w.number
 }
 
-// answer reads one answer.
+// answer reads one HTTP response and returns its status and the size of its body.
 func (w *worker) answer(r *bufio.Reader) (status, size int, err error) {
 	line, err := r.ReadSlice('\n')
 	if err != nil {

@@ -1,13 +1,14 @@
-// Bench compares the service with a bound: a minimal net/http server with the same driver
-// and the same rows. Run it with `make bench`, which takes eight minutes, or with
-// `BENCH=quick make bench`, which takes two. `BENCH=growth make bench` compares many
-// tasks with few. `BENCH=year make bench` measures the screens' requests after a year of
-// use.
+// Bench compares the service with a reference server, which the results call the bound.
+// It is a minimal net/http server with the same database driver and the same rows. Run
+// it with `make bench`, which takes eight minutes, or with `BENCH=quick make bench`,
+// which takes two. `BENCH=growth make bench` compares a large number of tasks with a
+// small one. `BENCH=year make bench` measures the screens' requests after a year of use.
 //
-// It uses four processes: the built service, the bound, one that sends requests, and this
-// one, which starts the others, reads their CPU times from /proc and prints the results.
-// In each round of an operation, the bound and the service take turns, so that other load
-// on the machine affects both.
+// It uses four processes: the built service, the reference server, a process that sends
+// requests, and the main process. The main process starts the others, reads their CPU
+// times from /proc and prints the results. In each round, an operation is measured first
+// on the reference server and then on the service, so that other load on the machine
+// affects both.
 package main
 
 import (
@@ -25,7 +26,7 @@ import (
 	"time"
 )
 
-// plan defines what is measured.
+// plan defines what a run of the benchmark measures.
 type plan struct {
 	sizes    []int // numbers of tasks, ascending
 	postgres bool
@@ -57,7 +58,7 @@ func planOf(mode, only string) (p plan, err error) {
 	return p, nil
 }
 
-// wants reports whether an operation is measured.
+// wants reports whether the plan includes the operation with the given name.
 func (p plan) wants(name string) bool { return len(p.only) == 0 || slices.Contains(p.only, name) }
 
 func main() {
@@ -69,7 +70,8 @@ func main() {
 	}
 }
 
-// run runs the process that the first argument selects.
+// run runs the process that the first argument selects, or the main process if there
+// are no arguments.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 {
 		return measure(ctx, out)
@@ -113,7 +115,8 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	return fmt.Errorf("unknown process %q", args[0])
 }
 
-// measure runs the main process.
+// measure is the main process. It measures what the environment variable BENCH
+// selects.
 func measure(ctx context.Context, out io.Writer) (err error) {
 	p, err := planOf(os.Getenv("BENCH"), os.Getenv("BENCH_ONLY"))
 	if err != nil {

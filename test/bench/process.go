@@ -48,7 +48,7 @@ func start(ctx context.Context, log, address string, env []string, name string, 
 	return nil, fmt.Errorf("%s %v does not answer:\n%s", name, args, text)
 }
 
-// end stops the server as its operator would.
+// end stops the server in the same way as an operator.
 func (p *process) end() {
 	_ = p.cmd.Process.Signal(os.Interrupt)
 	_ = p.cmd.Wait()
@@ -93,7 +93,7 @@ func freeAddress(ctx context.Context) (string, error) {
 	return ln.Addr().String(), ln.Close()
 }
 
-// login returns a token.
+// login logs in with the given email and returns a token.
 func login(ctx context.Context, address, email string) (string, error) {
 	body, err := json.Marshal(map[string]string{"email": email, "password": password})
 	if err != nil {
@@ -118,7 +118,7 @@ func login(ctx context.Context, address, email string) (string, error) {
 	return answer.Token, nil
 }
 
-// send runs the load in another process.
+// send sends the requests of the load from another process and returns the results.
 func (l load) send(ctx context.Context) (d done, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -137,7 +137,8 @@ func (l load) send(ctx context.Context) (d done, err error) {
 	return d, json.Unmarshal(out, &d)
 }
 
-// cpu returns the CPU time of processes and their ended children.
+// cpu returns the CPU time of the given processes and of their child processes that
+// have ended.
 func cpu(pids ...int) (sum time.Duration) {
 	for _, pid := range pids {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -154,8 +155,8 @@ func cpu(pids ...int) (sum time.Duration) {
 	return sum
 }
 
-// memory returns the private memory of a process in MB, and how much of it was written.
-// The rest is read from files and can be dropped.
+// memory returns the private memory of a process in MB, and how much of it the process
+// has written. The rest was read from files, so the system can drop it.
 func memory(pid int) (held, written float64) {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	for line := range strings.Lines(string(data)) {

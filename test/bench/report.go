@@ -18,7 +18,7 @@ type report struct {
 	Parts      []part    `json:"parts"`
 }
 
-// part holds the results of one engine and one number of tasks.
+// part holds the results for one database engine and one number of tasks.
 type part struct {
 	Engine        string    `json:"engine"`
 	About         string    `json:"about"`
@@ -34,22 +34,22 @@ type part struct {
 	Sessions      *busy     `json:"sessions,omitempty"`
 }
 
-// result holds the results of one operation with one number of connections.
+// result holds the results for one operation and one number of connections.
 type result struct {
 	Operation   string `json:"operation"`
 	Bound       string `json:"bound,omitempty"` // the request to the bound
 	Connections int    `json:"connections"`
 	Service     []turn `json:"service"` // by round
 	AtBound     []turn `json:"at_bound"`
-	// Medians across the rounds, of the measurements and of the ratios of each round.
-	// A ratio of 1 means that the service is as fast as the bound.
+	// The fields below are medians over all rounds. A ratio of 1 means that the
+	// service is as fast as the reference server.
 	Median turn    `json:"median"`
 	Beside turn    `json:"median_at_bound"`
 	ByRate float64 `json:"ratio_by_rate,omitempty"`
 	ByCPU  float64 `json:"ratio_by_cpu,omitempty"`
 }
 
-// turn holds the results of one side in one round.
+// turn holds the results of one server in one round.
 type turn struct {
 	Rate        float64 `json:"rate"` // answers per second
 	P50         float64 `json:"p50_ms"`
@@ -61,7 +61,7 @@ type turn struct {
 
 func (t turn) cpu() float64 { return t.CPU + t.DatabaseCPU }
 
-// sum calculates the medians.
+// sum calculates the medians from the results of the rounds.
 func (r *result) sum() {
 	r.Median, r.Beside = middle(r.Service), middle(r.AtBound)
 	if r.Bound == "" {

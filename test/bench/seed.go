@@ -21,8 +21,8 @@ import (
 	"wardroom/internal/task"
 )
 
-// The accounts of the bench. The secret signs tokens of databases that are deleted when
-// the program ends.
+// Values for the accounts of the benchmark. The secret only signs tokens for databases
+// that are deleted when the program ends.
 const (
 	password = "a password for measuring"
 	secret   = "bench-bench-bench-bench-bench-bench-bench-bench-bench"
@@ -32,12 +32,12 @@ const (
 
 func email(n int) string { return fmt.Sprintf("person%d@bench.example", n) }
 
-// meetings is the number of standups.
+// meetings is the number of standups in a filled database.
 const meetings = 60
 
-// seedAll grows one database to each size in turn and stores a copy at each size. It
-// uses the services in this process, so all rules, indexes and events are as in real
-// use. It is fast because many tasks share a transaction.
+// seedAll fills one database up to each of the sizes in turn and stores a copy at
+// each size. It calls the services in this process, so rules, indexes and events work
+// as in real use. It is fast because it creates many tasks in each transaction.
 func seedAll(ctx context.Context, e engine, sizes []int, out io.Writer) error {
 	began := time.Now()
 	first := began.Add(-meetings * 24 * time.Hour).UTC()
@@ -75,9 +75,9 @@ func (s *seeder) move(by time.Duration) {
 	s.at.Store(&next)
 }
 
-// fill opens the service, creates everything but tasks at the first call, creates the
-// tasks from have+1 to size, and closes the service, because a database in use cannot
-// be copied.
+// fill opens the service, creates the tasks from have+1 to size, and closes the
+// service again, because a database in use cannot be copied. If have is 0, it first
+// creates the accounts and the standups.
 func (s *seeder) fill(ctx context.Context, cfg config.Config, have, size int) (err error) {
 	s.app, err = app.New(ctx, cfg, slog.New(slog.DiscardHandler), app.Options{Now: func() time.Time { return *s.at.Load() }, Cost: bcrypt.MinCost + 1})
 	if err != nil {
@@ -121,8 +121,8 @@ func (s *seeder) people(ctx context.Context) error {
 	return nil
 }
 
-// meetings opens a standup on each day. They are never run, so they end with missing
-// reports.
+// meetings opens a standup on each day. The standups are never run, so they end
+// without reports.
 func (s *seeder) meetings() error {
 	for range meetings {
 		if _, _, err := s.app.Standups.Open(s.by, standup.New{}); err != nil {
@@ -171,7 +171,7 @@ func (s *seeder) tasks(ctx context.Context, have, size int) error {
 	return nil
 }
 
-// task returns the nth task, about 1.5 kB as JSON.
+// task returns the nth task. A task is about 1.5 kB of JSON.
 func (s *seeder) task(n int) task.New {
 	priorities := []task.Priority{task.Low, task.Medium, task.High, task.Urgent}
 	types := []task.Type{task.Plain, task.Bug, task.Feature, task.Improvement, task.Research}

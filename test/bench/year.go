@@ -21,10 +21,10 @@ import (
 // yearOfUse is the size of the database that BENCH=year measures.
 var yearOfUse = year.Size{Tasks: 100_000, Sessions: 100_000, Events: 1_000_000, Runs: 1_000_000, Others: 20_000}
 
-// ask is one request of a screen.
+// ask is one request that a screen of the dashboard sends.
 type ask struct{ screen, path string }
 
-// asks returns the requests of each screen with their usual filters.
+// asks returns the requests that each screen sends with its usual filters.
 func asks(now time.Time) []ask {
 	day := func(ago int) string { return now.UTC().AddDate(0, 0, -ago).Format(time.DateOnly) }
 	at := func(ago time.Duration) string { return now.UTC().Add(-ago).Format(time.RFC3339) }
@@ -79,8 +79,9 @@ type subject struct {
 	name string
 }
 
-// measureYear prints the cost of each screen's requests after a year of use. If
-// BENCH_BEFORE has the path of an earlier binary, it measures both in turn.
+// measureYear prints the cost of each screen's requests after a year of use. If the
+// environment variable BENCH_BEFORE names an older binary, it measures both binaries
+// in turn.
 func measureYear(ctx context.Context, out io.Writer, dir string, engines []engine) error {
 	for _, e := range engines {
 		if err := fillYear(ctx, out, e); err != nil {
@@ -131,7 +132,7 @@ func fillYear(ctx context.Context, out io.Writer, e engine) (err error) {
 	return e.keep(ctx, yearOfUse.Tasks)
 }
 
-// startYear migrates a copy of the database and starts a binary on it.
+// startYear migrates a copy of the database and starts the given binary with it.
 func startYear(ctx context.Context, out io.Writer, e engine, dir, name, binary string) (*subject, error) {
 	s := &subject{name: name}
 	s.engine, s.dir = e, filepath.Join(dir, e.name()+"-"+name)
@@ -171,7 +172,7 @@ func startYear(ctx context.Context, out io.Writer, e engine, dir, name, binary s
 	return s, err
 }
 
-// figures holds the results of one request to one subject.
+// figures holds the results for one request and one build of the service.
 type figures struct {
 	turn
 	failed string // the status, if it was not 200
@@ -184,7 +185,8 @@ func (f figures) String() string {
 	return fmt.Sprintf("%.1f\t%.1f\t%.1f\t", f.P50, f.P99, f.cpu()/1000)
 }
 
-// compareYear measures each request with the subjects in turn.
+// compareYear sends each request to each build of the service in turn and prints the
+// results.
 func compareYear(ctx context.Context, out io.Writer, all []*subject) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "\nscreen\trequest\t")
@@ -220,7 +222,8 @@ func compareYear(ctx context.Context, out io.Writer, all []*subject) error {
 	return w.Flush()
 }
 
-// request sends a request once and then repeats it for a second.
+// request measures a request. It sends the request once as a warm-up and then repeats
+// it for one second.
 func (s *subject) request(ctx context.Context, path string) (f figures, err error) {
 	l := load{Method: "GET", Path: path, Status: 200}
 	for _, limit := range []time.Duration{time.Millisecond, time.Second} {

@@ -1,8 +1,8 @@
 // Package durable tests that standups and dispatches survive crashes. The built service
-// runs as a separate process next to the demo runtime in the test process, and is killed
-// at each point of a standup.
+// runs as a separate process, and the demo runtime runs in the test process. The tests
+// kill the service at each point of a standup.
 //
-// The service has no code for these tests. It is stopped from outside: the runtime
-// reports each request when it arrives (see demo.Runtime.Watch), and a trap in the
-// database holds a transaction at a chosen row.
+// The service has no code for these tests. To stop it at a chosen point, the tests
+// watch the requests that arrive at the runtime (see demo.Runtime.Watch), or use a
+// trap in the database that holds a transaction at a chosen row.
 package durable

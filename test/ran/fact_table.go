@@ -25,8 +25,8 @@ var (
 )
 
 // parse reads the rows `| id | fact | where | tests |`. It returns an error for a
-// duplicate ID, and for a row that lacks a place or a test and is not marked as
-// later.
+// duplicate ID. It also returns an error for a row without a file or a test, unless
+// the row is marked as not yet true.
 func parse(text string) ([]fact, error) {
 	var facts []fact
 	seen := map[string]bool{}
@@ -58,14 +58,14 @@ func parse(text string) ([]fact, error) {
 	return facts, nil
 }
 
-// named returns the tests that a text names, sorted and without duplicates.
+// named returns the names of the tests in a text, sorted and without duplicates.
 func named(text string) []string {
 	tests := slices.DeleteFunc(words(text), func(w string) bool { return !test.MatchString(w) })
 	slices.Sort(tests)
 	return slices.Compact(tests)
 }
 
-// words returns the texts in backquotes.
+// words returns the texts that are enclosed in backquotes.
 func words(cell string) []string {
 	var out []string
 	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {

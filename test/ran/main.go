@@ -1,4 +1,4 @@
-// Command ran checks that the tests named in documents have run and passed.
+// Command ran checks that the tests that documents name have run and passed.
 //
 //	go test -json ./... | go run ./test/ran record FILE   shows the test output and writes the passed tests to FILE
 //	go run ./test/ran check DOCUMENT.md... FILE...        fails if a test named in a document has not passed,
@@ -24,7 +24,7 @@ func main() {
 
 var errUsage = errors.New("usage: `go test -json ./... | ran record [-v] FILE`, or `ran check DOCUMENT.md... FILE...`")
 
-// run executes the command line.
+// run executes the command in args.
 func run(args []string, in io.Reader, out io.Writer) error {
 	switch {
 	case len(args) == 2 && args[0] == "record":
@@ -38,7 +38,8 @@ func run(args []string, in io.Reader, out io.Writer) error {
 }
 
 // recordTo reads the output of a test run and writes the names of the passed and skipped
-// tests to path. It removes an existing file first, so that a failed run leaves none.
+// tests to the file at path. It removes an existing file first, so that no file remains
+// after a failed run.
 func recordTo(path string, in io.Reader, out io.Writer, verbose bool) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -51,8 +52,8 @@ func recordTo(path string, in io.Reader, out io.Writer, verbose bool) error {
 	return os.WriteFile(path, []byte(strings.Join(ran, "\n")+"\n"), 0o600)
 }
 
-// check returns an error if a test that the documents name is not among the passed tests
-// in the record files.
+// check returns an error if a document names a test that has not passed according to the
+// record files.
 func check(files []string, out io.Writer) error {
 	passed := map[string]bool{}
 	var documents []string
@@ -94,7 +95,7 @@ func check(files []string, out io.Writer) error {
 	return nil
 }
 
-// readLines calls each with every line of a file.
+// readLines calls the function each for every line of a file.
 func readLines(path string, each func(string)) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// line is one line of `go test -json`, as `go doc test2json` describes it.
+// line is one line of the output of `go test -json`. `go doc test2json` describes the
+// format.
 type line struct {
 	Action  string
 	Package string
@@ -18,11 +19,11 @@ type line struct {
 
 var errFailed = errors.New("tests failed")
 
-// recapBytes is how much of the end of a failed test's output is repeated after a
-// verbose run.
+// recapBytes is the maximum number of bytes of a failed test's output that a verbose
+// run repeats at the end.
 const recapBytes = 16 << 10
 
-// skipMark is the prefix of a skipped test in a record file.
+// skipMark is the prefix that marks a skipped test in a record file.
 const skipMark = "skipped "
 
 // recorder collects the results of a test run.
@@ -38,10 +39,10 @@ type recorder struct {
 }
 
 // follow prints the output of a test run as `go test` does without -json, or with -v if
-// verbose. It returns the names of the passed tests, as the documents write them, and
-// of the skipped ones, with the prefix skipMark. It fails if a test, a package or a build
-// fails or if no test passes. A verbose run repeats the output of failed tests at the
-// end.
+// verbose. It returns the names of the passed tests in the form used in documents, and
+// those of the skipped tests with the prefix skipMark. It returns an error if a test, a
+// package or a build fails, or if no test passes. A verbose run repeats the output of
+// failed tests at the end.
 func follow(in io.Reader, out io.Writer, verbose bool) (ran []string, err error) {
 	r := &recorder{out: out, verbose: verbose, output: map[string]*strings.Builder{}}
 	for d := json.NewDecoder(in); ; {
@@ -106,8 +107,8 @@ func (r *recorder) take(l line) {
 	}
 }
 
-// show prints the output of a failed test. A verbose run has printed it already and
-// repeats the last part at the end.
+// show prints the output of a failed test. A verbose run has already printed the
+// output, so show only adds the last part to the recap.
 func (r *recorder) show(name string) {
 	output := r.output[name]
 	if output == nil {
@@ -122,8 +123,8 @@ func (r *recorder) show(name string) {
 	fmt.Fprintf(&r.recap, "\n== %s failed with this output:\n%s", short(name), text[max(0, len(text)-recapBytes):])
 }
 
-// short returns the name of a test as the documents write it: without the module and
-// without the folder internal.
+// short returns the name of a test in the form used in documents: without the name of
+// the module and without the folder internal.
 func short(name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, "wardroom/"), "internal/")
 }

@@ -15,7 +15,7 @@ type usage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
 	Total      int `json:"total_tokens"`
-	// Details are those of Prompt, or nil.
+	// Details are the details of the prompt tokens, or nil.
 	Details *details `json:"prompt_tokens_details,omitempty"`
 }
 
@@ -55,7 +55,8 @@ type answer struct {
 	Usage   *usage   `json:"usage,omitempty"`
 }
 
-// tokens estimates the number of tokens: one for every four characters.
+// tokens estimates the number of tokens in a text. It assumes one token for every
+// four characters.
 func tokens(characters int) int { return characters/4 + 1 }
 
 func (c completion) usage(text string) *usage {
@@ -76,7 +77,7 @@ func (c completion) answer(object string) answer {
 	return answer{ID: fmt.Sprintf("chatcmpl-%d", now.UnixNano()), Object: object, Created: now.Unix(), Model: c.Model, Choices: []choice{}}
 }
 
-// whole answers with one JSON document.
+// whole sends the model's answer as one JSON document.
 func whole(w http.ResponseWriter, in completion, text string) {
 	out := in.answer("chat.completion")
 	out.Choices = []choice{{Message: &said{Role: "assistant", Content: text}, Finish: new("stop")}}
@@ -85,7 +86,7 @@ func whole(w http.ResponseWriter, in completion, text string) {
 	_ = json.NewEncoder(w).Encode(out) // fails if the client has disconnected
 }
 
-// stream answers with server-sent events, the usage last.
+// stream sends the model's answer as server-sent events. The last one has the usage.
 func stream(w http.ResponseWriter, in completion, text string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush := http.NewResponseController(w)
@@ -108,7 +109,7 @@ func stream(w http.ResponseWriter, in completion, text string) {
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
-// useTool answers with a tool call.
+// useTool sends a tool call as the model's answer.
 func useTool(w http.ResponseWriter, in completion, do toolCall) {
 	args, _ := json.Marshal(do.Args) // cannot fail
 	u := use{ID: fmt.Sprintf("call_%d", time.Now().UnixNano()), Type: "function"}

@@ -32,7 +32,7 @@ func (d *Device) Settings() map[string]string {
 	}
 }
 
-// NewDevice returns a device that is unknown to all gateways.
+// NewDevice returns a new device that no gateway knows.
 func NewDevice(t testing.TB) *Device {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
@@ -48,7 +48,7 @@ func NewDevice(t testing.TB) *Device {
 	}
 }
 
-// sign returns the proof that the client holds the key.
+// sign returns a signature that proves that the client has the device's private key.
 func (d *Device) sign(scopes []string, token, nonce string, at int64) map[string]any {
 	said := fmt.Sprintf("v3|%s|gateway-client|backend|operator|%s|%d|%s|%s|linux|",
 		d.ID, strings.Join(scopes, ","), at, token, nonce)
@@ -58,9 +58,9 @@ func (d *Device) sign(scopes []string, token, nonce string, at int64) map[string
 	}
 }
 
-// Token returns the token with which the gateway accepts the approved device without the
-// shared token. The gateway sends it only to the device, on each connection with the
-// shared token.
+// Token returns the device's own token. With it, the approved device can connect without
+// the shared token. The gateway sends the token to the device each time it connects with
+// the shared token.
 func (d *Device) Token(t *testing.T, proxy *Proxy, gateway *Gateway) string {
 	t.Helper()
 	_, answer := dial(t, proxy.http, proxy.URL, gateway.Token, d)

@@ -1,8 +1,8 @@
 // Package realgateway tests the built service with a real agent gateway whose agents
 // answer from a script.
 //
-// All files have the build tag journey, because the tests install 860 MB once and start
-// programs. `make journey` runs them.
+// All files have the build tag journey, because the tests start other programs and the
+// first run downloads 860 MB. `make journey` runs the tests.
 //
 //	Model     a model server with scripted answers
 //	Gateway   the agent gateway, with four agents that use that model
@@ -11,5 +11,6 @@
 //	Server    the built wardroom binary
 //	Client    a client of its HTTP API
 //
-// Each is started by a function that takes the test, and ends with the test.
+// Each program is started by a function that takes the test, and is stopped when the
+// test ends.
 package realgateway

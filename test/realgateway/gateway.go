@@ -20,14 +20,15 @@ import (
 	"time"
 )
 
-// config is read by the gateway, which replaces the ${VARIABLES}.
+// config is the gateway's configuration file. The gateway replaces the ${VARIABLES}
+// in it.
 //
 //go:embed openclaw.json
 var config []byte
 
-// Starting took 10 s on an idle machine and 29 s on a busy one; the limit leaves time for
-// slower machines. An idle gateway stops within 5 s, but a run that waits for its model
-// would delay that by minutes.
+// Time limits for the gateway. It started in 10 s on an idle machine and in 29 s on a
+// busy one; slower machines need more. An idle gateway stops within 5 s. A run that waits
+// for its model would delay that by minutes.
 const (
 	gatewayStart = 3 * time.Minute
 	gatewayStop  = 10 * time.Second
@@ -38,8 +39,8 @@ const (
 type Gateway struct {
 	URL   string // http(s)://127.0.0.1:port; its WebSocket uses the same port
 	Token string // shared token of its operators
-	// Vars are variables of its environment, which the tools of its agents get too. A
-	// change takes effect at the next Start.
+	// Vars are additional environment variables for the gateway and for the tools of
+	// its agents. A change takes effect at the next Start.
 	Vars map[string]string
 
 	owner testing.TB // the test that it ends with
@@ -51,8 +52,8 @@ type Gateway struct {
 	proc  *process
 }
 
-// Install ensures that the gateway is in the cache and returns its folder. The first call
-// downloads about 860 MB.
+// Install installs the gateway in a cache, if it is not there yet, and returns its
+// folder. The first call downloads about 860 MB.
 func Install(t testing.TB) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "./install.sh")
@@ -64,8 +65,8 @@ func Install(t testing.TB) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Access describes how a gateway can be reached. The zero value is a local gateway:
-// no TLS, and local clients need no device.
+// Access describes how a gateway can be reached. The zero value describes a gateway
+// without TLS whose local clients need no device.
 type Access struct {
 	TLS         bool // with a self-signed certificate
 	BehindProxy bool // a Proxy on this machine may report the addresses of its clients
@@ -74,8 +75,8 @@ type Access struct {
 	Strict      bool // no device is approved automatically, not even a local one
 }
 
-// StartGateway starts a gateway that stores its data below dir and uses model, and waits
-// until it is ready. It ends with the test.
+// StartGateway starts a gateway that stores its data in dir and uses the given model. It
+// waits until the gateway is ready and stops it when the test ends.
 func StartGateway(t testing.TB, dir string, model *Model, access Access) *Gateway {
 	t.Helper()
 	port := freePort(t)
@@ -105,7 +106,8 @@ func StartGateway(t testing.TB, dir string, model *Model, access Access) *Gatewa
 	return g
 }
 
-// settings returns the gateway's configuration with the changes for access.
+// settings returns the gateway's configuration with the changes that the access
+// needs.
 func (a Access) settings(t testing.TB) []byte {
 	t.Helper()
 	var all map[string]any
@@ -142,8 +144,8 @@ func (a Access) settings(t testing.TB) []byte {
 	return data
 }
 
-// starting makes gateways start one after the other: two at once can fail on two busy
-// cores.
+// starting makes gateways start one after the other. Two gateways that start at once
+// can fail on a machine with two busy cores.
 var starting sync.Mutex
 
 // Start starts a stopped or killed gateway and waits until it is ready.
@@ -163,8 +165,8 @@ func (g *Gateway) Start(t testing.TB) {
 	g.proc.ready(t, g.http, g.URL+"/startupz", gatewayStart)
 }
 
-// env returns the environment of the gateway and its operator. With it, they do not
-// touch the user's own gateway.
+// env returns the environment variables for the gateway and its operator's commands.
+// They keep both away from the user's own gateway.
 func (g *Gateway) env() []string {
 	programs := []string{filepath.Join(g.home, "bin"), filepath.Join(g.home, "node_modules", ".bin"), os.Getenv("PATH")}
 	var more []string
@@ -187,8 +189,9 @@ func (g *Gateway) env() []string {
 	)
 }
 
-// Operate runs a command on the gateway's host as its operator does, such as "openclaw
-// devices list --json", and returns its output.
+// Operate runs a shell command on the gateway's host, such as "openclaw devices list
+// --json", and returns its output. The gateway's operator would run it in the same
+// way.
 func (g *Gateway) Operate(t testing.TB, line string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -205,25 +208,26 @@ func (g *Gateway) Operate(t testing.TB, line string) []byte {
 	return out
 }
 
-// Stop stops the gateway as its operator does. The gateway closes its connections and
-// drops queued work.
+// Stop stops the gateway in the same way as its operator. The gateway closes its
+// connections and drops queued work.
 func (g *Gateway) Stop(t testing.TB) {
 	t.Helper()
 	g.proc.stop(t, gatewayStop)
 }
 
-// Kill kills the gateway at once; the connections of its clients break.
+// Kill kills the gateway at once, without closing the connections of its clients.
 func (g *Gateway) Kill(testing.TB) { g.proc.kill() }
 
 // Restart stops the gateway and starts it again with the same state. The gateway
-// keeps its sessions and transcripts but not the open runs.
+// keeps its sessions and transcripts but loses the open runs.
 func (g *Gateway) Restart(t testing.TB) {
 	t.Helper()
 	g.Stop(t)
 	g.Start(t)
 }
 
-// Set changes one of the gateway's settings while it is stopped.
+// Set changes a top-level setting of the gateway. Call it while the gateway is
+// stopped.
 func (g *Gateway) Set(t testing.TB, part string, value any) {
 	t.Helper()
 	var all map[string]any

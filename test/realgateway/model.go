@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// Reply is what the model answers to an agent.
+// Reply is the model's scripted answer to an agent.
 type Reply struct {
 	Text   string        // the answer; empty for the agent's usual one
 	Delay  time.Duration // delay before the first byte
 	Status int           // if not 0, an HTTP status instead of an answer
 }
 
-// Call is one request of an agent to the model.
+// Call is one request that an agent sent to the model.
 type Call struct {
 	Agent  string
 	Model  string   // ID of the model in the gateway's settings
@@ -47,8 +47,8 @@ type Model struct {
 	closing chan struct{}
 }
 
-// StartModel starts a model in which every agent gives its usual answer. It ends with the
-// test.
+// StartModel starts a model that gives the usual answer for every agent. It is stopped
+// when the test ends.
 func StartModel(t testing.TB) *Model {
 	t.Helper()
 	m := &Model{replies: map[string]Reply{}, closing: make(chan struct{})}
@@ -63,31 +63,32 @@ func StartModel(t testing.TB) *Model {
 	return m
 }
 
-// Script sets the reply to agent until it is called again. Script("cto", Reply{})
-// restores the usual answer.
+// Script sets the model's reply to an agent. It applies until the next Script for
+// that agent. Script("cto", Reply{}) restores the usual answer.
 func (m *Model) Script(agent string, r Reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.replies[agent] = r
 }
 
-// Linger keeps the turn in which the COO started a standup open until the COO is asked
-// for that standup's review in another session.
+// Linger, if on, delays the end of the turn in which the COO starts a standup. The
+// turn ends when the COO is asked for the standup's review in another session.
 func (m *Model) Linger(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.linger = on
 }
 
-// Cache makes a third of the model's input come from a cache, which the gateway counts
-// and prices separately.
+// Cache, if on, makes the model report a third of its input as read from a cache. The
+// gateway counts and prices such input separately.
 func (m *Model) Cache(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.caches = on
 }
 
-// lingers waits for the review, at most a minute.
+// lingers implements Linger: it waits up to a minute until the COO is asked for a
+// review.
 func (m *Model) lingers(r *http.Request, agent string) {
 	m.mu.Lock()
 	linger := m.linger && agent == "coo"
@@ -113,14 +114,15 @@ func (m *Model) reviews() []Call {
 	return slices.DeleteFunc(m.Calls("coo"), func(c Call) bool { return !strings.Contains(c.Prompt, "action_items") })
 }
 
-// Calls returns the calls of agent, oldest first.
+// Calls returns the calls that the agent made since the last Forget, oldest first.
 func (m *Model) Calls(agent string) []Call {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return of(agent, m.calls[m.begin:])
 }
 
-// Ever returns every call in which agent was asked question, including forgotten ones.
+// Ever returns every call whose prompt to the agent contains the question, including
+// calls from before the last Forget.
 func (m *Model) Ever(agent, question string) []Call {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -137,14 +139,14 @@ func of(agent string, all []*Call) []Call {
 	return calls
 }
 
-// Forget clears the list of calls.
+// Forget makes Calls leave out the calls made so far.
 func (m *Model) Forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.begin = len(m.calls)
 }
 
-// completion is the part of a chat completion request that matters here.
+// completion contains the fields of a chat completion request that the model uses.
 type completion struct {
 	Model    string    `json:"model"`
 	Stream   bool      `json:"stream"`
@@ -163,7 +165,8 @@ type message struct {
 	Content content `json:"content"`
 }
 
-// told returns the latest result of a tool call.
+// told returns the result of the latest tool call, if the model has not answered it
+// yet.
 func (c completion) told() (text string, ok bool) {
 	for _, m := range slices.Backward(c.Messages) {
 		switch m.Role {
@@ -176,7 +179,7 @@ func (c completion) told() (text string, ok bool) {
 	return "", false
 }
 
-// offered returns the names of the tools that the model may call.
+// offered returns the names of the tools that the request offers to the model.
 func (c completion) offered() []string {
 	names := make([]string, len(c.Tools))
 	for i, tool := range c.Tools {
@@ -191,7 +194,8 @@ type toolCall struct {
 	Args map[string]any
 }
 
-// content is text, or a list of parts of which only the text is kept.
+// content is the text of a message. In JSON it can also be a list of parts; only
+// their text is kept.
 type content string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -225,7 +229,7 @@ var (
 	added = regexp.MustCompile(`(?is)<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>.*?<<<END_OPENCLAW_INTERNAL_CONTEXT>>>|\n+Runtime:[^\n]*`)
 )
 
-// asker returns the agent that sent the request, or an empty string.
+// asker returns the agent that sent the request, or an empty string if it is unknown.
 func (c completion) asker() string {
 	for _, m := range slices.Backward(c.Messages) {
 		if found := runtimeLine.FindStringSubmatch(string(m.Content)); found != nil {
@@ -235,7 +239,7 @@ func (c completion) asker() string {
 	return ""
 }
 
-// question returns the messages since the last answer.
+// question returns the user's messages since the model's last answer.
 func (c completion) question() string {
 	var said []string
 	for _, m := range slices.Backward(c.Messages) {
@@ -311,11 +315,12 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 	whole(w, in, reply.Text)
 }
 
-// inShell makes an agent run the indented lines of a question that contains it.
+// inShell is a phrase in a question. It makes the agent run the question's indented
+// lines as shell commands.
 const inShell = "Do this in a shell:"
 
-// shellCall returns the tool call for a message with shell commands: the text between
-// [[exec: and ]], or the indented lines.
+// shellCall returns the tool call that runs the shell commands in a message, or nil.
+// The commands are the text between [[exec: and ]], or the indented lines.
 func shellCall(agent, prompt string) *toolCall {
 	if do := handedOver(prompt); do != nil {
 		return do
@@ -331,7 +336,7 @@ func shellCall(agent, prompt string) *toolCall {
 	return shell(indented(prompt))
 }
 
-// indented returns the lines of a message that are commands.
+// indented returns the indented lines of a message. They are shell commands.
 func indented(prompt string) (lines []string) {
 	for line := range strings.Lines(prompt) {
 		if command, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "    "); ok {
@@ -345,8 +350,9 @@ func shell(lines []string) *toolCall {
 	return &toolCall{Name: "exec", Args: map[string]any{"command": strings.Join(lines, "\n")}}
 }
 
-// handedOver returns the tool call of an agent that gets a dispatched task: it reports
-// the start and then the end with the commands in the message.
+// handedOver returns the tool call with which an agent answers a dispatched task, or
+// nil. The call runs the commands in the message to report the start and then the end
+// of the work.
 func handedOver(prompt string) *toolCall {
 	if !strings.HasPrefix(prompt, "You are assigned task ") && !strings.Contains(prompt, "\nYou are assigned task ") && !strings.Contains(prompt, "] You are assigned task ") {
 		return nil
@@ -358,8 +364,8 @@ func handedOver(prompt string) *toolCall {
 	return shell(lines)
 }
 
-// usual returns the answer of an agent without a script: a report in the form that this
-// agent prefers, or the facilitator's review.
+// usual returns the answer of an agent without a scripted reply: a report in the
+// agent's own format, or the facilitator's review.
 func usual(agent, prompt string) string {
 	switch {
 	case agent == "coo" && strings.Contains(prompt, "action_items"):
@@ -378,8 +384,8 @@ func usual(agent, prompt string) string {
 	}
 }
 
-// review is the facilitator's review: one entry of each kind, in a code fence with text
-// around it, as models often answer.
+// review is the facilitator's review. It has one entry of each kind. It is in a code
+// fence with text around it, because models often answer in this form.
 const review = "Here is the review.\n\n```json\n" + `{
   "summary": "Login is done, the launch page is next. The trial period waits for a decision.",
   "resolutions": [{"task": null, "blocker": "no decision yet about the trial period", "resolution": "Product proposes, the owner decides tomorrow."}],

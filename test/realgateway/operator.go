@@ -15,8 +15,8 @@ import (
 	"github.com/coder/websocket/wsjson"
 )
 
-// operator is a minimal gateway client, independent of the service's own client, which is
-// under test.
+// operator is a minimal gateway client. It shares no code with the service's own client,
+// because that client is under test.
 type operator struct {
 	conn    *websocket.Conn
 	last    int
@@ -36,9 +36,10 @@ type frame struct {
 	Error   json.RawMessage `json:"error,omitempty"`
 }
 
-// dial connects to the gateway at url as the service does, with the shared token and, if
-// device is not nil, as that device. more are scopes in addition to read and write. It
-// returns the gateway's answer, which may be a refusal.
+// dial connects to the gateway at url in the same way as the service. It sends the token
+// and, if device is not nil, the device's signature. The parameter more lists scopes in
+// addition to read and write. The returned frame is the gateway's answer, which may be a
+// refusal.
 func dial(t *testing.T, client *http.Client, url, token string, device *Device, more ...string) (*operator, frame) {
 	t.Helper()
 	conn, res, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPClient: client})
@@ -76,8 +77,8 @@ func dial(t *testing.T, client *http.Client, url, token string, device *Device, 
 	return op, op.exchange(t, "connect", params)
 }
 
-// listen reads everything that the gateway sends. Reading also answers pings, without
-// which the gateway would close the connection.
+// listen reads everything that the gateway sends. Reading also answers pings.
+// Otherwise the gateway would close the connection.
 func (o *operator) listen(ctx context.Context) {
 	defer close(o.answers)
 	for {
@@ -118,7 +119,8 @@ func (o *operator) ask(t *testing.T, agent, question string) string {
 	return out.Reply.Text
 }
 
-// call sends a request and returns the payload of the first answer.
+// call sends a request and returns the payload of the first answer. It fails the test
+// if the gateway refuses the request.
 func (o *operator) call(t *testing.T, method string, params any) json.RawMessage {
 	t.Helper()
 	f := o.exchange(t, method, params)

@@ -10,19 +10,20 @@ import (
 	"time"
 )
 
-// orders matches instructions to the model, in a question or in a tool's result:
+// orders matches instructions to the model. They can appear in a question or in a
+// tool's result:
 //
 //	[[say TEXT]]         answer with TEXT
 //	[[use TOOL {JSON}]]  call a tool before the answer
 //	[[wait 30s]]         wait before the answer
 //	[[fail 400]]         return an HTTP status instead of an answer
 //
-// To make a run with several model calls fail at the last one, a shell command prints the
-// order.
+// In a run with several calls of the model, a shell command can print an order such as
+// [[fail 400]]. It then applies to the call that follows the command.
 var orders = regexp.MustCompile(`\[\[(say|use|wait|fail) ([^\[\]]*(?:\[\[[^\[\]]*\]\])?[^\[\]]*)\]\]`)
 
 // obey executes the orders in text. It returns the answer or the tool call that they
-// request, and stop if there is nothing left to answer.
+// request. It returns stop as true if the model must send no further answer.
 func (m *Model) obey(w http.ResponseWriter, r *http.Request, in completion, text string, usual *toolCall) (say string, do *toolCall, stop bool) {
 	do = usual
 	for _, order := range orders.FindAllStringSubmatch(text, -1) {
@@ -57,9 +58,10 @@ func (m *Model) obey(w http.ResponseWriter, r *http.Request, in completion, text
 	return say, do, false
 }
 
-// manners returns the fixed answer that the gateway expects from a model with nothing
-// to say: to heartbeats, and in conversations between agents, which would otherwise
-// continue for a while. It returns "" if the gateway expects none.
+// manners returns the fixed phrase with which a model tells the gateway that it has
+// nothing to say. The gateway offers such phrases for heartbeats and for
+// conversations between agents, which would otherwise continue for a while. If it
+// offers none, manners returns "".
 func (c completion) manners() string {
 	for _, word := range []string{"ANNOUNCE_SKIP", "REPLY_SKIP"} {
 		for _, m := range c.Messages {

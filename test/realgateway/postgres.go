@@ -15,8 +15,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// postgresEnv is the variable with the address of a PostgreSQL server whose user may
-// create databases. `make journey` sets it.
+// postgresEnv is the environment variable with the URL of a PostgreSQL server. The
+// user in the URL must be allowed to create databases. `make journey` sets the
+// variable.
 const postgresEnv = "TEST_POSTGRES_URL"
 
 // PostgresDatabase creates an empty database and returns its address. The database is
@@ -35,7 +36,8 @@ func PostgresDatabase(t testing.TB) string {
 	return address.String()
 }
 
-// administer runs one statement on the server, even after the test.
+// administer runs one statement on the server. It also works after the test's context
+// has ended.
 func administer(t testing.TB, server, statement string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// process is a program started for a test in its own process group, so that its child
-// processes end with it.
+// process is a program that a test started. It has its own process group, so that its
+// child processes end with it.
 type process struct {
 	name   string
 	cmd    *exec.Cmd
@@ -27,8 +27,9 @@ type process struct {
 	exited chan struct{} // closed when the program has ended
 }
 
-// startProcess starts cmd for t. The program is killed at the end of owner if it still
-// runs: a restart in a subtest also serves later subtests.
+// startProcess starts cmd. A program that still runs when the test owner ends is
+// killed then. The test t may be a subtest of owner, because a program restarted in
+// one subtest is also used by later ones.
 func startProcess(t, owner testing.TB, name string, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{name: name, cmd: cmd, log: &output{}, exited: make(chan struct{})}
@@ -55,7 +56,7 @@ func startProcess(t, owner testing.TB, name string, cmd *exec.Cmd) *process {
 	return p
 }
 
-// kill kills the process group at once, like a power failure.
+// kill kills the process group at once, to simulate a power failure.
 func (p *process) kill() {
 	if p.running() {
 		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // an error means that the group is gone already
@@ -63,8 +64,8 @@ func (p *process) kill() {
 	<-p.exited
 }
 
-// stop asks the process to end and kills it after limit. It returns the exit status, or
-// -1 if the process was killed.
+// stop asks the process to end and kills it if it still runs after the time limit. It
+// returns the exit status, or -1 if the process was killed.
 func (p *process) stop(t testing.TB, limit time.Duration) int {
 	t.Helper()
 	if p.running() {
@@ -88,8 +89,8 @@ func (p *process) running() bool {
 	}
 }
 
-// ready waits until a GET request by client to url returns 200. It fails the test if
-// the process ends first or limit passes.
+// ready waits until a GET request to url returns 200. It fails the test if the
+// process ends first or the time limit passes.
 func (p *process) ready(t testing.TB, client *http.Client, url string, limit time.Duration) {
 	t.Helper()
 	begin := time.Now()
@@ -126,8 +127,8 @@ func answers(ctx context.Context, client *http.Client, url string) bool {
 }
 
 // guard starts a small process that kills the process group pid when the test program
-// ends for any reason: after a timeout or Ctrl-C, no cleanups run. The returned function
-// ends it.
+// ends for any reason. It is needed because no cleanups run after a timeout or Ctrl-C.
+// The returned function ends the small process.
 func guard(t testing.TB, pid int) (unguard func()) {
 	t.Helper()
 	// The guard reads from a pipe that only the test program holds. If the pipe closes
@@ -148,8 +149,8 @@ func guard(t testing.TB, pid int) (unguard func()) {
 	}
 }
 
-// freePort returns a loopback port that is not in use. A restart uses the same port
-// again, so the port cannot be reserved.
+// freePort returns a loopback port that is not in use. It does not reserve the port,
+// because a restarted program must be able to use the port again.
 func freePort(t testing.TB) int {
 	t.Helper()
 	var lc net.ListenConfig
@@ -165,8 +166,8 @@ func freePort(t testing.TB) int {
 	return addr.Port
 }
 
-// inherit returns the environment variables that programs need to run. Other settings of
-// the user must not reach them.
+// inherit returns the environment variables that programs need to run. Programs must not
+// get the user's other settings.
 func inherit() []string {
 	var env []string
 	for _, name := range []string{"PATH", "TMPDIR", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
@@ -177,7 +178,7 @@ func inherit() []string {
 	return env
 }
 
-// output stores the output of a program.
+// output collects the output of a program.
 type output struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -197,7 +198,7 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// tail returns the last n lines.
+// tail returns the last n lines of the output.
 func (o *output) tail(n int) string {
 	lines := strings.Split(strings.TrimRight(o.String(), "\n"), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")

@@ -15,12 +15,14 @@ import (
 	"testing"
 )
 
-// Elsewhere is the client address that a Proxy reports. It is reserved for documentation.
+// Elsewhere is the client address that a Proxy reports to the gateway. It is from a range
+// that is reserved for documentation.
 const Elsewhere = "203.0.113.5"
 
-// Proxy is a reverse proxy in front of a gateway as in production: its certificate comes
-// from a CA, and it reports to the gateway that the client is remote. Remote clients need
-// an approved device; the shared token alone is enough only for direct connections.
+// Proxy is a reverse proxy in front of a gateway, as used in production. It has a
+// certificate from a CA and reports to the gateway that each client is remote. A remote
+// client needs an approved device. The shared token alone is enough only for direct
+// connections.
 type Proxy struct {
 	URL    string // https://127.0.0.1:port
 	CAFile string // certificate of the CA, in PEM
@@ -28,8 +30,8 @@ type Proxy struct {
 	http *http.Client // trusts the CA
 }
 
-// StartProxy starts a proxy in front of g, which must allow BehindProxy. It ends with the
-// test.
+// StartProxy starts a proxy in front of the gateway g, which must be started with
+// Access.BehindProxy. The proxy is stopped when the test ends.
 func StartProxy(t testing.TB, g *Gateway) *Proxy {
 	t.Helper()
 	target, err := url.Parse(g.URL)

@@ -20,7 +20,7 @@ type Frame struct {
 	Data  string
 }
 
-// Into decodes the data of the frame.
+// Into decodes the data of the frame into v.
 func (f Frame) Into(t testing.TB, v any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(f.Data), v); err != nil {
@@ -28,21 +28,21 @@ func (f Frame) Into(t testing.TB, v any) {
 	}
 }
 
-// Stream is what a client of GET /api/v1/events has received so far.
+// Stream collects the frames that a client of GET /api/v1/events receives.
 type Stream struct {
 	mu     sync.Mutex
 	frames []Frame
 }
 
-// Frames returns all received frames, oldest first.
+// Frames returns all frames received so far, oldest first.
 func (s *Stream) Frames() []Frame {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.frames)
 }
 
-// Follow opens the stream of events about topics, such as "task,standup". It continues
-// until the test or the service ends.
+// Follow opens a stream of events about the given topics, such as "task,standup". The
+// stream stays open until the test or the service ends.
 func (c Client) Follow(t testing.TB, topics string) *Stream {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -73,7 +73,7 @@ func (c Client) Follow(t testing.TB, topics string) *Stream {
 	return s
 }
 
-// read reads frames until the stream ends.
+// read collects frames until the stream ends.
 func (s *Stream) read(lines *bufio.Scanner) {
 	lines.Buffer(nil, 4<<20)
 	var f Frame

@@ -16,8 +16,9 @@ import (
 	"testing"
 )
 
-// Certificate returns the self-signed certificate of a gateway with TLS in DER. It
-// names no host, so it cannot be verified in the usual way.
+// Certificate returns the self-signed certificate of a gateway with TLS, in DER
+// format. The certificate names no host, so clients cannot verify it in the usual
+// way.
 func (g *Gateway) Certificate(t testing.TB) []byte {
 	t.Helper()
 	der, err := g.certificate()
@@ -39,13 +40,15 @@ func (g *Gateway) certificate() ([]byte, error) {
 	return block.Bytes, nil
 }
 
-// Fingerprint returns the SHA-256 of a certificate in DER in openssl's format: AB:CD:…
+// Fingerprint returns the SHA-256 hash of a certificate in DER format. The result has
+// the same form as in openssl: AB:CD:…
 func Fingerprint(der []byte) string {
 	return strings.ReplaceAll(fmt.Sprintf("% X", sha256.Sum256(der)), " ", ":")
 }
 
-// ownTLS accepts only the certificate in the gateway's folder. It reads it each time,
-// because the gateway writes it while it starts.
+// ownTLS returns a TLS configuration that accepts only the certificate in the
+// gateway's folder. It reads the file for each connection, because the gateway
+// creates the certificate while it starts.
 func (g *Gateway) ownTLS() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
@@ -63,7 +66,7 @@ func (g *Gateway) ownTLS() *tls.Config {
 	}
 }
 
-// ownClient returns a client that accepts only this gateway.
+// ownClient returns an HTTP client that accepts only this gateway's certificate.
 func (g *Gateway) ownClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: g.ownTLS()}}
 }

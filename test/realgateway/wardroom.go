@@ -18,14 +18,14 @@ import (
 	"time"
 )
 
-// The owner that a Server has from its first start.
+// The owner account that a Server creates at its first start.
 const (
 	OwnerEmail    = "owner@wardroom.test"
 	OwnerPassword = "a long password of the owner"
 )
 
-// The service answers within a second; the limit is for busy machines. It waits for open
-// requests before it stops.
+// Time limits for the service. It usually starts within a second, but takes longer on
+// busy machines. Before it stops, it waits for open requests.
 const (
 	serverStart = 30 * time.Second
 	serverStop  = 30 * time.Second
@@ -43,8 +43,8 @@ func Build(t testing.TB) string {
 	return bin
 }
 
-// Server is `wardroom serve` as a separate process. It keeps its address, settings and
-// data across restarts.
+// Server runs `wardroom serve` as a separate process. It keeps its address, settings
+// and data across restarts.
 type Server struct {
 	URL string
 	Dir string            // its DATA_DIR
@@ -56,9 +56,9 @@ type Server struct {
 	old   string // output of earlier processes
 }
 
-// StartServer starts bin with a new data folder and the settings env, in addition to an
-// address, a secret and an owner. It waits until the service is healthy and ends it with
-// the test.
+// StartServer starts the program bin with a new data folder, an address, a secret, an
+// owner and the additional settings in env. It waits until the service is healthy and
+// stops it when the test ends.
 func StartServer(t testing.TB, bin string, env map[string]string) *Server {
 	t.Helper()
 	port := freePort(t)
@@ -96,8 +96,8 @@ func (s *Server) Start(t testing.TB) {
 	s.proc.ready(t, http.DefaultClient, s.URL+"/health", serverStart)
 }
 
-// Stop stops the service as its operator does, and fails the test if it does not exit
-// with 0.
+// Stop stops the service in the same way as its operator. It fails the test if the
+// exit status is not 0.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	if code := s.proc.stop(t, serverStop); code != 0 {
@@ -108,7 +108,7 @@ func (s *Server) Stop(t testing.TB) {
 // Kill9 kills the service with SIGKILL.
 func (s *Server) Kill9(testing.TB) { s.proc.kill() }
 
-// Log returns the output of all processes of the service.
+// Log returns the output of the service, including the processes before a restart.
 func (s *Server) Log() string { return s.old + s.proc.log.String() }
 
 // Client calls the service's API as one user.
@@ -117,14 +117,14 @@ type Client struct {
 	Token string // of the user; empty for public routes
 }
 
-// Response is an answer of the API.
+// Response is a response of the API.
 type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Into checks the status and decodes the body.
+// Into checks that the response has the given status and decodes its body into v.
 func (r Response) Into(t testing.TB, status int, v any) {
 	t.Helper()
 	r.Want(t, status)
@@ -133,7 +133,7 @@ func (r Response) Into(t testing.TB, status int, v any) {
 	}
 }
 
-// Want fails the test if the answer has another status.
+// Want fails the test if the response does not have the given status.
 func (r Response) Want(t testing.TB, status int) {
 	t.Helper()
 	if r.Status != status {
@@ -141,7 +141,8 @@ func (r Response) Want(t testing.TB, status int) {
 	}
 }
 
-// Login returns a client for the account with this email address.
+// Login logs in with the given email address and password and returns a client for
+// that account.
 func (s *Server) Login(t testing.TB, email, password string) Client {
 	t.Helper()
 	c := Client{URL: s.URL}
@@ -162,13 +163,15 @@ func (c Client) Get(t testing.TB, path string) Response {
 	return c.Do(t, http.MethodGet, path, nil, nil)
 }
 
-// Post sends in as JSON; nil sends no body.
+// Post sends a POST request with the parameter in as JSON, or without a body if in is
+// nil.
 func (c Client) Post(t testing.TB, path string, in any) Response {
 	t.Helper()
 	return c.Do(t, http.MethodPost, path, in, nil)
 }
 
-// Do sends any request. It ends the test if the service cannot be reached.
+// Do sends a request with the given method and headers. It ends the test if the
+// service cannot be reached.
 func (c Client) Do(t testing.TB, method, path string, in any, header http.Header) Response {
 	t.Helper()
 	var body io.Reader = http.NoBody
@@ -202,8 +205,8 @@ func (c Client) Do(t testing.TB, method, path string, in any, header http.Header
 	return Response{Status: res.StatusCode, Header: res.Header, Body: data}
 }
 
-// WaitFor checks every 100 ms whether cond holds, and ends the test after limit. what
-// describes cond in the error.
+// WaitFor waits until cond returns true. It checks every 100 ms and fails the test
+// after the time limit. The parameter what describes the condition in the error.
 func WaitFor(t testing.TB, limit time.Duration, what string, cond func() bool) {
 	t.Helper()
 	end := time.After(limit)

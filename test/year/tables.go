@@ -6,7 +6,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// fixed returns the tables whose size does not depend on use.
+// fixed returns the tables that do not grow with use.
 func (w writer) fixed() []table {
 	long := w.at("i + 40000000")
 	const human = agents
@@ -77,18 +77,20 @@ func (w writer) tables() []table {
 func taskID(n string) string  { return fmt.Sprintf(`'t-' || (%d - (%s))`, firstTask, n) }
 func taskKey(n string) string { return fmt.Sprintf(`'TASK-' || (%d - (%s))`, firstTask, n) }
 
-// userID returns SQL for the ID of one of the first accounts.
+// userID returns an SQL expression for an account ID. It selects the account by n
+// modulo among.
 func userID(n string, among int) string {
 	return fmt.Sprintf(`'`+userPrefix+`' || (100 + (%s) %% %d)`, n, among)
 }
 
-// agentID returns SQL for one of the agents, by their index in Agents.
+// agentID returns an SQL expression for an agent's ID. It selects the agent by n
+// modulo the number of agents.
 func agentID(n string) string {
 	return fmt.Sprintf(`CASE (%s) %% %d WHEN 0 THEN 'coo' WHEN 1 THEN 'cto' WHEN 2 THEN 'cpo' WHEN 3 THEN 'cmo' ELSE 'a-' || ((%s) %% %d) END`, n, agents, n, agents)
 }
 
-// Most tasks are done, half of those are archived, and forty of the newest tasks are
-// blocked.
+// SQL conditions for the state of task i. Most tasks are done, half of the done tasks
+// are archived, and 40 of the newest tasks are blocked.
 const (
 	isBacklog  = `i % 20 = 0`
 	isTodo     = `i % 20 = 1`
@@ -156,7 +158,8 @@ func (w writer) events() table {
 	)}
 }
 
-// perStandup is the number of reports, questions and transcript lines of a standup.
+// perStandup is the number of reports of each standup. A standup has as many
+// questions and transcript lines.
 const perStandup = 8
 
 func (w writer) standups() []table {
@@ -221,10 +224,11 @@ func (w writer) sessions() []table {
 func sessionID(n string) string    { return fmt.Sprintf(`'z-' || (9000000 - (%s))`, n) }
 func transcriptID(n string) string { return fmt.Sprintf(`'x-' || (9000000 - (%s))`, n) }
 
-// SessionID is the ID of the i-th newest archived session.
+// SessionID returns the ID of the i-th newest archived session.
 func SessionID(i int) string { return fmt.Sprint("z-", 9_000_000-i) }
 
-// LongSession is the number of a session that has one percent of the runs.
+// LongSession is the index of a session that has one percent of all runs.
+// SessionID(LongSession) returns its ID.
 const LongSession = 5
 
 func (w writer) usage() []table {
@@ -258,8 +262,9 @@ func (w writer) usage() []table {
 	}
 }
 
-// words fills the search tables: each task, comment, session and report has a unique
-// word, a word that every 50th row shares, and some words that all share.
+// words returns the search tables. The text of each task, comment, session and report
+// has a unique word, a word that it shares with every 50th row, and some words that
+// all rows contain.
 func (w writer) words() []table {
 	texts := []struct {
 		rows          func(Size) int

@@ -1,8 +1,8 @@
 // Package year fills a database with a year of use, for the growth test and the
-// benchmark. It writes rows with bulk SQL, which takes seconds where the services
-// would take an hour.
+// benchmark. It writes rows with bulk SQL. This takes seconds; writing them through
+// the services would take an hour.
 //
-// Rows are spread at a constant rate from now into the past, so a larger database has
+// The times of the rows go back from now at a constant rate, so a larger database has
 // a longer history, not busier days.
 package year
 
@@ -19,24 +19,24 @@ import (
 	"wardroom/internal/schema"
 )
 
-// Size is the number of rows in each table that grows with use.
+// Size holds the number of rows for each table that grows with use.
 type Size struct {
 	Tasks, Sessions, Events, Runs int
 	Others                        int // each other table, such as comments, inbox items, reports and background jobs
 }
 
-// Of returns a size with n rows in each growing table.
+// Of returns a Size with n rows for each table.
 func Of(n int) Size { return Size{n, n, n, n, n} }
 
-// Plan describes a year of use.
+// Plan describes the data of a year of use.
 type Plan struct {
 	Now          time.Time // creation time of the newest rows
 	Full         Size      // size after a whole year; determines the rate
 	PasswordHash string    // of every account
 }
 
-// Agents returns the IDs of the agents that work on the tasks. The account of agent i
-// has the email <agent>@example.com and the ID UserID(i).
+// Agents returns the IDs of the agents that work on the tasks. The account of the
+// i-th agent has the email <agent ID>@example.com and the ID UserID(i).
 func Agents() []string {
 	ids := []string{"coo", "cto", "cpo", "cmo"}
 	for i := len(ids); i < agents; i++ {
@@ -55,7 +55,7 @@ const (
 	firstEvent = 90_000_000 // ID of the newest event
 )
 
-// Admin is the email of an admin's account.
+// Admin is the email address of an account with the role admin.
 const Admin = "u-20@example.com"
 
 // UserID returns the ID of the i-th account.
@@ -70,27 +70,28 @@ func TaskID(i int) string { return fmt.Sprint("t-", firstTask-i) }
 // EventID returns the ID of the i-th newest event.
 func EventID(i int) int64 { return firstEvent - int64(i) }
 
-// lastMigration is the last migration that is applied before the tables are filled.
-// Later migrations derive tables from these and fill them with their own SQL.
+// lastMigration is the last migration to apply before the tables are filled. Later
+// migrations create further tables and fill them from the existing ones with their
+// own SQL.
 const lastMigration = "0035"
 
-// Schema returns the migrations to apply before the database is filled. Apply the
-// others afterwards.
+// Schema returns the migrations to apply before calling Grow. Apply the remaining
+// migrations afterwards.
 func Schema() db.Schema { return db.Schema{Files: upTo{schema.FS()}, Program: "0.0.0-test"} }
 
-// upTo hides the migrations after lastMigration.
+// upTo is a file system that hides the migrations after lastMigration.
 type upTo struct{ fs.FS }
 
-// ReadDir is called by fs.Glob.
+// ReadDir implements fs.ReadDirFS, which fs.Glob uses.
 func (u upTo) ReadDir(name string) ([]fs.DirEntry, error) {
 	all, err := fs.ReadDir(u.FS, name)
 	later := func(e fs.DirEntry) bool { return e.Name()[:min(len(lastMigration), len(e.Name()))] > lastMigration }
 	return slices.DeleteFunc(all, later), err
 }
 
-// Grow adds rows to a database of size have until it has the size want. A new
-// database, migrated with Schema, has the zero size. No other connection may write at
-// the same time.
+// Grow adds rows to a database so that its size grows from have to want. A new
+// database to which only Schema was applied has the zero Size. No other connection
+// may write at the same time.
 func (p Plan) Grow(ctx context.Context, d *db.DB, have, want Size) error {
 	w := writer{plan: p, engine: d.Engine()}
 	return d.Tx(ctx, func(tx *db.Tx) error {
@@ -115,8 +116,8 @@ func (p Plan) Grow(ctx context.Context, d *db.DB, have, want Size) error {
 	})
 }
 
-// setUp creates what does not grow with use: accounts, projects, teams and the
-// roster.
+// setUp creates the data that does not grow with use: accounts, projects, teams and
+// the roster.
 func (w writer) setUp(ctx context.Context, tx *db.Tx) error {
 	for _, t := range w.fixed() {
 		if err := w.fill(ctx, tx, t, 0, t.rows(Size{})); err != nil {
@@ -144,8 +145,9 @@ func (w writer) setUp(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// setCounters sets the counters to the newest rows. On PostgreSQL it also leaves dead
-// versions of the counters' rows, as many changes during a long transaction would.
+// setCounters sets the event and task counters to the numbers of the newest rows. On
+// PostgreSQL it also leaves dead row versions in the counter tables, like many
+// changes during a long transaction.
 func (w writer) setCounters(ctx context.Context, tx *db.Tx, size Size) error {
 	for table, last := range map[string]int{"event_counter": firstEvent, "task_counter": firstTask} {
 		if w.engine == db.Postgres {
@@ -169,11 +171,11 @@ type table struct {
 	columns []column
 }
 
-// column is a column with its value, an SQL expression in which i is the number of
-// the row.
+// column is a column and its value. The value is an SQL expression in which i is the
+// number of the row.
 type column struct{ name, value string }
 
-// columns returns the columns for pairs of a name and a value.
+// columns converts alternating names and values to columns.
 func columns(pairs ...string) []column {
 	var all []column
 	for i := 0; i < len(pairs); i += 2 {
@@ -182,13 +184,13 @@ func columns(pairs ...string) []column {
 	return all
 }
 
-// writer fills tables with the SQL of one engine.
+// writer fills tables with SQL for one database engine.
 type writer struct {
 	plan   Plan
 	engine db.Engine
 }
 
-// fill inserts the rows with from <= i < to, oldest first.
+// fill inserts the rows with the numbers from <= i < to, oldest first.
 func (w writer) fill(ctx context.Context, tx *db.Tx, t table, from, to int) error {
 	if from >= to {
 		return nil
@@ -207,11 +209,12 @@ func (w writer) fill(ctx context.Context, tx *db.Tx, t table, from, to int) erro
 
 const secondsOfYear = 365 * 24 * 60 * 60
 
-// age returns SQL for the age of row i in seconds. full is the number of rows that
-// the table gets per year.
+// age returns an SQL expression for the age of row i in seconds. The parameter full
+// is the number of rows that the table gets per year.
 func age(full int) string { return fmt.Sprintf(`i * %d / %d`, secondsOfYear, full) }
 
-// at returns SQL for the time that many seconds ago.
+// at returns an SQL expression for the time that lies the given number of seconds in
+// the past.
 func (w writer) at(seconds string) string {
 	if w.engine == db.Postgres {
 		return fmt.Sprintf(`(TIMESTAMP '%s' - (%s) * INTERVAL '1 second')`, w.plan.Now.UTC().Format("2006-01-02 15:04:05.000000"), seconds)
@@ -219,17 +222,20 @@ func (w writer) at(seconds string) string {
 	return w.micros(seconds)
 }
 
-// micros returns SQL for the time that many seconds ago, in microseconds since 1970.
+// micros returns the time that lies the given number of seconds in the past, as an
+// SQL expression in microseconds since 1970.
 func (w writer) micros(seconds string) string {
 	return fmt.Sprintf(`(%d - (%s) * 1000000)`, w.plan.Now.UnixMicro(), seconds)
 }
 
-// millis returns SQL for the time that many seconds ago, in milliseconds since 1970.
+// millis returns the time that lies the given number of seconds in the past, as an
+// SQL expression in milliseconds since 1970.
 func (w writer) millis(seconds string) string {
 	return fmt.Sprintf(`(%d - (%s) * 1000)`, w.plan.Now.UnixMilli(), seconds)
 }
 
-// day returns SQL for the date that many days ago.
+// day returns an SQL expression for the date that lies the given number of days in
+// the past.
 func (w writer) day(days string) string {
 	if w.engine == db.Postgres {
 		return fmt.Sprintf(`TO_CHAR(DATE '%s' - CAST(%s AS INTEGER), 'YYYY-MM-DD')`, w.plan.Now.UTC().Format(time.DateOnly), days)
@@ -237,7 +243,8 @@ func (w writer) day(days string) string {
 	return fmt.Sprintf(`DATE('%s', '-' || (%s) || ' days')`, w.plan.Now.UTC().Format(time.DateOnly), days)
 }
 
-// pick returns SQL that takes the values in turn as n increases.
+// pick returns an SQL expression that selects one of the values by n modulo their
+// number.
 func pick(n string, values ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `CASE (%s) %% %d`, n, len(values))
@@ -247,7 +254,8 @@ func pick(n string, values ...string) string {
 	return b.String() + ` ELSE ` + values[0] + ` END`
 }
 
-// when returns SQL for value if the condition holds, and for null otherwise.
+// when returns an SQL expression that is value if the condition is true, and null
+// otherwise.
 func when(condition, value string) string {
 	return `CASE WHEN ` + condition + ` THEN ` + value + ` END`
 }

@@ -23,8 +23,8 @@ var (
 	abortParams = params{required: words("sessionKey"), optional: words("agentId runId preserveSideRuns")}
 )
 
-// maxTimerMs is the longest timer on the gateway: 24.8 days, the limit of a JavaScript
-// timer.
+// maxTimerMs is the longest timeout that the gateway supports: 24.8 days, the limit of a
+// JavaScript timer.
 const maxTimerMs = math.MaxInt32
 
 type agentRequest struct {
@@ -34,8 +34,8 @@ type agentRequest struct {
 	Timeout                 *int
 }
 
-// handleAgent starts a run. It answers "accepted" at once, and again under the same request
-// id when the run ends.
+// handleAgent starts a run. It answers "accepted" immediately and sends a second response
+// with the same request id when the run ends.
 func (r *Runtime) handleAgent(c call) (any, *failure) {
 	var in agentRequest
 	if f := agentParams.read("agent", "", c.params, &in); f != nil {
@@ -77,7 +77,7 @@ func (r *Runtime) handleAgent(c call) (any, *failure) {
 	return nil, nil
 }
 
-// target returns the agent and the session key that a request is for.
+// target returns the agent and the session key that a request addresses.
 func (r *Runtime) target(in agentRequest) (Agent, string, *failure) {
 	id, key := in.AgentID, in.SessionKey
 	if key != "" {
@@ -107,8 +107,8 @@ func (r *Runtime) target(in agentRequest) (Agent, string, *failure) {
 	return a, key, nil
 }
 
-// handleWait waits for a run to end. For an unknown run it waits for the whole timeout,
-// because the run may still start.
+// handleWait waits for a run to end. If the run is unknown, handleWait waits until the
+// timeout, because the run may still start.
 func (r *Runtime) handleWait(c call) (any, *failure) {
 	in := struct {
 		RunID     string
@@ -130,7 +130,7 @@ func (r *Runtime) handleWait(c call) (any, *failure) {
 	return nil, nil
 }
 
-// endWait answers a wait that has timed out. The run continues.
+// endWait answers an agent.wait request that has timed out. The run continues.
 func (r *Runtime) endWait(b *boot, w *waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,7 +142,7 @@ func (r *Runtime) endWait(b *boot, w *waiter) {
 	w.call.reply(object{"runId": w.runID, "status": "timeout"})
 }
 
-// handleAbort stops one run of a session, or all of them.
+// handleAbort stops one run of a session or all its runs.
 func (r *Runtime) handleAbort(c call) (any, *failure) {
 	var in struct{ SessionKey, RunID string }
 	if f := abortParams.read("chat.abort", "", c.params, &in); f != nil {
@@ -175,11 +175,12 @@ func (r *Runtime) handleAbort(c call) (any, *failure) {
 	return object{"ok": true, "aborted": len(ids) > 0, "runIds": ids}, nil
 }
 
-// abortGrace is how long the gateway still reports a run as aborted after it ended.
+// abortGrace is how long the gateway keeps reporting an aborted run after the run has
+// ended.
 const abortGrace = 100 * time.Millisecond
 
-// recentlyAborted returns the session's runs that were aborted within abortGrace and that
-// the client may stop. The caller must hold r.mu.
+// recentlyAborted returns the ids of the session's runs that were aborted less than
+// abortGrace ago and that the client is allowed to stop. The caller must hold r.mu.
 func (r *Runtime) recentlyAborted(by *connection, s *session) []string {
 	ids := []string{}
 	for _, q := range r.boot.runs {
@@ -190,7 +191,7 @@ func (r *Runtime) recentlyAborted(by *connection, s *session) []string {
 	return ids
 }
 
-// waitResult returns the agent.wait result of an ended run.
+// waitResult returns the result that agent.wait reports for a run that has ended.
 func (q *run) waitResult() object {
 	out := object{"runId": q.id, "status": "error", "endedAt": q.endedAt}
 	if q.begun {
@@ -219,7 +220,8 @@ func (q *run) timeoutFields() object {
 	}
 }
 
-// terminalReply returns the answer as clients other than the caller receive it.
+// terminalReply returns the answer in the form that clients other than the caller
+// receive.
 func (q *run) terminalReply() object {
 	if q.outcome.text == "" {
 		return object{"disposition": "empty"}
@@ -227,8 +229,9 @@ func (q *run) terminalReply() object {
 	return object{"disposition": "visible", "text": truncate(q.outcome.text, replyChars-1, "…")}
 }
 
-// receipt returns the model that produced the answer. With disposition, it also says
-// whether the answer is visible; the caller's copy lacks that.
+// receipt returns an object that names the model that produced the answer. If disposition
+// is set, the object also says whether the answer is visible. The copy that the caller
+// receives omits that.
 func (q *run) receipt(disposition bool) object {
 	m := q.outcome.spent.model
 	out := object{
@@ -254,8 +257,8 @@ func (q *run) observation() object {
 	}
 }
 
-// sendFinal sends the second response to `agent`, which reports the end of the run. A later
-// call with the same idempotency key gets the same response.
+// sendFinal sends the second response to an `agent` request, which reports the end of the
+// run. A later call with the same idempotency key gets the same response.
 func (c call) sendFinal(q *run) {
 	out := object{"runId": q.id}
 	switch q.outcome.kind {
@@ -331,7 +334,8 @@ func (q *run) meta() object {
 	return out
 }
 
-// promptReport describes the system prompt, which has no files, skills or tools in the demo.
+// promptReport describes the system prompt. In the demo, the prompt includes no files,
+// skills or tools.
 func (q *run) promptReport() object {
 	m := q.outcome.spent.model
 	return object{

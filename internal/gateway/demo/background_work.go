@@ -17,10 +17,11 @@ const (
 	contextLimitPercent = 12
 )
 
-// StartBackgroundWork makes the agents work on their own until the runtime closes. An idle
-// agent starts a scenario with tool calls and pauses at intervals of about rest; the first
-// two start almost at once. The same seed gives the same order and pauses. Between steps,
-// the goroutines only sleep.
+// StartBackgroundWork makes the agents work on their own until the runtime closes. An
+// idle agent starts a scenario, with tool calls and pauses, whenever a random interval
+// has passed. The parameter rest is the average interval. The first two scenarios start
+// almost immediately. The same seed always gives the same order and pauses. Between
+// steps, the goroutines only sleep.
 func (r *Runtime) StartBackgroundWork(rest time.Duration, seed string) {
 	r.work.Go(func() {
 		s := workOrder{seed: seed}
@@ -35,15 +36,17 @@ func (r *Runtime) StartBackgroundWork(rest time.Duration, seed string) {
 	})
 }
 
-// workOrder determines the order of the scenarios. Every round contains each scenario once:
-// first those of the early day, then those of the later parts, each part shuffled anew.
+// workOrder determines the order of the scenarios. Every round contains each scenario
+// once. Scenarios from earlier parts of the day come first, and each part is reshuffled
+// for every round.
 type workOrder struct {
 	seed  string
 	round int
 	todo  []scenario // rest of the current round
 }
 
-// pause returns the n-th pause, which varies around rest.
+// pause returns the length of the n-th pause, which varies randomly around the duration
+// rest.
 func (s *workOrder) pause(n int, rest time.Duration) time.Duration {
 	switch n {
 	case 0:
@@ -68,7 +71,8 @@ func (s *workOrder) next(idle func(agentID string) bool) (scenario, bool) {
 	return scenario{}, false
 }
 
-// newRound returns all scenarios by part of the day, shuffled within each part.
+// newRound returns all scenarios, sorted by part of the day and shuffled within each
+// part.
 func (s *workOrder) newRound() []scenario {
 	var all []scenario
 	for _, part := range dayParts() {
@@ -79,7 +83,7 @@ func (s *workOrder) newRound() []scenario {
 	return all
 }
 
-// idle reports whether an agent exists and could start work. The caller must hold r.mu.
+// idle reports whether an agent exists and can start work now. The caller must hold r.mu.
 func (r *Runtime) idle(agentID string) bool {
 	_, ok := r.agent(agentID)
 	return ok && r.boot != nil && !r.boot.draining && !r.busy(agentID)
@@ -106,9 +110,10 @@ func (r *Runtime) startScenario(e scenario) {
 	r.enqueue(q, created)
 }
 
-// scenarioSession returns the session of a scenario that starts at a time. It replaces a
-// session whose context is too full. A new session starts with the agent's system prompt in
-// the provider's cache if the agent worked recently. The caller must hold r.mu.
+// scenarioSession returns the session for a scenario that starts at the given time. If
+// the session's context is too full, it returns a new session. If the agent worked
+// recently, the provider's cache for a new session already contains the agent's system
+// prompt. The caller must hold r.mu.
 func (r *Runtime) scenarioSession(key string, a Agent, at int64) (s *session, created bool) {
 	key = canonical(key)
 	if s := r.sessions[key]; s != nil && s.context > modelOf(a).window*contextLimitPercent/100 {
@@ -145,8 +150,8 @@ func (r *Runtime) removeFinishedSubAgents() {
 	}
 }
 
-// runSteps performs the steps of a scenario with pauses. It reports whether the run is
-// still active.
+// runSteps performs the steps of a scenario, pausing between them. It reports whether the
+// run is still active afterwards.
 func (r *Runtime) runSteps(q *run, wait func(time.Duration) error) bool {
 	for n, st := range q.work.steps {
 		if wait(r.scale(stepDuration(*q.work, n))) != nil {
@@ -161,13 +166,14 @@ func (r *Runtime) runSteps(q *run, wait func(time.Duration) error) bool {
 	return wait(r.scale(stepDuration(*q.work, len(q.work.steps)))) == nil
 }
 
-// scale converts d to the runtime's seconds, which are shorter in tests.
+// scale converts the duration d to the runtime's time scale. In tests, a simulated second
+// is shorter than a real one.
 func (r *Runtime) scale(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * r.timing.second.Seconds())
 }
 
-// appendStep adds a row to an active run's transcript and emits it. It reports whether the
-// run is still active.
+// appendStep adds a row to an active run's transcript and emits an event for it. It
+// reports whether the run is still active.
 func (r *Runtime) appendStep(q *run, w *writer, row func() (message, int)) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

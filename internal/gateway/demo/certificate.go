@@ -17,8 +17,8 @@ import (
 )
 
 // newCertificate returns a certificate like the one that the real gateway generates:
-// self-signed, valid for ten years, and without a host name to verify. Its key is ECDSA
-// instead of RSA 2048, which would take too long to generate in every test.
+// self-signed, valid for ten years, and without a host name to verify. The key is an
+// ECDSA key, because generating a 2048-bit RSA key in every test would take too long.
 func newCertificate() (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -41,8 +41,8 @@ func newCertificate() (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// Fingerprint returns the SHA-256 of the certificate in lowercase hexadecimal, for pinning;
-// empty without TLS.
+// Fingerprint returns the SHA-256 of the certificate in lowercase hexadecimal, for
+// pinning. It is empty if the runtime does not use TLS.
 func (r *Runtime) Fingerprint() string {
 	der := r.certificateDER()
 	if der == nil {
@@ -52,8 +52,8 @@ func (r *Runtime) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CertificatePEM returns the certificate in PEM format, for a file of trusted certificates;
-// nil without TLS.
+// CertificatePEM returns the certificate in PEM format, for a file of trusted
+// certificates. It is nil if the runtime does not use TLS.
 func (r *Runtime) CertificatePEM() []byte {
 	der := r.certificateDER()
 	if der == nil {
@@ -72,7 +72,7 @@ func (r *Runtime) certificateDER() []byte {
 }
 
 // ChangeCertificate generates a new certificate for new connections. Existing connections
-// stay open. Without TLS it does nothing.
+// stay open. If the runtime does not use TLS, ChangeCertificate does nothing.
 func (r *Runtime) ChangeCertificate() error {
 	if r.certificateDER() == nil {
 		return nil
@@ -93,7 +93,8 @@ type tlsListener struct {
 	config *tls.Config
 }
 
-// wrapTLS wraps ln in TLS if the runtime has a certificate. The caller must hold r.mu.
+// wrapTLS makes the listener ln use TLS if the runtime has a certificate. The caller must
+// hold r.mu.
 func (r *Runtime) wrapTLS(ln net.Listener, b *boot) net.Listener {
 	if r.certificate == nil {
 		return ln
@@ -113,9 +114,9 @@ func (r *Runtime) wrapTLS(ln net.Listener, b *boot) net.Listener {
 	}}
 }
 
-// Accept returns a connection that net/http doesn't recognize as TLS. Otherwise the server
-// would answer plain HTTP clients with an explanation; the real gateway just closes the
-// connection.
+// Accept returns a TLS connection that net/http doesn't recognize as such. Otherwise the
+// server would answer plain HTTP clients with an explanation, whereas the real gateway
+// just closes the connection.
 func (s tlsListener) Accept() (net.Conn, error) {
 	c, err := s.Listener.Accept()
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// The gateway's limits, as announced in hello-ok.
+// Limits that the gateway announces in hello-ok.
 const (
 	maxFirst    = 64 << 10 // maximum bytes of the first frame, before authentication
 	maxPayload  = 25 << 20 // maximum bytes of a later frame
 	maxBuffered = 50 << 20 // maximum bytes queued for a client before it is disconnected
 )
 
-// connection is a client connection. Frames to it are queued, so that a slow client doesn't
-// delay others.
+// connection is a client connection. Frames for the client are queued, so that a slow
+// client doesn't delay others.
 type connection struct {
 	runtime *Runtime
 	boot    *boot
@@ -47,7 +47,8 @@ type connection struct {
 	queue      outbox                 // has its own lock
 }
 
-// serveSocket upgrades a request and serves the connection until it ends.
+// serveSocket upgrades a request to a WebSocket connection and serves the connection
+// until it ends.
 func (r *Runtime) serveSocket(b *boot, w http.ResponseWriter, req *http.Request) {
 	socket := socketOf(req.Context())
 	// The handshake refuses foreign origins, with the gateway's own error.
@@ -74,7 +75,7 @@ func (r *Runtime) serveSocket(b *boot, w http.ResponseWriter, req *http.Request)
 	c.serve(ctx)
 }
 
-// register adds a connection, unless the boot is stopping.
+// register adds a connection to its boot, unless that boot is stopping.
 func (r *Runtime) register(c *connection) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +90,8 @@ func (r *Runtime) register(c *connection) bool {
 	return true
 }
 
-// unregister removes a connection. The client's runs continue; its waits end.
+// unregister removes a connection. Runs that the client started continue, but its
+// agent.wait requests end.
 func (r *Runtime) unregister(c *connection) {
 	r.mu.Lock()
 	delete(r.conns, c)
@@ -100,7 +102,7 @@ func (r *Runtime) unregister(c *connection) {
 	r.work.Done()
 }
 
-// serve runs the connection until the client or the runtime ends it.
+// serve serves the connection until the client or the runtime ends it.
 func (c *connection) serve(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { c.write(ctx) })
@@ -119,8 +121,8 @@ func (c *connection) serve(ctx context.Context) {
 	_ = c.ws.CloseNow()
 }
 
-// read handles frames until the connection ends. After the runtime has queued a close, it
-// keeps reading for the peer's answer.
+// read handles frames until the connection ends. After the runtime has queued a close
+// frame, read continues until the peer's close frame arrives.
 func (c *connection) read(ctx context.Context) {
 	for first := true; ; first = false {
 		kind, body, err := c.ws.Reader(ctx)

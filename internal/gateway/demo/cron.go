@@ -15,8 +15,8 @@ import (
 	"wardroom/internal/platform/cron"
 )
 
-// cronJob is a scheduled job. Like sessions, jobs survive a restart and end with the runtime.
-// The runtime's lock guards its fields.
+// cronJob is a scheduled job. Jobs, like sessions, survive a simulated restart and are
+// lost when the runtime closes. The runtime's lock guards a job's fields.
 type cronJob struct {
 	spec
 	id                   string
@@ -32,7 +32,7 @@ type cronJob struct {
 	errors                  int
 }
 
-// spec is the part of a job that clients define.
+// spec holds the fields of a job that clients can set.
 type spec struct {
 	Key            string `json:"declarationKey"`
 	Name           string
@@ -77,13 +77,14 @@ var (
 		deliveryStatus query sortDir`)}
 )
 
-// The rate limit for changes to the gateway's state, per method and client.
+// These constants limit how often a client may call each method that changes the
+// gateway's state.
 const (
 	cronWrites = 30
 	cronWindow = time.Minute
 )
 
-// rateLimited wraps a method that changes jobs with the rate limit.
+// rateLimited applies the rate limit to a method that changes jobs.
 func (r *Runtime) rateLimited(serve func(c call) (any, *failure)) func(c call) (any, *failure) {
 	return func(c call) (any, *failure) {
 		now := r.clock()
@@ -176,8 +177,8 @@ func (r *Runtime) handleCronList(c call) (any, *failure) {
 	return out, nil
 }
 
-// nextOrNever returns next, or the maximum if there is no next run, so that such jobs sort
-// last.
+// nextOrNever returns the time of the next run, or the largest integer if there is none,
+// so that jobs without a next run sort last.
 func nextOrNever(next int64) int64 {
 	if next == 0 {
 		return math.MaxInt64
@@ -187,8 +188,9 @@ func nextOrNever(next int64) int64 {
 
 func preview() object { return object{"label": "not requested", "detail": "not requested"} }
 
-// jobOf decodes a request and returns the job that it names. If there is no such job, it
-// returns a failure whose message begins with words.
+// jobOf decodes a request and returns the job whose id the request contains. If there is
+// no such job, it returns a failure whose message begins with the text in the parameter
+// words.
 func (r *Runtime) jobOf(c call, p params, in any, id *string, words string) (*cronJob, *failure) {
 	if f := p.read(c.method, "", c.params, in); f != nil {
 		return nil, f
@@ -367,7 +369,7 @@ func (r *Runtime) handleCronRuns(c call) (any, *failure) {
 	return out, nil
 }
 
-// validate checks a definition and parses its schedule.
+// validate checks a job's definition and parses the schedule in it.
 func (r *Runtime) validate(method string, s *spec) *failure {
 	bad := func(format string, args ...any) *failure {
 		return invalid("invalid "+method+" params: "+format, args...)
@@ -411,7 +413,8 @@ func (s *schedule) parse(bad func(string, ...any) *failure) *failure {
 	return nil
 }
 
-// nextAfter returns the first run after now, in Unix milliseconds; 0 means never.
+// nextAfter returns the time of the first run after now, in Unix milliseconds, or 0 if
+// there is none.
 func (j *cronJob) nextAfter(now int64) int64 {
 	s := j.Schedule
 	switch {

@@ -20,7 +20,7 @@ func hashed(text string) string {
 	return "sha256:" + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// definition returns the part of the job that clients define.
+// definition returns the JSON of the fields that clients can set.
 func (j *cronJob) definition() object {
 	s, p := object{"kind": j.Schedule.Kind}, object{"kind": j.Payload.Kind}
 	put := func(o object, k string, v any, there bool) {
@@ -54,12 +54,12 @@ func (j *cronJob) definition() object {
 	return out
 }
 
-// eventJSON returns the job as events contain it.
+// eventJSON returns the form of the job that is used in events.
 func (j *cronJob) eventJSON() object {
 	return merge(j.definition(), object{"id": j.id, "createdAtMs": j.createdAt, "updatedAtMs": j.updatedAt, "state": j.state()})
 }
 
-// methodJSON returns the job as methods return it.
+// methodJSON returns the form of the job that methods return.
 func (j *cronJob) methodJSON() object {
 	out := merge(j.eventJSON(), object{"configRevision": j.revision()})
 	if j.next > 0 {

@@ -7,14 +7,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxJobHistory limits how many ended runs of jobs are kept.
+// maxJobHistory limits how many completed job runs are kept.
 const maxJobHistory = 500
 
-// errInterrupted is the error of a run that a restart interrupted.
+// errInterrupted is the error of a job run that was interrupted by a restart.
 const errInterrupted = "cron: job interrupted by gateway restart"
 
-// runScheduler starts due jobs until the boot ends. It polls, because the clock may be
-// changed.
+// runScheduler starts due jobs until the boot ends. It polls, because the clock may jump.
 func (r *Runtime) runScheduler(b *boot) {
 	tick := time.NewTicker(r.timing.cron)
 	defer tick.Stop()
@@ -30,8 +29,8 @@ func (r *Runtime) runScheduler(b *boot) {
 	}
 }
 
-// runDue starts the jobs that are due, each only once, however late it is. The caller must
-// hold r.mu.
+// runDue starts the jobs that are due. It starts each job only once, even if the job
+// missed several runs. The caller must hold r.mu.
 func (r *Runtime) runDue(b *boot) {
 	now := r.now()
 	for _, j := range r.jobs {
@@ -46,8 +45,8 @@ func (r *Runtime) runDue(b *boot) {
 	}
 }
 
-// skipMissedJobs moves jobs that came due during a restart to their next run. The caller
-// must hold r.mu.
+// skipMissedJobs skips the runs that came due during a restart and schedules the next
+// ones. The caller must hold r.mu.
 func (r *Runtime) skipMissedJobs() {
 	for _, j := range r.jobs {
 		if j.next > 0 && j.next <= r.now() {
@@ -112,7 +111,7 @@ func (r *Runtime) jobEnded(q *run) {
 	}
 }
 
-// ended records the result of a job's last run.
+// ended records the result of the job's last run.
 func (j *cronJob) ended(q *run, from, to int64) {
 	j.lastRunAt, j.lastDuration, j.lastStatus, j.lastError = from, to-from, "ok", ""
 	if q.outcome.kind == answered {
@@ -155,7 +154,7 @@ func (q *run) historyEntry(at int64) object {
 	return entry
 }
 
-// emitJob sends a `cron` event.
+// emitJob sends a `cron` event about a job.
 func (r *Runtime) emitJob(j *cronJob, action string, more object) {
 	event := merge(object{"jobId": j.id, "action": action, "job": j.eventJSON()}, more)
 	if j.next > 0 && action != "started" && action != "removed" {

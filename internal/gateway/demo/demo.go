@@ -4,11 +4,11 @@
 // and inject faults into it.
 //
 // It speaks the protocol of the real gateway (OpenClaw 2026.9.6) over a loopback socket.
-// For the methods it serves, the frames, the order of events, the errors and the close
-// codes are those of the real gateway; tests compare its frames with recordings in
+// For the methods that it serves, it sends the same frames, errors and close codes as the
+// real gateway, and events in the same order. Tests compare its frames with recordings in
 // testdata. Scheduled jobs run on time. No model is ever called and nothing leaves the
 // machine: besides answering, an agent can only open and run a standup over HTTP, at a
-// loopback address that a message names.
+// loopback address that it finds in a message.
 package demo
 
 import (
@@ -29,10 +29,10 @@ const Version = "2026.9.6"
 // buildID distinguishes the demo runtime from a real gateway.
 const buildID = Version + "-wardroom-demo"
 
-// protocol is the protocol version in the handshake.
+// protocol is the protocol version that the handshake announces.
 const protocol = 4
 
-// Agent is an agent of the runtime.
+// Agent is an agent that the runtime simulates.
 type Agent struct {
 	ID    string // such as "coo"; part of every session key
 	Name  string // display name, such as "COO"
@@ -41,7 +41,7 @@ type Agent struct {
 	Model string // "provider/model"; models other than the demo's two cost as much as the larger one
 }
 
-// Task is a task on the board, as an agent sees it.
+// Task contains what an agent knows about a task on the board.
 type Task struct {
 	Key         string // such as "TASK-12"
 	Title       string
@@ -59,28 +59,29 @@ type Options struct {
 	Token  string  // shared token that clients must present
 	TLS    bool    // serve with a self-signed certificate that names no host; see Fingerprint
 	Agents []Agent // defaults to DefaultAgents; the first is the default agent
-	// Board returns the tasks that an agent talks about. It is called during a run, without
-	// a lock held. A nil Board means an empty board.
+	// Board returns the tasks that an agent talks about. It is called during a run, while
+	// no lock is held. If Board is nil, the board is empty.
 	Board func(ctx context.Context, agentID string) ([]Task, error)
-	// LastStandup returns when an agent last answered in a standup other than the one whose
-	// sessions are called name, such as standup:2026-11-20, or the zero time if it never
-	// did. It is called like Board. A nil LastStandup means that no agent ever answered.
+	// LastStandup returns when an agent last answered in a standup, or the zero time if
+	// it never did. It ignores the standup whose sessions have the given name, such as
+	// standup:2026-11-20. It is called during a run, while no lock is held. If
+	// LastStandup is nil, no agent has ever answered.
 	LastStandup func(ctx context.Context, agentID, name string) (time.Time, error)
-	// Env returns the value of an environment variable in the agents' tools, or an empty
-	// string if it is not set. Agents read credentials from it, because messages name only
-	// the variable. It is called during a run, without a lock held. A nil Env means an
-	// empty environment.
+	// Env returns the value of an environment variable as the agents' tools see it, or an
+	// empty string if the variable is not set. Agents get credentials this way, because
+	// messages contain only the variable's name. Env is called during a run, while no
+	// lock is held. If Env is nil, the environment is empty.
 	Env func(name string) string
-	// Writes is how many calls per minute a client may make to each method that changes
-	// jobs. Zero means 30, as on the real gateway.
+	// Writes limits how many times per minute a client may call each method that changes
+	// jobs. Zero means 30, the real gateway's limit.
 	Writes int
 	Pace   time.Duration    // how long an agent thinks before it answers
 	Log    *slog.Logger     // defaults to a silent logger; message text is never logged
 	Now    func() time.Time // clock for timestamps and for expiring idempotency keys; timers use the real clock
 }
 
-// ErrNoToken is returned by Start if no token is set. A runtime that accepted every client
-// would hide client bugs.
+// ErrNoToken is returned by Start if Options.Token is empty. A runtime that accepted
+// every client would hide client bugs.
 var ErrNoToken = errors.New("demo: a token is required")
 
 // DefaultAgents returns the four agents of the demo team.
@@ -93,9 +94,9 @@ func DefaultAgents() []Agent {
 	}
 }
 
-// ownLoopback returns a loopback address that nothing else is likely to use. While a runtime
-// restarts, another program could take its port on 127.0.0.1. Only Linux answers at every
-// address of 127.0.0.0/8, so other systems get 127.0.0.1.
+// ownLoopback returns a loopback address that no other program is likely to use. On
+// 127.0.0.1, another program could take the runtime's port during a restart. Only Linux
+// answers on every address in 127.0.0.0/8, so other systems get 127.0.0.1.
 func ownLoopback() string {
 	if runtime.GOOS != "linux" {
 		return "127.0.0.1"
@@ -146,7 +147,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// timing holds the real gateway's intervals and timeouts. Tests shorten them.
+// timing holds intervals and timeouts. The defaults are those of the real gateway; tests
+// use shorter ones.
 type timing struct {
 	handshake time.Duration // from the upgrade to a completed connect
 	ping      time.Duration

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// signatureWindow is how far a signature's time may be from the gateway's clock.
+// signatureWindow is how much a signature's timestamp may differ from the gateway's
+// clock.
 const signatureWindow = 120 * time.Second
 
 var deviceParams = params{required: words("id publicKey signature signedAt nonce")}
@@ -22,8 +23,8 @@ type device struct {
 	SignedAt                        int64 // Unix milliseconds
 }
 
-// readDevice verifies the device of a connect request against the challenge. It returns nil
-// for a client without a device. The caller must hold r.mu.
+// readDevice reads the device from a connect request and verifies its signature of the
+// challenge. It returns nil for a client without a device. The caller must hold r.mu.
 func (r *Runtime) readDevice(c *connection, in connectRequest, client clientInfo, auth credentials) (*device, *failure) {
 	if len(in.Device) == 0 || string(in.Device) == "null" {
 		return nil, nil
@@ -58,7 +59,8 @@ func (r *Runtime) readDevice(c *connection, in connectRequest, client clientInfo
 	return nil, deviceRefused("device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature")
 }
 
-// signedPayloads returns the texts that the device may have signed: version 3 or version 2.
+// signedPayloads returns the texts that the device may have signed, in version 3 and
+// version 2 of the format.
 func (d device) signedPayloads(in connectRequest, client clientInfo, auth credentials) []string {
 	fields := func(version string, more ...string) string {
 		return strings.Join(append([]string{
@@ -69,8 +71,8 @@ func (d device) signedPayloads(in connectRequest, client clientInfo, auth creden
 	return []string{fields("v3", normalizePlatform(client.Platform), normalizePlatform(client.DeviceFamily)), fields("v2")}
 }
 
-// normalizePlatform returns a platform name as it is signed: trimmed, with ASCII letters in
-// lowercase.
+// normalizePlatform returns a platform name in the form that devices sign: trimmed, with
+// ASCII letters in lowercase.
 func normalizePlatform(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'A' && c <= 'Z' {
@@ -80,14 +82,14 @@ func normalizePlatform(s string) string {
 	}, strings.TrimSpace(s))
 }
 
-// deviceRefused returns the refusal of a device.
+// deviceRefused returns the failure for a device whose proof is invalid.
 func deviceRefused(message, code, reason string) *failure {
 	f := invalid("%s", message)
 	f.Details = object{"code": code, "reason": reason}
 	return f
 }
 
-// credentials are the auth member of a connect request.
+// credentials is the `auth` member of a connect request.
 type credentials struct {
 	Token, Password, DeviceToken, BootstrapToken string
 }
@@ -100,8 +102,8 @@ func readCredentials(raw json.RawMessage) (credentials, *failure) {
 	return auth, authParams.read("connect", "/auth", raw, &auth)
 }
 
-// signedToken returns the secret that is part of the signature: the first one present,
-// never the password.
+// signedToken returns the token that the device's signature covers: the first one in the
+// request. It never returns the password.
 func (a credentials) signedToken() string {
 	for _, s := range []string{a.Token, a.DeviceToken, a.BootstrapToken} {
 		if s != "" {

@@ -1,7 +1,7 @@
 package demo
 
 // DeviceToken returns the token of a paired device, so that tests can check where it must
-// not appear. It is empty for other devices.
+// not appear. For a device that is not paired, it returns an empty string.
 func (r *Runtime) DeviceToken(deviceID string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

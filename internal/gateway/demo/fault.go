@@ -7,7 +7,8 @@ import (
 // This file contains the faults for agents and for the whole runtime. The files fault_*.go
 // contain the others.
 
-// Question is a message to an agent, as a scripted answer receives it.
+// Question is a message to an agent. It is passed to the function that scripts the
+// answer.
 type Question struct {
 	AgentID    string
 	SessionKey string
@@ -16,8 +17,9 @@ type Question struct {
 	At         time.Time // when the run started
 }
 
-// faults are the current faults. In maps by agent, the empty id stands for all agents that
-// have no setting of their own; likewise the empty name in maps by method or event.
+// faults holds the faults that are currently set. In maps by agent, the entry with the
+// empty id applies to all agents without an entry of their own. Maps by method or event
+// use the empty name in the same way.
 type faults struct {
 	delay  map[string]time.Duration
 	silent map[string]bool
@@ -50,7 +52,8 @@ func newFaults() faults {
 	}
 }
 
-// set stores v for an agent, or deletes the agent's setting if off.
+// set stores the value v for an agent, or deletes the agent's setting if the parameter
+// off is true.
 func set[V any](m map[string]V, agentID string, v V, off bool) {
 	if off {
 		delete(m, agentID)
@@ -59,7 +62,7 @@ func set[V any](m map[string]V, agentID string, v V, off bool) {
 	m[agentID] = v
 }
 
-// setting returns an agent's own setting, or the one for all agents.
+// setting returns an agent's own setting, or the setting for all agents if it has none.
 func setting[V any](m map[string]V, agentID string) V {
 	if v, ok := m[agentID]; ok {
 		return v
@@ -67,40 +70,43 @@ func setting[V any](m map[string]V, agentID string) V {
 	return m[""]
 }
 
-// Delay makes an agent think for d longer than Options.Pace, from its next run on. Zero
-// turns it off. An empty agentID means all agents without a setting of their own.
+// Delay makes an agent think for the duration d in addition to Options.Pace. It applies
+// from the agent's next run. Zero turns the fault off. An empty agentID means all agents
+// without a setting of their own.
 func (r *Runtime) Delay(agentID string, d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	set(r.faults.delay, agentID, d, d == 0)
 }
 
-// Silence makes an agent's next runs start but never answer: only a timeout, an abort or a
-// restart ends them. Turning it off does not affect runs that are already silent.
+// Silence makes an agent's future runs start but never answer: only a timeout, an abort
+// or a restart ends them. Turning the fault off does not affect runs that have already
+// started.
 func (r *Runtime) Silence(agentID string, on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	set(r.faults.silent, agentID, on, !on)
 }
 
-// StopJobs stops the job scheduler: due jobs are skipped without an event. Jobs can still
-// be run by hand.
+// StopJobs stops the job scheduler: jobs that come due are skipped, and no event is sent.
+// Jobs can still be started manually.
 func (r *Runtime) StopJobs(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.jobsStopped = on
 }
 
-// Fail makes an agent's runs fail as if the model provider refused, with reason as the
-// error text. An empty reason turns it off.
+// Fail makes an agent's runs fail as if the model provider had refused the request. The
+// parameter reason is the error text. An empty reason turns the fault off.
 func (r *Runtime) Fail(agentID, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	set(r.faults.fail, agentID, reason, reason == "")
 }
 
-// Answer makes an agent answer with the result of script; nil turns it off. script may
-// return an empty answer but must not block forever. It is called without a lock held.
+// Answer makes an agent answer with the result of the function script. A nil function
+// turns this off. The function may return an empty answer but must not block forever. No
+// lock is held while it runs.
 func (r *Runtime) Answer(agentID string, script func(Question) string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,17 +121,18 @@ func (r *Runtime) Starting(on bool) {
 	r.starting = on
 }
 
-// Refreshing makes the next calls of sessions.usage answer as the real gateway does before
-// it has read its files: zero totals, and null usage for every session. Zero turns it off.
+// Refreshing makes the given number of calls to sessions.usage return what the real
+// gateway returns before it has read its files: zero totals, and null usage for every
+// session. Zero turns the fault off.
 func (r *Runtime) Refreshing(calls int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.refreshing = max(0, calls)
 }
 
-// Drop disconnects all clients without a close frame, like an unplugged cable. Runs
-// continue, and the port still accepts connections. It returns when the connections are
-// gone.
+// Drop disconnects all clients without a close frame, as if a cable had been unplugged.
+// Runs continue, and the port still accepts connections. Drop returns when the
+// connections are gone.
 func (r *Runtime) Drop() {
 	for _, c := range r.connections() {
 		c.cut()
@@ -133,14 +140,15 @@ func (r *Runtime) Drop() {
 	}
 }
 
-// Restart simulates a gateway restart at its worst. All clients get a shutdown event and
-// are disconnected with close code 1012, and the port refuses connections for the duration
-// of down. Then the runtime returns with a new boot id. Transcripts are kept; runs, stored
-// idempotency keys and waits are lost. An active run leaves its question in the transcript
-// without an answer. A queued run leaves nothing, and its caller gets the error that the
-// gateway is draining.
+// Restart simulates the worst case of a gateway restart. All clients get a shutdown event
+// and are disconnected with close code 1012. The port refuses connections for the time
+// given by the parameter down. Then the runtime starts again with a new boot id.
+// Transcripts are kept, but runs, stored idempotency keys and pending agent.wait requests
+// are lost. An active run leaves an unanswered question in the transcript. A queued run
+// leaves nothing, and its caller gets an error saying that the gateway is draining.
 //
-// Restart returns when the port is closed or, if down is zero, when it is open again.
+// Restart returns when the port is closed. If the parameter down is zero, it returns when
+// the port is open again.
 func (r *Runtime) Restart(down time.Duration) {
 	if !r.stopBoot(object{"reason": "gateway restarting", "restartExpectedMs": 1500}) {
 		return
@@ -161,8 +169,8 @@ func (r *Runtime) Restart(down time.Duration) {
 	})
 }
 
-// Asked returns how many runs of an agent have started, each of which would be a model
-// call. An empty agentID means all agents.
+// Asked returns how many runs of an agent have started. With a real gateway, each of them
+// would call a model. An empty agentID means all agents.
 func (r *Runtime) Asked(agentID string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,14 +184,15 @@ func (r *Runtime) Asked(agentID string) int {
 	return sum
 }
 
-// Calls returns how often a method was called, including refused calls and connects.
+// Calls returns how often a method was called. Refused calls count too, and so do connect
+// requests.
 func (r *Runtime) Calls(method string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.calls[method]
 }
 
-// Connections returns how many connected clients have completed the handshake.
+// Connections returns the number of connected clients that have completed the handshake.
 func (r *Runtime) Connections() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,21 +8,23 @@ import (
 	"github.com/coder/websocket"
 )
 
-// statusAccessChanged is the close code for clients whose access has changed. The real
-// gateway's close reason was not recorded; the demo's describes the change.
+// statusAccessChanged is the close code for clients whose access has changed. The close
+// reason that the real gateway sends is not known, so the demo uses a description of the
+// change.
 const statusAccessChanged = websocket.StatusCode(4001)
 
-// Withhold denies scopes to new connections, which still get the other scopes they ask for.
-// Existing connections keep their scopes, as with the real gateway. Calling it without
-// scopes turns it off.
+// Withhold denies scopes to new connections. They still get the other scopes that they
+// request. Existing connections keep their scopes, as on the real gateway. Calling
+// Withhold without scopes turns the fault off.
 func (r *Runtime) Withhold(scopes ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.withheld = slices.Clone(scopes)
 }
 
-// RefuseClients disconnects clients whose scopes match, and refuses new ones whose
-// requested scopes match, with the error of a starting gateway. Nil turns it off.
+// RefuseClients disconnects clients for whose scopes the function match returns true. It
+// also refuses new clients that request such scopes, with the error of a gateway that is
+// starting. A nil function turns the fault off.
 func (r *Runtime) RefuseClients(match func(scopes []string) bool) {
 	r.mu.Lock()
 	r.faults.refused = match
@@ -42,35 +44,37 @@ func (r *Runtime) RefuseClients(match func(scopes []string) bool) {
 // WithAdmin reports whether scopes include operator.admin. Use it with RefuseClients.
 func WithAdmin(scopes []string) bool { return slices.Contains(scopes, scopeAdmin) }
 
-// WithoutAdmin reports whether scopes lack operator.admin. Use it with RefuseClients.
+// WithoutAdmin reports whether scopes do not include operator.admin. Use it with
+// RefuseClients.
 func WithoutAdmin(scopes []string) bool { return !WithAdmin(scopes) }
 
-// OwnerRuns returns the ids of the runs that started with operator.admin, oldest first. The
-// real gateway offers its owner tools to the agents of such runs.
+// OwnerRuns returns the ids of the runs that clients with operator.admin started, oldest
+// first. In such runs, the real gateway gives the agent access to its owner tools.
 func (r *Runtime) OwnerRuns() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.adminRuns)
 }
 
-// RemoveMethods makes methods unknown, as in another gateway version: new connections don't
-// see them listed, and calls fail on all connections. Calling it without methods turns it
-// off.
+// RemoveMethods makes the runtime behave like a gateway version that lacks the given
+// methods: the handshake no longer lists them, and calls to them fail on all connections.
+// Calling RemoveMethods without methods turns the fault off.
 func (r *Runtime) RemoveMethods(methods ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.removed = slices.Clone(methods)
 }
 
-// SetProtocol sets the protocol version that new connections negotiate, such as 3 or 5. The
-// frames stay those of version 4. Zero restores version 4.
+// SetProtocol sets the protocol version that new connections negotiate, such as 3 or 5.
+// The frames themselves remain in the format of version 4. Zero restores version 4.
 func (r *Runtime) SetProtocol(version int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.protocol = version
 }
 
-// protocolVersion returns the protocol version in the handshake. The caller must hold r.mu.
+// protocolVersion returns the protocol version that the handshake announces. The caller
+// must hold r.mu.
 func (r *Runtime) protocolVersion() int {
 	if r.faults.protocol > 0 {
 		return r.faults.protocol
@@ -78,24 +82,25 @@ func (r *Runtime) protocolVersion() int {
 	return protocol
 }
 
-// Skew offsets the gateway's clock by d: in the challenge, in ticks and other timestamps,
-// and when it checks a signature's age. Timers are not affected.
+// Skew shifts the gateway's clock by the duration d. This affects the challenge, ticks,
+// other timestamps and the check of a signature's age, but not timers.
 func (r *Runtime) Skew(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.skew = d
 }
 
-// LockOut refuses all connections for d, whatever their token, as the gateway does after
-// too many wrong tokens. Zero turns it off. The error was not recorded; it follows the
-// gateway's documentation.
+// LockOut refuses all connections for the duration d, whatever token they present, as the
+// gateway does after too many wrong tokens. Zero turns the fault off. The error follows
+// the gateway's documentation, because no recording of it exists.
 func (r *Runtime) LockOut(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.lockedUntil = time.Now().Add(d)
 }
 
-// lockedOut returns the refusal during a lockout, or nil. The caller must hold r.mu.
+// lockedOut returns the failure to send during a lockout, or nil if there is no lockout.
+// The caller must hold r.mu.
 func (r *Runtime) lockedOut() *failure {
 	left := time.Until(r.faults.lockedUntil)
 	if left <= 0 {
@@ -106,9 +111,9 @@ func (r *Runtime) lockedOut() *failure {
 	return f
 }
 
-// ChangeToken replaces the shared token; an empty token is ignored. Clients that connected
-// with the old token are disconnected with close code 4001. Device tokens stay valid. Heal
-// does not restore the old token.
+// ChangeToken replaces the shared token. It ignores an empty token. Clients that
+// connected with the old token are disconnected with close code 4001. Device tokens stay
+// valid. Heal does not restore the old token.
 func (r *Runtime) ChangeToken(token string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,7 +131,7 @@ func (r *Runtime) ChangeToken(token string) {
 // sameSecret compares two secrets in constant time.
 func sameSecret(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// unauthorized returns the refusal of a credential.
+// unauthorized returns the failure for a credential that is refused.
 func unauthorized(why, code, reason, next string) *failure {
 	f := invalid("unauthorized: %s", why)
 	f.Details = object{

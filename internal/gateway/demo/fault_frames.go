@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// This file contains the faults for outgoing frames, in the order in which they apply to a
-// frame. All of them can be changed while the runtime serves. A name selects an event, or
-// the answers to a method; the empty name stands for all events and methods without a
+// This file contains the faults for outgoing frames, in the order in which they apply to
+// a frame. All of them can be changed while the runtime serves. A name selects an event
+// or the answers to a method. The empty name selects all events and methods that have no
 // setting of their own.
 
-// Heal turns off all faults and scripts, and sends the frames held back. It does not undo
-// changes of state: the shared token, paired devices, the certificate, and started runs.
+// Heal turns off all faults and scripts, and sends the frames that they held back. It
+// does not undo changes to the shared token, the paired devices or the certificate, and
+// runs that have started continue.
 func (r *Runtime) Heal() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -22,57 +23,59 @@ func (r *Runtime) Heal() {
 	r.release((*connection).releaseSwapped, (*connection).releaseDelayed, (*connection).releaseReversed)
 }
 
-// Lag delays the answers to a method by d; zero turns it off. The request takes effect at
-// once, so its events arrive before the answer. Both answers to `agent` are delayed. If the
-// answer to `connect` is delayed, events wait for it.
+// Lag delays the answers to a method by the duration d. Zero turns the fault off. The
+// request takes effect immediately, so its events arrive before the answer. Both answers
+// to `agent` are delayed. If the answer to `connect` is delayed, events are delayed until
+// it has been sent.
 func (r *Runtime) Lag(method string, d time.Duration) {
 	r.changeFrames(func(w *frameFaults) { set(w.lag, method, d, d <= 0) }, (*connection).releaseDelayed)
 }
 
-// Hang makes the runtime never answer a method, although the request takes effect. Answers
-// dropped this way are not sent after Hang is turned off.
+// Hang makes the runtime handle requests for a method without ever answering them. The
+// dropped answers are not sent when Hang is turned off.
 func (r *Runtime) Hang(method string, on bool) {
 	r.changeFrames(func(w *frameFaults) { set(w.lag, method, neverAnswer, !on) }, (*connection).releaseDelayed)
 }
 
-// Reverse holds answers to a method until a connection has n of them, then sends them last
-// first. Under the empty name, the answers to all methods except connect are held together.
-// With n = 2 for `agent`, the result of a run is sent before its "accepted". An n below 2
-// turns it off.
+// Reverse holds answers to a method until there are n of them on a connection, then sends
+// them in reverse order. If the method is empty, Reverse holds the answers to all methods
+// except connect together. With n = 2 for `agent`, the result of a run is sent before its
+// "accepted". A value of n below 2 turns the fault off.
 func (r *Runtime) Reverse(method string, n int) {
 	r.changeFrames(func(w *frameFaults) { set(w.reverse, method, n, n < 2) }, (*connection).releaseReversed)
 }
 
-// LoseEvents drops events of a kind after numbering them, so that clients see a gap.
+// LoseEvents drops events of one kind after numbering them, so that clients see a gap in
+// the numbers.
 func (r *Runtime) LoseEvents(event string, on bool) {
 	r.changeFrames(func(w *frameFaults) { set(w.lose, event, true, !on) })
 }
 
-// SwapEvents sends events in pairs, the later one first.
+// SwapEvents sends events in pairs, with the later event of each pair first.
 func (r *Runtime) SwapEvents(on bool) {
 	r.changeFrames(func(w *frameFaults) { w.swap = on }, (*connection).releaseSwapped)
 }
 
-// MuteEvents stops all events, including ticks and shutdown, without numbering them, so
-// that clients see no gap. Requests are still answered and pings still sent.
+// MuteEvents drops all events, including ticks and shutdown, before they are numbered, so
+// that clients see no gap. The runtime still answers requests and sends pings.
 func (r *Runtime) MuteEvents(on bool) {
 	r.changeFrames(func(w *frameFaults) { w.muted = on })
 }
 
-// Repeat sends each answer or event n more times, in a row and with the same id and number.
-// Zero turns it off.
+// Repeat sends each answer or event with the given name n more times in a row, with the
+// same id and number. Zero turns the fault off.
 func (r *Runtime) Repeat(name string, n int) {
 	r.changeFrames(func(w *frameFaults) { set(w.repeat, name, n, n <= 0) })
 }
 
-// Bloat pads frames to exactly size bytes with an unknown member; larger frames are
-// unchanged. The size may exceed the real gateway's limit of 26214400 bytes (25 MiB). Zero
-// turns it off.
+// Bloat pads frames with an unknown member, so that each has exactly the given size in
+// bytes. Larger frames are unchanged. The size may exceed the real gateway's limit of
+// 26214400 bytes (25 MiB). Zero turns the fault off.
 func (r *Runtime) Bloat(name string, size int) {
 	r.changeFrames(func(w *frameFaults) { set(w.bloat, name, size, size <= 0) })
 }
 
-// Tear sends half of a frame and then resets the connection.
+// Tear makes the runtime send only half of a frame and then reset the connection.
 func (r *Runtime) Tear(name string, on bool) {
 	r.changeFrames(func(w *frameFaults) { set(w.tear, name, true, !on) })
 }
@@ -95,8 +98,8 @@ func (r *Runtime) release(release ...func(*connection)) {
 
 // Freeze makes every connection half open: the socket stays open, but the runtime neither
 // reads from it nor sends answers, events, pings or a close frame. New connections are
-// accepted and never answered. Turning it off resumes where everything stopped. A restart
-// disconnects frozen connections.
+// accepted but never answered. When the fault is turned off, everything continues where
+// it stopped. A restart disconnects frozen connections.
 func (r *Runtime) Freeze(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +124,7 @@ func (r *Runtime) frozen() bool {
 	return r.faults.frozen != nil
 }
 
-// waitUnfrozen waits until the runtime is not frozen. It returns ctx's error if ctx ends
+// waitUnfrozen waits while the runtime is frozen. It returns ctx's error if ctx ends
 // first.
 func (r *Runtime) waitUnfrozen(ctx context.Context) error {
 	for {

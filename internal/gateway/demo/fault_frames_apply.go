@@ -16,10 +16,10 @@ import (
 // the empty name. Functions in this file must be called with the runtime's lock held unless
 // their comments say otherwise.
 
-// neverAnswer is the lag of an answer that is never sent.
+// neverAnswer is the delay of an answer that is never sent.
 const neverAnswer = time.Duration(math.MaxInt64)
 
-// frameFaults are the faults for outgoing frames, by name.
+// frameFaults holds the faults for outgoing frames, by the name of the method or event.
 type frameFaults struct {
 	lag     map[string]time.Duration // answers only
 	reverse map[string]int           // answers only
@@ -39,12 +39,12 @@ func newFrameFaults() frameFaults {
 	}
 }
 
-// none reports whether no fault changes or delays frames.
+// none reports whether no fault that changes or delays frames is set.
 func (w *frameFaults) none() bool {
 	return len(w.lag)+len(w.reverse)+len(w.repeat)+len(w.bloat)+len(w.lose)+len(w.tear)+len(w.garbage) == 0 && !w.swap
 }
 
-// heldFrames are the frames that faults hold back on a connection.
+// heldFrames holds the frames of a connection that faults are holding back.
 type heldFrames struct {
 	delayed  []delayedFrame // ordered by due time
 	timer    *time.Timer
@@ -52,13 +52,13 @@ type heldFrames struct {
 	swapped  *outFrame             // event to send after the next one
 }
 
-// delayedFrame is a frame to send later.
+// delayedFrame is a frame that is sent later.
 type delayedFrame struct {
 	at    time.Time
 	frame outFrame
 }
 
-// clear discards the held frames of a closed connection.
+// clear discards all held frames, because the connection is closed.
 func (k *heldFrames) clear() {
 	if k.timer != nil {
 		k.timer.Stop()
@@ -66,8 +66,8 @@ func (k *heldFrames) clear() {
 	*k = heldFrames{}
 }
 
-// applyFaults sends a frame subject to the faults: first those that drop or delay it, then
-// those that change its content.
+// applyFaults applies the faults to a frame and sends it: first the faults that drop or
+// delay the frame, then those that change its content.
 func (c *connection) applyFaults(l outFrame) {
 	w := &c.runtime.faults.frames
 	switch {
@@ -84,7 +84,7 @@ func (c *connection) applyFaults(l outFrame) {
 	}
 }
 
-// delay sends a frame after d, behind the frames that are due earlier.
+// delay sends a frame after the duration d, behind the frames that are due earlier.
 func (c *connection) delay(l outFrame, d time.Duration) {
 	k, at := &c.held, time.Now().Add(d)
 	i, _ := slices.BinarySearchFunc(k.delayed, at, func(e delayedFrame, at time.Time) int {
@@ -108,7 +108,7 @@ func (c *connection) resetTimer() {
 	}
 }
 
-// sendDue sends the delayed frames that are due. It acquires the lock itself.
+// sendDue sends the delayed frames that are due. The caller must not hold the lock.
 func (c *connection) sendDue() {
 	c.runtime.mu.Lock()
 	defer c.runtime.mu.Unlock()
@@ -120,8 +120,8 @@ func (c *connection) sendDue() {
 	c.resetTimer()
 }
 
-// applyReverse sends an answer, or holds it until there are enough to send in reverse
-// order.
+// applyReverse sends an answer, or holds it until there are enough answers to send in
+// reverse order.
 func (c *connection) applyReverse(l outFrame) {
 	w, key := &c.runtime.faults.frames, l.name
 	n, own := w.reverse[key]
@@ -170,7 +170,7 @@ func (c *connection) releaseDelayed() {
 	}
 }
 
-// releaseReversed sends the answers held for reversal, in their original order.
+// releaseReversed sends the answers that applyReverse holds, in their original order.
 func (c *connection) releaseReversed() {
 	waiting := c.held.reversed
 	c.held.reversed = nil
@@ -181,7 +181,7 @@ func (c *connection) releaseReversed() {
 	}
 }
 
-// releaseSwapped sends the event that waits for the next one.
+// releaseSwapped sends the event that is being held until the next one.
 func (c *connection) releaseSwapped() {
 	if e := c.held.swapped; e != nil {
 		c.held.swapped = nil
@@ -189,7 +189,7 @@ func (c *connection) releaseSwapped() {
 	}
 }
 
-// sendAltered queues a frame with the faults that change its content applied.
+// sendAltered applies the faults that change a frame's content, then queues the frame.
 func (c *connection) sendAltered(l outFrame) {
 	w := &c.runtime.faults.frames
 	frame := l.frame
@@ -214,8 +214,8 @@ func (c *connection) sendAltered(l outFrame) {
 	c.queueFrame(l, packets...)
 }
 
-// bloat returns the frame encoded in size bytes. The padding is a member of the payload, or
-// of the frame itself if it has no payload.
+// bloat encodes a frame and pads it to the given size in bytes. The padding is a member
+// of the payload, or of the frame itself if the frame has no payload.
 func bloat(frame object, size int) []byte {
 	const member = `"padding":"`
 	padded := merge(frame, object{"padding": ""})
@@ -227,7 +227,7 @@ func bloat(frame object, size int) []byte {
 	return slices.Concat(data[:at], bytes.Repeat([]byte("x"), max(0, size-len(data))), data[at:])
 }
 
-// tear sends the first half of a frame and resets the connection. The writer calls it
+// tear sends the first half of a frame and resets the connection. It is called by write,
 // without the lock.
 func (c *connection) tear(data []byte) {
 	n := len(data)
@@ -237,8 +237,8 @@ func (c *connection) tear(data []byte) {
 	c.cut()
 }
 
-// reset makes closing c abrupt: buffered data is discarded and the peer receives a TCP
-// reset.
+// reset makes the connection close abruptly: buffered data is discarded and the peer
+// receives a TCP reset.
 func reset(c net.Conn) {
 	if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = secure.NetConn()

@@ -13,8 +13,8 @@ import (
 // Garbage is a kind of malformed frame.
 type Garbage string
 
-// The kinds of garbage. The first group adds a malformed frame after every valid one; the
-// second group changes the valid frames. Both affect the handshake too.
+// Kinds of garbage. Those in the first group add a malformed frame after every valid one.
+// Those in the second group change the valid frames. Both also affect the handshake.
 const (
 	NotJSON      Garbage = "not_json"      // text frames that aren't JSON: empty, truncated, words, a NUL
 	WrongShape   Garbage = "wrong_shape"   // JSON that isn't a frame: lists, numbers, null, an empty object, wrong types of id and event, deep nesting
@@ -29,16 +29,16 @@ const (
 	ControlCharacters Garbage = "control_characters" // displayed strings contain NUL, escapes, direction marks and half a surrogate pair
 )
 
-// Garble corrupts the frames of all connections in all the given ways, until the next call.
-// Calling it without kinds turns it off.
+// Garble corrupts the frames of all connections in all the given ways, until the next
+// call to Garble. A call without arguments turns the fault off.
 func (r *Runtime) Garble(kinds ...Garbage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.frames.garbage = slices.Clone(kinds)
 }
 
-// Inject sends every connected client the given frame as is, after the frames already
-// queued.
+// Inject sends the given frame unchanged to every connected client, after the frames that
+// are already queued.
 func (r *Runtime) Inject(frame []byte, binary bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +49,8 @@ func (r *Runtime) Inject(frame []byte, binary bool) {
 	}
 }
 
-// changes maps the kinds that change frames to their functions.
+// changes maps each kind of garbage that alters frames to the function that alters a
+// frame.
 var changes = map[Garbage]func(object) object{
 	WrongTypes: func(frame object) object {
 		return changeMembers(frame, "payload", "error", "seq")(changeType)
@@ -95,8 +96,8 @@ var (
 		errorMessage summary terminalSummary name emoji`)
 )
 
-// surrogateMark stands for half a surrogate pair until the frame is encoded, because a Go
-// string can't hold one.
+// surrogateMark is a placeholder for half of a surrogate pair, which a Go string can't
+// hold. It is replaced when the frame is encoded.
 const surrogateMark = "\uE000"
 
 // controlChars is a sample of control and invisible characters.
@@ -155,7 +156,7 @@ func textPackets(list ...string) []packet {
 	return out
 }
 
-// decoded returns a frame as a generic JSON decoder would return it.
+// decoded converts a frame to the types that a generic JSON decoder would return.
 func decoded(frame object) any {
 	d := json.NewDecoder(bytes.NewReader(encode(frame)))
 	d.UseNumber()
@@ -166,8 +167,8 @@ func decoded(frame object) any {
 	return v
 }
 
-// walk rebuilds a value from its leaves up. change receives each value with the name of its
-// member, or of the list that contains it.
+// walk rebuilds a JSON value from its leaves up. It calls the function change with each
+// value and the name of its member. For values in a list, that is the name of the list.
 func walk(v any, change func(name string, v any) any) any {
 	var down func(name string, v any) any
 	down = func(name string, v any) any {
@@ -186,7 +187,8 @@ func walk(v any, change func(name string, v any) any) any {
 	return down("", v)
 }
 
-// changeMembers applies a change to the values of the given members of a frame.
+// changeMembers returns a function that applies a change to the values of the given
+// members of a frame.
 func changeMembers(frame object, members ...string) func(func(string, any) any) object {
 	return func(change func(string, any) any) object {
 		out := as[object](decoded(frame))
@@ -199,7 +201,8 @@ func changeMembers(frame object, members ...string) func(func(string, any) any) 
 	}
 }
 
-// changeType returns v as a value of another type.
+// changeType returns a value of a different JSON type than v. It returns an object
+// unchanged.
 func changeType(_ string, v any) any {
 	switch v := v.(type) {
 	case string:
@@ -216,7 +219,7 @@ func changeType(_ string, v any) any {
 	return v
 }
 
-// as returns v as a T, or the zero value if it isn't one.
+// as returns v as a value of type T, or the zero value if v has another type.
 func as[T any](v any) T {
 	t, _ := v.(T)
 	return t

@@ -5,10 +5,10 @@ import (
 	"net/http"
 )
 
-// PortMode selects what answers at the runtime's port.
+// PortMode selects what answers connections to the runtime's port.
 type PortMode uint8
 
-// The port modes. All except PortNormal answer probes and upgrades alike.
+// Port modes. All except PortNormal treat health probes and WebSocket upgrades alike.
 const (
 	PortNormal       PortMode = iota // the runtime itself
 	PortWebPage                      // a proxy that doesn't support upgrades: 200 and a web page
@@ -20,15 +20,16 @@ const (
 	PortReset                        // resets the connection as soon as a request arrives
 )
 
-// SetPort sets what answers new connections. Existing connections stay. PortNormal restores
-// normal behavior.
+// SetPort sets what answers new connections. Existing connections stay open. PortNormal
+// restores normal behavior.
 func (r *Runtime) SetPort(d PortMode) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.setPort(d)
 }
 
-// setPort changes the port mode and releases the connections held by PortSilent.
+// setPort changes the port mode and releases the connections that the mode PortSilent
+// held.
 func (f *faults) setPort(d PortMode) {
 	if f.portReleased != nil {
 		close(f.portReleased)
@@ -42,8 +43,8 @@ func (f *faults) setPort(d PortMode) {
 // proxyRefusal is the real gateway's answer to a proxy that it doesn't trust.
 const proxyRefusal = `{"error":{"message":"Proxy client attribution is required..","type":"proxy_attribution_required"}}`
 
-// answeredAtPort answers a request according to the port mode. It reports whether it did;
-// if not, the runtime answers.
+// answeredAtPort answers a request if the port mode requires that. It reports whether it
+// did; otherwise the runtime must answer.
 func (r *Runtime) answeredAtPort(b *boot, w http.ResponseWriter, req *http.Request) bool {
 	if !r.waitAdmitted(req.Context(), b) {
 		panic(http.ErrAbortHandler) // closes the connection without an answer
@@ -78,8 +79,9 @@ func (r *Runtime) answeredAtPort(b *boot, w http.ResponseWriter, req *http.Reque
 	return false
 }
 
-// waitAdmitted waits while the port is silent or the runtime frozen. It reports whether the
-// request may proceed; if not, its context or the runtime has ended.
+// waitAdmitted waits while the port is silent or the runtime is frozen. It reports
+// whether the request may proceed. It returns false if the request's context or the
+// runtime has ended.
 func (r *Runtime) waitAdmitted(ctx context.Context, b *boot) bool {
 	r.mu.Lock()
 	wait := r.faults.portReleased

@@ -12,29 +12,30 @@ import (
 // (main-session-restart-recovery, OpenClaw 2026.9.6): the gateway resumes them by itself,
 // as a new run in the same session.
 
-// recoveryText precedes a resumed turn in the transcript, and recoveryTool is its source.
+// recoveryText is the message that precedes a resumed turn in the transcript.
+// recoveryTool is the message's source.
 const (
 	recoveryText = "[system] Your previous turn was interrupted by a gateway restart. Continue from the existing transcript."
 	recoveryTool = "main_session_restart_recovery"
 )
 
-// errSessionChanged ends a request that arrived before the session's interrupted turn was
-// resumed.
+// errSessionChanged is the error for a request that arrived before the session's
+// interrupted turn was resumed.
 const errSessionChanged = `Session %q changed while starting work. Retry. | SESSION_WORK_START_CHANGED`
 
-// Resume makes the runtime resume interrupted turns after each later restart, when the port
-// has been open again for the given time. The real gateway took 3 s. A request that arrives
-// before that is accepted; when the turn resumes, the request fails with the error that its
-// session changed. The request leaves nothing in the transcript, and repeating its
-// idempotency key returns the same failure. Zero turns it off.
+// Resume makes the runtime resume interrupted turns after every future restart, once the
+// port has been open again for the given time. The real gateway took 3 s. A request that
+// arrives before that is accepted, but fails when the turn resumes: its error says that
+// the session changed. The request leaves nothing in the transcript, and repeating it
+// with the same idempotency key returns the same failure. Zero turns this off.
 func (r *Runtime) Resume(after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.resume = max(0, after)
 }
 
-// markInterrupted records a run that a restart interrupted, if it is to be resumed. The
-// caller must hold r.mu.
+// markInterrupted records a run that a restart interrupted, if the run should be resumed.
+// The caller must hold r.mu.
 func (r *Runtime) markInterrupted(q *run) {
 	if r.faults.resume > 0 {
 		q.session.interrupted = q
@@ -57,7 +58,8 @@ func (r *Runtime) resumeAll(b *boot) {
 	}
 }
 
-// resume fails the requests queued in the session and restarts its interrupted turn.
+// resume ends the session's queued requests with an error and restarts its interrupted
+// turn.
 func (r *Runtime) resume(b *boot, s *session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +81,7 @@ func (r *Runtime) resume(b *boot, s *session) {
 	r.begin(q)
 }
 
-// question returns the transcript row of a run's message.
+// question returns the transcript row for the message that started a run.
 func (q *run) question() message {
 	m := message{role: "user", text: q.message, key: q.id + ":user", at: q.createdAt, recorded: q.startedAt}
 	if q.resumes {

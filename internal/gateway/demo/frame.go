@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// object is a JSON object. Literals are used instead of structs because the members of the
-// gateway's frames vary with state, and literals can be compared with the recordings.
+// object is a JSON object. The demo uses map literals instead of structs, because the
+// members of the gateway's frames vary with state, and because map literals are easy to
+// compare with the recordings.
 type object = map[string]any
 
 // request is a frame from a client.
@@ -21,7 +22,7 @@ type request struct {
 	Params json.RawMessage `json:"params"`
 }
 
-// failure is the error member of a response.
+// failure is the `error` member of a response.
 type failure struct {
 	Code         string `json:"code"`
 	Message      string `json:"message"`
@@ -36,8 +37,8 @@ func invalid(format string, args ...any) *failure {
 	return &failure{Code: "INVALID_REQUEST", Message: fmt.Sprintf(format, args...)}
 }
 
-// params lists the members that a method accepts. Like the gateway, the runtime refuses all
-// others.
+// params lists the members that a method's parameters may have. Like the gateway, the
+// runtime refuses all others.
 type params struct {
 	required, optional []string
 }
@@ -45,8 +46,9 @@ type params struct {
 // words splits a space-separated list.
 func words(s string) []string { return strings.Fields(s) }
 
-// read decodes raw into v. name is the method, for the error message. at is the JSON
-// pointer of the object in the params, empty for the params themselves.
+// read decodes the JSON in raw into v. The parameter name is the method's name, for the
+// error message. The parameter at is a JSON pointer to the object within the method's
+// parameters, empty for the parameters themselves.
 func (p params) read(name, at string, raw json.RawMessage, v any) *failure {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
@@ -85,7 +87,8 @@ func (p params) read(name, at string, raw json.RawMessage, v any) *failure {
 	return nil
 }
 
-// checkRange refuses a number outside a range, with the gateway's error.
+// checkRange returns the gateway's error for a number that is out of range, or nil if the
+// number is in range.
 func checkRange(method, member string, v, least, most int) *failure {
 	switch {
 	case v < least:
@@ -106,7 +109,7 @@ func (p params) jsonName(field string) string {
 	return field
 }
 
-// jsonType returns the JSON Schema type of a Go kind.
+// jsonType returns the JSON Schema type for a Go kind.
 func jsonType(kind string) string {
 	switch {
 	case strings.HasPrefix(kind, "int"):
@@ -121,8 +124,8 @@ func jsonType(kind string) string {
 	return kind
 }
 
-// encode returns the JSON of a frame. Frames consist of plain values, so a failure is a
-// bug, and it panics.
+// encode returns the JSON of a frame. Frames contain only plain values, so a failure is a
+// bug, and encode panics.
 func encode(frame any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -8,20 +8,21 @@ import (
 	"github.com/coder/websocket"
 )
 
-// The scopes that methods require. Write includes read, and admin includes all.
+// Scopes that methods require. The write scope includes the read scope, and the admin
+// scope includes all others.
 const (
 	scopeRead  = "operator.read"
 	scopeWrite = "operator.write"
 	scopeAdmin = "operator.admin"
 )
 
-// operator is the only role that the runtime accepts.
+// operator is the name of the only role that the runtime accepts.
 const operator = "operator"
 
-// methodConnect is the method of a connection's first request.
+// methodConnect is the method of the first request on each connection.
 const methodConnect = "connect"
 
-// The members and values that a connect request may have, as in the gateway's schema.
+// Members and values that the gateway's schema allows in a connect request.
 var (
 	connectParams = params{
 		required: words("minProtocol maxProtocol client"),
@@ -101,7 +102,7 @@ func (r *Runtime) connect(c *connection, req request) {
 	r.options.Log.Debug("demo runtime: client connected", "conn_id", c.id, "client", client.ID)
 }
 
-// notReady returns the refusal of a starting gateway.
+// notReady returns the failure that a gateway sends while it is starting.
 func notReady() *failure {
 	return &failure{
 		Code: "UNAVAILABLE", Message: "gateway starting; retry shortly", Retryable: true, RetryAfterMs: 500,
@@ -109,8 +110,8 @@ func notReady() *failure {
 	}
 }
 
-// refuseConnect refuses a connect request and closes the connection with a short form of
-// the error.
+// refuseConnect refuses a connect request, then closes the connection with a shortened
+// error message as the reason.
 func (c *connection) refuseConnect(id string, f *failure, code websocket.StatusCode) {
 	reason := cmp.Or(f.Reason, f.Message)
 	switch code {
@@ -126,7 +127,8 @@ func (c *connection) refuseConnect(id string, f *failure, code websocket.StatusC
 	c.close(code, reason)
 }
 
-// check validates a connect request in the gateway's order: form, protocol, role, origin.
+// check validates a connect request. Like the gateway, it checks the format first, then
+// protocol, role and origin.
 func (r *Runtime) check(c *connection, raw json.RawMessage) (in connectRequest, client clientInfo, f *failure, code websocket.StatusCode) {
 	code = websocket.StatusPolicyViolation
 	if f = connectParams.read("connect", "", raw, &in); f != nil {
@@ -157,7 +159,7 @@ func (r *Runtime) check(c *connection, raw json.RawMessage) (in connectRequest, 
 	return in, client, nil, code
 }
 
-// checkClientLists refuses clients that are not on the gateway's lists.
+// checkClientLists refuses clients whose id or mode is not on the gateway's lists.
 func checkClientLists(client clientInfo) *failure {
 	const refusal = "invalid connect params: at /client/%s: must be equal to one of the allowed values"
 	if !slices.Contains(clientIDs, client.ID) {
@@ -169,19 +171,19 @@ func checkClientLists(client clientInfo) *failure {
 	return nil
 }
 
-// The authentication methods, as hello-ok names them.
+// Names of the authentication methods in hello-ok.
 const (
 	authToken       = "token"
 	authDeviceToken = "device-token"
 )
 
-// authResult is how a client authenticated.
+// authResult says how a client authenticated.
 type authResult struct {
 	method string
 	device *pairedDevice // nil if the client is not paired
 }
 
-// authenticate checks the device, the token and the pairing. The caller must hold r.mu.
+// authenticate checks a client's device, token and pairing. The caller must hold r.mu.
 func (r *Runtime) authenticate(c *connection, in connectRequest, client clientInfo) (authResult, *failure) {
 	auth, f := readCredentials(in.Auth)
 	if f != nil {
@@ -211,13 +213,13 @@ func (r *Runtime) authenticate(c *connection, in connectRequest, client clientIn
 	return how, f
 }
 
-// isDeviceToken reports whether token is the device's token. The gateway accepts a device
-// token in the field of the shared token, too.
+// isDeviceToken reports whether the given token is the device's token. The gateway also
+// accepts a device token in the field for the shared token.
 func (r *Runtime) isDeviceToken(d *device, token string) bool {
 	return d != nil && r.pairings.paired[d.ID] != nil && sameSecret(r.pairings.paired[d.ID].token, token)
 }
 
-// wrongToken returns the refusal of a wrong or missing token.
+// wrongToken returns the failure for a wrong or missing token.
 func wrongToken(token string, device bool) *failure {
 	if token == "" && !device {
 		return identityRequired()

@@ -6,16 +6,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// The texts of a heartbeat run.
+// Prompt, tool name and answer of a heartbeat run.
 const (
 	heartbeatText   = "[OpenClaw heartbeat poll]"
 	heartbeatTool   = "heartbeat"
 	heartbeatAnswer = "HEARTBEAT_OK"
 )
 
-// Heartbeat wakes an agent in its main session, as the gateway's timer does. The agent
-// finds nothing to do. chat.history omits the question and the answer; sessions.get has
-// both, and the totals include their usage.
+// Heartbeat wakes an agent in its main session, as the gateway's timer does. The
+// simulated agent always replies that it has nothing to do. The method chat.history omits
+// the prompt and the reply. The method sessions.get returns both, and the totals include
+// their usage.
 func (r *Runtime) Heartbeat(agentID string) (runID string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

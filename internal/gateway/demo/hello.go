@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// hello returns the answer to a connect; auth says how the client authenticated. The caller
-// must hold r.mu.
+// hello returns the answer to a connect request. The parameter auth says how the client
+// authenticated. The caller must hold r.mu.
 func (r *Runtime) hello(c *connection, auth object) object {
 	b := c.boot
 	// Hidden methods, such as sessions.usage, are served but not listed, as on the gateway.
@@ -38,7 +38,7 @@ func (r *Runtime) hello(c *connection, auth object) object {
 	}
 }
 
-// snapshot returns the gateway's state at the time of the handshake.
+// snapshot returns the part of hello-ok that describes the gateway's current state.
 func (r *Runtime) snapshot(b *boot) object {
 	health := r.health()
 	return object{
@@ -56,7 +56,8 @@ func (r *Runtime) snapshot(b *boot) object {
 	}
 }
 
-// presence lists only the gateway itself, because backend clients are never listed.
+// presence returns the presence list. It contains only the gateway itself, because
+// backend clients are never listed.
 func (r *Runtime) presence() []object {
 	return []object{{
 		"host": "demo", "ip": "127.0.0.1", "version": Version, "platform": "demo", "deviceFamily": "demo",
@@ -88,7 +89,7 @@ func (r *Runtime) health() object {
 	}
 }
 
-// recent counts an agent's sessions and lists the latest five.
+// recent returns the number of an agent's sessions and the five most recent ones.
 func (r *Runtime) recent(agentID string) object {
 	list := r.latest(agentID)
 	recent := []object{}
@@ -137,7 +138,8 @@ func (r *Runtime) status(b *boot) object {
 	}
 }
 
-// taskCounts counts the runs of the boot by the states of the gateway's task ledger.
+// taskCounts returns the number of the boot's runs for each state in the gateway's task
+// ledger.
 func (b *boot) taskCounts() object {
 	byStatus := map[string]int{"queued": 0, "running": 0, "succeeded": 0, "failed": 0, "timed_out": 0, "cancelled": 0, "lost": 0}
 	active, failures := 0, 0
@@ -163,7 +165,8 @@ func workers() object {
 	return object{"maxWorkers": 1, "workers": 0, "workersCreated": 0, "activeTasks": 0, "pendingTasks": 0}
 }
 
-// eventLoop returns the load of an idle process; the demo runtime doesn't measure its own.
+// eventLoop returns the load figures of an idle process, because the demo runtime doesn't
+// measure its own load.
 func eventLoop() object {
 	return object{
 		"degraded": false, "degradedSinceMs": nil, "reasons": []string{}, "intervalMs": 1000,
@@ -175,7 +178,7 @@ func eventLoop() object {
 	}
 }
 
-// storePath returns the path of an agent's session store on a real gateway.
+// storePath returns the path that an agent's session store would have on a real gateway.
 func storePath(agentID string) string {
 	return "demo/agents/" + agentID + "/agent/openclaw-agent.sqlite"
 }

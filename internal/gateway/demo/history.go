@@ -10,7 +10,7 @@ import (
 	"unicode/utf16"
 )
 
-// The gateway's limits for long messages (OpenClaw 2026.9.6).
+// Limits that the gateway applies to long messages (OpenClaw 2026.9.6).
 const (
 	historyChars    = 8_000     // per text, unless a client asks for more
 	historyCharsMax = 500_000   // the most that a client may ask for
@@ -25,7 +25,7 @@ var historyParams = params{
 	optional: words("agentId cursor limit offset pendingBefore inputRunIds messageId sessionId maxChars"),
 }
 
-// handleHistory returns the transcript of a session, newest rows last.
+// handleHistory returns the rows of a session's transcript, the newest last.
 func (r *Runtime) handleHistory(c call) (any, *failure) {
 	in := struct {
 		SessionKey              string
@@ -69,7 +69,7 @@ func (r *Runtime) handleHistory(c call) (any, *failure) {
 
 var messageParams = params{required: words("sessionKey messageId"), optional: words("agentId maxChars")}
 
-// handleMessage returns one row of a transcript, however large.
+// handleMessage returns one row of a transcript, even if the row is very large.
 func (r *Runtime) handleMessage(c call) (any, *failure) {
 	in := struct {
 		SessionKey, MessageID string
@@ -89,8 +89,8 @@ func (r *Runtime) handleMessage(c call) (any, *failure) {
 	return object{"ok": false, "unavailableReason": "not_found"}, nil
 }
 
-// truncateTexts limits the texts of a row to most UTF-16 code units, as JavaScript counts
-// them.
+// truncateTexts truncates each text of a transcript row to the given length. Like
+// JavaScript, it measures length in UTF-16 code units.
 func truncateTexts(row object, most int) object {
 	switch content := row["content"].(type) {
 	case string:
@@ -118,8 +118,8 @@ func truncate(text string, most int, mark string) string {
 	return text
 }
 
-// dropOversized returns row, or a placeholder without content and run id if the row is too
-// large.
+// dropOversized returns the given row. If the row is too large, it returns a placeholder
+// without content or run id.
 func dropOversized(row object) object {
 	data, err := json.Marshal(row)
 	if err != nil || len(data) <= maxRowBytes {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// handler serves the port: health probes, and WebSocket upgrades on any path.
+// handler returns the HTTP handler for the runtime's port. It serves health probes, and
+// WebSocket upgrades on any path.
 func (r *Runtime) handler(b *boot) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if r.answeredAtPort(b, w, req) {
@@ -22,7 +23,7 @@ func (r *Runtime) handler(b *boot) http.Handler {
 	})
 }
 
-// serveProbe answers health probes, which need no token.
+// serveProbe answers health probes. They do not require a token.
 func (r *Runtime) serveProbe(b *boot, w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	starting, draining := r.starting, b.draining
@@ -62,8 +63,8 @@ func (r *Runtime) serveProbe(b *boot, w http.ResponseWriter, req *http.Request) 
 
 type socketKey struct{}
 
-// withSocket adds the TCP connection to the context, so that Drop can close it without a
-// close frame.
+// withSocket adds a request's TCP connection to its context, so that Drop can close the
+// connection without a close frame.
 func withSocket(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, socketKey{}, c)
 }

@@ -58,7 +58,7 @@ func (r *Runtime) methodTable() map[string]method {
 	}
 }
 
-// serve handles a request after the handshake.
+// serve handles a request that arrives after the handshake.
 func (r *Runtime) serve(conn *connection, req request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +80,8 @@ func (r *Runtime) serve(conn *connection, req request) {
 	}
 }
 
-// checkAllowed returns why a call is refused, or nil.
+// checkAllowed returns the reason why a call must be refused, or nil if the call is
+// allowed.
 func (r *Runtime) checkAllowed(c call, name string) *failure {
 	m, known := r.methods[name]
 	switch {
@@ -208,7 +209,7 @@ func (r *Runtime) handleSessions(c call) (any, *failure) {
 	}, nil
 }
 
-// defaults returns the settings of a session without overrides.
+// defaults returns the settings that apply to a session without overrides.
 func (r *Runtime) defaults(levels bool) object {
 	m := modelOf(r.options.Agents[0])
 	d := object{

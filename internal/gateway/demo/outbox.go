@@ -11,10 +11,10 @@ import (
 // This file sends frames. All frames pass through send; fault_frames_apply.go applies the
 // faults.
 
-// eventChallenge is the first event on a connection.
+// eventChallenge is the name of the first event on a connection.
 const eventChallenge = "connect.challenge"
 
-// outFrame is a frame to send.
+// outFrame is a frame that is to be sent to a client.
 type outFrame struct {
 	name   string // of the event, or of the method that it answers
 	answer bool   // answers a request
@@ -39,7 +39,8 @@ type outbox struct {
 	wake    chan struct{}         // buffer of one
 }
 
-// send sends a frame, subject to the faults. The caller must hold the runtime's lock.
+// send sends a frame after applying the faults that are set. The caller must hold the
+// runtime's lock.
 func (c *connection) send(l outFrame) {
 	if c.runtime.faults.frames.none() {
 		c.queueFrame(l, textPacket(encode(l.frame)))
@@ -48,7 +49,7 @@ func (c *connection) send(l outFrame) {
 	c.applyFaults(l)
 }
 
-// queueFrame queues a frame as the given packets.
+// queueFrame queues the packets into which a frame was encoded.
 func (c *connection) queueFrame(l outFrame, packets ...packet) {
 	for _, p := range packets {
 		c.enqueue(p)
@@ -71,7 +72,7 @@ func (c *connection) event(name string, payload, stateVersion any) {
 	c.send(outFrame{name: name, frame: frame})
 }
 
-// reply answers a request with a payload; refuse answers it with an error.
+// reply answers a request with a payload. The method refuse answers it with an error.
 func (c call) reply(payload any) {
 	c.send(object{"type": "res", "id": c.id, "ok": true, "payload": payload})
 }
@@ -84,7 +85,8 @@ func (c call) send(frame object) {
 	c.conn.send(outFrame{name: c.method, answer: true, frame: frame})
 }
 
-// enqueue queues a packet. A client that is too far behind is disconnected.
+// enqueue queues a packet. If too much data is queued for a slow client, enqueue
+// disconnects it.
 func (c *connection) enqueue(p packet) {
 	q := &c.queue
 	q.mu.Lock()
@@ -99,7 +101,7 @@ func (c *connection) enqueue(p packet) {
 	q.signal()
 }
 
-// close queues a close frame, behind the frames already queued.
+// close queues a close frame behind the frames that are already queued.
 func (c *connection) close(code websocket.StatusCode, reason string) {
 	q := &c.queue
 	q.mu.Lock()
@@ -116,8 +118,8 @@ func (c *connection) cut() {
 	c.stop()
 }
 
-// take removes and returns the oldest packet. If none is left, it returns the pending
-// close, if any.
+// take removes and returns the oldest packet. If no packet is left, it returns the
+// pending close frame, if there is one.
 func (q *outbox) take() (p packet, closing *websocket.CloseError, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -136,8 +138,8 @@ func (q *outbox) signal() {
 	}
 }
 
-// write sends the queued packets in order until the connection ends, and then closes it if
-// a close is queued.
+// write sends the queued packets in order until the connection ends. If a close frame is
+// queued, write closes the connection after the last packet.
 func (c *connection) write(ctx context.Context) {
 	for c.runtime.waitUnfrozen(ctx) == nil {
 		p, closing, more := c.queue.take()
@@ -166,7 +168,7 @@ func (c *connection) write(ctx context.Context) {
 	}
 }
 
-// ping sends pings, and disconnects a peer that doesn't answer one in time.
+// ping sends pings and disconnects the peer if it doesn't answer one of them in time.
 func (c *connection) ping(ctx context.Context) {
 	for sleep(ctx, c.runtime.timing.ping) == nil && c.runtime.waitUnfrozen(ctx) == nil {
 		pingCtx, cancel := context.WithTimeout(ctx, c.runtime.timing.pong)

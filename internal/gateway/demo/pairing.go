@@ -10,10 +10,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// scopePairing is the scope that receives pairing events.
+// scopePairing is the scope that a client needs to receive pairing events.
 const scopePairing = "operator.pairing"
 
-// PairingRequest is a device waiting for approval.
+// PairingRequest describes a device that is waiting for approval.
 type PairingRequest struct {
 	ID        string // for Approve; the refused device receives it too
 	DeviceID  string
@@ -24,7 +24,7 @@ type PairingRequest struct {
 	At        time.Time
 }
 
-// pairings are the known devices. They survive restarts.
+// pairings holds the known devices. They survive restarts.
 type pairings struct {
 	required bool
 	pending  []PairingRequest
@@ -39,16 +39,17 @@ type pairedDevice struct {
 	issuedAt  int64
 }
 
-// RequirePairing makes the runtime treat new connections as the real gateway treats clients
-// from other hosts: only signed and approved devices can connect. Otherwise backend clients
-// need no device, and other clients that present one are paired automatically.
+// RequirePairing makes the runtime treat new connections as the real gateway treats
+// clients from other hosts: only signed and approved devices can connect. While it is
+// off, backend clients need no device, and other clients that present a device are paired
+// automatically.
 func (r *Runtime) RequirePairing(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pairings.required = on
 }
 
-// Pending returns the devices waiting for approval, oldest first.
+// Pending returns the devices that are waiting for approval, oldest request first.
 func (r *Runtime) Pending() []PairingRequest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,8 +60,9 @@ func (r *Runtime) Pending() []PairingRequest {
 	return list
 }
 
-// Approve pairs the device of a request, or grants it the additional scopes. The device
-// gets a new token when it next connects. Approve reports whether the request existed.
+// Approve pairs the device that made a request. If the device is already paired, Approve
+// grants it the additional scopes. The device gets a new token when it next connects.
+// Approve reports whether the request existed.
 func (r *Runtime) Approve(requestID string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,8 +97,9 @@ func (r *Runtime) Remove(deviceID string) bool {
 	return true
 }
 
-// RotateToken replaces a device's token. The device gets the new one when it connects with
-// the shared token; its connections stay open. It reports whether the device is paired.
+// RotateToken replaces a device's token. The device gets the new token when it next
+// connects with the shared token. Its open connections stay open. RotateToken reports
+// whether the device is paired.
 func (r *Runtime) RotateToken(deviceID string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,8 +110,8 @@ func (r *Runtime) RotateToken(deviceID string) bool {
 	return d != nil
 }
 
-// pair approves a device for the given scopes in addition to those it has. The caller must
-// hold r.mu.
+// pair approves a device for the given scopes, in addition to those that it already has.
+// The caller must hold r.mu.
 func (r *Runtime) pair(deviceID, publicKey string, scopes []string) *pairedDevice {
 	d := r.pairings.paired[deviceID]
 	if d == nil {
@@ -149,8 +152,8 @@ func (r *Runtime) admitDevice(d *device, in connectRequest, client clientInfo) (
 	return nil, r.requestPairing(d, known, in, client)
 }
 
-// requestPairing adds a pairing request for the device, unless the same one exists, and
-// returns the refusal.
+// requestPairing adds a pairing request for the device, unless the same request already
+// exists. It returns the failure to send to the client.
 func (r *Runtime) requestPairing(d *device, known *pairedDevice, in connectRequest, client clientInfo) *failure {
 	p := &r.pairings
 	i := slices.IndexFunc(p.pending, func(q PairingRequest) bool { return q.DeviceID == d.ID })
@@ -211,8 +214,8 @@ func identityRequired() *failure {
 	}
 }
 
-// covers reports whether the held scopes include scope: admin includes all operator scopes,
-// and write includes read.
+// covers reports whether the held scopes include the given scope. The admin scope
+// includes all operator scopes, and the write scope includes the read scope.
 func covers(held []string, scope string) bool {
 	return slices.Contains(held, scope) ||
 		slices.Contains(held, scopeAdmin) && strings.HasPrefix(scope, operator+".") ||
@@ -223,7 +226,7 @@ func coversAll(held, scopes []string) bool {
 	return !slices.ContainsFunc(scopes, func(s string) bool { return !covers(held, s) })
 }
 
-// auth returns the member of hello-ok that says how the client authenticated.
+// auth returns the `auth` member of hello-ok, which says how the client authenticated.
 func (d *pairedDevice) auth(method string, scopes []string) object {
 	out := object{"method": method, "role": operator, "scopes": scopes, "recoveryScope": "demo"}
 	if d != nil {
@@ -232,9 +235,9 @@ func (d *pairedDevice) auth(method string, scopes []string) object {
 	return out
 }
 
-// isBackend reports whether the client is a backend service, which the gateway trusts on
-// its own host.
+// isBackend reports whether the client is a backend service. The gateway trusts such
+// clients on its own host.
 func (c clientInfo) isBackend() bool { return c.ID == "gateway-client" && c.Mode == "backend" }
 
-// trusted reports whether the client gets scopes without a device.
+// trusted reports whether the gateway grants the client scopes even without a device.
 func (c clientInfo) trusted() bool { return c.isBackend() || c.ID == "cli" && c.Mode == "cli" }

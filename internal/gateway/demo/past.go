@@ -13,16 +13,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// Past is the sample history of a runtime. It depends only on its fields: the same spans
-// give the same sessions, runs and ids, so a client that mirrors them finds nothing new
-// after a restart.
+// Past describes the sample history of a runtime. The same values always give the same
+// sessions, runs and ids, so a client that mirrors them finds nothing new after a
+// restart.
 type Past struct {
-	// Spans are the periods in which the team worked before the start, earliest first.
-	// In the gaps between them, earlier runtimes ran, whose sessions are lost. A gap is
-	// filled in only where it overlaps the hour before the end of the next span.
+	// Spans are the periods in which the team worked before this runtime started,
+	// earliest first. In the gaps between them, previous runtimes were active, and the
+	// sessions of those runtimes are lost. Work is added in a gap only where the gap
+	// overlaps the hour before the end of the next span.
 	Spans []Span
-	// Since drops earlier work; the zero time keeps everything. It does not change later
-	// work.
+	// Since is the time before which work is left out. The zero time keeps everything.
+	// Changing Since does not affect later work.
 	Since time.Time
 	Work  []Work // tasks that the agents worked on
 }
@@ -33,18 +34,20 @@ type Span struct {
 	Until time.Time `json:"until"`
 }
 
-// contains reports whether a run that starts at the given time and takes at most the given
-// duration lies within the span.
+// contains reports whether a run lies within the span if it starts at the given time and
+// takes at most the given duration.
 func (s Span) contains(at time.Time, most time.Duration) bool {
 	return !at.Before(s.From) && !at.Add(most).After(s.Until)
 }
 
-// Work is a task that an agent worked on, in one session per half day.
+// Work describes a task that an agent worked on. Each half day of work has its own
+// session.
 type Work struct{ AgentID, Key, Title string }
 
-// SeedPast adds a past to the runtime: sessions with work, and scheduled jobs with runs. In
-// the first span, some jobs ran late, were missed, or failed. SeedPast emits no events: call
-// it before clients connect, when the clock has reached the end of the last span.
+// SeedPast adds a sample history to the runtime: sessions with completed work, and
+// scheduled jobs with past runs. In the first span, some runs of jobs were late, were
+// missed or failed. SeedPast emits no events. Call it before clients connect, once the
+// clock has reached the end of the last span.
 func (r *Runtime) SeedPast(p Past) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,11 +77,11 @@ func (r *Runtime) SeedPast(p Past) error {
 	return nil
 }
 
-// maxRunDuration is longer than any seeded run.
+// maxRunDuration is longer than any run in the sample history.
 const maxRunDuration = 5 * time.Minute
 
-// seedDay adds a day's work that is in the span, between 7 a.m. and 8 p.m. UTC, with little
-// on weekends. The caller must hold r.mu.
+// seedDay adds the part of a day's work that lies within the span. Work takes place
+// between 7 a.m. and 8 p.m. UTC, with little on weekends. The caller must hold r.mu.
 func (r *Runtime) seedDay(day time.Time, s Span, work []Work) {
 	date := day.Format("0102")
 	often := int64(9) // out of 10
@@ -106,8 +109,8 @@ func (r *Runtime) seedDay(day time.Time, s Span, work []Work) {
 	}
 }
 
-// seedLastHour adds work in the last hour of a span, so that recent activity exists at any
-// time of day. The caller must hold r.mu.
+// seedLastHour adds work in the last hour of a span, so that there is recent activity at
+// any time of day. The caller must hold r.mu.
 func (r *Runtime) seedLastHour(s Span, work []Work) {
 	id := s.Until.UTC().Format("0102-150405")
 	all := threads()
@@ -141,7 +144,7 @@ func threads() []thread {
 	return all
 }
 
-// key returns the session key of a thread without its day.
+// key returns the session key of a thread, without the suffix for the day.
 func (t thread) key() string {
 	if t[0].place == subAgentPlace {
 		return "agent:" + t[0].agent + ":subagent:" + t[0].label
@@ -149,7 +152,8 @@ func (t thread) key() string {
 	return "agent:" + t[0].agent + ":" + t[0].place
 }
 
-// seedThread adds the runs of a thread that are in the span. The caller must hold r.mu.
+// seedThread adds those runs of a thread that lie within the span. The caller must hold
+// r.mu.
 func (r *Runtime) seedThread(key string, at time.Time, s Span, spawned bool, t thread) {
 	var parent string
 	if spawned {
@@ -164,12 +168,13 @@ func (r *Runtime) seedThread(key string, at time.Time, s Span, spawned bool, t t
 	}
 }
 
-// session returns the key of the session in which the agent works on the task for half a day.
+// session returns the key of the session for the agent's work on the task during half a
+// day.
 func (w Work) session(day string) string {
 	return "agent:" + w.AgentID + ":task:" + w.Key + ":" + day
 }
 
-// thread returns the scenarios in which the agent works on the task for half a day.
+// thread returns the scenarios for the agent's work on the task during half a day.
 func (w Work) thread(day string) thread {
 	read := func(n int, file string) step {
 		what := file + strconv.Itoa(n) + ".md"
@@ -195,7 +200,7 @@ func (w Work) thread(day string) thread {
 	return all
 }
 
-// fixedID returns a UUID that depends only on words.
+// fixedID returns a UUID that depends only on the given words.
 func fixedID(words ...string) uuid.UUID {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(strings.Join(append([]string{"wardroom-demo"}, words...), "\x00")))
 }
@@ -223,8 +228,8 @@ func (r *Runtime) seedRun(key, parent string, at time.Time, e scenario) *session
 	return s
 }
 
-// seedSession returns a session, created as of the given time if it doesn't exist. The
-// caller must hold r.mu.
+// seedSession returns the session with the given key. If it doesn't exist, seedSession
+// creates it with the given time as its creation time. The caller must hold r.mu.
 func (r *Runtime) seedSession(key string, a Agent, at time.Time) *session {
 	s, created := r.sessionOf(key, a)
 	if created {
@@ -236,16 +241,16 @@ func (r *Runtime) seedSession(key string, a Agent, at time.Time) *session {
 	return s
 }
 
-// setEnded sets the state of a session after a run.
+// setEnded updates the state of a session after a run has ended.
 func (s *session) setEnded(runID, status string, from, to int64) {
 	s.ranBefore, s.lastRun, s.status = true, runID, status
 	s.startedAt, s.endedAt, s.ranMs = from, to, to-from
 	s.updatedAt, s.activeAt, s.interactedAt, s.budgetAt = to, to, from, from
 }
 
-// modelCall records a model call that writes text at the given time, and returns its usage.
-// The provider then caches the conversation so far in whole blocks; the model reads the
-// remainder as plain input.
+// modelCall records that the model wrote the given text at the given time, and returns
+// the usage of the call. After the call, the provider has cached the conversation in
+// whole blocks. The model reads the remainder as uncached input.
 func (s *session) modelCall(text string, at int64) *spent {
 	s.expireCache(at)
 	fresh := s.context - s.cached
@@ -256,8 +261,8 @@ func (s *session) modelCall(text string, at int64) *spent {
 	return &u
 }
 
-// answerCall records a model call that answers the last message in the session, which is
-// the question, and returns its usage.
+// answerCall records a model call that answers the question, the last message in the
+// session, and returns the usage of the call.
 func (s *session) answerCall(question, answer string, at int64) *spent {
 	s.expireCache(at)
 	before := s.context - tokens(question)
@@ -266,8 +271,8 @@ func (s *session) answerCall(question, answer string, at int64) *spent {
 	return &u
 }
 
-// expireCache records a model call at the given time, and empties the provider's cache if
-// the previous call was too long ago.
+// expireCache records the time of a model call. It empties the provider's cache if the
+// previous call was too long ago.
 func (s *session) expireCache(at int64) {
 	if at-s.calledAt > cacheLifetime.Milliseconds() {
 		s.cached = 0
@@ -275,7 +280,8 @@ func (s *session) expireCache(at int64) {
 	s.calledAt = at
 }
 
-// writer appends the rows of a run to a session, with the timestamp at.
+// writer appends the rows of a run to a session. The field at is the timestamp of the
+// rows.
 type writer struct {
 	s     *session
 	runID string
@@ -283,7 +289,8 @@ type writer struct {
 	rows  int
 }
 
-// add appends a row; reads is the number of context tokens beyond its text.
+// add appends a row. The parameter reads is the number of context tokens that the row
+// adds beyond its text.
 func (w *writer) add(m message, reads int64) (message, int) {
 	m.at, m.recorded = w.at, w.at
 	m, seq := w.s.append(m)
@@ -295,7 +302,7 @@ func (w *writer) add(m message, reads int64) (message, int) {
 	return m, seq
 }
 
-// call appends the row with the tool call of the n-th step.
+// call appends the row for the tool call of the n-th step.
 func (w *writer) call(n int, st step) (message, int) {
 	l := &Line{Role: "assistant", Text: st.says, Call: w.callID(n), Tool: st.tool, Args: st.args}
 	// The model writes the tool call too, so it counts as output.
@@ -303,7 +310,7 @@ func (w *writer) call(n int, st step) (message, int) {
 	return w.add(message{role: l.Role, text: l.Text, runID: w.runID, stop: "toolUse", line: l, spent: w.s.modelCall(written, w.at)}, tokens(written)-tokens(l.Text))
 }
 
-// result appends the row with the result of the n-th step.
+// result appends the row for the result of the n-th step.
 func (w *writer) result(n int, st step) (message, int) {
 	l := &Line{Role: "toolResult", Text: st.result, Call: w.callID(n), Tool: st.tool, Error: st.failed}
 	return w.add(message{role: l.Role, text: l.Text, runID: w.runID, line: l}, st.reads)
@@ -322,10 +329,10 @@ type DirectAnswer struct {
 	CostNano                             int64 // billionths of a dollar
 }
 
-// AnswerDirectly makes an agent answer a question at once and without a client. The answer
-// is recorded as if the question came at the current time of the runtime's clock and the
-// agent needed the given time. The demo uses it with the clock set back, for the standups
-// of past days.
+// AnswerDirectly makes an agent answer a question immediately and without a client. The
+// answer is recorded as if the question had arrived at the current time of the runtime's
+// clock and the agent had needed the given time to answer. The demo sets the clock back
+// and calls AnswerDirectly to create standups for past days.
 func (r *Runtime) AnswerDirectly(ctx context.Context, agentID, sessionKey, runID, question string, took time.Duration) (DirectAnswer, error) {
 	a, ok := r.agent(agentID)
 	if !ok {
@@ -351,8 +358,8 @@ func (r *Runtime) AnswerDirectly(ctx context.Context, agentID, sessionKey, runID
 	}, nil
 }
 
-// CountSessions returns the number of an agent's sessions, except standups, that have
-// messages in a period.
+// CountSessions returns how many of an agent's sessions have messages in the given
+// period. It does not count standup sessions.
 func (r *Runtime) CountSessions(agentID string, from, to time.Time) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// pastJob is a scheduled job with a history. late, missed and failed list the runs that
-// went wrong in the first span, counted back from its last run.
+// pastJob is a scheduled job with a history. The fields late, missed and failed list the
+// runs that went wrong in the first span. Runs are numbered backward from the last one.
 type pastJob struct {
 	agent, name, what, expr, ask, answer string
 	late, missed, failed                 []int
@@ -26,10 +26,10 @@ func pastJobs() []pastJob {
 	}
 }
 
-// maxJobDuration is longer than any run of these jobs.
+// maxJobDuration is longer than any run of the sample jobs.
 const maxJobDuration = 2 * time.Minute
 
-// errNoMachine is the error of a failed run, worded like the gateway's.
+// errNoMachine is the error of a failed job run, in the wording of the real gateway.
 const errNoMachine = "LLM request failed: the tool `exec` exited with status 1: no clean machine available"
 
 // seedJob adds a job and its past runs. The caller must hold r.mu.

@@ -16,14 +16,15 @@ type model struct {
 	cacheWrite         int64
 }
 
-// models have typical prices of 2026: the first costs 3, 15, 0.30 and 3.75 dollars per
-// million tokens, and the second a third of that.
+// models lists the imaginary models, with prices that are typical of 2026. Input, output,
+// cache reads and cache writes cost 3, 15, 0.30 and 3.75 dollars per million tokens with
+// the first model, and a third of that with the second.
 var models = []model{
 	{"demo", "demo-1", "Demo 1", 200_000, 3_000, 15_000, 300, 3_750},
 	{"demo", "demo-2", "Demo 2", 100_000, 1_000, 5_000, 100, 1_250},
 }
 
-// modelOf returns the model of an agent.
+// modelOf returns the model that an agent uses.
 func modelOf(a Agent) model {
 	for _, m := range models {
 		if a.Model == m.provider+"/"+m.id {
@@ -37,8 +38,8 @@ func modelOf(a Agent) model {
 	return m
 }
 
-// baseContext is about how many tokens of instructions, tools and skills the real gateway
-// puts before a conversation.
+// baseContext is the approximate number of tokens that instructions, tools and skills
+// take up before a conversation on the real gateway.
 const baseContext = 7_000
 
 const (
@@ -51,7 +52,7 @@ const (
 // tokens estimates the number of tokens in a text.
 func tokens(text string) int64 { return (int64(len(text)) + 3) / 4 }
 
-// spent is the usage of one answer.
+// spent is the token usage of one answer.
 type spent struct {
 	model                                model
 	input, output, cacheRead, cacheWrite int64 // tokens
@@ -62,18 +63,18 @@ func (u spent) prompt() int64 { return u.input + u.cacheRead + u.cacheWrite }
 
 func (u spent) total() int64 { return u.prompt() + u.output }
 
-// cost returns the price in nano-dollars.
+// cost returns the price of the usage in nano-dollars.
 func (u spent) cost() int64 {
 	return u.input*u.model.input + u.output*u.model.output + u.cacheRead*u.model.cacheRead + u.cacheWrite*u.model.cacheWrite
 }
 
-// spend returns the usage of an answer to a question after a conversation of `context`
-// tokens, of which `cached` are in the provider's cache.
+// spend returns the usage of an answer to a question. The preceding conversation has
+// `context` tokens, and `cached` of them are in the provider's cache.
 func spend(m model, context, cached int64, question, answer string) spent {
 	return spent{model: m, input: tokens(question), output: tokens(answer), cacheRead: cached, cacheWrite: context - cached}
 }
 
-// json returns the usage member of a message.
+// json returns the `usage` member of a message.
 func (u spent) json() object {
 	m := u.model
 	return object{
@@ -85,7 +86,8 @@ func (u spent) json() object {
 	}
 }
 
-// usd formats nano-dollars as a JSON number of dollars without rounding.
+// usd converts nano-dollars to dollars and formats them as a JSON number, without
+// rounding.
 func usd(nano int64) json.Number {
 	s := fmt.Sprintf("%d.%09d", nano/1e9, nano%1e9)
 	return json.Number(strings.TrimSuffix(strings.TrimRight(s, "0"), "."))

@@ -19,8 +19,8 @@ const (
 	maxReportWindow = 14 * 24 * time.Hour
 )
 
-// reply returns an agent's answer, based on its board. The same board and time give the
-// same answer.
+// reply returns an agent's answer, based on the agent's tasks on the board. The same
+// tasks and time always give the same answer.
 func (r *Runtime) reply(ctx context.Context, a Agent, in Question) (string, error) {
 	text := strings.ToLower(in.Message)
 	switch {
@@ -46,14 +46,14 @@ func (r *Runtime) reply(ctx context.Context, a Agent, in Question) (string, erro
 	return a.chat(tasks), nil
 }
 
-// report is an agent's standup report, with one sentence per entry.
+// report is an agent's standup report. Each entry is one sentence.
 type report struct {
 	yesterday, today, blockers []string
 }
 
-// reportSince returns the start of the period that an agent reports on: its last answer in
-// another standup. The current standup doesn't count, because the agent may already have
-// answered in it.
+// reportSince returns the start of the period that an agent reports on. The period starts
+// with the agent's last answer in another standup. The current standup doesn't count,
+// because the agent may already have answered in it.
 func (r *Runtime) reportSince(ctx context.Context, agentID, sessionKey string) (time.Time, error) {
 	_, name, _ := strings.Cut(strings.TrimPrefix(canonical(sessionKey), "agent:"), ":")
 	last, err := r.options.LastStandup(ctx, agentID, name)
@@ -67,11 +67,11 @@ func (r *Runtime) reportSince(ctx context.Context, agentID, sessionKey string) (
 	return last, err
 }
 
-// finished reports whether the task was finished after since.
+// finished reports whether the task was finished after the given time.
 func (t Task) finished(since time.Time) bool { return t.DoneAt != nil && t.DoneAt.After(since) }
 
-// newReport derives a report from the board: the work done after since, the work that comes
-// next, and the blockers.
+// newReport derives a report from the tasks on the board: the work done after the time
+// since, the work that comes next, and the blockers.
 func newReport(tasks []Task, since, now time.Time) report {
 	var out report
 	for _, t := range ordered(tasks, byUpdate) {
@@ -106,7 +106,8 @@ func newReport(tasks []Task, since, now time.Time) report {
 	return out
 }
 
-// firstEntries returns the first n entries, or none as the only entry if the list is empty.
+// firstEntries returns the first n entries of a list. If the list is empty, it returns
+// the parameter none as the only entry.
 func firstEntries(list []string, n int, none string) []string {
 	if len(list) == 0 {
 		return []string{none}
@@ -114,7 +115,7 @@ func firstEntries(list []string, n int, none string) []string {
 	return list[:min(n, len(list))]
 }
 
-// named returns the task's key and title.
+// named returns a text with the task's key and title.
 func (t Task) named() string {
 	title := clip(t.Title, 100)
 	if title == "" {
@@ -133,7 +134,7 @@ func urgency(t Task) string {
 	return ""
 }
 
-// age describes how long a task has been blocked.
+// age says in words how long a task has been blocked.
 func age(days int) string {
 	switch {
 	case days <= 0:
@@ -144,8 +145,8 @@ func age(days int) string {
 	return fmt.Sprintf("for %d days", days)
 }
 
-// ordered returns the tasks sorted by the given order and then by key, so that the same
-// board always gives the same text.
+// ordered returns the tasks sorted by the given function and then by key, so that the
+// same tasks always give the same text.
 func ordered(tasks []Task, by func(a, b Task) int) []Task {
 	return slices.SortedStableFunc(slices.Values(tasks), func(a, b Task) int {
 		return cmp.Or(by(a, b), cmp.Compare(len(a.Key), len(b.Key)), strings.Compare(a.Key, b.Key))
@@ -162,8 +163,8 @@ func byUrgency(a, b Task) int {
 	return cmp.Or(cmp.Compare(under(a), under(b)), cmp.Compare(prio(b), prio(a)))
 }
 
-// style is an agent's format for reports. They differ because models differ, and Wardroom
-// must be able to parse them all.
+// style is the format of an agent's reports. Agents use different formats, as real models
+// do, because Wardroom must be able to parse all of them.
 type style uint8
 
 const (
@@ -225,7 +226,7 @@ func formatReport(s style, rep report) string {
 	return strings.TrimSpace(b.String())
 }
 
-// chat returns the answer to a message that is not about a standup.
+// chat returns the agent's answer to a message that is not about a standup.
 func (a Agent) chat(tasks []Task) string {
 	open, blocked := []Task{}, 0
 	for _, t := range ordered(tasks, byUrgency) {

@@ -13,7 +13,7 @@ import (
 // escalateAfter is how many days a task may be blocked before it is escalated.
 const escalateAfter = 3
 
-// review is the JSON form with which the facilitator closes a standup.
+// review is the JSON that the facilitator returns to close a standup.
 type review struct {
 	Summary     string       `json:"summary"`
 	Resolutions []resolution `json:"resolutions"`
@@ -38,15 +38,15 @@ type actionItem struct {
 	Assignee string `json:"assignee"`
 }
 
-// assignedTask is a task and its agent.
+// assignedTask is a task together with the agent that it is assigned to.
 type assignedTask struct {
 	Task
 	agent Agent
 }
 
-// review closes a standup from the agents' boards: it resolves recent blockers and
-// escalates old ones. The answer has the form that models give it: a sentence, then JSON in
-// a code fence.
+// review returns the facilitator's closing answer for a standup, based on the agents'
+// tasks. The answer resolves recent blockers and escalates old ones. It is formatted as a
+// model would do it: a sentence, then JSON in a code fence.
 func (r *Runtime) review(ctx context.Context, sessionKey string) (string, error) {
 	all, done := []assignedTask{}, []string{}
 	for _, a := range r.options.Agents {
@@ -107,7 +107,7 @@ func resolutionFor(t assignedTask) string {
 	return fmt.Sprintf("%s splits off the part that isn't blocked and tells me by end of day what is still missing.", t.agent.Name)
 }
 
-// proposeActions returns one or two action items. It skips those that are already on the
+// proposeActions returns one or two action items. It skips items that are already on the
 // board, so that the next standup doesn't repeat them.
 func proposeActions(all, blocked []assignedTask) []actionItem {
 	items := []actionItem{}
@@ -137,7 +137,7 @@ func proposeActions(all, blocked []assignedTask) []actionItem {
 	return items
 }
 
-// defaultAssignee returns the agent for an action item without an obvious assignee.
+// defaultAssignee returns the agent who gets action items that have no obvious assignee.
 func defaultAssignee(all []assignedTask) string {
 	if len(all) == 0 {
 		return "coo"
@@ -145,8 +145,8 @@ func defaultAssignee(all []assignedTask) string {
 	return all[0].agent.ID
 }
 
-// summary returns two to four sentences about the tasks: finished since the last standup,
-// in progress, blocked, and escalated.
+// summary returns two to four sentences about the tasks that were finished since the last
+// standup and those that are in progress, blocked or escalated.
 func summary(all []assignedTask, done []string, out review) string {
 	active := []string{}
 	for _, t := range all {
@@ -183,7 +183,7 @@ func summary(all []assignedTask, done []string, out review) string {
 	return strings.Join(sentences, " ")
 }
 
-// enumerate lists up to three keys and the number of the others.
+// enumerate returns a phrase with up to three task keys and the number of further ones.
 func enumerate(keys []string) string {
 	more := len(keys) - 3
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// ending is how a run ended.
+// ending says how a run ended.
 type ending uint8
 
 const (
@@ -20,8 +20,8 @@ const (
 	drained         // still queued when the gateway stopped
 )
 
-// task returns the run's status in the task ledger; session returns the status of its
-// session.
+// task returns the status of a run in the task ledger. The method session returns the
+// status of the run's session.
 func (e ending) task() string {
 	return [...]string{"completed", "failed", "timed_out", "cancelled", "failed"}[e]
 }
@@ -30,21 +30,21 @@ func (e ending) session() string {
 	return [...]string{"done", "failed", "timeout", "killed", "killed"}[e]
 }
 
-// Errors in the gateway's words.
+// Error messages in the wording of the real gateway.
 const (
 	errTimeout  = "Request timed out before a response was generated. Please try again, or increase `agents.defaults.timeoutSeconds` in your config."
 	errAborted  = "This operation was aborted"
 	errDraining = "Gateway is draining; new tasks are not accepted"
 )
 
-// runRetention and maxRuns limit how long and how many ended runs are kept for repeated
-// idempotency keys and late waits.
+// runRetention limits how long completed runs are kept, and maxRuns limits how many. They
+// are kept to answer repeated idempotency keys and late agent.wait requests.
 const (
 	runRetention = 5 * time.Minute
 	maxRuns      = 1000
 )
 
-// defaultTimeout is the gateway's agents.defaults.timeoutSeconds.
+// defaultTimeout is the gateway's default for agents.defaults.timeoutSeconds, in seconds.
 const defaultTimeout = 600
 
 // outcome is the result of a run.
@@ -55,8 +55,8 @@ type outcome struct {
 	spent spent
 }
 
-// run is one turn of an agent. The runtime's lock guards its fields; id, message, session
-// and agent never change.
+// run is one turn of an agent. The runtime's lock guards the fields, except id, message,
+// session and agent, which never change.
 type run struct {
 	boot        *boot
 	session     *session
@@ -83,15 +83,15 @@ type run struct {
 	outcome                       outcome
 }
 
-// waiter is an unanswered agent.wait.
+// waiter is an agent.wait request that has not been answered yet.
 type waiter struct {
 	call  call
 	runID string
 	timer *time.Timer
 }
 
-// enqueue adds a run, which starts at once if its session is idle. The caller must hold
-// r.mu.
+// enqueue adds a run. The run starts immediately if its session is idle. The caller must
+// hold r.mu.
 func (r *Runtime) enqueue(q *run, created bool) {
 	q.boot.store(q, r.clock())
 	q.session.interactedAt, q.session.updatedAt = r.now(), r.now()
@@ -107,8 +107,8 @@ func (r *Runtime) enqueue(q *run, created bool) {
 	}
 }
 
-// begin starts the turn. From here on a real runtime would call a model. The caller must
-// hold r.mu.
+// begin starts the turn of a run. At this point, a real runtime would call a model. The
+// caller must hold r.mu.
 func (r *Runtime) begin(q *run) {
 	s := q.session
 	q.begun, q.startedAt = true, r.now()
@@ -151,7 +151,8 @@ func (r *Runtime) begin(q *run) {
 	})
 }
 
-// plan is a run's behavior, according to the faults that were set when it started.
+// plan describes how a run behaves. It reflects the faults that were set when the run
+// started.
 type plan struct {
 	pace   time.Duration
 	silent bool
@@ -160,8 +161,8 @@ type plan struct {
 	work   func(ctx context.Context) bool // performs the steps, and reports whether the run is still active; nil if there are none
 }
 
-// think waits as long as the agent thinks and returns the answer. It returns false if the
-// run ended before that.
+// think waits while the agent thinks, then returns the answer. It returns false if the
+// run ends before that.
 func (r *Runtime) think(ctx context.Context, in Question, a Agent, p plan) (outcome, bool) {
 	if p.silent {
 		<-ctx.Done()
@@ -183,7 +184,7 @@ func (r *Runtime) think(ctx context.Context, in Question, a Agent, p plan) (outc
 	return outcome{text: text}, true
 }
 
-// end ends a run. Only the first call for a run has an effect.
+// end ends a run with the given outcome. Only the first call for a run has an effect.
 func (r *Runtime) end(q *run, o outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -239,7 +240,8 @@ func (r *Runtime) finish(q *run, o outcome) {
 	r.jobEnded(q)
 }
 
-// answerCallers sends the second response of `agent` and answers the waits for the run.
+// answerCallers sends the second response to the `agent` request and answers the
+// agent.wait requests for the run.
 func (r *Runtime) answerCallers(q *run) {
 	for _, c := range q.callers {
 		c.sendFinal(q)
@@ -252,7 +254,8 @@ func (r *Runtime) answerCallers(q *run) {
 	}
 }
 
-// transcriptRow returns the row of an answer or a failure. Aborted runs have none.
+// transcriptRow returns the transcript row for a run's answer or failure. It returns
+// false for an aborted run, which has no such row.
 func (q *run) transcriptRow(now int64) (message, bool) {
 	m := message{
 		role: "assistant", runID: q.id, at: now, recorded: now, spent: &q.outcome.spent, took: q.endedAt - q.startedAt,
@@ -270,8 +273,9 @@ func (q *run) transcriptRow(now int64) (message, bool) {
 	return m, true
 }
 
-// drain ends the runs that a shutdown interrupts. Callers of queued runs get an answer.
-// Active runs are lost, and their sessions are marked as killed. The caller must hold r.mu.
+// drain ends the runs that a shutdown interrupts. Queued runs are answered with an error.
+// Active runs are lost, and their sessions are marked as killed. The caller must hold
+// r.mu.
 func (r *Runtime) drain(b *boot) {
 	for _, s := range r.sessions {
 		for _, q := range slices.Clone(s.queue) {
@@ -298,7 +302,7 @@ func (r *Runtime) drain(b *boot) {
 	clear(b.waiters)
 }
 
-// store keeps a run by its id, and removes runs that ended long ago.
+// store adds a run under its id, and removes runs that ended long ago.
 func (b *boot) store(q *run, now time.Time) {
 	for id, old := range b.runs {
 		if old.ended && now.Sub(time.UnixMilli(old.endedAt)) > runRetention {
@@ -320,7 +324,7 @@ func (b *boot) store(q *run, now time.Time) {
 	b.runs[q.id] = q
 }
 
-// find returns a stored run, or nil.
+// find returns the stored run with the given id, or nil if there is none.
 func (b *boot) find(id string, now time.Time) *run {
 	q := b.runs[id]
 	if q != nil && q.ended && now.Sub(time.UnixMilli(q.endedAt)) > runRetention {
@@ -329,7 +333,7 @@ func (b *boot) find(id string, now time.Time) *run {
 	return q
 }
 
-// dropWaiters removes the waits of a closed connection.
+// dropWaiters removes the pending agent.wait requests of a closed connection.
 func (b *boot) dropWaiters(c *connection) {
 	for id, list := range b.waiters {
 		list = slices.DeleteFunc(list, func(w *waiter) bool {
@@ -356,7 +360,8 @@ func newRun(c call, s *session, a Agent, id, text string, timeout time.Duration,
 // owner is the client that started a run.
 type owner struct{ connID, deviceID string }
 
-// mayStop reports whether a client may abort a run: its owner and admins may.
+// mayStop reports whether a client may abort a run. Only the run's owner and clients with
+// the admin scope may do so.
 func (c *connection) mayStop(q *run) bool {
 	return c.hasScope(scopeAdmin) || q.owner == nil || q.owner.connID == c.id || c.deviceID != "" && q.owner.deviceID == c.deviceID
 }

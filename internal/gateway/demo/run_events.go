@@ -7,7 +7,7 @@ import (
 
 // This file emits the events of a run, in the order recorded from the real gateway.
 
-// emitAccepted reports that a run was queued.
+// emitAccepted sends the events for a run that was queued.
 func (r *Runtime) emitAccepted(q *run, created bool) {
 	if created {
 		r.emitSession(q.session, object{"reason": "create"})
@@ -20,8 +20,9 @@ func (r *Runtime) emitAccepted(q *run, created bool) {
 	r.emitSession(q.session, object{"reason": "participants"})
 }
 
-// emitBegin reports that a run has started. started and asked change the session between
-// the events, at the points where the recording shows the change.
+// emitBegin sends the events for a run that has started. Between the events, it calls the
+// functions started and asked to change the session, at the points where the recording
+// shows these changes.
 func (r *Runtime) emitBegin(q *run, started func(), asked func() (message, int)) {
 	r.emitTask(q, "running", "running", 0)
 	r.emitSession(q.session, object{"reason": "agent.run.started"})
@@ -33,8 +34,8 @@ func (r *Runtime) emitBegin(q *run, started func(), asked func() (message, int))
 	r.emitSession(q.session, object{"phase": "start", "runId": q.id})
 }
 
-// emitEnd reports that a run has ended. update changes the session at the point where the
-// recording shows the change.
+// emitEnd sends the events for a run that has ended. It calls the function update to
+// change the session at the point where the recording shows the change.
 func (r *Runtime) emitEnd(q *run, update func()) {
 	switch {
 	case !q.begun:
@@ -49,7 +50,8 @@ func (r *Runtime) emitEnd(q *run, update func()) {
 	r.emitSession(q.session, object{"reason": "agent.input.settled"})
 }
 
-// emitAnswered reports an answer in two pieces, as a streaming model would.
+// emitAnswered sends the events for a run that was answered. It sends the answer in two
+// pieces, like a streaming model.
 func (r *Runtime) emitAnswered(q *run, update func()) {
 	text := q.outcome.text
 	m, item := q.outcome.spent.model, q.taskID+":1"
@@ -88,7 +90,7 @@ func (r *Runtime) emitAnswered(q *run, update func()) {
 	r.emitTask(q, "completed", "finished", 0)
 }
 
-// emitAborted reports that a client stopped the run.
+// emitAborted sends the events for a run that a client stopped.
 func (r *Runtime) emitAborted(q *run, update func()) {
 	r.emitChat(q, "aborted", object{"stopReason": "rpc"})
 	r.emitTask(q, "running", "unknown", q.endedAt)
@@ -109,7 +111,7 @@ func (r *Runtime) emitAborted(q *run, update func()) {
 	r.emitTask(q, q.outcome.kind.task(), "finished", 0)
 }
 
-// emitFailed reports that the model refused or that the run timed out.
+// emitFailed sends the events for a run that timed out or whose model request failed.
 func (r *Runtime) emitFailed(q *run, update func()) {
 	m := q.outcome.spent.model
 	r.emitTask(q, "running", "running", q.startedAt)
@@ -148,7 +150,7 @@ func (r *Runtime) emitFailed(q *run, update func()) {
 	r.emitTask(q, q.outcome.kind.task(), "finished", 0)
 }
 
-// emitNeverBegun reports the end of a run that was still queued.
+// emitNeverBegun sends the events for a run that ended while it was still queued.
 func (r *Runtime) emitNeverBegun(q *run, update func()) {
 	if q.outcome.kind == aborted {
 		r.emitChat(q, "aborted", object{"stopReason": "rpc"})
@@ -158,7 +160,7 @@ func (r *Runtime) emitNeverBegun(q *run, update func()) {
 	r.emitTask(q, q.outcome.kind.task(), "finished", 0)
 }
 
-// emitReply appends the answer to the transcript and emits it.
+// emitReply appends the answer to the transcript and sends the event for the new message.
 func (r *Runtime) emitReply(q *run) {
 	if m, ok := q.transcriptRow(r.now()); ok {
 		m.hidden = q.heartbeat
@@ -167,7 +169,8 @@ func (r *Runtime) emitReply(q *run) {
 	}
 }
 
-// emitAgent sends an `agent` event. Full events include the session id.
+// emitAgent sends an `agent` event about a run. If full is set, the event includes the
+// session id.
 func (r *Runtime) emitAgent(q *run, stream string, data object, full bool) {
 	q.seq++
 	payload := object{
@@ -181,7 +184,7 @@ func (r *Runtime) emitAgent(q *run, stream string, data object, full bool) {
 	r.broadcast(audience{scope: scopeRead}, "agent", payload, nil)
 }
 
-// emitChat sends a `chat` event.
+// emitChat sends a `chat` event about a run.
 func (r *Runtime) emitChat(q *run, state string, more object) {
 	payload := merge(object{
 		"runId": q.id, "sessionKey": q.session.key, "agentId": q.agent.ID, "seq": q.seq, "state": state,
@@ -190,7 +193,8 @@ func (r *Runtime) emitChat(q *run, state string, more object) {
 	r.broadcast(audience{scope: scopeRead}, "chat", payload, nil)
 }
 
-// emitSession sends sessions.changed. what is the cause: a reason or a phase of a run.
+// emitSession sends a sessions.changed event. The parameter what contains the cause,
+// which is either a reason or a phase of a run.
 func (r *Runtime) emitSession(s *session, what object) {
 	row := r.eventRow(s)
 	payload := merge(object{"sessionKey": s.key, "agentId": s.agentID, "ts": r.now(), "session": row}, what)
@@ -199,7 +203,7 @@ func (r *Runtime) emitSession(s *session, what object) {
 	r.broadcast(audience{scope: scopeRead, subscribed: true}, "sessions.changed", payload, nil)
 }
 
-// emitMessage sends session.message.
+// emitMessage sends a session.message event.
 func (r *Runtime) emitMessage(s *session, m message, seq int) {
 	row := r.eventRow(s)
 	payload := object{
@@ -215,7 +219,7 @@ func (r *Runtime) emitMessage(s *session, m message, seq int) {
 	r.broadcast(audience{scope: scopeRead, subscribed: true}, "session.message", payload, nil)
 }
 
-// eventRow returns a session row as events include it.
+// eventRow returns a session row in the form that events include.
 func (r *Runtime) eventRow(s *session) object {
 	row := r.row(s)
 	row["activitySummary"] = object{"state": "unavailable", "canEnsure": true}
@@ -225,8 +229,9 @@ func (r *Runtime) eventRow(s *session) object {
 	return row
 }
 
-// The members of a session row that events repeat at the top level, and those that they set
-// to null. The wide ones are only in events with a reason.
+// These variables list the members of a session row that events repeat at the top level,
+// and those that events set to null. Only events with a reason include those in
+// repeatedWide and emptyWide.
 var (
 	repeated = words(`updatedAt sessionId participants participantCount kind visibility archived pinned unread
 		activitySummary lastActivityAt permissionModePending createdVia createdAt displayName effectiveFastMode
@@ -263,12 +268,13 @@ func flatten(payload, row object, wide bool) {
 	payload["hasAutomation"], payload["ancestorSessions"] = false, []string{}
 }
 
-// chatMessage returns a piece of an answer as `chat` events contain it.
+// chatMessage returns a piece of an answer in the form that `chat` events contain.
 func (r *Runtime) chatMessage(text string) object {
 	return object{"role": "assistant", "content": content(text), "timestamp": r.now()}
 }
 
-// merge returns a copy of a with the members of b.
+// merge returns an object with the members of both a and b. If both have a member, it
+// takes the one from b.
 func merge(a, b object) object {
 	c := make(object, len(a)+len(b))
 	maps.Copy(c, a)

@@ -50,7 +50,7 @@ type Runtime struct {
 	adminRuns   []string         // ids of the runs that were offered the owner tools
 }
 
-// boot is the state of one gateway process, which a restart discards.
+// boot is the state of one gateway process. A restart discards it.
 type boot struct {
 	id       string
 	since    time.Time
@@ -127,11 +127,12 @@ func (r *Runtime) Close() error {
 // r.mu.
 func (r *Runtime) clock() time.Time { return r.options.Now().Add(r.faults.skew) }
 
-// now returns the gateway's time in Unix milliseconds, as on the wire. The caller must hold
-// r.mu.
+// now returns the gateway's time in Unix milliseconds, the format used in frames. The
+// caller must hold r.mu.
 func (r *Runtime) now() int64 { return r.clock().UnixMilli() }
 
-// startBoot serves a new boot on ln. The caller must hold r.mu.
+// startBoot creates a new boot and serves it on the listener ln. The caller must hold
+// r.mu.
 func (r *Runtime) startBoot(ln net.Listener) {
 	b := &boot{
 		id: uuid.NewString(), since: time.Now(),
@@ -158,8 +159,8 @@ func (r *Runtime) startBoot(ln net.Listener) {
 }
 
 // stopBoot stops the current boot: it refuses new clients, ends queued runs, sends all
-// clients a shutdown event with the payload why, and closes their connections. It reports
-// whether a boot was running.
+// clients a shutdown event, and closes their connections. The parameter why is the
+// payload of the shutdown event. stopBoot reports whether a boot was running.
 func (r *Runtime) stopBoot(why object) bool {
 	r.mu.Lock()
 	b := r.boot
@@ -208,7 +209,7 @@ func (r *Runtime) reopen() {
 	}
 }
 
-// emitPeriodic sends tick and health events until the boot ends.
+// emitPeriodic sends tick and health events at regular intervals until the boot ends.
 func (r *Runtime) emitPeriodic(b *boot) {
 	tick, health := time.NewTicker(r.timing.tick), time.NewTicker(r.timing.health)
 	defer tick.Stop()
@@ -230,7 +231,7 @@ func (r *Runtime) emitPeriodic(b *boot) {
 	}
 }
 
-// audience selects the clients that receive an event. The zero value means all of them.
+// audience selects the clients that receive an event. The zero value selects all clients.
 type audience struct {
 	scope      string // scope the client must hold; empty means none
 	subscribed bool   // the client must have called sessions.subscribe
@@ -262,7 +263,7 @@ func (r *Runtime) agent(id string) (Agent, bool) {
 	return r.options.Agents[i], true
 }
 
-// sleep waits for d. It returns ctx's error if ctx ends first.
+// sleep waits for the duration d. If ctx ends first, it returns the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

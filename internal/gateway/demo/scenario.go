@@ -19,7 +19,7 @@ type scenario struct {
 // subAgentPlace marks scenarios that run in a sub-agent.
 const subAgentPlace = "subagent"
 
-// step is a tool call in a run and its result.
+// step is a tool call in a run, together with its result.
 type step struct {
 	says   string // text of the agent before the call; may be empty
 	tool   string
@@ -29,8 +29,8 @@ type step struct {
 	failed bool
 }
 
-// pseudoRandom returns a number below n that depends only on words, so that sample data
-// looks varied and two starts of the demo look alike.
+// pseudoRandom returns a number below n that depends only on the given words. Sample data
+// thus looks varied, but is the same each time the demo starts.
 func pseudoRandom(n uint32, words ...string) int64 {
 	h := fnv.New32a()
 	for _, w := range words {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// session is a conversation with an agent and its transcript. It survives restarts, except
-// for its active runs.
+// session is a conversation with an agent and its transcript. It survives restarts, but
+// its active and queued runs do not.
 type session struct {
 	key, agentID, id string
 	source           string // identifies the transcript in every message
@@ -52,11 +52,11 @@ type message struct {
 	line         *Line  // content, if it is more than text
 }
 
-// canonical returns a session key as the gateway stores it: in lowercase.
+// canonical returns a session key in lowercase. The gateway stores keys in this form.
 func canonical(key string) string { return strings.ToLower(key) }
 
-// sessionOf returns the session with the given key, created if necessary. The caller must
-// hold r.mu.
+// sessionOf returns the session with the given key. It creates the session if necessary.
+// The caller must hold r.mu.
 func (r *Runtime) sessionOf(key string, a Agent) (s *session, created bool) {
 	key = canonical(key)
 	if s = r.sessions[key]; s != nil {
@@ -72,8 +72,8 @@ func (r *Runtime) sessionOf(key string, a Agent) (s *session, created bool) {
 	return s, true
 }
 
-// latest returns the sessions of an agent, or of all agents, most recently updated first.
-// The caller must hold r.mu.
+// latest returns the sessions of an agent, or of all agents if agentID is empty. The most
+// recently updated session comes first. The caller must hold r.mu.
 func (r *Runtime) latest(agentID string) []*session {
 	list := []*session{}
 	for _, s := range r.sessions {
@@ -87,7 +87,8 @@ func (r *Runtime) latest(agentID string) []*session {
 	return list
 }
 
-// append adds a row to the transcript and returns it with its sequence number.
+// append adds a row to the session's transcript. It returns the row and its sequence
+// number.
 func (s *session) append(m message) (message, int) {
 	m.id = uuid.NewString()
 	s.messages = append(s.messages, m)
@@ -95,7 +96,7 @@ func (s *session) append(m message) (message, int) {
 	return m, len(s.messages)
 }
 
-// runIDs returns the ids of the active and queued runs.
+// runIDs returns the ids of the session's active and queued runs.
 func (s *session) runIDs() []string {
 	ids := []string{}
 	if s.active != nil {
@@ -107,10 +108,10 @@ func (s *session) runIDs() []string {
 	return ids
 }
 
-// name returns the key without the agent, as lists show it.
+// name returns the session's key without the agent prefix, the form that lists show.
 func (s *session) name() string { return strings.TrimPrefix(s.key, "agent:"+s.agentID+":") }
 
-// preview returns the last message on one line.
+// preview returns the session's last message on a single line.
 func (s *session) preview() string {
 	for _, m := range slices.Backward(s.messages) {
 		if m.text != "" {
@@ -120,7 +121,7 @@ func (s *session) preview() string {
 	return ""
 }
 
-// clip puts a text on one line of at most n characters.
+// clip returns a text on a single line, truncated to at most n characters.
 func clip(text string, n int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > n {
@@ -129,7 +130,7 @@ func clip(text string, n int) string {
 	return text
 }
 
-// json returns a transcript row as chat.history and session.message send it.
+// json returns a transcript row in the form that chat.history and session.message use.
 func (s *session) json(m message, seq int) object {
 	meta := object{
 		"id": m.id, "recordTimestampMs": m.recorded, "seq": seq,
@@ -172,7 +173,7 @@ func (s *session) json(m message, seq int) object {
 
 func content(text string) []object { return []object{{"type": "text", "text": text}} }
 
-// row returns a session as sessions.list returns it. The caller must hold r.mu.
+// row returns a session in the form that sessions.list uses. The caller must hold r.mu.
 func (r *Runtime) row(s *session) object {
 	m := modelOf(s.agent)
 	who := r.participants(s)
@@ -202,8 +203,8 @@ func (r *Runtime) row(s *session) object {
 	return row
 }
 
-// progress adds the members that depend on the session's runs. Those that don't apply are
-// absent, as on the real gateway.
+// progress adds the members that depend on the session's runs to a session row. Like the
+// real gateway, it omits members that don't apply.
 func (s *session) progress(row object) {
 	busy := s.runIDs()
 	row["hasActiveRun"] = len(busy) > 0
@@ -236,7 +237,7 @@ func (s *session) progress(row object) {
 	}
 }
 
-// budget estimates how full the model's context is.
+// budget returns an estimate of how full the model's context window is.
 func (s *session) budget() object {
 	m, estimate := modelOf(s.agent), s.context
 	return object{
@@ -248,8 +249,8 @@ func (s *session) budget() object {
 	}
 }
 
-// participants returns the clients that wrote in a session, in the gateway's form for
-// unknown senders.
+// participants returns the clients that sent messages to a session. It describes them the
+// way the gateway describes unknown senders.
 func (r *Runtime) participants(s *session) []object {
 	list := []object{}
 	for _, id := range s.participants {
@@ -284,7 +285,7 @@ func (r *Runtime) summaries(agentID string) []object {
 
 func thinking() []object { return []object{{"id": "off", "label": "off"}} }
 
-// runtimeKind returns the runtime of a session.
+// runtimeKind returns the object that describes a session's runtime.
 func runtimeKind() object {
 	return object{
 		"id": "openclaw", "cloudPlacementSupported": true, "cloudPlacementExecutionMode": "worker-turn",
@@ -293,7 +294,8 @@ func runtimeKind() object {
 	}
 }
 
-// runtimeChoice returns the runtime of an agent that has not run yet.
+// runtimeChoice returns the object that describes the runtime of an agent that has not
+// run yet.
 func runtimeChoice() object {
 	return object{"id": "auto", "cloudPlacementSupported": false, "devicePlacementSupported": false, "source": "implicit"}
 }

@@ -16,8 +16,8 @@ var sendParams = params{
 		expectedPermissionMode expectedToolOverrides`),
 }
 
-// handleSend starts a run for a message. Unlike on the real gateway, a message to a busy
-// session starts a run of its own after the active one.
+// handleSend starts a run for a message. If the session is busy, the message starts a
+// separate run after the active one, unlike on the real gateway.
 func (r *Runtime) handleSend(c call) (any, *failure) {
 	var in struct{ SessionKey, Message, IdempotencyKey string }
 	if f := sendParams.read("chat.send", "", c.params, &in); f != nil {
@@ -45,7 +45,7 @@ func (r *Runtime) handleSend(c call) (any, *failure) {
 	return nil, nil
 }
 
-// Line is a message to add to a transcript without a run.
+// Line is a message that is added to a transcript without starting a run.
 type Line struct {
 	Role     string // user, assistant or toolResult
 	Text     string
@@ -56,7 +56,7 @@ type Line struct {
 	Error    bool   // the tool failed
 }
 
-// write sets the content members of a row.
+// write adds the line's content to a transcript row.
 func (l *Line) write(row object) {
 	parts := []object{}
 	if l.Thinking != "" {
@@ -73,8 +73,9 @@ func (l *Line) write(row object) {
 	row["content"] = parts
 }
 
-// AppendLines appends messages to a session, which it creates if necessary and leaves idle.
-// Each assistant message gets the usage of a model call that would have written it.
+// AppendLines appends messages to a session and starts no run. It creates the session if
+// necessary. Each assistant message gets the usage that a model call for it would have
+// had.
 func (r *Runtime) AppendLines(sessionKey string, lines ...Line) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,7 +120,8 @@ func (r *Runtime) Delete(sessionKey string) error {
 	return r.endSession(sessionKey, "delete", func(*session) { delete(r.sessions, sessionKey) })
 }
 
-// Reset replaces a session with a new one under the same key, and aborts its runs.
+// Reset aborts a session's runs and replaces the session with a new one under the same
+// key.
 func (r *Runtime) Reset(sessionKey string) error {
 	return r.endSession(sessionKey, "reset", func(s *session) {
 		delete(r.sessions, sessionKey)

@@ -8,12 +8,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// ErrNoSession is returned for a session key that doesn't exist.
+// ErrNoSession is returned if no session has the given key.
 var ErrNoSession = errors.New("demo: no such session")
 
-// Spawn starts a sub-agent as the agents' spawn tool does: it creates a child session of
-// the same agent and starts a run in it, with the usual events. It returns the key of the
-// new session and the id of the run.
+// Spawn starts a sub-agent in the same way as the agents' spawn tool. It creates a child
+// session for the same agent, starts a run in it, and sends the usual events. It returns
+// the key of the new session and the id of the run.
 func (r *Runtime) Spawn(parentKey, label, message string) (sessionKey, runID string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,7 @@ func (r *Runtime) Label(sessionKey, label string) error {
 	return nil
 }
 
-// addOrigin adds the members that say how the session was created and what its title is.
+// addOrigin adds the members for the session's origin and title to a session row.
 func (s *session) addOrigin(row object) {
 	if s.label != "" {
 		row["label"], row["displayName"] = s.label, s.label
@@ -70,7 +70,8 @@ func (s *session) addOrigin(row object) {
 	})
 }
 
-// addSpawnedBy adds the parent session to an event of a sub-agent's run.
+// addSpawnedBy adds the key of the parent session to the payload of an event about a
+// sub-agent's run.
 func (s *session) addSpawnedBy(payload object) {
 	if s.parent != "" {
 		payload["spawnedBy"] = s.parent

@@ -15,23 +15,24 @@ import (
 	"time"
 )
 
-// Patterns for the parts of a message that tell an agent to run a standup over HTTP: the
-// URL, the environment variable that holds the key, and the team.
+// These patterns match the parts of a message that asks an agent to run a standup over
+// HTTP: the URL, the name of the environment variable that holds the key, and the team.
 var (
 	urlPattern         = regexp.MustCompile(`https?://[^\s"'<>` + "`" + `]+`)
 	keyVariablePattern = regexp.MustCompile(`Bearer \$\{?([A-Z][A-Z0-9_]*)`)
 	teamPattern        = regexp.MustCompile(`\{"team":"[a-z0-9-]{1,64}"\}`)
 )
 
-// isStandupCall reports whether a message asks for a standup to be run through Wardroom's
-// API.
+// isStandupCall reports whether a message asks the agent to run a standup through
+// Wardroom's API.
 func isStandupCall(message string) bool {
 	return strings.Contains(message, "POST /api/v1/standups") && strings.Contains(message, "/run")
 }
 
-// runStandup opens and runs a standup as the message asks, with the key from the
-// environment variable that the message names, and returns a sentence about the result. A
-// real agent would use a shell or fetch tool. Only loopback addresses are called.
+// runStandup opens and runs the standup that a message asks for, and returns a sentence
+// about the result. It reads the API key from the environment variable that the message
+// names. A real agent would use a shell or fetch tool. Only loopback addresses are
+// called.
 func (r *Runtime) runStandup(ctx context.Context, message string) string {
 	base, key, err := r.standupTarget(message)
 	if err != nil {
@@ -65,8 +66,8 @@ var (
 	errNoKeyVariable = errors.New("the message names no environment variable for my API key")
 )
 
-// standupTarget returns the base URL and the API key for the standup that a message
-// describes.
+// standupTarget returns the base URL and the API key for the standup that a message asks
+// for.
 func (r *Runtime) standupTarget(message string) (base, key string, err error) {
 	found, err := url.Parse(strings.TrimRight(urlPattern.FindString(message), ".,;:)"))
 	if err != nil || found.Host == "" {
@@ -90,7 +91,7 @@ func (r *Runtime) standupTarget(message string) (base, key string, err error) {
 	return (&url.URL{Scheme: found.Scheme, Host: found.Host, Path: strings.TrimRight(path, "/")}).String(), key, nil
 }
 
-// apiAnswer is Wardroom's response: a standup or a problem.
+// apiAnswer is a response from Wardroom's API: either a standup or an error.
 type apiAnswer struct {
 	ID, Date, Status string
 	Code, Detail     string
@@ -98,7 +99,7 @@ type apiAnswer struct {
 	status int
 }
 
-// failureReason describes a failed call in words for the transcript.
+// failureReason returns a sentence for the transcript that says why a call failed.
 func (s apiAnswer) failureReason(err error) string {
 	var timeout net.Error
 	switch {

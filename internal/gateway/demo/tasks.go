@@ -8,8 +8,8 @@ var (
 )
 
 // handleTasks lists the active and queued runs of one session, or of all sessions. Unlike
-// the real gateway, it omits ended runs. Like the real one, it matches session keys only in
-// lowercase.
+// the real gateway, it omits runs that have ended. Like the real gateway, it finds a
+// session only if its key is given in lowercase.
 func (r *Runtime) handleTasks(c call) (any, *failure) {
 	var in struct {
 		SessionKey string
@@ -34,7 +34,7 @@ func (r *Runtime) handleTasks(c call) (any, *failure) {
 	return object{"tasks": list}, nil
 }
 
-// handleCancel ends the run of a task, whichever client started it.
+// handleCancel ends the run of a task. It does not matter which client started the run.
 func (r *Runtime) handleCancel(c call) (any, *failure) {
 	var in struct{ TaskID string }
 	if f := cancelParams.read("tasks.cancel", "", c.params, &in); f != nil {
@@ -50,7 +50,8 @@ func (r *Runtime) handleCancel(c call) (any, *failure) {
 	return object{"found": false, "cancelled": false}, nil
 }
 
-// activeRuns returns the task ledger's runs that have not ended. The caller must hold r.mu.
+// activeRuns returns those runs in the task ledger that have not ended. The caller must
+// hold r.mu.
 func (r *Runtime) activeRuns() []*run {
 	var runs []*run
 	for _, s := range r.sessions {
@@ -64,14 +65,14 @@ func (r *Runtime) activeRuns() []*run {
 	return runs
 }
 
-// emitTask sends the run as a task ledger entry. activity is the time of the run's last
-// activity; 0 omits it.
+// emitTask sends a `task` event with the run's entry in the task ledger. The parameter
+// activity is the time of the run's last activity, or 0 to omit it.
 func (r *Runtime) emitTask(q *run, status, state string, activity int64) {
 	task := r.taskJSON(q, status, state, activity)
 	r.broadcast(audience{scope: scopeRead}, "task", object{"action": "upserted", "task": task}, nil)
 }
 
-// taskJSON returns the run as a task ledger entry.
+// taskJSON returns the run's entry in the task ledger.
 func (r *Runtime) taskJSON(q *run, status, state string, activity int64) object {
 	execution := object{"state": state}
 	if activity > 0 {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// sum is the total usage of a number of answers.
+// sum is the total usage of several answers.
 type sum struct {
 	input, output, cacheRead, cacheWrite       int64 // tokens
 	inputCost, outputCost, readCost, writeCost int64 // nano-dollars
@@ -36,7 +36,7 @@ func (s *sum) json() object {
 	}
 }
 
-// counts are the numbers of messages in a session or on a day.
+// counts holds the numbers of messages in a session or on a day, by kind.
 type counts struct{ user, assistant, errors int }
 
 func (c *counts) add(m message) {
@@ -59,7 +59,7 @@ func (c *counts) json() object {
 	}
 }
 
-// latencies are response times in milliseconds.
+// latencies is a list of response times in milliseconds.
 type latencies []int64
 
 func (l latencies) json() object {
@@ -77,7 +77,7 @@ func (l latencies) json() object {
 	}
 }
 
-// modelKey identifies a model, and dayModel a model on a day.
+// modelKey identifies a model. dayModel identifies a model on a certain day.
 type modelKey struct{ provider, id string }
 
 type dayModel struct {
@@ -85,7 +85,7 @@ type dayModel struct {
 	model modelKey
 }
 
-// ledger aggregates the usage in transcripts, of one session or of all.
+// ledger aggregates the usage in the transcripts of one session or of all sessions.
 type ledger struct {
 	total     sum
 	counts    counts
@@ -111,7 +111,7 @@ func newLedger(quarters bool) *ledger {
 	return l
 }
 
-// entryAt returns the entry for k, created if necessary.
+// entryAt returns the map entry for the key k. It creates the entry if necessary.
 func entryAt[K comparable, V any](m map[K]*V, k K) *V {
 	if m[k] == nil {
 		m[k] = new(V)
@@ -155,7 +155,8 @@ type usageRequest struct {
 	Limit                                                     int
 }
 
-// check refuses invalid parameters with the gateway's errors.
+// check returns the gateway's error for invalid parameters, or nil if the parameters are
+// valid.
 func (in usageRequest) check() *failure {
 	const name = "invalid sessions.usage params: "
 	switch {
@@ -173,8 +174,8 @@ func (in usageRequest) check() *failure {
 	return checkRange("sessions.usage", "limit", in.Limit, 1, math.MaxInt)
 }
 
-// days returns the first and last day of the period. Dates take precedence over a range;
-// the default is 30 days.
+// days returns the first and last day of the requested period. If a request contains both
+// dates and a range, the dates take precedence. The default period is 30 days.
 func (in usageRequest) days(now time.Time) (first, last string) {
 	if in.StartDate != "" {
 		return in.StartDate, in.EndDate
@@ -190,8 +191,8 @@ func (in usageRequest) days(now time.Time) (first, last string) {
 	return now.AddDate(0, 0, 1-count).Format(time.DateOnly), now.Format(time.DateOnly)
 }
 
-// handleUsage returns the usage of the sessions. Days are in UTC; other time zones are not
-// supported. The numbers are fresh unless Refreshing is on.
+// handleUsage returns the usage of all sessions. Days are in UTC, and other time zones
+// are not supported. The numbers are up to date unless the fault Refreshing is on.
 func (r *Runtime) handleUsage(c call) (any, *failure) {
 	in := usageRequest{Limit: 50}
 	if f := usageParams.read("sessions.usage", "", c.params, &in); f != nil {
@@ -242,8 +243,8 @@ func (r *Runtime) handleUsage(c call) (any, *failure) {
 	return answer, nil
 }
 
-// cacheStatus says whether the numbers are fresh. The gateway answers with zeros before it
-// has read its files.
+// cacheStatus returns an object that says whether the numbers are up to date. Before the
+// gateway has read its files, it answers with zeros.
 func (r *Runtime) cacheStatus(fresh bool, files int) object {
 	if !fresh {
 		return object{"status": "refreshing", "cachedFiles": 0, "pendingFiles": files, "staleFiles": files}
@@ -251,7 +252,7 @@ func (r *Runtime) cacheStatus(fresh bool, files int) object {
 	return object{"status": "fresh", "cachedFiles": files, "pendingFiles": 0, "staleFiles": 0, "refreshedAt": r.now()}
 }
 
-// usage returns the row of one session.
+// usage returns the sessions.usage row for one session.
 func (s *session) usage(l *ledger) object {
 	m := modelOf(s.agent)
 	days := []object{}

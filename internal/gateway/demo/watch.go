@@ -2,7 +2,7 @@ package demo
 
 import "encoding/json"
 
-// Request is a client's request, as Watch reports it.
+// Request describes a client's request to the function set with Watch.
 type Request struct {
 	Method     string
 	RunID      string // for `agent` and `agent.wait` only
@@ -11,18 +11,19 @@ type Request struct {
 	Admin      bool   // the connection holds operator.admin
 }
 
-// Watch sets a function that is called with every request as it arrives, before the runtime
-// handles it. If see returns false, the request is lost, as if the client's last bytes never
-// arrived. see is called without a lock held, and later requests on the connection wait for
-// it, so a test can, for example, kill the client at exactly this point. Nil turns it off.
+// Watch sets a function that is called with every request when it arrives, before the
+// runtime handles it. If the function returns false, the request is dropped, as if the
+// client's last bytes had never arrived. While the function runs, no lock is held and
+// later requests on the connection wait. A test can, for example, kill the client at
+// exactly this point. A nil function turns this off.
 func (r *Runtime) Watch(see func(Request) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults.watch = see
 }
 
-// notifyWatcher reports a request to the watcher and returns whether to serve it. The
-// caller must not hold r.mu.
+// notifyWatcher passes a request to the function set with Watch. It reports whether the
+// request should be served. The caller must not hold r.mu.
 func (r *Runtime) notifyWatcher(c *connection, req request) bool {
 	r.mu.Lock()
 	see, admin := r.faults.watch, c.hasScope(scopeAdmin)
@@ -38,7 +39,7 @@ func (r *Runtime) notifyWatcher(c *connection, req request) bool {
 	return see(Request{Method: req.Method, RunID: in.RunID, AgentID: in.AgentID, SessionKey: in.SessionKey, Admin: admin})
 }
 
-// Busy returns the number of active and queued runs.
+// Busy returns how many runs are active or queued.
 func (r *Runtime) Busy() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package actor identifies the caller of a request and its permissions.
+// Package actor identifies who makes a request and what they may do.
 package actor
 
 import (
@@ -12,7 +12,8 @@ import (
 // Role is the role of an account.
 type Role string
 
-// The roles. There is one owner. Agents are the workers of the agent runtime.
+// The roles of accounts. Only one account can be the owner. Accounts with the role
+// Agent belong to the agents of the runtime.
 const (
 	Owner Role = "owner"
 	Admin Role = "admin"
@@ -23,13 +24,13 @@ const (
 // Roles returns every role that an account can have.
 func Roles() []Role { return []Role{Owner, Admin, User, Agent} }
 
-// Valid reports whether r is one of Roles.
+// Valid reports whether r is a known role.
 func (r Role) Valid() bool { return slices.Contains(Roles(), r) }
 
-// Permission is what a route requires of its caller. Every route names one.
+// Permission is what a route requires of its caller. Every route declares one.
 type Permission string
 
-// The permissions. Every signed-in caller has Read.
+// The permissions. Every signed-in caller has the permission Read.
 const (
 	Public          Permission = "public"           // no token needed
 	Read            Permission = "read"             // tasks, standups, agents, sessions, activity
@@ -50,7 +51,7 @@ const (
 	DispatchTasks   Permission = "dispatch_tasks"   // dispatch tasks to agents and cancel dispatches
 )
 
-// may lists the roles that have each permission.
+// may maps each permission to the roles that have it.
 var may = map[Permission][]Role{
 	Read:            {Owner, Admin, User, Agent},
 	ChangeTasks:     {Owner, Admin, User, Agent},
@@ -70,19 +71,20 @@ var may = map[Permission][]Role{
 	DispatchTasks:   {Owner, Admin},
 }
 
-// Permissions returns every permission, Public first.
+// Permissions returns every permission, starting with Public.
 func Permissions() []Permission {
 	return []Permission{Public, Read, ChangeTasks, DeleteTasks, HoldStandups, FileReports, ManageStandups, ManageSchedules, ControlSessions, ManageRuntime, UseInbox, NamePeople, ManageAccounts, ReadAudit, ManageRetention, ManagePrices, DispatchTasks}
 }
 
-// Valid reports whether p is a known permission. Declaring a route with any other
-// permission panics at startup.
+// Valid reports whether p is a known permission. A route with an unknown permission
+// causes a panic at startup.
 func (p Permission) Valid() bool { return p == Public || may[p] != nil }
 
-// May reports whether role r has permission p.
+// May reports whether the role r has the permission p.
 func (r Role) May(p Permission) bool { return p == Public || slices.Contains(may[p], r) }
 
-// Holders returns the roles that have permission p, for messages and documentation.
+// Holders returns the roles that have the permission p, for use in messages and
+// documentation.
 func (p Permission) Holders() []Role {
 	if p == Public {
 		return Roles()
@@ -97,19 +99,19 @@ type Actor struct {
 	Name    string // display name, stored with the actor's changes
 	Role    Role
 	AgentID string // runtime agent of a user with the role agent; else empty
-	// Expires is when the caller's token expires; zero means never. Responses that
-	// outlast a request, such as streams, must end by then.
+	// Expires is when the caller's token expires. If it is zero, the token never
+	// expires. Responses that outlast a request, such as streams, must end by then.
 	Expires time.Time
-	// AsOf identifies the state of the event log when the account was read at the
-	// start of the request, so that the log is not read twice. It is empty if
-	// unknown and not valid after the request.
+	// AsOf identifies the last event that had been recorded when the account was read
+	// at the start of the request. It saves a second query of the event log. It is
+	// empty if unknown, and must not be used after the request.
 	AsOf string
 }
 
 // System is the actor of background work.
 var System = Actor{ID: "system", Name: "Wardroom"}
 
-// Anonymous is the actor of requests without a signed-in caller, such as a failed
+// Anonymous is the actor of a request without a signed-in caller, such as a failed
 // login.
 var Anonymous = Actor{ID: "anonymous", Name: "Somebody"}
 
@@ -121,34 +123,35 @@ type key struct{}
 // With returns a context that carries the actor a.
 func With(ctx context.Context, a Actor) context.Context { return context.WithValue(ctx, key{}, a) }
 
-// NoID is an ID that no account has.
+// NoID is an ID that never belongs to an account.
 const NoID = "-"
 
-// OwnEmailOnly reports whether ref is an email and the caller may not see other
-// people's emails. A filter by ref must then match only the caller's own account, so
-// that it does not reveal whether an email has an account.
+// OwnEmailOnly reports whether the parameter ref is an email address and the caller
+// may not see other people's addresses. A filter must then match only the caller's
+// own account, so that it does not reveal whether an address has an account.
 func OwnEmailOnly(ctx context.Context, ref string) bool {
 	by := From(ctx)
 	return by.Role != "" && !by.Role.May(ManageAccounts) && strings.Contains(ref, "@")
 }
 
-// From returns the caller, or the zero Actor if nobody is signed in.
+// From returns the caller, or the zero Actor if no caller is signed in.
 func From(ctx context.Context) Actor {
 	a, _ := ctx.Value(key{}).(Actor)
 	return a
 }
 
-// Via is how a caller reached Wardroom.
+// Via is the way in which a caller reached Wardroom.
 type Via string
 
-// The ways to reach Wardroom.
+// The ways in which a caller can reach Wardroom.
 const (
 	ViaAPI     Via = "api"
 	ViaCommand Via = "command" // the command line on Wardroom's machine
 	ViaService Via = "service" // Wardroom's own background work
 )
 
-// Origin is where a request comes from. The zero Origin stands for Wardroom itself.
+// Origin describes where a request comes from. The zero Origin means that Wardroom
+// itself is the caller.
 type Origin struct {
 	Via     Via
 	Address netip.Addr // client address; zero if there is none
@@ -161,7 +164,7 @@ func Through(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }
 
-// OriginOf returns the origin of the caller.
+// OriginOf returns the origin of the current request.
 func OriginOf(ctx context.Context) Origin {
 	o, ok := ctx.Value(originKey{}).(Origin)
 	if !ok || o.Via == "" {

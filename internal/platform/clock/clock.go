@@ -1,4 +1,4 @@
-// Package clock defines how Wardroom stores and formats times: in UTC, with
+// Package clock defines how Wardroom stores and formats times: in UTC and with
 // milliseconds.
 package clock
 
@@ -11,27 +11,27 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Layout is RFC 3339 with exactly three decimal places for the seconds.
+// Layout is the RFC 3339 format with exactly three decimal places for the seconds.
 const Layout = "2006-01-02T15:04:05.000Z07:00"
 
 // Now returns the current time in UTC, truncated to milliseconds.
 func Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// Time is a time in the API and the database. The database stores microseconds and
-// the API milliseconds, so create it with At.
+// Time is a time in the API or the database. The database stores microseconds but the
+// API has only milliseconds, so use At to create a Time.
 type Time struct{ time.Time }
 
 // At returns t in UTC, truncated to milliseconds.
 func At(t time.Time) Time { return Time{t.UTC().Truncate(time.Millisecond)} }
 
-// Ptr is like At, for a nullable field.
+// Ptr is like At but returns a pointer, for nullable fields.
 func Ptr(t time.Time) *Time {
 	at := At(t)
 	return &at
 }
 
-// MarshalJSON writes the time with three decimal places, so that the texts sort
-// like the times.
+// MarshalJSON writes the time with exactly three decimal places, so that sorting the
+// strings also sorts the times.
 func (t Time) MarshalJSON() ([]byte, error) {
 	b := make([]byte, 0, len(Layout)+2)
 	b = append(b, '"')
@@ -39,7 +39,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads an RFC 3339 time in any zone.
+// UnmarshalJSON reads an RFC 3339 time in any time zone.
 func (t *Time) UnmarshalJSON(data []byte) error {
 	var at time.Time
 	if err := at.UnmarshalJSON(data); err != nil {
@@ -49,7 +49,7 @@ func (t *Time) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Schema describes the time in the OpenAPI document.
+// Schema returns the description of a time in the OpenAPI document.
 func (Time) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: "date-time", Examples: []any{"2026-11-20T08:00:00.000Z"}}
 }
@@ -57,7 +57,7 @@ func (Time) Schema(huma.Registry) *huma.Schema {
 // Value implements driver.Valuer.
 func (t Time) Value() (driver.Value, error) { return t.UTC(), nil }
 
-// Scan reads a time column of either engine. SQLite returns computed times (MAX,
+// Scan reads the value of a time column. SQLite returns computed times (MAX,
 // COALESCE, CASE) as microseconds since 1970.
 func (t *Time) Scan(v any) error {
 	switch v := v.(type) {

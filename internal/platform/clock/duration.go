@@ -10,14 +10,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// unit is a suffix of a duration.
+// unit is a unit of time with its suffix, such as "h".
 type unit struct {
 	suffix string
 	length time.Duration
 }
 
-// units returns the suffixes that ParseDuration accepts. "ms" comes before "m" and
-// "s" because ParseDuration takes the first suffix that matches.
+// units returns the units that ParseDuration accepts. "ms" comes before "s" because
+// ParseDuration uses the first suffix that matches.
 func units() []unit {
 	const day = 24 * time.Hour
 	return []unit{
@@ -53,8 +53,8 @@ func ParseDuration(s string) (time.Duration, error) {
 	return time.Duration(n) * length, nil
 }
 
-// FormatDuration formats d for ParseDuration, in the largest unit that divides it.
-// Fractions of a millisecond are dropped.
+// FormatDuration formats d as a whole number of the largest possible unit.
+// ParseDuration can read the result. Fractions of a millisecond are dropped.
 func FormatDuration(d time.Duration) string {
 	best := unit{"ms", time.Millisecond}
 	for _, u := range units() {
@@ -68,24 +68,25 @@ func FormatDuration(d time.Duration) string {
 	return strconv.FormatInt(int64(d/best.length), 10) + best.suffix
 }
 
-// Span is a duration in API responses: whole milliseconds, in the format of the
-// settings, such as "2m". Requests use a string that ParseDuration accepts.
+// Span is a duration in API responses. It has the same format as in the settings,
+// such as "2m", and no fractions of a millisecond. In requests, durations are plain
+// strings that ParseDuration reads.
 type Span time.Duration
 
-// String formats the span with FormatDuration.
+// String formats the duration with FormatDuration.
 func (s Span) String() string { return FormatDuration(time.Duration(s)) }
 
-// MarshalText returns the text of String.
+// MarshalText returns the same text as String.
 func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads the text of MarshalText.
+// UnmarshalText reads a text that MarshalText has written.
 func (s *Span) UnmarshalText(text []byte) error {
 	d, err := ParseDuration(string(text))
 	*s = Span(d)
 	return err
 }
 
-// Schema describes the span in the OpenAPI document.
+// Schema returns the description of a duration in the OpenAPI document.
 func (Span) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Pattern: `^[0-9]+(ms|s|m|h|d|w)$`, Examples: []any{"2m"}}
 }

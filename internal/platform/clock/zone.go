@@ -8,13 +8,13 @@ import (
 )
 
 // zoneShape matches IANA zone names: parts that start with a capital letter. It
-// does not match the special copies that some machines have ("right/", which counts
-// leap seconds, "posix/", "localtime"), or other paths.
+// rejects other paths and the special names that some machines have, such as
+// "posix/", "localtime" and "right/", whose zones count leap seconds.
 var zoneShape = regexp.MustCompile(`^[A-Z][A-Za-z0-9_+-]*(/[A-Z][A-Za-z0-9_+-]*){0,2}$`)
 
 // Zone loads a time zone by its IANA name, such as Europe/Berlin or UTC. Unlike
-// time.LoadLocation it rejects the empty name, "Local" and "Factory", which mean
-// different zones on different machines.
+// time.LoadLocation, it rejects the empty name, "Local" and "Factory", because they
+// mean different zones on different machines.
 func Zone(name string) (*time.Location, error) {
 	if !zoneShape.MatchString(name) || name == "Local" || name == "Factory" {
 		return nil, fmt.Errorf("not a time zone name: use an IANA name, such as Europe/Berlin")

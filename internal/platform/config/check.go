@@ -25,9 +25,9 @@ const (
 	minEncryptionKey = 32
 )
 
-// Check validates the settings. It returns them with warnings about values that are
-// valid but probably not intended, or an error that joins all mistakes, one per
-// line. Neither contains the value of a secret.
+// Check validates the settings. If they are valid, it returns them with warnings
+// about values that are probably not intended. Otherwise it returns an error with one
+// line per mistake. Warnings and errors never contain the value of a secret.
 func (r Raw) Check() (Config, []string, error) {
 	r = fill(r)
 	var k checker
@@ -79,10 +79,10 @@ func (r Raw) Check() (Config, []string, error) {
 	return c, k.warnings, nil
 }
 
-// CheckGateway validates the settings for a command that only needs the gateway
-// connection. It sets Production, the fields of the connection, and the fields that
-// are needed to find a stored device. Invalid database or encryption settings only
-// cause a warning, and the database address is then empty.
+// CheckGateway validates the settings for a command that needs only the gateway
+// connection. The result contains Production, the fields of the connection, and the
+// fields that are needed to read a stored device. If a database or encryption setting
+// is invalid, CheckGateway returns a warning and leaves the database address empty.
 func (r Raw) CheckGateway() (Config, []string, error) {
 	r = fill(r)
 	var k, stored checker
@@ -113,7 +113,7 @@ func (k *checker) connection(r Raw, c *Config) {
 	k.unused(r)
 }
 
-// Check validates the settings for a command that needs no others.
+// Check validates the settings for a command that needs only RawCommon.
 func (r RawCommon) Check() (Common, []string, error) {
 	r = fill(r)
 	var k checker
@@ -144,7 +144,7 @@ const (
 	maxDays = 36_500 // a century; use 0 for no limit
 )
 
-// checker collects mistakes and warnings.
+// checker collects mistakes and warnings while the settings are validated.
 type checker struct {
 	errs     []error
 	warnings []string
@@ -158,7 +158,7 @@ func (k *checker) warn(format string, args ...any) {
 	k.warnings = append(k.warnings, fmt.Sprintf(format, args...))
 }
 
-// secrets checks the lengths of the secrets.
+// secrets rejects secrets that are missing or too short.
 func (k *checker) secrets(c Config) {
 	switch n := utf8.RuneCountInString(c.JWTSecret.Reveal()); {
 	case n == 0:
@@ -171,8 +171,8 @@ func (k *checker) secrets(c Config) {
 	}
 }
 
-// encryption validates the encryption keys. Keys that are easy to guess or equal to
-// another secret are rejected.
+// encryption validates the encryption keys. It rejects keys that are easy to guess or
+// equal to another secret.
 func (k *checker) encryption(r Raw, c *Config) {
 	const name, old = "ENCRYPTION_KEY", "ENCRYPTION_KEY_OLD"
 	c.EncryptionKey = k.encryptionKey(name, r.EncryptionKey)
@@ -193,7 +193,8 @@ func (k *checker) encryption(r Raw, c *Config) {
 	}
 }
 
-// encryptionKey returns the key, or an empty one if it is missing or rejected.
+// encryptionKey validates an encryption key. It returns an empty key if the key is
+// missing or rejected.
 func (k *checker) encryptionKey(name string, s Secret) Secret {
 	const fix = "for example the output of: openssl rand -base64 32"
 	v := strings.TrimSpace(s.Reveal())
@@ -219,7 +220,7 @@ func (k *checker) encryptionKey(name string, s Secret) Secret {
 	return ""
 }
 
-// standup checks the standup settings against each other.
+// standup checks that the standup settings are consistent with each other.
 func (k *checker) standup(c Config) {
 	if !agentID.MatchString(c.StandupFacilitator) {
 		k.reject("STANDUP_FACILITATOR", "is %q: set it to an agent ID such as coo", c.StandupFacilitator)
@@ -311,8 +312,8 @@ func (k *checker) host(name, s string) string {
 	return v
 }
 
-// address parses HOST:PORT. A port without a host is rejected, because it would
-// listen on all addresses.
+// address validates an address of the form HOST:PORT. It rejects a port without a
+// host, because Wardroom would then listen on all addresses.
 func (k *checker) address(name, s string) string {
 	v := strings.TrimSpace(s)
 	if v == "" {
@@ -354,8 +355,8 @@ func (k *checker) list(name, s string, shape *regexp.Regexp, what string) []stri
 	return out
 }
 
-// token rejects characters that an HTTP header cannot contain, most often a newline
-// copied from a file.
+// token rejects a token with characters that an HTTP header cannot contain. The most
+// common one is a line break that was copied from a file.
 func (k *checker) token(name string, s Secret) Secret {
 	if v := strings.TrimSpace(s.Reveal()); strings.HasPrefix(v, "${") && strings.HasSuffix(v, "}") {
 		k.reject(name, "refers to another variable, which is not expanded: set it to the token itself")
@@ -396,8 +397,8 @@ func (k *checker) gateway(name, s string) string {
 	return u.String()
 }
 
-// validPort reports whether s is a valid port. An empty port means the default of
-// the scheme.
+// validPort reports whether s is a valid port or empty. An empty port means the
+// default port of the URL's scheme.
 func validPort(s string) bool {
 	n, err := strconv.Atoi(s)
 	return s == "" || err == nil && n >= 1 && n <= 65535

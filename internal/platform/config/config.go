@@ -1,9 +1,9 @@
-// Package config defines every setting of the program: its name, default,
-// description and validation.
+// Package config defines every setting of the program: its name, default, description
+// and validation.
 //
-// Raw and its tags are the only list of settings. The command line reads flags and
-// environment variables into it, docs/settings.md is generated from it, and Check
-// turns it into a Config or reports every mistake at once.
+// The struct Raw and its tags are the only list of settings. The command line fills
+// Raw from flags and environment variables, docs/settings.md is generated from it,
+// and Check converts it to a Config or reports all mistakes at once.
 package config
 
 import (
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// RawCommon holds, as text, the settings that every command with database access
-// needs. An empty string counts as not set.
+// RawCommon holds the settings that every command with database access needs. All
+// values are text. An empty string means that a setting is not set.
 type RawCommon struct {
 	NodeEnv string `name:"node-env" env:"NODE_ENV" group:"Server" help:"Set to production in production. Wardroom then rejects weak database passwords, a CORS wildcard and unverified TLS."`
 
@@ -33,7 +33,7 @@ type RawCommon struct {
 	LogFormat string `name:"log-format" env:"LOG_FORMAT" default:"text" group:"Log" help:"Log format: text or json."`
 }
 
-// Raw holds every setting as text.
+// Raw holds all settings as text.
 type Raw struct {
 	RawCommon
 
@@ -91,7 +91,7 @@ type Raw struct {
 	SubagentRetentionDays    string `name:"subagent-retention-days" env:"SUBAGENT_RETENTION_DAYS" default:"30" group:"Retention" help:"Days, counted in TIMEZONE, after which archived sub-agent sessions without new activity are deleted with their messages, 0 to 36500. 0 keeps them forever. Their usage stays in the ledger."`
 }
 
-// Common is the validated form of RawCommon.
+// Common holds the validated settings of RawCommon.
 type Common struct {
 	Production bool   // NODE_ENV is "production"
 	DataDir    string // cleaned path, absolute or relative to the working directory
@@ -102,7 +102,7 @@ type Common struct {
 	LogFormat   string // "text" or "json"
 }
 
-// Config is the validated form of Raw. Printing or logging it shows no secrets.
+// Config holds all validated settings. Printing or logging it shows no secrets.
 type Config struct {
 	Common
 
@@ -132,8 +132,8 @@ type Config struct {
 	DeviceKey   *DeviceKey // nil if no device key is set
 	DeviceToken Secret     // empty if DeviceKey is nil
 
-	// How the gateway's certificate is verified. At most one of the three is set; if
-	// none is, the system's certificate authorities are used.
+	// These fields determine how the gateway's certificate is verified. At most one
+	// of them is set. If none is set, the system's certificate authorities are used.
 	GatewayCA          *Authorities
 	GatewayPins        []Fingerprint
 	GatewayInsecureTLS bool // never in production
@@ -150,7 +150,7 @@ type Config struct {
 
 	DispatchPatience, DispatchTimeout, StalledAfter time.Duration
 
-	// Days until old data is removed; 0 keeps it forever.
+	// Days until old data is archived or deleted; 0 keeps it forever.
 	ArchiveAfterDays         int // done tasks
 	ActivityLogRetentionDays int // activity events
 	SubagentRetentionDays    int // archived sub-agent sessions
@@ -158,7 +158,7 @@ type Config struct {
 	Given Given // for the audit log
 }
 
-// String returns the settings as "Name=value" pairs, without the secrets.
+// String returns the settings as "Name=value" pairs, with the secrets redacted.
 func (c Config) String() string {
 	var b strings.Builder
 	for _, a := range attrs(reflect.ValueOf(c)) {
@@ -173,7 +173,7 @@ func (c Config) String() string {
 // GoString returns c.String(), so that %#v shows no secrets.
 func (c Config) GoString() string { return c.String() }
 
-// LogValue returns the settings for a log message, without the secrets.
+// LogValue returns the settings for a log message, with the secrets redacted.
 func (c Config) LogValue() slog.Value { return slog.GroupValue(attrs(reflect.ValueOf(c))...) }
 
 func attrs(v reflect.Value) []slog.Attr {
@@ -196,14 +196,14 @@ func attrs(v reflect.Value) []slog.Attr {
 // structs.
 type Secret string
 
-// hidden replaces a secret. An empty secret stays empty, to show that it is
-// missing.
+// hidden is shown in place of a secret. An empty secret is shown as an empty string,
+// so that it is clear that the secret is missing.
 const hidden = "[secret]"
 
-// Reveal returns the secret itself, for the code that uses it.
+// Reveal returns the secret itself. Only code that uses the secret should call it.
 func (s Secret) Reveal() string { return string(s) }
 
-// String returns a placeholder, or "" if the secret is empty.
+// String returns "[secret]", or "" if the secret is empty.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -211,7 +211,7 @@ func (s Secret) String() string {
 	return hidden
 }
 
-// Format redacts the secret for every verb, including %q, %x and %#v.
+// Format redacts the secret for every formatting verb, including %q, %x and %#v.
 func (s Secret) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), s.String())
 }

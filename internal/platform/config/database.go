@@ -11,8 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// database returns the database address: DATABASE_URL, or one built from DB_HOST
-// and the other DB_ settings, or an SQLite file in the data folder.
+// database returns the database address. It comes from DATABASE_URL or, if that is
+// not set, from DB_HOST and the other DB_ settings. If DB_HOST is not set either, the
+// database is an SQLite file in the data folder.
 func (k *checker) database(r RawCommon, c Common) Secret {
 	if c.Production && r.DBPassword != "" {
 		k.password("DB_PASSWORD", r.DBPassword, r)
@@ -30,8 +31,8 @@ func (k *checker) database(r RawCommon, c Common) Secret {
 	return Secret(filepath.Join(c.DataDir, "wardroom.db"))
 }
 
-// databaseURL parses DATABASE_URL. Messages never quote it, because the part that
-// is wrong may be the password.
+// databaseURL validates DATABASE_URL. Its error messages never quote the value,
+// because the wrong part may be the password.
 func (k *checker) databaseURL(given string, r RawCommon, c Common) string {
 	const name = "DATABASE_URL"
 	scheme, rest, ok := strings.Cut(given, ":")
@@ -52,8 +53,9 @@ func (k *checker) databaseURL(given string, r RawCommon, c Common) string {
 	return ""
 }
 
-// file parses an SQLite path. In-memory databases are rejected: all data would be
-// lost at exit, and each connection would get its own database.
+// file validates the path of an SQLite database. It rejects in-memory databases,
+// because their data would be lost at exit and each connection would have its own
+// database.
 func (k *checker) file(name, path string) string {
 	switch {
 	case path == "" || strings.HasSuffix(path, "/"):
@@ -95,7 +97,7 @@ func (k *checker) postgresURL(given string, r RawCommon, c Common) string {
 	return given
 }
 
-// postgres builds the address from DB_HOST and the other DB_ settings.
+// postgres builds the database address from DB_HOST and the other DB_ settings.
 func (k *checker) postgres(r RawCommon, c Common) string {
 	before := len(k.errs)
 	port := k.number("DB_PORT", r.DBPort, 1, 65535)
@@ -132,7 +134,8 @@ func (k *checker) postgres(r RawCommon, c Common) string {
 	return u.String()
 }
 
-// password rejects short and common passwords in production.
+// password rejects a database password that is short or common. It is called only in
+// production.
 func (k *checker) password(name string, s Secret, r RawCommon) {
 	p := strings.ToLower(s.Reveal())
 	tried := []string{"postgres", "postgresql", "password", "wardroom", "changeme", "change-me", "change_me", "secret", "admin", "root"}

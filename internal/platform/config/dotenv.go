@@ -11,19 +11,20 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// dotEnvLimit is the largest accepted .env file, in bytes. A larger one is probably
+// dotEnvLimit is the maximum size of a .env file in bytes. A larger file is probably
 // not a settings file.
 const dotEnvLimit = 1 << 20
 
-// LoadDotEnv returns the variables of the .env file at path that lookup (usually
-// os.LookupEnv) does not find: the environment takes precedence, even with an empty
-// value. A missing file counts as empty. The error reports every mistake with its
-// line, and never quotes the line, because it may contain a secret.
+// LoadDotEnv returns the variables of the .env file at path, except those that the
+// function lookup (usually os.LookupEnv) finds. The environment takes precedence,
+// even if its value is empty. If the file is missing, LoadDotEnv returns no
+// variables. The error lists every mistake with its line number. It never quotes the
+// line, because the line may contain a secret.
 //
-// A line is KEY=VALUE, a comment (#…) or blank. The key can follow "export ". An
-// unquoted value ends at the end of the line or at " #". A value in single quotes
-// is taken literally; in double quotes \n, \r, \t, \", \\ and \$ are escapes.
-// Variables are not expanded.
+// Each line is KEY=VALUE, a comment (#…) or blank. The key can follow "export ". An
+// unquoted value ends at the end of the line or before " #". A value in single quotes
+// is taken literally. In double quotes, \n, \r, \t, \", \\ and \$ are escape
+// sequences. Variables are not expanded.
 func LoadDotEnv(path string, lookup func(string) (string, bool)) (map[string]string, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,14 +45,14 @@ func LoadDotEnv(path string, lookup func(string) (string, bool)) (map[string]str
 	return values, nil
 }
 
-// Resolver passes the result of LoadDotEnv to the command line, as an option of
-// kong.New:
+// Resolver passes the result of LoadDotEnv to the command line. Use it as an option
+// of kong.New:
 //
 //	env, err := config.LoadDotEnv(".env", os.LookupEnv)
 //	parser, err := kong.New(&cli, kong.Resolvers(config.Resolver(env)))
 //
-// kong asks a resolver before it reads the environment, so values must not contain
-// variables that the environment sets. LoadDotEnv leaves them out.
+// kong asks a resolver before it reads the environment, so the result must not contain
+// variables that are set in the environment. LoadDotEnv leaves them out.
 func Resolver(values map[string]string) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		for _, env := range flag.Envs {
@@ -90,7 +91,8 @@ func parseDotEnv(path string, data []byte) (map[string]string, error) {
 	return values, errors.Join(errs...)
 }
 
-// parseDotEnvLine parses one line. The key is empty for a blank line or a comment.
+// parseDotEnvLine parses one line of a .env file. It returns an empty key for a blank
+// line or a comment.
 func parseDotEnvLine(line string) (key, value string, err error) {
 	line = strings.TrimLeft(line, " \t")
 	if strings.TrimSpace(line) == "" || line[0] == '#' {
@@ -126,7 +128,7 @@ func parseDotEnvLine(line string) (key, value string, err error) {
 	return key, strings.TrimRight(value, " \t"), nil
 }
 
-// unquote parses a quoted value. Only a comment may follow the closing quote.
+// unquote parses a quoted value. After the closing quote, only a comment is allowed.
 func unquote(s string) (string, error) {
 	quote := s[0]
 	var b strings.Builder

@@ -19,12 +19,13 @@ import (
 	"unicode"
 )
 
-// DeviceKey is the key pair of Wardroom as a device of the gateway. Printing it
-// does not show the private key. A nil DeviceKey means that there is none.
+// DeviceKey is the key pair with which Wardroom authenticates to the gateway as a
+// device. Printing it does not show the private key. A nil DeviceKey means that there
+// is no key pair.
 type DeviceKey struct{ private ed25519.PrivateKey }
 
-// Reveal returns the private key for the code that uses it, or nil if there is
-// none.
+// Reveal returns the private key, or nil if there is none. Only code that uses the
+// key should call it.
 func (d *DeviceKey) Reveal() ed25519.PrivateKey {
 	if d == nil {
 		return nil
@@ -32,8 +33,8 @@ func (d *DeviceKey) Reveal() ed25519.PrivateKey {
 	return slices.Clone(d.private)
 }
 
-// ID returns the device ID: the SHA-256 of the public key, in lower-case hex. It is
-// not secret.
+// ID returns the device ID: the SHA-256 hash of the public key, in lower-case hex. It
+// is not a secret.
 func (d *DeviceKey) ID() string {
 	sum := sha256.Sum256(d.public())
 	return hex.EncodeToString(sum[:])
@@ -41,7 +42,7 @@ func (d *DeviceKey) ID() string {
 
 func (d *DeviceKey) public() []byte { return d.private[ed25519.SeedSize:] }
 
-// String returns the redacted key.
+// String returns "[secret]", or "" if there is no key.
 func (d *DeviceKey) String() string {
 	if d == nil {
 		return ""
@@ -49,7 +50,7 @@ func (d *DeviceKey) String() string {
 	return hidden
 }
 
-// Format redacts the key for every verb, including %q, %x and %#v.
+// Format redacts the key for every formatting verb, including %q, %x and %#v.
 func (d *DeviceKey) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), d.String())
 }
@@ -60,7 +61,8 @@ func (d *DeviceKey) LogValue() slog.Value { return slog.StringValue(d.String()) 
 // MarshalText redacts the key in JSON.
 func (d *DeviceKey) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// Authorities is the set of certificates in AGENTRT_GATEWAY_CA_FILE.
+// Authorities holds the certificate authorities from the file in
+// AGENTRT_GATEWAY_CA_FILE.
 type Authorities struct {
 	File string
 	Pool *x509.CertPool
@@ -74,26 +76,26 @@ func (a *Authorities) String() string {
 	return a.File
 }
 
-// Fingerprint is the SHA-256 of a DER certificate.
+// Fingerprint is the SHA-256 hash of a DER-encoded certificate.
 type Fingerprint [sha256.Size]byte
 
-// String formats the fingerprint like openssl: AB:CD:…
+// String formats the fingerprint in the same way as openssl: AB:CD:…
 func (f Fingerprint) String() string {
 	return strings.ReplaceAll(fmt.Sprintf("% X", f[:]), " ", ":")
 }
 
-// Headers of an Ed25519 key in PKCS #8 and SubjectPublicKeyInfo format (RFC 8410).
-// The key follows the header.
+// Headers of Ed25519 keys in the PKCS #8 and SubjectPublicKeyInfo formats (RFC 8410).
+// The key itself follows the header.
 const (
 	pkcs8Head = "\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20"
 	spkiHead  = "\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00"
 )
 
-// keyText is the maximum length of a key that is decoded. The longest valid key has
-// 88 characters.
+// keyText is the maximum length of an encoded key; longer texts are not decoded. The
+// longest valid key has 88 characters.
 const keyText = 200
 
-// Mistakes in keys and certificates. The messages never quote a key.
+// Errors for invalid keys and certificates. Their messages never quote a key.
 var (
 	errNotBase64  = errors.New("is not base64url")
 	errKeyLength  = errors.New("has the wrong length")
@@ -108,7 +110,7 @@ var (
 	errPEMFile    = errors.New("it is not a file")
 )
 
-// keyBytes decodes standard base64 or base64url, with or without padding.
+// keyBytes decodes a key from standard base64 or base64url, with or without padding.
 func keyBytes(s string) ([]byte, error) {
 	s = strings.TrimSpace(s)
 	switch _, notHex := hex.DecodeString(s); {
@@ -167,8 +169,8 @@ func parsePublicKey(s string) ([]byte, error) {
 	return data, nil
 }
 
-// parseFingerprint accepts hex in either case, with or without colons, and with or
-// without a "sha256:" prefix.
+// parseFingerprint parses a fingerprint in upper-case or lower-case hex. Colons and
+// the prefix "sha256:" are optional.
 func parseFingerprint(s string) (Fingerprint, error) {
 	var f Fingerprint
 	s = strings.ToLower(strings.TrimSpace(s))
@@ -192,12 +194,12 @@ func parseFingerprint(s string) (Fingerprint, error) {
 	return f, nil
 }
 
-// mostPEM limits the size of a PEM file, in bytes. All public certificate authorities
-// together are smaller.
+// mostPEM is the maximum size of a PEM file, in bytes. Even a file with all public
+// certificate authorities is smaller.
 const mostPEM = 4 << 20
 
-// readAuthorities reads a PEM file. An invalid certificate is an error: skipping it
-// would go unnoticed until the certificate is needed.
+// readAuthorities reads a PEM file with certificates. It fails if one of them is
+// invalid, because a skipped certificate would go unnoticed until it is needed.
 func readAuthorities(name string) (*Authorities, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -237,7 +239,7 @@ func readAuthorities(name string) (*Authorities, error) {
 	return &Authorities{File: name, Pool: pool}, nil
 }
 
-// device validates the device key. The other device settings must match it.
+// device validates the device key and checks that the other device settings match it.
 func (k *checker) device(r Raw, c *Config) {
 	const private = "AGENTRT_DEVICE_PRIVATE_KEY"
 	c.DeviceToken = k.token("AGENTRT_DEVICE_TOKEN", r.DeviceToken)
@@ -271,9 +273,8 @@ func (k *checker) device(r Raw, c *Config) {
 	c.DeviceKey = key
 }
 
-// gatewayTLS validates the settings that determine how the gateway's certificate is
-// verified. It rejects more than one method, because it would be unclear which one
-// applies.
+// gatewayTLS validates the settings for verifying the gateway's certificate. It
+// rejects a combination of methods, because it would be unclear which one applies.
 func (k *checker) gatewayTLS(r Raw, c *Config) {
 	const (
 		ca       = "AGENTRT_GATEWAY_CA_FILE"
@@ -315,10 +316,10 @@ func (k *checker) gatewayTLS(r Raw, c *Config) {
 }
 
 // asPrinted matches the label that openssl prints before a fingerprint. People often
-// copy both.
+// copy the label with the fingerprint.
 var asPrinted = regexp.MustCompile(`(?i)\bsha-?256 fingerprint=`)
 
-// pins parses a list of fingerprints.
+// pins parses a list of certificate fingerprints.
 func (k *checker) pins(name, s string) []Fingerprint {
 	var out []Fingerprint
 	s = asPrinted.ReplaceAllString(s, " ")
@@ -340,7 +341,8 @@ func (k *checker) pins(name, s string) []Fingerprint {
 	return out
 }
 
-// unused warns about gateway settings without a gateway address.
+// unused warns about gateway settings that have no effect because the gateway address
+// is not set.
 func (k *checker) unused(r Raw) {
 	if r.GatewayURL != "" {
 		return

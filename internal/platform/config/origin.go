@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// public parses the URL at which agents call Wardroom. Agents paste it into shell
-// commands, so characters that a shell interprets are rejected.
+// public validates the URL at which agents call Wardroom. It rejects characters that
+// a shell interprets, because agents paste the URL into shell commands.
 func (k *checker) public(name, s string) string {
 	v := strings.TrimRight(strings.TrimSpace(s), "/")
 	if v == "" {
@@ -23,12 +23,12 @@ func (k *checker) public(name, s string) string {
 	return strings.TrimSuffix(v, "/api/v1")
 }
 
-// addressLetters are the characters allowed in a public URL: no user, no query and
-// nothing that needs escaping.
+// addressLetters lists the characters that are allowed in a public URL. It excludes
+// the characters of user names and queries, and all that need escaping.
 const addressLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:[]"
 
-// origin parses an origin and returns it in the form that browsers send: in lower
-// case and without the scheme's default port. It is later compared with the Origin
+// origin validates an origin and returns it as browsers send it: in lower case and
+// without the default port of the scheme. The result is compared with the Origin
 // header of requests.
 func (k *checker) origin(name, s string, production bool) string {
 	v := strings.TrimSpace(s)

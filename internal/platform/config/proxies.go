@@ -30,8 +30,8 @@ func (k *checker) proxies(name, s string) []netip.Prefix {
 	return list
 }
 
-// network parses an address or a network. An IPv4 address written as IPv6 becomes
-// IPv4, because that is how it is compared.
+// network parses an address or a network. It converts an IPv4 address in IPv6
+// notation to plain IPv4, because client addresses are compared in that form.
 func network(s string) (netip.Prefix, bool) {
 	if a, err := netip.ParseAddr(s); err == nil {
 		a = a.Unmap()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Setting describes one setting, as declared by the tags of Raw.
+// Setting describes one setting, as declared in the tags of Raw.
 type Setting struct {
 	Env      string // name in the environment and in .env
 	Flag     string // name on the command line, without the dashes
@@ -19,7 +19,7 @@ type Setting struct {
 	Required bool   // whether the program refuses to start without it
 }
 
-// Settings returns every setting in the order in which Raw declares them.
+// Settings returns all settings in the order in which Raw declares them.
 func Settings() []Setting {
 	var out []Setting
 	for f := range fields(reflect.ValueOf(&Raw{}).Elem()) {
@@ -28,7 +28,7 @@ func Settings() []Setting {
 	return out
 }
 
-// field is a setting with its value.
+// field is a setting together with its value.
 type field struct {
 	Setting
 	value reflect.Value
@@ -59,11 +59,11 @@ func fields(v reflect.Value) func(yield func(field) bool) {
 	}
 }
 
-// Given maps the environment names of the settings that differ from their defaults
-// to their values. Secrets are already redacted.
+// Given maps the environment variables of settings to their values. It contains only
+// settings that differ from their defaults. Secrets are redacted.
 type Given map[string]string
 
-// String returns the names only.
+// String returns the names of the variables, without their values.
 func (g Given) String() string { return strings.Join(slices.Sorted(maps.Keys(g)), ",") }
 
 func given(r Raw) Given {
@@ -80,8 +80,9 @@ func given(r Raw) Given {
 	return out
 }
 
-// fill replaces empty settings with their defaults. The command line does that too;
-// fill handles empty variables (HOST=) and Raw values built in Go.
+// fill replaces empty settings with their defaults. The command line does this only
+// for variables that are not set at all. fill does it also for empty variables
+// (HOST=) and for Raw values that were built in Go.
 func fill[R Raw | RawCommon](raw R) R {
 	for f := range fields(reflect.ValueOf(&raw).Elem()) {
 		if f.value.String() == "" {

@@ -1,16 +1,17 @@
-// Package cron computes when a cron schedule in a time zone is due, for example
-// weekdays at 9:00 in Berlin, including across daylight saving changes.
+// Package cron computes when a cron schedule in a time zone is due, for example on
+// weekdays at 9:00 in Berlin. It takes daylight saving changes into account.
 //
 // A library finds the matching wall-clock times, and this package converts them to
 // points in time:
 //
-//   - A time that occurs twice, when clocks go back, is due the first time only.
-//   - A time that is skipped, when clocks go forward, is due at the end of the gap.
-//     That is the next day if the hour before midnight is skipped. All times in one
-//     gap are due together, once. On a day that a zone skips entirely, as Samoa
-//     skipped 30 December 2011, nothing is due.
-//   - A schedule for every hour follows elapsed hours, not the clock: it is due in
-//     both of the repeated hours, and not in the skipped one.
+//   - A wall-clock time that occurs twice, because clocks go back, is due only the
+//     first time.
+//   - A wall-clock time that is skipped, because clocks go forward, is due at the end
+//     of the gap. If the hour before midnight is skipped, that is the next day. All
+//     times in the same gap are due together, once. If a zone skips a whole day, as
+//     Samoa skipped 30 December 2011, nothing is due for that day.
+//   - A schedule for every hour follows elapsed hours, not the clock. It is due in
+//     both occurrences of a repeated hour, and not in a skipped hour.
 package cron
 
 import (
@@ -26,12 +27,12 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// maxLength limits the length of an expression. The longest sensible expressions list
-// every minute.
+// maxLength is the maximum length of an expression. The longest useful expressions
+// list every minute.
 const maxLength = 500
 
-// searchYears limits the search for the next match: 29 February can be eight years
-// away, around years such as 2100.
+// searchYears limits how far ahead the next match is searched. 29 February can be
+// eight years away, because years such as 2100 are not leap years.
 const searchYears = 9
 
 // Schedule is a cron expression in a time zone. The zero Schedule is never due.
@@ -42,11 +43,12 @@ type Schedule struct {
 	every bool // matches every hour of the day
 }
 
-// Parse parses five fields (minute, hour, day of the month, month, day of the week)
-// and an IANA time zone. Fields can contain numbers, English names of months and
-// days, ranges, lists and steps; 0 and 7 are Sunday. If both day fields are
-// restricted, one match is enough, as in other crons. Extensions (seconds, years,
-// @daily, L, W, #) and expressions that never match are rejected.
+// Parse parses a cron expression and the name of an IANA time zone. The expression
+// has five fields: minute, hour, day of the month, month and day of the week. The
+// fields can contain numbers, English names of months and days, ranges, lists and
+// steps; 0 and 7 both mean Sunday. If both day fields are restricted, it is enough
+// that one of them matches, as in other cron implementations. Parse rejects
+// extensions (seconds, years, @daily, L, W, #) and expressions that never match.
 func Parse(expression, zone string) (Schedule, error) {
 	loc, err := clock.Zone(zone)
 	if err != nil {
@@ -86,7 +88,7 @@ func Parse(expression, zone string) (Schedule, error) {
 	return s, nil
 }
 
-// String returns the expression and its zone.
+// String returns the expression and its time zone.
 func (s Schedule) String() string {
 	if s.IsZero() {
 		return "never"
@@ -97,8 +99,8 @@ func (s Schedule) String() string {
 // IsZero reports whether s is the zero Schedule.
 func (s Schedule) IsZero() bool { return s.spec == nil }
 
-// Next returns the first time after t at which s is due, in UTC, or the zero time
-// if there is none up to the year 9999.
+// Next returns the first time after t at which s is due, in UTC. It returns the zero
+// time if s is not due again by the end of the year 9999.
 func (s Schedule) Next(t time.Time) time.Time {
 	t = t.UTC()
 	if s.IsZero() || t.Year() > 9999 {
@@ -117,8 +119,8 @@ func (s Schedule) Next(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// Between iterates over the times at which s is due, beginning with from and ending
-// before to.
+// Between iterates over the times at which s is due, including the time from and
+// excluding the time to.
 func (s Schedule) Between(from, to time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		for at := s.Next(from.Add(-time.Nanosecond)); !at.IsZero() && at.Before(to); at = s.Next(at) {
@@ -129,15 +131,15 @@ func (s Schedule) Between(from, to time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// Once returns s with the wall-clock rule, even if s is hourly: an hour that repeats
-// when clocks go back is due only once.
+// Once returns a copy of s that follows the wall clock even if s is hourly. An hour
+// that repeats when clocks go back is then due only the first time.
 func (s Schedule) Once() Schedule {
 	s.every = false
 	return s
 }
 
 // Names reports whether the wall-clock time at t matches the expression. It returns
-// false if t only stands in for a skipped time.
+// false if s is due at t only because the matching time was skipped.
 func (s Schedule) Names(t time.Time) bool {
 	if s.IsZero() {
 		return false
@@ -146,7 +148,8 @@ func (s Schedule) Names(t time.Time) bool {
 	return s.spec.Next(wall.Add(-time.Nanosecond)).Equal(wall)
 }
 
-// nextOnce implements Next for schedules where each wall-clock time counts once.
+// nextOnce implements Next for schedules that are due once for each matching
+// wall-clock time.
 func (s Schedule) nextOnce(t time.Time) time.Time {
 	wall := spanAt(t, s.zone).wall(t)
 	for {
@@ -161,7 +164,7 @@ func (s Schedule) nextOnce(t time.Time) time.Time {
 	}
 }
 
-// nextEvery implements Next for schedules where each elapsed hour counts.
+// nextEvery implements Next for hourly schedules, which are due in each elapsed hour.
 func (s Schedule) nextEvery(t time.Time) time.Time {
 	for range 1000 { // a zone changes its offset a few times a year
 		here := spanAt(t.Add(time.Nanosecond), s.zone)
@@ -182,18 +185,20 @@ func (s Schedule) nextEvery(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// furthest is more than any zone's offset from UTC, and more than any change of an
-// offset.
+// furthest is longer than the UTC offset of any time zone, and longer than any change
+// of such an offset.
 const furthest = 26 * time.Hour
 
-// span is a period in which a zone's UTC offset does not change. start is zero if the
-// period has no beginning, and end is zero if it has no end.
+// span is a period in which the UTC offset of a time zone does not change. The field
+// start is zero if the period has no beginning, and the field end is zero if it has
+// no end.
 type span struct {
 	start, end time.Time
 	offset     time.Duration // from UTC
 }
 
-// spanAt returns the span that contains t, or a part of it.
+// spanAt returns the span that contains t. In rare cases it returns only a part of
+// that span, which also contains t.
 func spanAt(t time.Time, zone *time.Location) span {
 	t = t.In(zone)
 	start, end := t.ZoneBounds()
@@ -210,14 +215,16 @@ func spanAt(t time.Time, zone *time.Location) span {
 	return span{start.UTC(), end.UTC(), time.Duration(seconds) * time.Second}
 }
 
-// wall returns the wall-clock time at t, as a UTC time.
+// wall returns the wall-clock time at t, in the form of a UTC time.
 func (s span) wall(t time.Time) time.Time { return t.UTC().Add(s.offset) }
 
-// moment returns when the wall clock shows wall, if that is within the span.
+// moment returns when the clock shows the given wall-clock time. The result is
+// correct only if it is within the span.
 func (s span) moment(wall time.Time) time.Time { return wall.Add(-s.offset) }
 
-// once returns when the wall clock of a zone first shows wall. For a skipped time
-// it returns the end of the gap, or the zero time if the whole day is skipped.
+// once returns when the clock of a time zone first shows the given wall-clock time.
+// If that time is skipped, once returns the end of the gap, or the zero time if the
+// whole day is skipped.
 func once(wall time.Time, zone *time.Location) time.Time {
 	for s := spanAt(wall.Add(-furthest), zone); ; s = spanAt(s.end, zone) {
 		at := s.moment(wall)
@@ -231,8 +238,8 @@ func once(wall time.Time, zone *time.Location) time.Time {
 	}
 }
 
-// afterGap returns the start of the span after the gap that contains wall, or the
-// zero time if the gap covers that whole day.
+// afterGap returns the end of the gap that contains a skipped wall-clock time. If the
+// gap covers that whole day, it returns the zero time.
 func afterGap(wall time.Time, following span, zone *time.Location) time.Time {
 	before := spanAt(following.start.Add(-time.Nanosecond), zone)
 	day := wall.Truncate(24 * time.Hour)

@@ -5,12 +5,13 @@ import (
 	"sync"
 )
 
-// perCaller limits the long reads of one caller that run at once. It is below the
-// number of SQLite's read connections and far below the size of PostgreSQL's pool.
+// perCaller limits how many long reads of one caller run at the same time. It is
+// smaller than the number of SQLite's read connections and much smaller than
+// PostgreSQL's connection pool.
 const perCaller = 2
 
-// callerLimits limits the concurrent long reads of each caller. The zero value is
-// ready to use.
+// callerLimits limits how many long reads of each caller run at the same time. The
+// zero value is ready to use.
 type callerLimits struct {
 	mu   sync.Mutex
 	open map[string]*callerLimit
@@ -23,8 +24,9 @@ type callerLimit struct {
 
 // LimitReads waits until the caller may start another long read, or until ctx ends.
 // Without this limit, one caller could occupy every connection with searches that
-// find nothing. Call it before taking a connection and call release afterwards. An
-// empty caller means Wardroom itself and is not limited.
+// find nothing. Call LimitReads before you take a connection, and call the returned
+// function after the read. An empty caller means Wardroom itself, which is not
+// limited.
 func (d *DB) LimitReads(ctx context.Context, caller string) (release func(), err error) {
 	if caller == "" {
 		return func() {}, nil
@@ -50,7 +52,8 @@ func (d *DB) LimitReads(ctx context.Context, caller string) (release func(), err
 	}
 }
 
-// drop removes a caller's limit once nothing uses it.
+// drop records that a caller's read has ended. It removes the caller's limit when no
+// other read of the caller is running or waiting.
 func (t *callerLimits) drop(caller string, one *callerLimit) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,8 +1,9 @@
 // Package db opens the SQLite or PostgreSQL database and hides the differences
-// between the engines: placeholders, time storage, locking and error codes.
+// between the two engines, such as placeholders, time storage, locking and error
+// codes.
 //
-// Queries are written once, with "?" placeholders, in the SQL that SQLite and
-// PostgreSQL share; docs/architecture.md lists what that includes.
+// Queries are written once, with "?" as the placeholder, in the SQL that both engines
+// understand; docs/architecture.md lists what it includes.
 package db
 
 import (
@@ -24,16 +25,15 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Queryer runs read queries. Both *DB and *Tx implement it: a store function that
-// only reads takes a Queryer, and the caller decides whether it runs in a
-// transaction.
+// Queryer runs read queries. *DB and *Tx implement it. A function that only reads
+// takes a Queryer, so that its caller can decide whether it runs in a transaction.
 type Queryer interface {
 	Engine() Engine
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRow(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Engine is the kind of database behind a DB.
+// Engine identifies the kind of database.
 type Engine int
 
 // The supported engines.
@@ -70,7 +70,7 @@ type DB struct {
 	rehearse bool   // see Rehearse
 }
 
-// Pool describes how busy one kind of connection is.
+// Pool describes how busy the connections of one kind are.
 type Pool struct {
 	Name   string // "read" and "write" on SQLite; "all" and "write" (the current writer) on PostgreSQL
 	Max    int64  // maximum number of connections
@@ -80,7 +80,7 @@ type Pool struct {
 	Waited time.Duration // total time waited
 }
 
-// Pools returns the current use of the connections.
+// Pools returns how busy each kind of connection is.
 func (d *DB) Pools() []Pool { return d.pools() }
 
 func poolOf(name string, pool *sql.DB) Pool {
@@ -96,7 +96,7 @@ type Tx struct {
 	held      []func(time.Duration)
 }
 
-// conn adapts statements and arguments to the engine.
+// conn adapts statements and their arguments to the engine.
 type conn struct {
 	engine  Engine
 	rebound *textCache // PostgreSQL only: rewritten query texts
@@ -107,14 +107,16 @@ type conn struct {
 	dirty    *bool // set by statements that may write; nil if not tracked
 }
 
-// statements holds the methods that database/sql's pools and transactions share.
+// statements is the interface that database/sql's pools and transactions have in
+// common.
 type statements interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Engine returns the engine in use. Call it only where portable SQL is impossible.
+// Engine returns the engine in use. Call it only where the two engines need different
+// SQL.
 func (c conn) Engine() Engine { return c.engine }
 
 // Close closes every connection and releases the file lock.
@@ -129,15 +131,16 @@ func (d *DB) Close() error {
 	return errors.Join(errs...)
 }
 
-// Observe makes d call fn with every statement, as written in the code, before it
-// runs. fn may be called from any goroutine and must not retain or modify args. Tests
-// use it to check which queries run; call it before d is shared.
+// Observe makes d call the function fn before each statement runs. fn receives the
+// statement as it is written in the code. It may be called from any goroutine and
+// must not retain or modify the arguments. Tests use Observe to check which queries
+// run. Call it before other goroutines use d.
 func (d *DB) Observe(fn func(query string, args []any)) { d.seen = fn }
 
-// Rehearse makes every transaction run twice and rolls the first run back, as
-// happens when a transaction that shares a commit fails. Tests use it to find
-// transaction functions with side effects outside the database. Call it before d is
-// shared.
+// Rehearse makes d run every transaction twice and roll back the first run. The same
+// happens to a transaction that shares a commit with one that fails. Tests use
+// Rehearse to find transaction functions with side effects outside the database. Call
+// it before other goroutines use d.
 func (d *DB) Rehearse() { d.rehearse = true }
 
 func (c conn) note(query string, args []any) {
@@ -146,17 +149,18 @@ func (c conn) note(query string, args []any) {
 	}
 }
 
-// markDirty records that a statement may have written.
+// markDirty records that a statement may have written, unless it is a SELECT.
 func (c conn) markDirty(query string) {
 	if c.dirty != nil && !strings.HasPrefix(strings.TrimLeft(query, " \t\n"), "SELECT") {
 		*c.dirty = true
 	}
 }
 
-// Ping reports whether the database responds.
+// Ping returns an error if the database does not respond.
 func (d *DB) Ping(ctx context.Context) error { return d.read.PingContext(ctx) }
 
-// Query runs a statement that returns rows. The caller must close them; All does.
+// Query runs a statement that returns rows. The caller must close the rows, for
+// example with the function All.
 func (c conn) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	c.note(query, args)
 	c.markDirty(query)
@@ -170,7 +174,7 @@ func (c conn) QueryRow(ctx context.Context, query string, args ...any) *sql.Row 
 	return c.raw.QueryRowContext(ctx, c.rebind(query), utc(args)...)
 }
 
-// Exec runs a statement that writes and returns the number of rows it changed.
+// Exec runs a statement that writes. It returns the number of changed rows.
 func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	t.note(query, args)
 	res, err := t.raw.ExecContext(ctx, t.rebind(query), utc(args)...)
@@ -181,13 +185,14 @@ func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error)
 	return res.RowsAffected()
 }
 
-// Committed makes t call fn after it commits, and not if it is rolled back. Use it
-// only to wake goroutines that wait for the change: a crash can skip the call.
+// Committed makes t call the function fn after the commit. If t is rolled back, fn is
+// not called. Use it only to wake goroutines that wait for the change, because a
+// crash can skip the call.
 func (t *Tx) Committed(fn func()) { t.committed = append(t.committed, fn) }
 
-// Later runs a write whose result is not needed. On PostgreSQL it is sent together
-// with the next statement or the commit, to save a round trip; an error then fails
-// that statement or the transaction.
+// Later runs a write whose result is not needed. On PostgreSQL, the write is sent
+// together with the next statement or the commit, which saves a round trip. If the
+// write fails, that statement or the commit returns the error.
 func (t *Tx) Later(ctx context.Context, query string, args ...any) error {
 	execLater, ok := t.raw.(interface{ execLater(string, []any) })
 	if !ok || ctx.Err() != nil {
@@ -200,18 +205,19 @@ func (t *Tx) Later(ctx context.Context, query string, args ...any) error {
 	return nil
 }
 
-// Held makes t call fn after it commits. fn receives the time for which the
-// transaction blocked other writers. The time includes transactions that share the
-// commit, but not the wait for the turn to write.
+// Held makes t call the function fn after the commit. fn receives the time for which
+// the transaction blocked other writers. This includes the time of other transactions
+// that share the commit, but not the time that t waited for its turn.
 func (t *Tx) Held(fn func(time.Duration)) { t.held = append(t.held, fn) }
 
-// Lock names what must not change while a rule that reads several rows is checked.
-// It does nothing, because only one transaction writes at a time; see writers.
+// Lock documents that the named data must not change while a rule that reads several
+// rows is checked. It does nothing, because only one transaction writes at a time;
+// see writers.
 func (t *Tx) Lock(context.Context, string) error { return nil }
 
-// Clock returns the time for leases. On PostgreSQL it is the server's time, because
-// the clocks of replicas differ. On SQLite it is the time that the caller passes in.
-// All other code uses local time.
+// Clock returns the current time for leases. On PostgreSQL this is the time of the
+// server, because the clocks of replicas can differ. On SQLite it is the time that
+// the caller passes in. All other code uses the local time.
 func (t *Tx) Clock(ctx context.Context, now time.Time) (time.Time, error) {
 	if t.engine == SQLite {
 		return now.UTC(), nil
@@ -221,15 +227,15 @@ func (t *Tx) Clock(ctx context.Context, now time.Time) (time.Time, error) {
 	return at.UTC(), err
 }
 
-// Tx runs fn in a transaction and commits if fn returns nil. fn may run more than
-// once, so it must have no effects outside the database. Transactions run one at a
-// time, and transactions that wait at the same time can share a commit;
-// write_queue.go lists the guarantees. When ctx ends, no further statement starts,
-// but a running statement or commit is not interrupted.
+// Tx runs fn in a transaction and commits if fn returns nil. It may call fn more than
+// once, so fn must have no effects outside the database. Only one transaction runs at
+// a time, but several waiting transactions can share a commit; write_queue.go lists
+// the guarantees. When ctx ends, no further statement starts, but a running statement
+// or commit is not interrupted.
 //
 // On PostgreSQL, Tx returns ErrBusy if other writers block it for too long, and
-// ErrNewer if a newer version of Wardroom has migrated the database. Unavailable
-// recognizes both.
+// ErrNewer if a newer version of Wardroom has migrated the database. The function
+// Unavailable recognizes both errors.
 func (d *DB) Tx(ctx context.Context, fn func(*Tx) error) error {
 	const attempts = 5
 	if d.rehearse {
@@ -272,8 +278,8 @@ func (t *Tx) runHooks(held time.Duration) {
 	}
 }
 
-// View runs fn on a consistent snapshot of the database, for results that combine
-// several queries.
+// View runs fn on a consistent snapshot of the database. Use it for results that
+// combine several queries.
 func (d *DB) View(ctx context.Context, fn func(Queryer) error) error {
 	opts := &sql.TxOptions{ReadOnly: true}
 	if d.engine == Postgres {
@@ -294,14 +300,16 @@ func (d *DB) View(ctx context.Context, fn func(Queryer) error) error {
 	return fn(d.connFor(raw))
 }
 
-// connFor returns a conn like d's that runs its statements on raw.
+// connFor returns a copy of d's conn that runs its statements on a different
+// connection or transaction.
 func (d *DB) connFor(raw statements) conn {
 	c := d.conn
 	c.raw = raw
 	return c
 }
 
-// rebind replaces each "?" outside quotes with "$1", "$2", … for PostgreSQL.
+// rebind replaces each "?" that is not in quotes with "$1", "$2" and so on if the
+// engine is PostgreSQL.
 func (c conn) rebind(query string) string {
 	if c.engine != Postgres {
 		return query
@@ -327,16 +335,16 @@ func (c conn) rebind(query string) string {
 	return b.String()
 }
 
-// indexedBy matches SQLite's index hint. It is removed for PostgreSQL, which has no
-// such hint and chooses indexes by its statistics.
+// indexedBy matches an index hint for SQLite. PostgreSQL has no such hints, so they
+// are removed from its queries.
 var indexedBy = regexp.MustCompile(` INDEXED BY \w+`)
 
-// maxTexts limits the cache of rewritten queries. The program has a few hundred
-// queries, but clients choose the filters of lists, so the number of combinations
-// needs a limit.
+// maxTexts limits how many rewritten queries are cached. The program has only a few
+// hundred queries, but clients can combine the filters of lists in any way, and each
+// combination is a query of its own.
 const maxTexts = 1000
 
-// textCache maps a query to its text with PostgreSQL placeholders.
+// textCache maps each query to its text with PostgreSQL placeholders.
 type textCache struct {
 	mu    sync.RWMutex
 	known map[string]string
@@ -349,8 +357,8 @@ func (t *textCache) find(query string) (text string, ok bool) {
 	return text, ok
 }
 
-// keep stores a text. A full cache is emptied first; queries in use return to it at
-// once.
+// keep adds a query to the cache. If the cache is full, keep empties it first;
+// queries that are in use are soon added again.
 func (t *textCache) keep(query, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -360,8 +368,8 @@ func (t *textCache) keep(query, text string) {
 	t.known[query] = text
 }
 
-// utc converts every time argument to UTC: PostgreSQL would drop the zone of a
-// TIMESTAMP but keep the hour, which would change the point in time.
+// utc converts every time argument to UTC. PostgreSQL would drop the time zone of a
+// TIMESTAMP and keep the hour, which would change the time.
 func utc(args []any) []any {
 	for i, a := range args {
 		switch t := a.(type) {
@@ -376,11 +384,12 @@ func utc(args []any) []any {
 	return args
 }
 
-// Row is the input of a scan function: a *sql.Row or *sql.Rows.
+// Row is the parameter of a scan function: a *sql.Row or *sql.Rows.
 type Row interface{ Scan(dest ...any) error }
 
-// All reads every row with scan and closes rows. It accepts the results of Query
-// directly, so reading a list is one expression. The returned slice is never nil.
+// All reads every row with the function scan and closes the rows. It accepts the
+// results of Query directly, so that a list can be read in one expression. If there
+// is no error, the returned slice is not nil.
 func All[T any](rows *sql.Rows, err error, scan func(Row) (T, error)) ([]T, error) {
 	if err != nil {
 		return nil, err
@@ -397,7 +406,7 @@ func All[T any](rows *sql.Rows, err error, scan func(Row) (T, error)) ([]T, erro
 	return list, rows.Err()
 }
 
-// IsNotFound reports whether a single-row query found no row.
+// IsNotFound reports whether err means that a query for a single row found none.
 func IsNotFound(err error) bool { return errors.Is(err, sql.ErrNoRows) }
 
 // IsDuplicate reports whether err is a unique constraint violation.
@@ -409,7 +418,8 @@ func IsDuplicate(err error) bool {
 	return ok && (lite.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
-// isRace reports whether a transaction failed only because of a concurrent one.
+// isRace reports whether a transaction failed only because another one ran at the
+// same time.
 func isRace(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code == "40001" || pg.Code == "40P01" // serialization failure, deadlock
@@ -418,5 +428,5 @@ func isRace(err error) bool {
 	return ok && lite.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
-// NewID returns a new row ID: a UUIDv7, so IDs sort by creation time.
+// NewID returns a new row ID. It is a UUIDv7, so that IDs sort by creation time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }

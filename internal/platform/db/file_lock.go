@@ -14,10 +14,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// ErrDamaged means that the SQLite file is damaged. Nothing was written to it.
+// ErrDamaged means that the SQLite file is damaged. Wardroom has not written to the
+// file.
 var ErrDamaged = errors.New("the database is damaged")
 
-// checkTime limits how long an SQLite file is checked at startup.
+// checkTime limits how long the check of an SQLite file at startup can take.
 const checkTime = 5 * time.Second
 
 // StartCheck describes how Own checked an SQLite file that was not closed cleanly.
@@ -28,7 +29,7 @@ type StartCheck struct {
 	Took     time.Duration // at most five seconds
 }
 
-// StartCheck returns how the file was checked when it was opened.
+// StartCheck describes how the SQLite file was checked when d was opened.
 func (d *DB) StartCheck() StartCheck {
 	if d.owner == nil {
 		return StartCheck{}
@@ -37,17 +38,17 @@ func (d *DB) StartCheck() StartCheck {
 }
 
 // owner holds the kernel lock on <file>.lock. After a clean close, the lock file
-// contains the database file's size and modification time. It is empty while the
-// file is in use, after a crash, and in a copy made while Wardroom ran; the next
-// owner then checks the file.
+// contains the size and modification time of the database file. The lock file is
+// empty while the database is in use, after a crash, and in a copy that was made
+// while Wardroom ran. If it is empty, the next owner checks the database.
 type owner struct {
 	lock  *os.File
 	path  string // database file
 	check StartCheck
 }
 
-// own takes the lock. It fails if the database was not closed cleanly and is
-// damaged.
+// own takes the lock on the database file. It fails if the file was not closed
+// cleanly and is damaged.
 func own(ctx context.Context, path string) (*owner, error) {
 	lock, err := lockFile(path + ".lock")
 	if err != nil {
@@ -63,7 +64,7 @@ func own(ctx context.Context, path string) (*owner, error) {
 	return o, nil
 }
 
-// inspect checks the file unless it is new or was closed cleanly.
+// inspect checks the database file unless the file is new or was closed cleanly.
 func (o *owner) inspect(ctx context.Context) error {
 	now, err := o.state()
 	if err != nil || now == "" {
@@ -83,8 +84,8 @@ func (o *owner) inspect(ctx context.Context) error {
 	return err
 }
 
-// state identifies the file's current content. It is empty if the file is missing
-// or empty.
+// state returns a text that identifies the current content of the database file. The
+// text is empty if the file is missing or empty.
 func (o *owner) state() (string, error) {
 	info, err := os.Stat(o.path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
@@ -96,16 +97,16 @@ func (o *owner) state() (string, error) {
 	return fmt.Sprintf("closed cleanly: %d bytes, modified %d\n", info.Size(), info.ModTime().UnixNano()), nil
 }
 
-// holdsFrames reports whether the write-ahead log has content. SQLite deletes the
-// log when the last connection closes.
+// holdsFrames reports whether the write-ahead log exists and is not empty. SQLite
+// deletes the log when the last connection closes.
 func holdsFrames(path string) bool {
 	info, err := os.Stat(path + "-wal")
 	return err == nil && info.Size() > 0
 }
 
-// release gives up the lock. If the connections closed cleanly, it first records the
-// file's state so that the next start skips the check. If the state cannot be
-// recorded, the next start only has to run the check.
+// release gives up the lock. If the connections were closed cleanly, release first
+// records the state of the file, so that the next start skips the check. If the state
+// cannot be recorded, the next start runs the check.
 func (o *owner) release(clean bool) error {
 	if state, err := o.state(); clean && err == nil && !holdsFrames(o.path) {
 		_, _ = o.lock.WriteAt([]byte(state), 0)
@@ -113,9 +114,10 @@ func (o *owner) release(clean bool) error {
 	return o.lock.Close()
 }
 
-// checkFile looks for damage in an SQLite file for up to limit and reports whether
-// it finished. It opens the file read-only: a connection that can write would merge
-// the write-ahead log into the file when it closes.
+// checkFile looks for damage in an SQLite file. It stops when the time limit is
+// reached, and reports whether the check is complete. It opens the file read-only,
+// because a connection that can write would merge the write-ahead log into the file
+// when it closes.
 func checkFile(ctx context.Context, path string, limit time.Duration) (complete bool, err error) {
 	read, err := pool(address(path, "mode=ro&_pragma=busy_timeout(5000)"))
 	if err != nil {
@@ -138,9 +140,9 @@ func checkFile(ctx context.Context, path string, limit time.Duration) (complete 
 	return true, nil
 }
 
-// integrity returns the problems that SQLite finds in its file, up to the limit most.
-// A file that SQLite cannot read counts as a problem; other errors are returned as
-// errors.
+// integrity returns the problems that SQLite finds in its file. The parameter most
+// limits their number. A file that SQLite cannot read is reported as a problem; all
+// other errors are returned as errors.
 func integrity(ctx context.Context, q statements, most int) ([]string, error) {
 	rows, err := q.QueryContext(ctx, fmt.Sprintf(`PRAGMA integrity_check(%d)`, most))
 	found, err := All(rows, err, func(r Row) (text string, err error) { return text, r.Scan(&text) })
@@ -157,7 +159,7 @@ func integrity(ctx context.Context, q statements, most int) ([]string, error) {
 	return found, nil
 }
 
-// damage reports whether err means that SQLite cannot read the file, and why.
+// damage reports whether err means that SQLite cannot read its file, and why.
 func damage(err error) (reason string, ok bool) {
 	lite, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {

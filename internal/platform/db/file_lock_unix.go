@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile opens the file at path and takes a kernel lock on it. It returns
-// ErrOwned if another process holds the lock. The lock ends when the file is closed
-// or the process ends.
+// lockFile opens the file at path and takes a kernel lock on it. It returns ErrOwned
+// if another process holds the lock. The kernel releases the lock when the file is
+// closed or the process ends.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -13,34 +13,36 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// migrationLock is the key of the PostgreSQL session lock that makes replicas
-// migrate one after the other.
+// migrationLock is the key of a PostgreSQL session lock that prevents replicas from
+// running migrations at the same time.
 const migrationLock = 7_741_002_611
 
 // ErrNewer means that a newer version of Wardroom has migrated the database, so
 // this version must not write to it.
 var ErrNewer = errors.New("the database belongs to a newer version of Wardroom")
 
-// ErrPending means that the database still needs migrations of this version.
+// ErrPending means that some migrations of this version have not been applied to the
+// database.
 var ErrPending = errors.New("the database is not up to date: run `wardroom migrate`, or start `wardroom serve` once")
 
-// appliedQuery returns the current version of the schema.
+// appliedQuery reads the current version of the schema.
 const appliedQuery = `SELECT COALESCE(MAX(version_id), 0) FROM migrations WHERE is_applied`
 
-// Schema is the database schema of a program version.
+// Schema describes the database schema that belongs to a version of the program.
 type Schema struct {
 	Files   fs.FS  // the migrations; see Migrate
 	Program string // version of the program, stored so that older ones can name it
 }
 
-// Migrate applies the pending files in order, each in its own transaction, and
-// returns their names. It returns ErrNewer and changes nothing if the database has
-// a later version than the last file.
+// Migrate applies the pending migration files in order, each in its own transaction.
+// It returns the names of the applied files. If the database has a later version than
+// the last file, Migrate returns ErrNewer and changes nothing.
 //
-// A file is for both engines unless its name says otherwise: SQLite ignores
-// "0007_search.postgres.sql". On SQLite the caller must own the file (see Own),
-// because goose does not lock it. On PostgreSQL, writers wait while migrations are
-// applied, and older versions of the program can no longer write afterwards.
+// A file applies to both engines unless its name limits it to one: SQLite ignores
+// "0007_search.postgres.sql". On SQLite, the caller must own the database file (see
+// Own), because goose does not lock it. On PostgreSQL, writers wait until the
+// migrations are applied. Older versions of the program can no longer write after
+// that.
 func (d *DB) Migrate(ctx context.Context, s Schema) ([]string, error) {
 	p, err := d.provider(s.Files)
 	if err != nil {
@@ -71,10 +73,10 @@ func (d *DB) Migrate(ctx context.Context, s Schema) ([]string, error) {
 	return names, nil
 }
 
-// unsynced calls do. On SQLite, commits within do are not flushed to disk one by one,
-// because a new database has dozens of them. WAL keeps the file consistent, so a
-// power failure only loses whole migrations, which the next start applies again. The
-// first commit after do flushes everything before it.
+// unsynced calls the function do. On SQLite, commits in this function are not flushed
+// to disk one by one, because creating a database takes dozens of commits. WAL keeps
+// the file consistent: a power failure loses only whole migrations, which the next
+// start applies again. The first commit afterwards flushes everything before it.
 func (d *DB) unsynced(ctx context.Context, do func() error) error {
 	if d.engine != SQLite {
 		return do()
@@ -89,7 +91,7 @@ func (d *DB) unsynced(ctx context.Context, do func() error) error {
 	return err
 }
 
-// up applies the pending migrations. If there are none, it does not block writers.
+// up applies the pending migrations. If there are none, writers do not have to wait.
 func (d *DB) up(ctx context.Context, p *goose.Provider, current bool) ([]*goose.MigrationResult, error) {
 	if current {
 		pending, err := p.HasPending(ctx)
@@ -105,9 +107,9 @@ func (d *DB) up(ctx context.Context, p *goose.Provider, current bool) ([]*goose.
 	return done, err
 }
 
-// Check returns ErrPending if files of s are not applied yet, and ErrNewer if the
-// database has a later version than the last of them. On PostgreSQL, once Check has
-// succeeded, no write transaction of d begins after a later version was applied.
+// Check returns ErrPending if files of s have not been applied, and ErrNewer if the
+// database has a later version than the last file. After a successful Check on
+// PostgreSQL, d begins no write transaction once a later version has been applied.
 func (d *DB) Check(ctx context.Context, s Schema) error {
 	p, err := d.provider(s.Files)
 	if err != nil {
@@ -128,8 +130,8 @@ func (d *DB) Check(ctx context.Context, s Schema) error {
 	return nil
 }
 
-// guard reads a row of appliedQuery and returns ErrNewer if the schema is later
-// than this program supports.
+// guard reads the schema version from a row of appliedQuery. It returns ErrNewer if
+// this program does not support that version yet.
 func (d *DB) guard(scan func(...any) error) error {
 	var current int64
 	if err := scan(&current); err != nil {
@@ -142,10 +144,10 @@ func (d *DB) guard(scan func(...any) error) error {
 }
 
 // Newer returns ErrNewer if a newer version of Wardroom has migrated the database
-// since Check.
+// since Check was called.
 func (d *DB) Newer(ctx context.Context) error { return d.guard(d.QueryRow(ctx, appliedQuery).Scan) }
 
-// applied returns the version of the schema, or 0 for an empty database.
+// applied returns the current version of the schema, or 0 if the database is empty.
 func (d *DB) applied(ctx context.Context) (version int64, err error) {
 	err = d.QueryRow(ctx, appliedQuery).Scan(&version)
 	if IsNoTable(err) {
@@ -154,7 +156,7 @@ func (d *DB) applied(ctx context.Context) (version int64, err error) {
 	return version, err
 }
 
-// latest returns the version of the last migration.
+// latest returns the highest version among the migrations.
 func latest(p *goose.Provider) (version int64) {
 	for _, s := range p.ListSources() {
 		version = max(version, s.Version)
@@ -162,7 +164,8 @@ func latest(p *goose.Provider) (version int64) {
 	return version
 }
 
-// newer returns ErrNewer with the version of Wardroom that the database needs.
+// newer returns ErrNewer with a message that names the version of Wardroom that the
+// database needs.
 func (d *DB) newer(ctx context.Context, current, known int64, program string) error {
 	var needed string
 	err := d.QueryRow(ctx, `SELECT program FROM schema_programs WHERE version = ?`, current).Scan(&needed)
@@ -175,8 +178,8 @@ func (d *DB) newer(ctx context.Context, current, known int64, program string) er
 		ErrNewer, current, program, known, needed)
 }
 
-// recordProgram stores which program version first used a schema version. It does
-// nothing if the table does not exist, as in some tests.
+// recordProgram stores which version of the program first used a schema version. It
+// does nothing if the table for this does not exist, as in some tests.
 func (d *DB) recordProgram(ctx context.Context, version int64, program string) error {
 	var by string
 	err := d.QueryRow(ctx, `SELECT program FROM schema_programs WHERE version = ?`, version).Scan(&by)
@@ -221,9 +224,9 @@ func (d *DB) provider(dir fs.FS) (*goose.Provider, error) {
 	return goose.NewProvider(dialect, d.write, dir, options...)
 }
 
-// writeLocker combines goose's session lock with writersLock. Every write
-// transaction therefore commits before the first migration, or checks the schema
-// version after the last one.
+// writeLocker combines goose's session lock with writersLock. Therefore every write
+// transaction either commits before the first migration starts or checks the schema
+// version after the last one has ended.
 type writeLocker struct{ lock.SessionLocker }
 
 // SessionLock implements lock.SessionLocker.

@@ -19,16 +19,16 @@ import (
 	"modernc.org/sqlite"
 )
 
-// ErrOwned means that another process has the SQLite file open.
+// ErrOwned means that another process owns the SQLite file.
 var ErrOwned = errors.New("another Wardroom process is using this database file")
 
-// oldest is the first SQLite version without the WAL-reset bug, which can corrupt a
-// database that has several connections (https://sqlite.org/wal.html, "the
+// oldest is the minimum version of SQLite. Earlier versions have a bug that can
+// corrupt a database with several connections (https://sqlite.org/wal.html, "the
 // WAL-reset bug").
 const oldest = 3_051_003
 
-// Open connects to the database at rawURL: "postgres://…", or the path of an SQLite
-// file, which is created if it does not exist.
+// Open connects to the database at the given address: "postgres://…", or the path of
+// an SQLite file. It creates the file if it does not exist.
 func Open(ctx context.Context, rawURL string) (*DB, error) {
 	if strings.HasPrefix(rawURL, "postgres://") || strings.HasPrefix(rawURL, "postgresql://") {
 		return openPostgres(ctx, rawURL)
@@ -36,12 +36,12 @@ func Open(ctx context.Context, rawURL string) (*DB, error) {
 	return openSQLite(ctx, rawURL)
 }
 
-// Own opens the database like Open, for a process that runs background work or
-// migrations. Only one process at a time can own an SQLite file: Own takes a kernel
-// lock on <file>.lock, which the kernel releases when the process ends, and returns
-// ErrOwned if another process holds it. If the file was not closed cleanly, Own
-// first checks it for up to five seconds and returns ErrDamaged if it is damaged.
-// On PostgreSQL, Own is the same as Open.
+// Own opens the database in the same way as Open, for a process that runs background
+// work or migrations. Only one process at a time can own an SQLite file. Own
+// therefore takes a kernel lock on <file>.lock and returns ErrOwned if another
+// process holds that lock. The kernel releases the lock when the process ends. If the
+// SQLite file was not closed cleanly, Own first checks it for up to five seconds and
+// returns ErrDamaged if it is damaged. On PostgreSQL, Own does the same as Open.
 func Own(ctx context.Context, rawURL string) (*DB, error) {
 	if strings.HasPrefix(rawURL, "postgres://") || strings.HasPrefix(rawURL, "postgresql://") {
 		return openPostgres(ctx, rawURL)
@@ -109,7 +109,8 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 	return d, nil
 }
 
-// pool opens connections to an SQLite file that cache prepared statements.
+// pool returns a pool of connections to an SQLite file. The connections cache their
+// prepared statements.
 func pool(address string) (*sql.DB, error) {
 	c, err := sqlite.NewConnector(address)
 	if err != nil {
@@ -118,15 +119,15 @@ func pool(address string) (*sql.DB, error) {
 	return sql.OpenDB(preparing{c}), nil
 }
 
-// dialer connects to PostgreSQL and detects dead connections.
+// dialer opens connections to PostgreSQL and detects when they are dead.
 var dialer = &net.Dialer{
 	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepIdle, Interval: keepEvery, Count: keepCount},
 	Control:         setUserTimeout,
 }
 
-// setTimeouts tells PostgreSQL when to drop this process's connection. It uses SQL
-// because connection poolers may reject startup parameters. It also turns off JIT
-// compilation, which takes longer than any of our queries.
+// setTimeouts tells PostgreSQL when to close a connection of this process. It uses
+// SQL because connection poolers can reject startup parameters. It also turns off JIT
+// compilation, which takes longer than any of Wardroom's queries.
 func setTimeouts(ctx context.Context, c *pgx.Conn) error {
 	_, err := c.Exec(ctx, fmt.Sprintf(`SELECT set_config('idle_in_transaction_session_timeout', '%d', false), set_config('tcp_keepalives_idle', '%d', false),
 		set_config('tcp_keepalives_interval', '%d', false), set_config('tcp_keepalives_count', '%d', false), set_config('tcp_user_timeout', '%d', false),
@@ -142,14 +143,14 @@ func dsn(path, more string) string {
 	return address(path, more+"&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)")
 }
 
-// address returns the URL of an SQLite file with connection parameters.
+// address returns the URL of an SQLite file with the given connection parameters.
 func address(path, parameters string) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
 	return u.String() + "?" + parameters + "&_time_integer_format=unix_micro&_inttotime=1"
 }
 
-// createPrivate creates the file if it does not exist. Only its owner can read it,
-// because it contains password hashes.
+// createPrivate creates the database file if it does not exist. Only the user who
+// runs Wardroom can read the file, because it contains password hashes.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

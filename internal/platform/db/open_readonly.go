@@ -15,9 +15,9 @@ import (
 // readOnlyTimeout limits how long OpenReadOnly takes to connect.
 const readOnlyTimeout = 3 * time.Second
 
-// OpenReadOnly opens a database for a command that only reads, even while a server
-// uses it. It creates nothing: it returns fs.ErrNotExist if there is no SQLite
-// file. Writes fail.
+// OpenReadOnly opens a database for a command that only reads. It works while a
+// server uses the database. It never creates a file: if the SQLite file does not
+// exist, it returns fs.ErrNotExist. Writes to the returned DB fail.
 func OpenReadOnly(ctx context.Context, rawURL string) (*DB, error) {
 	ctx, cancel := context.WithTimeout(ctx, readOnlyTimeout)
 	defer cancel()
@@ -75,8 +75,8 @@ func openPostgresReadOnly(ctx context.Context, rawURL string) (*DB, error) {
 	}, nil
 }
 
-// IsNoTable reports whether err means that a table does not exist, as in a database
-// created by an earlier version.
+// IsNoTable reports whether err means that a table does not exist. This happens if an
+// earlier version created the database.
 func IsNoTable(err error) bool {
 	if err == nil {
 		return false

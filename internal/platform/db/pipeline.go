@@ -12,26 +12,27 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// pipelined is a PostgreSQL connection that can defer statements and send them with
-// the next one in a single round trip. A context that has ended does not close the
-// connection.
+// pipelined is a PostgreSQL connection that can defer statements. It sends deferred
+// statements together with the next statement, in a single round trip. If the context
+// of a statement has already ended, the statement fails but the connection stays
+// open; pgx would close it.
 type pipelined struct {
 	*stdlib.Conn
 	later *pgx.Batch
 }
 
-// laterError is the error of a deferred statement. It is returned by a later
-// statement, which may belong to another caller.
+// laterError is the error of a deferred statement. It is returned by the statement
+// that was sent after it, which may belong to another caller.
 type laterError struct{ error }
 
-// Unwrap supports errors.Is.
+// Unwrap returns the underlying error for errors.Is.
 func (e *laterError) Unwrap() error { return e.error }
 
 func (c *pipelined) wire() net.Conn { return c.Conn.Conn().PgConn().Conn() }
 func (c *pipelined) status() byte   { return c.Conn.Conn().PgConn().TxStatus() }
 
-// send runs the deferred statements. If a statement other than the last one fails, it
-// returns a laterError.
+// send sends and runs the deferred statements. It returns a laterError if a statement
+// other than the last one fails.
 func (c *pipelined) send() error {
 	batch := c.later
 	c.later = &pgx.Batch{}
@@ -96,7 +97,7 @@ func (c *pipelined) QueryContext(ctx context.Context, query string, named []driv
 	return all, nil
 }
 
-// fetched implements driver.Rows with rows that are already in memory.
+// fetched implements driver.Rows for rows that are already in memory.
 type fetched struct {
 	columns []string
 	rows    [][]driver.Value

@@ -12,18 +12,18 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Programs holds what PostgreSQL's command-line tools, such as pg_dump, need to
-// connect to a database.
+// Programs holds the settings with which PostgreSQL's command-line tools, such as
+// pg_dump, connect to a database.
 type Programs struct {
-	// Env is the complete environment of the tool. It contains the password, because
-	// other users of the machine can see arguments. It contains none of Wardroom's own
-	// secrets.
+	// Env is the complete environment of a tool. It contains the password, because
+	// other users of the machine can see the arguments of a process. It does not
+	// contain Wardroom's own secrets.
 	Env      []string
 	Database string // database name
 	password string
 }
 
-// Hide redacts the password in a tool's output.
+// Hide redacts the password in the output of a tool.
 func (p Programs) Hide(text string) string {
 	if p.password == "" {
 		return text
@@ -66,15 +66,15 @@ func ProgramsFor(rawURL string) (Programs, error) {
 	return Programs{Env: environment(set), Database: cfg.Database, password: cfg.Password}, nil
 }
 
-// libpq holds the environment variable for each address parameter that pgx does not
-// expose.
+// libpq lists the address parameters that pgx does not expose, with the environment
+// variable for each of them.
 var libpq = map[string]string{
 	"sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY", "sslsni": "PGSSLSNI",
 	"sslnegotiation": "PGSSLNEGOTIATION", "ssl_min_protocol_version": "PGSSLMINPROTOCOLVERSION", "channel_binding": "PGCHANNELBINDING",
 	"krbsrvname": "PGKRBSRVNAME", "connect_timeout": "PGCONNECT_TIMEOUT", "target_session_attrs": "PGTARGETSESSIONATTRS",
 }
 
-// options formats session settings, such as search_path, as PGOPTIONS.
+// options formats session settings, such as search_path, as the value of PGOPTIONS.
 func options(settings map[string]string) string {
 	var list []string
 	if given := settings["options"]; given != "" {
@@ -89,7 +89,8 @@ func options(settings map[string]string) string {
 	return strings.Join(list, " ")
 }
 
-// environment returns set plus the variables of this process that the tools need.
+// environment returns the given variables, together with the variables of this
+// process that the tools need.
 func environment(set map[string]string) []string {
 	var env []string
 	for _, pair := range os.Environ() {

@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// maxPrepared limits the prepared statements of one connection. The program has a
-// few hundred and a request uses a handful, but clients choose the filters of
-// lists, so the number of combinations needs a limit.
+// maxPrepared limits how many prepared statements each connection keeps. The program
+// has a few hundred statements and a request uses only a few of them, but clients can
+// combine the filters of lists in any way, and each combination is a statement of its
+// own.
 const maxPrepared = 300
 
-// preparing opens connections that cache prepared statements. SQLite takes longer
-// to parse and plan a statement than to find a row by its key. For PostgreSQL, pgx
-// does the same.
+// preparing opens connections that cache prepared statements. The cache pays off
+// because SQLite takes longer to parse and plan a statement than to find a row by its
+// key. For PostgreSQL, pgx has such a cache.
 type preparing struct{ driver.Connector }
 
-// driverConn lists the interfaces that SQLite's driver implements.
+// driverConn lists the interfaces that connections of SQLite's driver implement.
 type driverConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -42,8 +43,8 @@ func (p preparing) Connect(ctx context.Context) (driver.Conn, error) {
 	return &prepared{driverConn: able, known: map[string]*statement{}}, nil
 }
 
-// prepared is a connection with its prepared statements. database/sql makes sure
-// that only one goroutine uses it at a time.
+// prepared is a connection with its cached prepared statements. database/sql ensures
+// that only one goroutine uses the connection at a time.
 type prepared struct {
 	driverConn
 	known map[string]*statement // by text
@@ -59,8 +60,8 @@ type statement struct {
 	busy bool // its rows are still open
 }
 
-// get returns the prepared statement for text. It returns nil if the text should
-// run without one: the prepared statement is in use, or the text is not cacheable.
+// get returns the prepared statement for a text. It returns nil if the text must run
+// without one, because the statement is in use or the text is not cacheable.
 func (c *prepared) get(ctx context.Context, text string) (*statement, error) {
 	if s := c.known[text]; s != nil {
 		if s.busy {
@@ -91,9 +92,9 @@ func (c *prepared) get(ctx context.Context, text string) (*statement, error) {
 	return s, nil
 }
 
-// cacheable reports whether text is a single query or row change. Other texts are not
-// cached: statements that change the schema or a setting run only once, and a text
-// can contain several statements.
+// cacheable reports whether text is a single statement that reads or changes rows.
+// Statements that change the schema or a setting are not cached, because they run
+// only once. Texts with several statements are not cached either.
 func cacheable(text string) bool {
 	word, _, _ := strings.Cut(strings.TrimLeft(text, " \t\n"), " ")
 	word, _, _ = strings.Cut(word, "\n")
@@ -104,8 +105,8 @@ func cacheable(text string) bool {
 	return false
 }
 
-// closeIdle closes all statements that are not in use. Those still needed are
-// prepared again on next use.
+// closeIdle closes all statements that are not in use. A closed statement is prepared
+// again when it is needed.
 func (c *prepared) closeIdle() {
 	for text := range c.known {
 		c.drop(text)
@@ -158,13 +159,14 @@ func (c *prepared) QueryContext(ctx context.Context, text string, args []driver.
 	return &preparedRows{rows, s, held}, nil
 }
 
-// Close implements driver.Conn. No rows are open when it is called.
+// Close implements driver.Conn. All rows are closed before it is called.
 func (c *prepared) Close() error {
 	c.closeIdle()
 	return c.driverConn.Close()
 }
 
-// preparedRows releases its statement, and its slot in the readQueue, when closed.
+// preparedRows releases its prepared statement and its slot in the read queue when it
+// is closed.
 type preparedRows struct {
 	driver.Rows
 	of   *statement

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// readQueue limits the readers of an SQLite file to the number of connections and
-// lets the others in first come, first served. database/sql gives a free connection
-// to a random waiter, so under load a reader can wait for a hundred later ones.
+// readQueue limits the number of concurrent readers of an SQLite file to the number
+// of connections. Other readers wait, and the first to arrive is served first.
+// database/sql would give a free connection to a random waiter, so that a reader
+// could wait for a hundred readers that arrived later.
 type readQueue struct {
 	mu      sync.Mutex
 	free    int
@@ -18,7 +19,7 @@ type readQueue struct {
 	took    time.Duration   // total time waited
 }
 
-// enter waits for a free slot, or until ctx ends.
+// enter waits until a slot is free or ctx ends.
 func (g *readQueue) enter(ctx context.Context) (*readSlot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -57,14 +58,14 @@ func (g *readQueue) note(took time.Duration) {
 	g.waited, g.took = g.waited+1, g.took+took
 }
 
-// waits returns how many readers had to wait, and for how long in total.
+// waits returns how many readers had to wait, and their total waiting time.
 func (g *readQueue) waits() (int64, time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.waited, g.took
 }
 
-// release gives the slot to the reader that has waited longest.
+// release passes the slot on to the reader that has waited longest.
 func (g *readQueue) release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -76,8 +77,8 @@ func (g *readQueue) release() {
 	g.waiting = g.waiting[1:]
 }
 
-// readSlot is one reader's slot in a readQueue. It is released once, either when
-// its rows are closed or when the query fails.
+// readSlot is the slot of one reader in a readQueue. It is released once: when the
+// rows of the query are closed, or when the query fails.
 type readSlot struct {
 	of   *readQueue
 	once sync.Once
@@ -87,16 +88,16 @@ func (p *readSlot) release() { p.once.Do(p.of.release) }
 
 type readSlotKey struct{}
 
-// queuedReader runs queries of an SQLite file in the order of the queue. A query that
-// returns rows passes its slot to the driver in the context; the driver releases the
-// slot when the rows are closed; see preparedRows.
+// queuedReader runs queries of an SQLite file in the order of the read queue. A query
+// that returns rows passes its slot to the driver through the context. The driver
+// releases the slot when the rows are closed; see preparedRows.
 type queuedReader struct {
 	pool  *sql.DB
 	queue *readQueue
 	brief bool // see DB.Brief
 }
 
-// QueryContext implements statements.
+// QueryContext implements the statements interface.
 func (g queuedReader) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	p, err := g.queue.enter(ctx)
 	if err != nil {
@@ -109,7 +110,7 @@ func (g queuedReader) QueryContext(ctx context.Context, query string, args ...an
 	return rows, err
 }
 
-// QueryRowContext implements statements.
+// QueryRowContext implements the statements interface.
 func (g queuedReader) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	p, err := g.queue.enter(ctx)
 	if err != nil {
@@ -122,7 +123,7 @@ func (g queuedReader) QueryRowContext(ctx context.Context, query string, args ..
 	return row
 }
 
-// ExecContext implements statements. Readers do not call it.
+// ExecContext implements the statements interface. Readers do not call it.
 func (g queuedReader) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	return g.pool.ExecContext(ctx, query, args...)
 }
@@ -134,11 +135,11 @@ func (g queuedReader) within(ctx context.Context, p *readSlot) context.Context {
 	return context.WithValue(ctx, readSlotKey{}, p)
 }
 
-// Brief returns a Queryer for queries that find a few rows by their key. When ctx
-// ends, such a query does not start, but a running one is not interrupted: for an
-// interruptible statement, database/sql and SQLite's driver each start a goroutine,
-// which takes longer than the query. On PostgreSQL, where a query can hang, Brief
-// returns d itself.
+// Brief returns a Queryer for queries that find a few rows by their key. If ctx has
+// ended, such a query does not start, but a running query is not interrupted. To make
+// a query interruptible, database/sql and SQLite's driver each start a goroutine,
+// which takes longer than the query itself. On PostgreSQL, where a query can hang,
+// Brief returns d.
 func (d *DB) Brief() Queryer {
 	if d.engine == Postgres {
 		return d

@@ -6,11 +6,11 @@ import (
 	"os"
 )
 
-// CopySQLite copies the SQLite database at path into the file named by to, which must
-// be empty or not exist yet. The copy is a consistent snapshot that contains
-// everything committed before the call. Other processes can read and write meanwhile;
-// their writes stay in the write-ahead log until the copy is complete. The copy is
-// not flushed to disk, and the original is not changed.
+// CopySQLite copies the SQLite database at the first path to the second path, where
+// there must be no file or an empty one. The copy is a consistent snapshot that
+// contains everything that was committed before the call. Meanwhile, other processes
+// can read and write; their writes stay in the write-ahead log until the copy is
+// complete. The copy is not flushed to disk. The original does not change.
 func CopySQLite(ctx context.Context, path, to string) error {
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("open the database: %w", err)
@@ -31,15 +31,16 @@ func CopySQLite(ctx context.Context, path, to string) error {
 	return err
 }
 
-// OpenCopy opens an SQLite file that no other process uses, such as a copy, for
-// reading. It creates no files next to it and works on a read-only disk.
+// OpenCopy opens a copy of an SQLite file for reading. No other process may use the
+// copy. OpenCopy creates no other files, so it works on a read-only disk.
 func OpenCopy(ctx context.Context, path string) (*DB, error) {
 	return openSQLiteReadOnly(ctx, path, address(path, "mode=ro&immutable=1"))
 }
 
-// Integrity returns the problems that SQLite finds in its file or, if there are none,
-// the references to rows that do not exist, up to the limit most. On PostgreSQL,
-// which enforces references and has its own tools, it returns none.
+// Integrity returns the problems that SQLite finds in its file. If there are none, it
+// returns the references to rows that do not exist. The parameter most limits the
+// number of results. On PostgreSQL it returns nothing, because PostgreSQL enforces
+// references and has its own tools.
 func (d *DB) Integrity(ctx context.Context, most int) ([]string, error) {
 	if d.engine == Postgres {
 		return nil, nil

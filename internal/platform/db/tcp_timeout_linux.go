@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setUserTimeout makes the kernel close a connection when sent data is not
-// acknowledged in time.
+// setUserTimeout makes the kernel close a connection when the other side does not
+// acknowledge sent data in time.
 func setUserTimeout(network, _ string, c syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

@@ -17,40 +17,43 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Limits after which PostgreSQL counts as unavailable. They are short because clients
-// do not wait longer for a response.
+// Time limits for connecting to PostgreSQL. When one is exceeded, the database counts
+// as unavailable. The limits are short because clients do not wait longer for a
+// response.
 const (
 	dialTime    = 3 * time.Second // to open a connection
 	pingTime    = time.Second     // for the ping of an idle connection
 	acquireTime = 4 * time.Second // for both, including the wait for a free connection
 )
 
-// idleTimeout is how long PostgreSQL lets a transaction that reads or migrates stay
-// idle. Write transactions have less time; see idleTxTimeout.
+// idleTimeout is how long a transaction that reads or migrates can be idle before
+// PostgreSQL ends it. Write transactions have less time; see idleTxTimeout.
 const idleTimeout = time.Minute
 
-// Timeouts that detect a lost host, on an idle connection and when sent data is
-// not acknowledged. Both ends check, because each may wait for the other. Without
-// them TCP takes hours.
+// Timeouts for detecting that the host at the other end is gone, both when a
+// connection is idle and when sent data is not acknowledged. Wardroom and PostgreSQL
+// both check, because each may be waiting for the other. Without these timeouts, TCP
+// takes hours to notice.
 const (
 	keepIdle, keepEvery, keepCount = 10 * time.Second, 5 * time.Second, 3
 	confirmTime                    = 10 * time.Second
 )
 
-// errNoConnection means that no connection was available in time: the server hangs,
-// or all connections are in use.
+// errNoConnection means that no connection became available in time. Either the
+// server hangs, or all connections are in use.
 var errNoConnection = errors.New("no connection to the database within " + acquireTime.String())
 
-// sharedTime limits a read that several callers share; see ReadCache.
+// sharedTime limits how long a read that several callers share can take; see
+// ReadCache.
 const sharedTime = 5 * time.Second
 
 // errNoAnswer means that a shared read timed out.
 var errNoAnswer = errors.New("no response from the database within " + sharedTime.String())
 
 // Unavailable reports whether err means that the database cannot be used at the
-// moment, and why, for the log. Such errors are not caused by the query and pass
-// without a change to the program. The end of the caller's own context does not
-// count.
+// moment. It also returns the reason, for the log. Such errors are not caused by the
+// query, and they go away without a change to the program. The end of the caller's
+// own context is not such an error.
 func Unavailable(err error) (reason string, unavailable bool) {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return unavailablePostgres(pg)
@@ -81,11 +84,11 @@ func Unavailable(err error) (reason string, unavailable bool) {
 	return "", false
 }
 
-// ErrBusy means that other writers blocked this change for too long. No part of the
+// ErrBusy means that other writers blocked a change for too long. No part of the
 // change was stored.
 var ErrBusy = errors.New("the database is busy")
 
-// unavailablePostgres interprets the codes of
+// unavailablePostgres interprets a PostgreSQL error code; see
 // https://www.postgresql.org/docs/current/errcodes-appendix.html.
 func unavailablePostgres(e *pgconn.PgError) (string, bool) {
 	switch e.Code {
@@ -129,7 +132,7 @@ func unavailableSQLite(code int) (string, bool) {
 	return "", false
 }
 
-// boundedConnector limits the wait for a connection to acquireTime.
+// boundedConnector waits for a connection no longer than acquireTime.
 type boundedConnector struct{ driver.Connector }
 
 // Connect implements driver.Connector.

@@ -16,12 +16,13 @@ const (
 	pollInterval = 50 * time.Millisecond
 	// pingAfter is how long a LISTEN connection can be silent before it is pinged.
 	pingAfter = 15 * time.Second
-	// The pause before a lost connection is opened again doubles between these limits.
+	// After a connection is lost, the pause doubles with each attempt to reconnect,
+	// within these limits.
 	leastPause, mostPause = 100 * time.Millisecond, 5 * time.Second
 )
 
-// watchers holds the callbacks of this process by topic. A DB and its transactions
-// share it.
+// watchers holds, for each topic, the functions that this process calls after a
+// commit. A DB and its transactions share them.
 type watchers struct {
 	mu sync.Mutex
 	by map[string][]*func()
@@ -57,10 +58,11 @@ func (w *watchers) wake(topic string) {
 	}
 }
 
-// Wake wakes every watcher of topic once the transaction commits: watchers in this
-// process at once, those of other processes as described for Watch. It carries no
-// data, so the change itself must be in the database. On PostgreSQL it is an extra
-// statement, so call it before the statements that make others wait.
+// Wake wakes all watchers of a topic when the transaction commits. Watchers in this
+// process are woken at once, and Watch describes when those in other processes are
+// woken. Wake transfers no data, so the change itself must be in the database. On
+// PostgreSQL it is an additional statement, so call it before the statements that
+// make other writers wait.
 func (t *Tx) Wake(ctx context.Context, topic string) error {
 	if t.woken[topic] {
 		return nil
@@ -75,8 +77,9 @@ func (t *Tx) Wake(ctx context.Context, topic string) error {
 	return nil
 }
 
-// AlsoWake does what Wake does as part of an INSERT, which on PostgreSQL saves a
-// statement. Append clause to the INSERT, and args to its arguments.
+// AlsoWake does the same as Wake, but as part of an INSERT. This saves a statement on
+// PostgreSQL. Append the returned clause to the INSERT, and the returned arguments to
+// its arguments.
 func (t *Tx) AlsoWake(topic string) (clause string, args []any) {
 	if t.engine == Postgres && !t.woken[topic] {
 		clause, args = ` RETURNING pg_notify(`+channel+`, '')`, []any{topic}
@@ -85,7 +88,7 @@ func (t *Tx) AlsoWake(topic string) (clause string, args []any) {
 	return clause, args
 }
 
-// wakes makes t wake the watchers of topic in this process once it commits.
+// wakes makes t wake the watchers of a topic in this process when t commits.
 func (t *Tx) wakes(topic string) {
 	if t.woken[topic] {
 		return
@@ -97,18 +100,21 @@ func (t *Tx) wakes(topic string) {
 	t.Committed(func() { t.watchers.wake(topic) })
 }
 
-// channel is the SQL for a topic's channel name on PostgreSQL. Channels belong to a
-// database, not to a schema, and their names are at most 63 bytes long.
+// channel is the SQL expression for the name of a topic's channel on PostgreSQL. It
+// includes the schema, because channels belong to the whole database. It uses a hash,
+// because channel names can have at most 63 bytes.
 const channel = `'wardroom_' || md5(current_schema() || '/' || ?)`
 
-// Watch calls wake after every commit that called Wake for topic, until ctx ends. It
-// calls wake at once for a commit of this process. On PostgreSQL it learns of commits
-// by other processes through LISTEN, on a separate connection. On SQLite it calls
-// wake within 50 ms for every commit by another process, whatever its topic.
+// Watch calls the function wake after each commit that called Wake for the topic,
+// until ctx ends. For commits by this process, it does so at once. On PostgreSQL,
+// Watch is notified of commits by other processes through LISTEN on a separate
+// connection. On SQLite, it calls wake within 50 ms of every commit by another
+// process, whatever the topic.
 //
-// wake must not block. It may be called without a change. While the database is
-// unavailable, commits are missed: Watch then calls failed once with the reason, and
-// wake once when the database is back.
+// The function wake must not block. It may also be called when nothing has changed.
+// While the database is unavailable, Watch misses commits. In that case it calls the
+// function failed once with the reason, and wake once when the database is available
+// again.
 func (d *DB) Watch(ctx context.Context, topic string, wake func(), failed func(error)) {
 	defer d.watchers.add(topic, wake)()
 	pause := leastPause
@@ -133,7 +139,7 @@ func (d *DB) Watch(ctx context.Context, topic string, wake func(), failed func(e
 	}
 }
 
-// watch watches topic until ctx ends or the database becomes unavailable.
+// watch watches a topic until ctx ends or the database becomes unavailable.
 func (d *DB) watch(ctx context.Context, topic string, wake func()) error {
 	if d.engine == Postgres {
 		return d.listen(ctx, topic, wake)
@@ -141,7 +147,8 @@ func (d *DB) watch(ctx context.Context, topic string, wake func()) error {
 	return d.pollFile(ctx, wake)
 }
 
-// pollFile polls the data version of an SQLite file.
+// pollFile calls the function wake whenever the data version of an SQLite file
+// changes.
 func (d *DB) pollFile(ctx context.Context, wake func()) error {
 	every := time.NewTicker(pollInterval)
 	defer every.Stop()
@@ -162,8 +169,8 @@ func (d *DB) pollFile(ctx context.Context, wake func()) error {
 	}
 }
 
-// listen watches topic with LISTEN. It calls wake once at the start, to cover
-// commits from before it listened.
+// listen watches a topic with LISTEN. It calls the function wake once at the start,
+// because there may have been commits before it listened.
 func (d *DB) listen(ctx context.Context, topic string, wake func()) error {
 	c, err := pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig)
 	if err != nil {

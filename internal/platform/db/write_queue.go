@@ -26,30 +26,31 @@ import (
 	"time"
 )
 
-// Limits of a shared transaction. Joining costs nothing, because a waiting writer
-// would also wait for the previous commit, but the first member must not wait for
-// every later one.
+// Limits of a shared transaction. Joining costs a waiting writer no time, because the
+// writer would otherwise wait for the commit. But the first member must not have to
+// wait for all later ones.
 const (
 	maxMembers = 32
-	// joinTime is how long after its begin a transaction accepts members. On
-	// PostgreSQL it is longer, because each statement is a round trip.
+	// joinTime is how long a transaction accepts members after it has begun. On
+	// PostgreSQL the time is longer, because each statement is a round trip.
 	joinTime         = 4 * time.Millisecond
 	joinTimePostgres = 25 * time.Millisecond
 )
 
-// errLost means that a transaction was rolled back for a reason that its caller did
-// not cause: another member failed, or the connection ended before the commit. No
-// result was returned yet, so it runs again.
+// errLost means that a transaction was rolled back although its caller did not cause
+// it: another member failed, or the connection ended before the commit. The caller
+// has not received a result, so the transaction runs again.
 var errLost = errors.New("the transaction was rolled back with another one that shared it")
 
-// writers lets writers in one at a time, first come, first served. database/sql
-// would pick a random one, and an early writer could wait forever. The zero writers
-// is ready to use.
+// writers lets writers in one at a time, and the first to arrive is served first.
+// database/sql would choose one at random, so a writer could wait forever. The zero
+// value is ready to use.
 //
-// Each writer runs on its own goroutine. SQLite could undo one member of a shared
-// transaction with savepoints, but each would copy every page that it changes, and
-// on PostgreSQL each would be a round trip. Failures are rare enough to run the
-// others again.
+// Each writer runs on its own goroutine. If a member of a shared transaction fails,
+// the other members run again. SQLite could instead undo a single member with
+// savepoints, but each savepoint would copy every page that the member changes, and
+// on PostgreSQL each savepoint would take a round trip. Failures are so rare that
+// running the others again is cheaper.
 type writers struct {
 	mu      sync.Mutex
 	busy    bool
@@ -60,24 +61,24 @@ type writers struct {
 	most    time.Duration // longest wait for a turn; 0 for no limit
 }
 
-// writer is a caller in the queue. It receives the transaction to join, or nil to
-// begin one.
+// writer is a caller in the queue of writers. It receives the transaction that it can
+// join, or nil if it must begin one.
 type writer struct {
 	turn  chan *sharedTx
 	alone bool // must not share a transaction
 }
 
-// writeTx is a write transaction of one engine.
+// writeTx is a write transaction on one of the engines.
 type writeTx interface {
 	statements
-	// broken returns the error with which the engine ended the transaction, which can
-	// then no longer commit, or nil.
+	// broken returns the error if the engine has ended the transaction, which can
+	// then no longer commit. Otherwise it returns nil.
 	broken() error
 	commit() error
 	rollback()
 }
 
-// sharedTx is a transaction that several callers can write in.
+// sharedTx is a transaction that can contain the writes of several callers.
 type sharedTx struct {
 	writeTx
 	began   time.Time // when it started to block other writers
@@ -89,8 +90,8 @@ type sharedTx struct {
 	ended   time.Time
 }
 
-// enter waits for the caller's turn. It returns the transaction to join, or nil if
-// the caller must begin one.
+// enter waits for the caller's turn. It returns the transaction that the caller can
+// join, or nil if the caller must begin one.
 func (w *writers) enter(ctx context.Context, alone bool) (*sharedTx, error) {
 	if err := ctx.Err(); err != nil { // checked only here: a caller that has its turn must pass it on
 		return nil, err
@@ -126,8 +127,9 @@ func (w *writers) enter(ctx context.Context, alone bool) (*sharedTx, error) {
 	return s, err
 }
 
-// leave removes a waiting writer and returns why as the error. A writer whose turn
-// came at the same moment keeps it; its first statement checks the context.
+// leave removes a waiting writer from the queue and returns the error why. If the
+// writer's turn comes at the same moment, leave returns its transaction instead; the
+// next statement of the writer then checks the context.
 func (w *writers) leave(mine *writer, why error) (*sharedTx, error) {
 	w.mu.Lock()
 	i := slices.Index(w.waiting, mine)
@@ -141,9 +143,9 @@ func (w *writers) leave(mine *writer, why error) (*sharedTx, error) {
 	return <-mine.turn, nil
 }
 
-// next gives s to the writer that has waited longest and reports whether that writer
-// joins it. A nil s means that the last transaction has ended: any writer can begin
-// one.
+// next offers the transaction s to the writer that has waited longest, and reports
+// whether the writer takes it. If s is nil, the last transaction has ended, and the
+// writer begins a new one.
 func (w *writers) next(s *sharedTx) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,7 +163,7 @@ func (w *writers) next(s *sharedTx) bool {
 	return true
 }
 
-// stats returns the values for Pool.
+// stats returns the values of the fields InUse, Waits and Waited in Pool.
 func (w *writers) stats() (inUse, waits int64, waited time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -171,8 +173,9 @@ func (w *writers) stats() (inUse, waits int64, waited time.Duration) {
 	return inUse, w.waits, w.waited
 }
 
-// attempt runs fn once, in a transaction that others can share unless alone is set.
-// It returns errLost if fn must run again for a reason that it did not cause.
+// attempt runs fn once. Other callers can share the transaction unless the parameter
+// alone is set. It returns errLost if fn must run again for a reason that fn did not
+// cause.
 func (d *DB) attempt(ctx context.Context, alone bool, fn func(*Tx) error) error {
 	s, err := d.writers.enter(ctx, alone)
 	if err != nil {
@@ -208,8 +211,8 @@ func (d *DB) attempt(ctx context.Context, alone bool, fn func(*Tx) error) error 
 	return nil
 }
 
-// runMember runs fn in s, marks s as lost if fn fails or panics after it has
-// written, and passes s on.
+// runMember runs fn as a member of the transaction s and then passes s on. If fn
+// fails or panics after it has written, s is marked as lost.
 func (d *DB) runMember(s *sharedTx, tx *Tx, fn func(*Tx) error) (err error) {
 	s.members++
 	kept := false
@@ -226,8 +229,8 @@ func (d *DB) runMember(s *sharedTx, tx *Tx, fn func(*Tx) error) (err error) {
 	return err
 }
 
-// memberError returns the error that a member gets for err, which another member may
-// have caused.
+// memberError returns the error that a member receives when err occurs. Another
+// member may have caused err.
 func (s *sharedTx) memberError(err error) error {
 	later, ok := errors.AsType[*laterError](err)
 	switch {
@@ -239,12 +242,13 @@ func (s *sharedTx) memberError(err error) error {
 	return err
 }
 
-// open reports whether another writer can join.
+// open reports whether another writer can join the transaction.
 func (s *sharedTx) open(d *DB) bool {
 	return !s.lost && !s.closed && s.members < maxMembers && time.Since(s.began) < d.writers.long
 }
 
-// pass hands s to the next writer, or ends it.
+// pass passes the transaction s on to the next writer. If none can join, it ends the
+// transaction.
 func (d *DB) pass(s *sharedTx) {
 	if s.open(d) && d.writers.next(s) {
 		return

@@ -11,17 +11,17 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Limits on how long a PostgreSQL write transaction can block others. They apply to
-// that transaction only, not to migrations or reads.
+// Limits on how long a PostgreSQL write transaction can block other writers. They
+// apply only to write transactions, not to migrations or reads.
 const (
-	// idleTxTimeout is the longest pause between two statements. A frozen or disconnected
-	// process then loses its transaction and locks. Each process has at most one
-	// write transaction, so others wait no longer than this.
+	// idleTxTimeout is how long a transaction can pause between two statements. After
+	// that, a frozen or disconnected process loses its transaction and locks. Each
+	// process has at most one write transaction, so others wait no longer than this.
 	idleTxTimeout = 2 * time.Second
 	// lockTime is how long a statement waits for a lock. It is longer than the time
 	// for which two processes that freeze one after the other can hold the lock.
 	lockTime = 5 * time.Second
-	// workTime is the longest time for one statement.
+	// workTime is how long one statement can run.
 	workTime = 20 * time.Second
 	// hangTime is how long to wait for a server that does not respond at all.
 	hangTime = workTime + 3*time.Second
@@ -37,24 +37,25 @@ var (
 	errAborted = errors.New("PostgreSQL rolled the transaction back after a statement in it had failed")
 )
 
-// writersLock is held by the one transaction that can write to a schema. It slows
-// nothing down, because every write would wait for the event counter anyway. The lock
-// rules out deadlocks between writers and lets a migration block all of them,
-// including older versions of the program (see guard).
+// writersLock is the SQL expression for the key of an advisory lock. Every write
+// transaction of a schema holds this lock, so only one of them runs at a time. This
+// slows nothing down, because every write would wait for the event counter anyway.
+// The lock prevents deadlocks between writers, and a migration uses it to block all
+// writers, including older versions of the program (see guard).
 const writersLock = `hashtextextended(current_schema() || '/writer', 0)`
 
-// beginStatement returns the statement that waits for writersLock and sets limits for the
-// current transaction.
+// beginStatement returns the statement that waits for writersLock and sets the time
+// limits of the current transaction.
 func beginStatement(lock, work, rest time.Duration) string {
 	return fmt.Sprintf(`SELECT set_config('lock_timeout', '%d', true), set_config('statement_timeout', '%d', true),
 		set_config('idle_in_transaction_session_timeout', '%d', true), pg_advisory_xact_lock(`+writersLock+`)`,
 		lock.Milliseconds(), work.Milliseconds(), rest.Milliseconds())
 }
 
-// writePostgres is a PostgreSQL write transaction. When a member's context ends, its
-// running statement is not canceled, because PostgreSQL would abort the transaction
-// for all members. Only its next statement fails. hangTime limits a running
-// statement.
+// writePostgres is a write transaction on PostgreSQL that several callers, its
+// members, can share. If a member's context ends, its next statement fails. A running
+// statement is not canceled, because PostgreSQL would then abort the transaction for
+// all members. Instead, hangTime limits how long the statement can run.
 type writePostgres struct {
 	conn  *sql.Conn // reserved until the transaction ends
 	under *pipelined
@@ -62,7 +63,7 @@ type writePostgres struct {
 }
 
 // beginPostgres begins a transaction, takes writersLock and checks the schema
-// version, in one round trip.
+// version, all in one round trip.
 func (d *DB) beginPostgres() (_ writeTx, err error) {
 	conn, err := d.write.Conn(context.Background()) // limited by acquireTime
 	if err != nil {
@@ -93,12 +94,12 @@ func (d *DB) beginPostgres() (_ writeTx, err error) {
 	return w, nil
 }
 
-// extendDeadline gives the next round trip hangTime to complete.
+// extendDeadline allows the next round trip to take as long as hangTime.
 func (w *writePostgres) extendDeadline() {
 	_ = w.under.wire().SetDeadline(time.Now().Add(hangTime)) // a closed connection fails on use
 }
 
-// recordFailure records err if it ended the transaction.
+// recordFailure stores err if err has ended the transaction.
 func (w *writePostgres) recordFailure(err error) {
 	_, later := errors.AsType[*laterError](err)
 	switch {
@@ -112,8 +113,8 @@ func (w *writePostgres) recordFailure(err error) {
 	}
 }
 
-// isIdleTimeout reports whether PostgreSQL closed the connection because its transaction
-// was idle.
+// isIdleTimeout reports whether PostgreSQL closed the connection because the
+// transaction was idle.
 func isIdleTimeout(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pg.Code == "25P03"
@@ -144,16 +145,16 @@ func (w *writePostgres) commit() error {
 	return err
 }
 
-// rolledBack reports whether a failed commit certainly stored nothing. If the
-// connection ended, the outcome is unknown, unless the server closed it because it
-// was idle.
+// rolledBack reports whether it is certain that a failed commit stored nothing. If
+// the connection ended, the outcome is unknown, unless the server closed the
+// connection because it was idle.
 func rolledBack(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return errors.Is(err, errAborted) || errors.Is(err, errConnEnded) || ok && pg.SeverityUnlocalized == "ERROR"
 }
 
-// rollback ends the transaction and returns the connection. The pool closes a
-// connection that still has a transaction.
+// rollback ends the transaction and returns the connection to the pool. If the
+// transaction cannot be ended, the pool closes the connection.
 func (w *writePostgres) rollback() {
 	if w.under == nil {
 		_ = w.conn.Close()
@@ -168,8 +169,8 @@ func (w *writePostgres) rollback() {
 	_ = w.conn.Close()
 }
 
-// statementCtx returns the context for a statement: ctx if it has ended, otherwise
-// one that never ends.
+// statementCtx returns the context for a statement. If ctx has ended, it returns ctx,
+// and otherwise a context that never ends.
 func (w *writePostgres) statementCtx(ctx context.Context) context.Context {
 	if ctx.Err() != nil {
 		return ctx // database/sql then returns its error
@@ -178,26 +179,26 @@ func (w *writePostgres) statementCtx(ctx context.Context) context.Context {
 	return context.Background()
 }
 
-// ExecContext implements statements.
+// ExecContext implements the statements interface.
 func (w *writePostgres) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	r, err := w.conn.ExecContext(w.statementCtx(ctx), query, args...)
 	w.recordFailure(err)
 	return r, err
 }
 
-// QueryContext implements statements.
+// QueryContext implements the statements interface.
 func (w *writePostgres) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	rows, err := w.conn.QueryContext(w.statementCtx(ctx), query, args...)
 	w.recordFailure(err)
 	return rows, err
 }
 
-// QueryRowContext implements statements.
+// QueryRowContext implements the statements interface.
 func (w *writePostgres) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	row := w.conn.QueryRowContext(w.statementCtx(ctx), query, args...)
 	w.recordFailure(row.Err())
 	return row
 }
 
-// execLater queues a statement for Tx.Later.
+// execLater defers a statement for Tx.Later.
 func (w *writePostgres) execLater(query string, args []any) { w.under.later.Queue(query, args...) }

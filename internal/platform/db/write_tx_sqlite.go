@@ -9,13 +9,14 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// writeSQLite is an SQLite write transaction. When a member's context ends, its
-// running statement is not interrupted, because SQLite would roll back the whole
-// transaction (https://sqlite.org/c3ref/interrupt.html) for all members. Only its
-// next statement fails.
+// writeSQLite is a write transaction on SQLite that several callers, its members, can
+// share. If a member's context ends, its next statement fails. A running statement is
+// not interrupted, because SQLite would then roll back the whole transaction for all
+// members (https://sqlite.org/c3ref/interrupt.html).
 //
-// writeSQLite also detects when SQLite itself ended the transaction, for example on
-// a full disk. Later statements would then commit on their own, so none are run.
+// writeSQLite also detects when SQLite itself has ended the transaction, for example
+// because the disk is full. It then runs no more statements, because each of them
+// would commit on its own.
 type writeSQLite struct {
 	*sql.Tx
 	ended error
@@ -33,15 +34,15 @@ func (w *writeSQLite) broken() error { return w.ended }
 func (w *writeSQLite) commit() error { return w.Commit() }
 func (w *writeSQLite) rollback()     { _ = w.Rollback() } // even if it fails, no transaction is left
 
-// endsAll reports whether err may mean that SQLite ended the whole transaction
-// (https://sqlite.org/lang_transaction.html), not just one statement.
+// endsAll reports whether err may mean that SQLite has ended the whole transaction
+// and not just one statement (https://sqlite.org/lang_transaction.html).
 func endsAll(err error) bool {
 	lite, ok := errors.AsType[*sqlite.Error](err)
 	return ok && lite.Code()&0xff != sqlite3.SQLITE_CONSTRAINT
 }
 
-// statementCtx returns the context for a statement: ctx if it has ended, an ended
-// context if SQLite ended the transaction, otherwise one that never ends.
+// statementCtx returns the context for a statement. If ctx or the transaction has
+// ended, it returns a context that has ended, and otherwise one that never ends.
 func (w *writeSQLite) statementCtx(ctx context.Context) context.Context {
 	switch {
 	case ctx.Err() != nil:
@@ -60,21 +61,21 @@ func (w *writeSQLite) recordFailure(err error) {
 	}
 }
 
-// ExecContext implements statements.
+// ExecContext implements the statements interface.
 func (w *writeSQLite) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	r, err := w.Tx.ExecContext(w.statementCtx(ctx), query, args...)
 	w.recordFailure(err)
 	return r, err
 }
 
-// QueryContext implements statements.
+// QueryContext implements the statements interface.
 func (w *writeSQLite) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	rows, err := w.Tx.QueryContext(w.statementCtx(ctx), query, args...)
 	w.recordFailure(err)
 	return rows, err
 }
 
-// QueryRowContext implements statements.
+// QueryRowContext implements the statements interface.
 func (w *writeSQLite) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	row := w.Tx.QueryRowContext(w.statementCtx(ctx), query, args...)
 	w.recordFailure(row.Err())

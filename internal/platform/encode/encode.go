@@ -1,6 +1,6 @@
-// Package encode appends JSON for the few types that the API returns by the
-// hundreds. The output is the same as that of encoding/json without HTML escaping,
-// at a fraction of the time; tests compare the two.
+// Package encode writes JSON for the few types that the API returns in large numbers.
+// The output is the same as that of encoding/json without HTML escaping, but takes a
+// fraction of the time. Tests compare the two.
 package encode
 
 import (
@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Appender appends its value as JSON: the same bytes as encoding/json with
-// SetEscapeHTML(false), without a trailing newline.
+// Appender is a value that can append itself as JSON. The JSON must be identical to
+// the output of encoding/json with SetEscapeHTML(false), without the trailing
+// newline.
 type Appender interface {
 	AppendJSON(to []byte) []byte
 }
@@ -48,7 +49,7 @@ func String[S ~string](to []byte, s S) []byte {
 	return append(append(to, s[from:]...), '"')
 }
 
-// escape appends the escape of a byte that a JSON string cannot contain.
+// escape appends the escape sequence of a byte that a JSON string cannot contain.
 func escape(to []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':
@@ -67,7 +68,7 @@ func escape(to []byte, c byte) []byte {
 	return append(to, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
-// Optional appends the string, or null if s is nil.
+// Optional appends s as a JSON string, or null if s is nil.
 func Optional[S ~string](to []byte, s *S) []byte {
 	if s == nil {
 		return append(to, "null"...)
@@ -90,7 +91,7 @@ func Strings[S ~string](to []byte, list []S) []byte {
 	return append(to, ']')
 }
 
-// Int appends a number.
+// Int appends a number as JSON.
 func Int(to []byte, n int64) []byte { return strconv.AppendInt(to, n, 10) }
 
 // Time appends a time in the API's format: UTC with milliseconds.

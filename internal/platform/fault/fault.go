@@ -1,8 +1,9 @@
 // Package fault defines errors that can be shown to API clients.
 //
-// A feature declares its faults once, as package variables, and returns them
-// wrapped with context. Package web turns each fault into a problem response. Any
-// other error becomes "internal", and its text appears only in the log.
+// A feature declares its faults as package variables and returns them wrapped with
+// context. The package web converts each fault to a problem response. It reports
+// every other error with the code "internal"; the text of such an error appears only
+// in the log.
 package fault
 
 import (
@@ -12,10 +13,10 @@ import (
 	"time"
 )
 
-// Kind is the class of a fault. It only determines the HTTP status.
+// Kind is the class of a fault. It determines only the HTTP status of the response.
 type Kind uint8
 
-// The kinds, with their HTTP status.
+// The kinds of faults, with their HTTP status.
 const (
 	Internal        Kind = iota // 500: a bug or a failure in Wardroom
 	Malformed                   // 400: the request cannot be parsed
@@ -32,7 +33,7 @@ const (
 	Timeout                     // 504: a dependency timed out
 )
 
-// Error is a failure that is safe to show to the client.
+// Error is an error that is safe to show to the client.
 type Error struct {
 	Kind       Kind
 	Code       string         // stable and machine-readable, such as "task_not_found"
@@ -43,7 +44,7 @@ type Error struct {
 	RetryAfter time.Duration  // when to try again; zero if unknown
 }
 
-// Field is one rejected input.
+// Field describes an input that was rejected.
 type Field struct {
 	// Pointer is a JSON pointer into the body ("/title"), or the name of a
 	// parameter ("query.limit").
@@ -51,18 +52,19 @@ type Field struct {
 	Detail  string `json:"detail" doc:"Why the input was rejected."`
 }
 
-// New returns a fault for a package variable. Compare it with errors.Is.
+// New returns a fault that is meant to be stored in a package variable. Use errors.Is
+// to compare errors with it.
 func New(k Kind, code, title string) *Error { return &Error{Kind: k, Code: code, Title: title} }
 
-// With returns a copy of e with a detail for this occurrence. errors.Is still
-// matches the copy with e.
+// With returns a copy of e with details about the current case. errors.Is still
+// reports that the copy matches e.
 func (e *Error) With(format string, args ...any) *Error {
 	c := *e
 	c.Detail = fmt.Sprintf(format, args...)
 	return &c
 }
 
-// Fact returns a copy of e with an extra member in the problem response.
+// Fact returns a copy of e with an additional member for the problem response.
 func (e *Error) Fact(name string, value any) *Error {
 	c := *e
 	c.Facts = maps.Clone(e.Facts)
@@ -73,14 +75,14 @@ func (e *Error) Fact(name string, value any) *Error {
 	return &c
 }
 
-// After returns a copy of e that tells the client when to retry.
+// After returns a copy of e that tells the client how long to wait before a retry.
 func (e *Error) After(d time.Duration) *Error {
 	c := *e
 	c.RetryAfter = d
 	return &c
 }
 
-// Is reports whether target has the same code, whatever its details.
+// Is reports whether target has the same code as e. It ignores all other fields.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code
@@ -97,7 +99,7 @@ func (e *Error) Error() string {
 // zero value is ready to use.
 type Fields []Field
 
-// Add records a rejected input.
+// Add adds a rejected input.
 func (f *Fields) Add(pointer, format string, args ...any) {
 	*f = append(*f, Field{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
 }
@@ -105,17 +107,17 @@ func (f *Fields) Add(pointer, format string, args ...any) {
 // ErrInvalid is the fault that Fields.Err returns.
 var ErrInvalid = New(Invalid, "invalid_input", "Some of the input is invalid.")
 
-// Err returns nil if f is empty, otherwise ErrInvalid with every field.
+// Err returns nil if f is empty. Otherwise it returns ErrInvalid with all fields.
 func (f Fields) Err() error {
 	if len(f) == 0 {
 		return nil
 	}
-	e := ErrInvalid.With("Correct the inputs listed in errors and try again.")
+	e := ErrInvalid.With("Correct the inputs listed under \"errors\" and try again.")
 	e.Fields = f
 	return e
 }
 
-// Of returns the fault in err's chain, or nil.
+// Of returns the fault in the chain of err, or nil if there is none.
 func Of(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

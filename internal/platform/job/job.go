@@ -1,7 +1,7 @@
 // Package job runs background work that survives crashes and runs once across all
 // replicas. A job is a database row that a process claims with a lease. The results
-// of its steps are stored, so another process can continue where the last one
-// stopped.
+// of completed steps are stored, so that another process can continue where the last
+// one stopped.
 package job
 
 import (
@@ -21,30 +21,31 @@ import (
 // holder must stop; its further writes have no effect.
 var ErrLost = errors.New("the job was taken over or canceled")
 
-// errShutdown ends running jobs when the process stops. The jobs go back to the
-// queue.
+// errShutdown is the cancellation cause of the jobs that still run when the process
+// stops. They return to the queue.
 var errShutdown = errors.New("the process is shutting down")
 
-// Kind defines how one kind of job runs.
+// Kind defines how jobs of one kind run.
 type Kind struct {
 	// Do runs the job. It can be called again for the same job, by this or another
-	// process, so anything that must happen once belongs in a Step. Its context ends
+	// process, so work that must happen only once belongs in a Step. Its context ends
 	// with ErrLost when this process no longer holds the job.
 	Do func(ctx context.Context, h *Held) error
 
-	// GaveUp is called after Attempts failures, in the transaction that marks the job
-	// as failed, so that it can update the record that the job was for.
+	// GaveUp is called when a job has failed Attempts times. It runs in the
+	// transaction that marks the job as failed, so its changes are stored together
+	// with that state.
 	GaveUp func(ctx context.Context, tx *db.Tx, key string, cause error) error
 
-	// Attempts is the number of failures after which the job is given up. Zero means
-	// 5.
+	// Attempts is the number of failures after which the queue gives up on a job.
+	// Zero means 5.
 	Attempts int
 }
 
-// Timer is recurring work, due at an interval (Every) or on a schedule (At). Runs
-// that were missed while no process was running are replaced by one run at startup.
-// Do can be called again for the same firing after an interruption and, with At,
-// after a failure.
+// Timer calls a function repeatedly, at an interval (Every) or on a schedule (At).
+// Runs that were missed while no process was running are replaced by one run at
+// startup. If a run is interrupted, Do is called again. If At is set, Do is also
+// called again after a failure.
 type Timer struct {
 	Name  string
 	Every time.Duration // interval, counted from the first start; zero if At is set
@@ -63,8 +64,8 @@ type Queue struct {
 	Timers []Timer
 
 	// Away, if set, reports whether an error means that the database is unavailable,
-	// and takes care of logging the outage. Jobs that fail with such an error are
-	// retried, and the failure is not counted.
+	// and logs the outage. A job that fails with such an error is retried, and the
+	// failure is not counted.
 	Away func(error) bool
 
 	// Observe, if set, is called after each attempt with the kind, the resulting
@@ -87,7 +88,7 @@ type Queue struct {
 	running map[string]*Held
 }
 
-// New returns a queue with leases of 15 s. Set Kinds and Timers before Run.
+// New returns a queue with leases of 15 s. Set Kinds and Timers before calling Run.
 func New(d *db.DB, log *slog.Logger, now func() time.Time) *Queue {
 	return &Queue{
 		DB: d, Log: log, Now: now, Kinds: map[string]Kind{},
@@ -132,9 +133,10 @@ func (q *Queue) Enqueue(ctx context.Context, tx *db.Tx, kind, key string, payloa
 	return n == 1, nil
 }
 
-// Cancel cancels the waiting or running job of a kind and key, if there is one. A
-// running job stops at once in this process, and within a third of the lease in
-// another. Cancel waits for the job's current write; later writes have no effect.
+// Cancel cancels the waiting or running job of a kind and key, if there is one. A job
+// that runs in this process stops at once. A job that runs in another process stops
+// within a third of the lease. Cancel waits for a write in progress; later writes of
+// the job have no effect.
 func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, kind, key string) error {
 	now, err := tx.Clock(ctx, q.Now())
 	if err != nil {
@@ -153,7 +155,7 @@ func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, kind, key string) error {
 }
 
 // Hold prevents the waiting or running job of a kind and key from writing until the
-// transaction ends. It waits for the job's current write.
+// transaction tx ends. It waits for a write in progress.
 func Hold(ctx context.Context, tx *db.Tx, kind, key string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE jobs SET attempt = attempt WHERE kind = ? AND key = ? AND state IN ('ready', 'running')`, kind, key)
@@ -163,14 +165,14 @@ func Hold(ctx context.Context, tx *db.Tx, kind, key string) error {
 	return nil
 }
 
-// Alive reports whether a job of that kind and key is waiting or running.
+// Alive reports whether a job of the given kind and key is waiting or running.
 func Alive(ctx context.Context, r db.Queryer, kind, key string) (bool, error) {
 	var n int
 	err := r.QueryRow(ctx, `SELECT COUNT(*) FROM jobs WHERE kind = ? AND key = ? AND state IN ('ready', 'running')`, kind, key).Scan(&n)
 	return n > 0, err
 }
 
-// Count is the number of jobs of a kind in a state.
+// Count is the number of jobs that have the same kind and state.
 type Count struct {
 	Kind, State string
 	Jobs        int64
@@ -187,7 +189,7 @@ func Counts(ctx context.Context, r db.Queryer) ([]Count, error) {
 	})
 }
 
-// Wake makes the queue check for jobs now.
+// Wake makes the queue check for jobs at once.
 func (q *Queue) Wake() {
 	select {
 	case q.wake <- struct{}{}:
@@ -205,7 +207,8 @@ func (q *Queue) interrupt(ids []string) {
 	}
 }
 
-// Write runs fn in a transaction that only commits while the job is held.
+// Write calls fn in a transaction. If this process no longer holds the job, Write
+// returns ErrLost without calling fn.
 func (h *Held) Write(ctx context.Context, fn func(*db.Tx) error) error {
 	return h.queue.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := h.fence(ctx, tx); err != nil {
@@ -226,7 +229,7 @@ func (h *Held) fence(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// Step runs fn once per job and stores its result in the same transaction. Later
+// Step runs fn only once per job and stores the result in the same transaction. Later
 // attempts return the stored result without calling fn.
 func Step[T any](ctx context.Context, h *Held, name string, fn func(*db.Tx) (T, error)) (T, error) {
 	var out T

@@ -61,8 +61,8 @@ func (q *Queue) Run(ctx context.Context) error {
 	}
 }
 
-// logError logs an error of the queue itself. The queue tries again in its next
-// round.
+// logError logs an error of the queue itself, not of a job. The queue tries again in
+// its next round.
 func (q *Queue) logError(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil && !q.away(err) {
 		q.Log.ErrorContext(ctx, "background work", "what", what, "err", err)
@@ -71,8 +71,8 @@ func (q *Queue) logError(ctx context.Context, what string, err error) {
 
 func (q *Queue) away(err error) bool { return err != nil && q.Away != nil && q.Away(err) }
 
-// start registers the timers. On SQLite it also ends the leases of jobs of this
-// queue's kinds: this process owns the file, so earlier processes are dead.
+// start registers the timers. On SQLite it also ends the leases of this queue's jobs,
+// because only one process uses the file: the process that held them no longer runs.
 func (q *Queue) start(ctx context.Context) error {
 	return q.DB.Tx(ctx, func(tx *db.Tx) error {
 		now, err := tx.Clock(ctx, q.Now())
@@ -170,9 +170,8 @@ func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
 	return held, nil
 }
 
-// kinds returns the kinds of this queue. Jobs of other kinds belong to another
-// queue of this process or to another version of the program, as replicas are
-// upgraded one by one.
+// kinds returns the job kinds that this queue handles. Other kinds belong to another
+// queue of this process, or to a replica that runs another version of the program.
 func (q *Queue) kinds() (kinds []any) {
 	for _, k := range slices.Sorted(maps.Keys(q.Kinds)) {
 		kinds = append(kinds, k)
@@ -180,8 +179,8 @@ func (q *Queue) kinds() (kinds []any) {
 	return kinds
 }
 
-// due reports whether to claim jobs. On SQLite it checks first, so that an idle
-// queue does not take the write lock.
+// due reports whether a job may be ready to claim. On SQLite it looks first, so that
+// an idle queue does not take the write lock. On PostgreSQL it always returns true.
 func (q *Queue) due(ctx context.Context) (bool, error) {
 	if q.DB.Engine() == db.Postgres {
 		return true, nil
@@ -257,9 +256,9 @@ func (q *Queue) call(ctx context.Context, h *Held) (err error) {
 	return k.Do(ctx, h)
 }
 
-// attempts returns how many failures end a job. A timer with an interval is not
-// retried. A timer with a schedule, which may fire only once a day, is retried like
-// other jobs.
+// attempts returns the number of failures after which the queue gives up on a job. A
+// timer with an interval is not retried. A timer with a schedule, which may fire only
+// once a day, is retried like other jobs.
 func (q *Queue) attempts(h *Held) int {
 	if h.Kind == timerKind {
 		if t := q.timer(h.Key); t == nil || t.At.IsZero() {
@@ -272,7 +271,7 @@ func (q *Queue) attempts(h *Held) int {
 	return 5
 }
 
-// finish stores the outcome, if this attempt still holds the job.
+// finish stores the outcome of an attempt, unless the job was canceled or taken over.
 func (q *Queue) finish(ctx context.Context, h *Held, err error) (state string, _ error) {
 	if errors.Is(err, ErrLost) {
 		return "lost", nil
@@ -335,16 +334,16 @@ func (h *Held) close(ctx context.Context, tx *db.Tx, state string, cause error) 
 	return err
 }
 
-// backoff returns the wait after the nth failure: 1 s, doubled each time up to
-// about 17 minutes, minus a random share of up to half.
+// backoff returns how long to wait after the nth failure: 1 s, doubled with each
+// failure up to about 17 minutes, minus a random part of up to half.
 func backoff(n int) time.Duration {
 	d := time.Second << min(n-1, 10)
 	return d - rand.N(d/2) //nolint:gosec // G404: jitter, not a secret
 }
 
-// heartbeat extends the leases of the running jobs in one statement and stops those
-// that this process no longer holds. The lease of a job that was claimed but is not
-// running is left to expire.
+// heartbeat extends the leases of the running jobs in one statement and stops the
+// jobs that this process no longer holds. It does not extend the lease of a job that
+// was claimed but does not run.
 func (q *Queue) heartbeat(ctx context.Context) error {
 	q.mu.Lock()
 	running := slices.Collect(maps.Values(q.running))
@@ -385,8 +384,9 @@ func (q *Queue) heartbeat(ctx context.Context) error {
 	return nil
 }
 
-// fireDue enqueues a job for each timer that is due. Only the replica that updates
-// next_at fires the timer. Several missed firings become one.
+// fireDue enqueues a job for each timer that is due. If several replicas try, only
+// the one that updates next_at enqueues the job. A timer that missed several runs
+// fires only once.
 func (q *Queue) fireDue(ctx context.Context) error {
 	if len(q.Timers) == 0 {
 		return nil
@@ -425,7 +425,8 @@ func (q *Queue) fireDue(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// nextTimes returns when each timer fires next, by name.
+// nextTimes returns the time of each timer's next run. The keys of the map are the
+// timers' names.
 func (q *Queue) nextTimes(ctx context.Context) (map[string]time.Time, error) {
 	times := map[string]time.Time{}
 	rows, err := q.DB.Query(ctx, `SELECT name, next_at FROM job_timers`)
@@ -449,17 +450,18 @@ func (t Timer) first(now time.Time) time.Time {
 	return t.At.Next(now)
 }
 
-// due reports whether a timer that is scheduled for the time next fires at the time
-// now. If next is further away than the interval, the clock was set back, and the
-// timer fires now instead of waiting for the clock to catch up. Timers with a
-// schedule do not need this.
+// due reports whether a timer whose next run is planned for the time next should fire
+// at the time now. If next is further away than the interval, the clock was set back.
+// The timer then fires at once instead of waiting for the clock to catch up. Timers
+// with a schedule do not need this.
 func (t Timer) due(next, now time.Time) bool {
 	return !next.After(now) || (t.At.IsZero() && next.After(now.Add(t.Every)))
 }
 
-// after returns the time that follows next in the timer's schedule as of now, and
-// whether it differs from next. A timer with a schedule is always recomputed, in case
-// the clock was set back or the schedule changed.
+// after returns the time of the timer's next run as of the time now, and whether it
+// differs from the parameter next, the time planned so far. For a timer with a
+// schedule it always computes the time again, in case the clock was set back or the
+// schedule changed.
 func (t Timer) after(next, now time.Time) (after time.Time, moved bool) {
 	if !t.At.IsZero() {
 		after = t.At.Next(now)
@@ -482,7 +484,8 @@ func (q *Queue) fire(ctx context.Context, h *Held) error {
 	return nil // the timer belongs to another version of the program
 }
 
-// timer returns the timer with that name, or nil if this version has none.
+// timer returns the timer with the given name, or nil if this version of the program
+// has no such timer.
 func (q *Queue) timer(name string) *Timer {
 	for i := range q.Timers {
 		if q.Timers[i].Name == name {

@@ -12,13 +12,13 @@ import (
 )
 
 // mostMarks is the maximum number of combining marks on one letter. Living languages
-// need up to four; hundreds of marks would overlap the neighboring lines.
+// need up to four. Hundreds of marks would cover the lines above and below.
 const mostMarks = 8
 
-// Wrong returns why s is not a valid label of at most the given number of
-// characters, as a sentence for the client, or "" if it is valid. Characters that
-// plaintext removes from longer texts are rejected here, because people compare
-// labels by eye.
+// Wrong checks whether s is a valid label of at most the given number of characters.
+// If not, it returns the reason as a sentence for the client, otherwise "". It
+// rejects the characters that the package plaintext removes from longer texts,
+// because people compare labels by eye.
 func Wrong(s string, most int) string {
 	n, marks, seen := 0, 0, false
 	for _, r := range s {

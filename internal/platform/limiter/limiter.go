@@ -4,18 +4,18 @@ package limiter
 
 import "sync"
 
-// Limiter limits long requests that run at the same time, such as streams, in total
-// and per caller. It covers one process. The zero Limiter is ready to use; it must
-// not be copied after first use.
+// Limiter limits how many long requests, such as streams, run in this process at the
+// same time, in total and per caller. The zero Limiter is ready to use. Do not copy a
+// Limiter after first use.
 type Limiter struct {
 	mu       sync.Mutex
 	byCaller map[string]int
 	total    int
 }
 
-// Acquire takes a slot for a caller if fewer than most slots are taken and fewer
-// than mostEach by this caller. The caller must call release when done; further
-// calls have no effect.
+// Acquire takes a slot for a caller. It returns false if the total limit (most) or
+// the limit per caller (mostEach) is reached. Call release when the request ends;
+// further calls have no effect.
 func (l *Limiter) Acquire(caller string, most, mostEach int) (release func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

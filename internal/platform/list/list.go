@@ -5,8 +5,8 @@
 // Pages use keyset pagination: a page starts after the position of the previous
 // page's last row, not at a row number. Rows that are added or deleted meanwhile
 // cause neither duplicates nor gaps. A row whose own position changes between two
-// pages can still appear twice or be missed, such as a task that is updated while
-// tasks are read by last update.
+// pages can still appear twice or be missed. An example is a task that is updated
+// while a client reads tasks in the order of their last update.
 package list
 
 import (
@@ -34,20 +34,21 @@ type List[T any] struct {
 	Usual   string             // default order, such as "-created"
 }
 
-// Sort is a sort order. It needs an index that starts with Columns, or with a
-// filter column followed by Columns. None of the columns can be null.
+// Sort is a sort order. The table needs an index that starts with Columns, or with a
+// filter column followed by Columns. None of the columns may be null.
 type Sort[T any] struct {
-	// Columns are compared in order. The last one, or all together, must be unique.
-	// In descending order all of them descend, so that one index serves both
-	// directions.
+	// Columns are the columns to sort by. The last column, or the combination of all
+	// columns, must be unique. A descending sort reverses all columns, so that one
+	// index serves both directions.
 	Columns []string
-	// Position returns a row's values of Columns, each a string, an int64 or a
-	// time.Time. It is also called with the zero T to get the types.
+	// Position returns a row's values for Columns. Each value is a string, an int64
+	// or a time.Time. Position is also called with the zero T to get the types of the
+	// values.
 	Position func(T) []any
 	// Apart maps a column filtered with list.In to an index that starts with that
-	// column followed by Columns. The list is then read through the index once per
-	// value and merged, because no index returns the rows of several values in this
-	// order. The list's Columns must include those of the sort.
+	// column followed by Columns. The rows for each value are read through that index
+	// and then merged, because no index returns the rows for several values in this
+	// order. The list's Columns must include the sort's Columns.
 	Apart map[string]string
 }
 
@@ -58,8 +59,9 @@ type order[T any] struct {
 	bound string // identifies the list, order and filters in a cursor
 }
 
-// Query returns the SQL for one page plus one row, which shows whether another page
-// follows. It returns page.ErrCursor for a cursor of another list, order or filter.
+// Query returns the SQL for one page plus one row. The extra row shows whether
+// another page follows. Query returns page.ErrCursor if the cursor was created for
+// another list, sort order or filter.
 func (l List[T]) Query(engine db.Engine, w Where, want page.Want) (query string, args []any, err error) {
 	o, err := l.order(w, want.Sort)
 	if err != nil {
@@ -100,8 +102,9 @@ func limit(want page.Want) int {
 	return want.Limit
 }
 
-// Read returns the requested page of the rows that match w, with their total if
-// requested. To get a total that is consistent with the page, call it within View.
+// Read returns the requested page of the rows that match w and, if requested, the
+// number of all matching rows. To get a number that is consistent with the page, call
+// Read within View.
 func (l List[T]) Read(ctx context.Context, q db.Queryer, w Where, want page.Want) (page.Part[T], error) {
 	query, args, err := l.Query(q.Engine(), w, want)
 	if err != nil {
@@ -126,10 +129,10 @@ func (l List[T]) Read(ctx context.Context, q db.Queryer, w Where, want page.Want
 	return part, nil
 }
 
-// View runs fn with the source for reading a page: a consistent snapshot if a total
-// is requested, otherwise the database itself, which is cheaper. A filter without an
-// index can cause a long table to be read to its end, so the concurrent reads per
-// caller are limited; see db.LimitReads.
+// View calls fn to read a page from a consistent snapshot if a total is requested,
+// otherwise from the database itself, which is cheaper. A filter without an index can
+// cause a long table to be read to its end. View therefore limits how many reads a
+// caller can run at the same time; see db.LimitReads.
 func View(ctx context.Context, d *db.DB, want page.Want, fn func(db.Queryer) error) error {
 	leave, err := d.LimitReads(ctx, actor.From(ctx).ID)
 	if err != nil {
@@ -142,7 +145,8 @@ func View(ctx context.Context, d *db.DB, want page.Want, fn func(db.Queryer) err
 	return fn(d)
 }
 
-// order returns the sort named by given; a leading minus means descending.
+// order returns the sort order with the given name. A leading minus means descending
+// order.
 func (l List[T]) order(w Where, given string) (order[T], error) {
 	given = cmp.Or(given, l.Usual)
 	name, down := strings.CutPrefix(given, "-")
@@ -153,7 +157,7 @@ func (l List[T]) order(w Where, given string) (order[T], error) {
 	return order[T]{s, down, w.bound(l.Table, given)}, nil
 }
 
-// by returns the columns for ORDER BY.
+// by returns the columns for the ORDER BY clause.
 func (o order[T]) by() string {
 	if !o.down {
 		return strings.Join(o.Columns, `, `)
@@ -161,7 +165,7 @@ func (o order[T]) by() string {
 	return strings.Join(o.Columns, ` DESC, `) + ` DESC`
 }
 
-// beyond returns the condition for the rows after a position.
+// beyond returns the SQL condition that selects the rows after a position.
 func (o order[T]) beyond() string {
 	than := ` > `
 	if o.down {
@@ -170,7 +174,7 @@ func (o order[T]) beyond() string {
 	return `(` + strings.Join(o.Columns, `, `) + `)` + than + `(?` + strings.Repeat(`, ?`, len(o.Columns)-1) + `)`
 }
 
-// position returns the parts of the cursor after a row.
+// position returns the parts of a cursor for the rows that follow the given row.
 func (o order[T]) position(row T) []string {
 	parts := []string{o.bound}
 	for _, v := range o.Position(row) {
@@ -179,15 +183,15 @@ func (o order[T]) position(row T) []string {
 	return parts
 }
 
-// The valid times in a position: the years 1 to 9999, in microseconds since 1970.
-// Others would overflow to a different time.
+// Limits for times in a cursor: the years 1 to 9999, in microseconds since 1970.
+// Times beyond them would overflow.
 const (
 	firstMicro = -62_135_596_800_000_000
 	lastMicro  = 253_402_300_799_999_999
 )
 
-// after parses an untrusted cursor into values of Columns. It returns nil at the
-// start of the list.
+// after parses an untrusted cursor and returns its values for Columns. It returns nil
+// for an empty cursor, which means the start of the list.
 func (o order[T]) after(cursor string) ([]any, error) {
 	var zero T
 	values := o.Position(zero)
@@ -219,7 +223,7 @@ func (o order[T]) after(cursor string) ([]any, error) {
 	return values, nil
 }
 
-// text formats a value of a position or filter.
+// text formats a value from a position or a filter.
 func text(v any) string {
 	if at, ok := v.(time.Time); ok {
 		return strconv.FormatInt(at.UnixMicro(), 10)
@@ -227,8 +231,8 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// bound returns a short digest of a list, its order and its filters. It prevents
-// mistakes and is not a security feature.
+// bound returns a short digest of a list's table, sort order and filters. It detects
+// cursors of other lists. It is not a security feature.
 func (w Where) bound(table, sort string) string {
 	h := sha256.New()
 	texts, lasting := []string{table, sort}, []string(nil)

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Where collects the conditions of a list. It contains only the requested conditions,
-// because databases plan for the exact text of a query. The zero Where matches every
-// row.
+// Where collects the conditions that filter a list. It contains only the conditions
+// that the caller requested, because databases plan each query text separately. The
+// zero Where matches every row.
 type Where struct {
 	conditions []condition
 	index      string
 }
 
-// condition is one part of a Where.
+// condition is one condition of a Where.
 type condition struct {
 	text   string
 	args   []any
@@ -23,26 +23,25 @@ type condition struct {
 	hint   bool   // a cursor stays valid if the condition changes
 }
 
-// And adds a condition, with arguments in the order of its question marks.
+// And adds an SQL condition. The arguments replace its question marks in order.
 func (w *Where) And(text string, args ...any) { w.add(condition{text: text, args: args}) }
 
-// Now adds a condition on the current time, such as that something has already ended.
-// A cursor stays valid when the time changes, because each page is read at a
-// different time.
+// Now adds a condition that compares a column with the current time. A cursor stays
+// valid when the time changes, because each page is read at a different time.
 func (w *Where) Now(text string, now time.Time) {
 	w.add(condition{text: text, args: []any{now}, now: true})
 }
 
-// Hint adds a condition that the others imply and that an index can answer. A
-// cursor stays valid when the hint changes.
+// Hint adds a redundant condition that lets the database use an index. The other
+// conditions must imply it. A cursor stays valid when the hint changes.
 func (w *Where) Hint(text string, args ...any) {
 	w.add(condition{text: text, args: args, hint: true})
 }
 
 // Use makes SQLite read the rows through an index. SQLite has no statistics and
 // guesses wrong if one filter matches far fewer rows than another; PostgreSQL has
-// statistics and ignores this. For a partial index, the other conditions must imply
-// its condition.
+// statistics and ignores this. If the index is partial, the conditions of w must
+// imply the condition of the index.
 func (w *Where) Use(index string) { w.index = index }
 
 func (w *Where) add(c condition) {
@@ -50,8 +49,8 @@ func (w *Where) add(c condition) {
 	w.conditions = append(slices.Clip(w.conditions), c)
 }
 
-// Is adds the condition that column equals value, unless value is the zero value,
-// which means that the filter was not requested.
+// Is adds the condition that column equals value. It adds nothing if value is the
+// zero value, which means that the caller did not request the filter.
 func Is[T comparable](w *Where, column string, value T) {
 	var zero T
 	if value != zero {
@@ -59,16 +58,17 @@ func Is[T comparable](w *Where, column string, value T) {
 	}
 }
 
-// In adds the condition that column has one of the values, unless there are none.
-// Duplicates are removed, because each number of values is a separate query that
-// the database plans and caches.
+// In adds the condition that column equals one of the values. It adds nothing if
+// there are no values. Duplicates are removed, because the database plans and caches
+// a separate query for each number of values.
 func In[T comparable](w *Where, column string, values []T) {
 	if len(values) > 0 {
 		w.add(among(column, values))
 	}
 }
 
-// HintIn adds the condition of In as a Hint. Without values, no rows match.
+// HintIn adds the same condition as In, but as a hint. If there are no values, no
+// rows match.
 func HintIn[T comparable](w *Where, column string, values []T) {
 	c := condition{text: `1 = 0`}
 	if len(values) > 0 {
@@ -91,9 +91,10 @@ func among[T comparable](column string, values []T) condition {
 	return condition{text: column + ` IN (?` + strings.Repeat(`, ?`, len(args)-1) + `)`, args: args, column: column}
 }
 
-// Has adds the condition that column contains text, ignoring case, unless text is
-// empty. The column must contain lower-case text. No index answers this: without a
-// Hint, rows are read in list order until enough match.
+// Has adds the condition that column contains text, ignoring case. It adds nothing if
+// text is empty. The column must contain lower-case text. No index supports this
+// search: without a Hint, the database reads rows in list order until enough rows
+// match.
 func Has(w *Where, column, text string) {
 	if text != "" {
 		w.And(column+` LIKE ? ESCAPE '\'`, `%`+literal(strings.ToLower(text))+`%`)
@@ -105,7 +106,7 @@ func literal(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
 
-// from returns FROM and WHERE with the conditions.
+// from returns the FROM and WHERE clauses of the query.
 func (w Where) from(table string) string {
 	var b strings.Builder
 	first, joins, _ := strings.Cut(table, " ")
@@ -130,9 +131,9 @@ func (w Where) args() (args []any) {
 	return args
 }
 
-// apart splits w by the values of the first column that has an index in indexes.
-// Each part is read through that index, and the parts are merged. Without such a
-// column, or if an index was set with Use, w is the only part.
+// apart splits w into one part for each value of the first column that has an index
+// in indexes. Each part is read through that index, and the parts are merged. If
+// there is no such column, or if Use has set an index, the only part is w.
 func (w Where) apart(indexes map[string]string) []Where {
 	at := slices.IndexFunc(w.conditions, func(c condition) bool { return indexes[c.column] != "" })
 	if at < 0 || w.index != "" {

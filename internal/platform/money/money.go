@@ -1,6 +1,7 @@
-// Package money stores and formats costs. Amounts are whole nano-dollars, because a
-// cache read at $0.30 per million tokens costs 300 of them per token. In the API
-// they are decimal strings in dollars, because JSON numbers lose precision.
+// Package money stores and formats costs. Amounts are whole nano-dollars, because
+// prices per token are tiny: at $0.30 per million tokens, a token read from the cache
+// costs 300 nano-dollars. In the API they are decimal strings in dollars, because
+// JSON numbers lose precision.
 package money
 
 import (
@@ -32,7 +33,7 @@ func (n Nano) String() string {
 // MarshalJSON writes the amount as a decimal string.
 func (n Nano) MarshalJSON() ([]byte, error) { return []byte(`"` + n.String() + `"`), nil }
 
-// UnmarshalJSON reads the format of MarshalJSON.
+// UnmarshalJSON parses the format that MarshalJSON writes.
 func (n *Nano) UnmarshalJSON(data []byte) error {
 	text, err := strconv.Unquote(string(data))
 	if err != nil {

@@ -1,14 +1,14 @@
 // Package once implements idempotency keys. If the response to a request that creates
 // something is lost, the client can safely retry the request.
 //
-// A route accepts keys if it is declared with web.Once, and the service creates the
-// resource in Do:
+// To make a route accept keys, declare it with web.Once and create the resource in
+// Do:
 //
 //	t, err = once.Do(ctx, tx, s.Now(), find, Task.id, func() (Task, error) { return s.CreateIn(ctx, tx, n) })
 //
-// Only the name of the resource is stored, in the transaction that creates it, not
-// the response: a retry reads the resource in its current state. A route whose
-// response contains a secret therefore cannot accept keys.
+// The transaction that creates the resource also stores its name with the key. The
+// response is not stored: a retry reads the resource in its current state. A route
+// whose response contains a secret therefore cannot accept keys.
 package once
 
 import (
@@ -23,15 +23,15 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Life is how long a key stays valid.
+// Life is how long an idempotency key stays valid.
 const Life = 24 * time.Hour
 
-// MaxKey is the maximum length of a key in bytes.
+// MaxKey is the maximum length of an idempotency key in bytes.
 const MaxKey = 255
 
-// Errors of retried requests.
+// Errors for requests with an idempotency key that was used before.
 var (
-	ErrConflict = fault.New(fault.Conflict, "idempotency_conflict", "The Idempotency-Key was used for a different request.")
+	ErrConflict = fault.New(fault.Conflict, "idempotency_conflict", "This Idempotency-Key was already used for a different request.")
 	ErrGone     = fault.New(fault.Conflict, "idempotency_gone", "The resource created by the first request with this Idempotency-Key no longer exists.")
 )
 
@@ -42,8 +42,8 @@ type Request struct {
 }
 
 // New returns a Request for the content that a caller sent to a route with an
-// idempotency key. The same key from another caller or for another route is a
-// different key.
+// idempotency key. Equal keys from different callers or for different routes are
+// independent.
 //
 // The content may include a password, so neither it nor a plain hash of it is stored.
 // The stored hash is keyed with the idempotency key, which is not stored either. If
@@ -66,9 +66,9 @@ type key struct{}
 // With returns a context that passes r to Do.
 func With(ctx context.Context, r *Request) context.Context { return context.WithValue(ctx, key{}, r) }
 
-// Name returns an ID of the request that is the same for every retry and unique among
-// requests, for operations outside the database that must recognize retries. If the
-// request has no key, Name returns its second argument.
+// Name returns an ID that is unique to the request and the same for each of its
+// retries. Operations outside the database use it to recognize retries. If the
+// request has no idempotency key, Name returns the parameter otherwise.
 func Name(ctx context.Context, otherwise string) string {
 	r, _ := ctx.Value(key{}).(*Request)
 	if r == nil {
@@ -78,16 +78,18 @@ func Name(ctx context.Context, otherwise string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Named reports whether the request has a key and may therefore be a retry.
+// Named reports whether the request has an idempotency key and may therefore be a
+// retry.
 func Named(ctx context.Context) bool {
 	r, _ := ctx.Value(key{}).(*Request)
 	return r != nil
 }
 
 // Do creates a resource in a transaction, unless an earlier request with the same key
-// has created it. naming returns the name of a new resource, which is stored with the
-// key; find reads the existing resource by that name. Without a key, Do always
-// creates. Call it once per request, before anything else that locks or writes.
+// has created it. The function naming returns the name of a new resource, which is
+// stored with the key. The function find reads an existing resource by that name. If
+// the request has no key, Do always creates the resource. Call it once per request,
+// before anything else that locks or writes.
 //
 // Of several concurrent requests with the same key, one creates the resource and the
 // others wait for its transaction. A failed request stores nothing, so a retry can
@@ -112,17 +114,18 @@ func Do[T any](ctx context.Context, tx *db.Tx, now time.Time,
 	case err != nil:
 		return zero, fmt.Errorf("look up the idempotency key: %w", err)
 	case !hmac.Equal([]byte(digest), []byte(r.digest)):
-		return zero, ErrConflict.With("Use a new key for a new request. To retry a request, send exactly the same content.")
+		return zero, ErrConflict.With("Use a new key for a new request. To retry a request, send exactly the same content again.")
 	}
 	v, err := find(ctx, tx, made)
 	if f := fault.Of(err); f != nil && f.Kind == fault.NotFound {
-		return zero, ErrGone.With("Use a new key to create it again.")
+		return zero, ErrGone.With("Use a new key to create the resource again.")
 	}
 	r.replayed = err == nil
 	return v, err
 }
 
-// first creates the resource and stores its name.
+// first handles the first request with a key. It creates the resource and stores its
+// name.
 func first[T any](ctx context.Context, tx *db.Tx, r *Request, now time.Time, naming func(T) string, makeIt func() (T, error)) (T, error) {
 	v, err := makeIt()
 	if err != nil {

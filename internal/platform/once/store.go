@@ -24,8 +24,8 @@ func keep(ctx context.Context, tx *db.Tx, r *Request, made string, now time.Time
 	return err
 }
 
-// batch is the number of keys purged per transaction, so that other writers get a
-// turn.
+// batch is the maximum number of keys deleted per transaction. It is small so that
+// other writers do not wait long.
 const batch = 500
 
 // Purge deletes expired keys.

@@ -21,7 +21,8 @@ type Query struct {
 	Cursor string `query:"cursor" maxLength:"2000" doc:"Cursor of the page, from the Link header of the previous page."`
 }
 
-// Total is embedded next to Query by lists that can count their rows.
+// Total holds the parameter that requests a row count. Embed it next to Query if the
+// list can count its rows.
 type Total struct {
 	Total bool `query:"total" doc:"Whether to return the number of matching rows in the header X-Total-Count."`
 }
@@ -42,7 +43,7 @@ type Part[T any] struct {
 	Total *int64 // number of matching rows, if requested
 }
 
-// ErrCursor rejects a cursor that is invalid or belongs to another list.
+// ErrCursor is the error for a cursor that is invalid or belongs to another list.
 var ErrCursor = fault.New(fault.Invalid, "invalid_cursor", "The cursor is not valid for this list.")
 
 // version is the first character of every cursor, so that the format can change.
@@ -87,17 +88,18 @@ func Decode(cursor string, n int) ([]string, error) {
 	return parts, nil
 }
 
-// Refused returns ErrCursor with details. Callers use it for a cursor that decodes
-// but is not a position in the list.
+// Refused returns ErrCursor with details. Return it for a cursor that Decode accepts
+// but that is not a position in the list.
 func Refused() error {
 	e := ErrCursor.With("Start again without a cursor, or follow the Link header.")
-	e.Fields = []fault.Field{{Pointer: "query.cursor", Detail: "It is not a valid cursor for this list."}}
+	e.Fields = []fault.Field{{Pointer: "query.cursor", Detail: "The cursor is not valid for this list."}}
 	return e
 }
 
 // Cut returns the first limit rows and the cursor of the next page, which is empty on
 // the last page. The caller must read limit+1 rows, so that Cut can tell whether
-// another page follows. position returns the parts of a row's position for Encode.
+// another page follows. The function position returns the values of a row that Encode
+// needs.
 func Cut[T any](rows []T, limit int, position func(T) []string) (cut []T, next string) {
 	if len(rows) <= limit || limit < 1 {
 		return rows, ""
@@ -105,9 +107,9 @@ func Cut[T any](rows []T, limit int, position func(T) []string) (cut []T, next s
 	return rows[:limit], Encode(position(rows[limit-1])...)
 }
 
-// Link returns the value of the Link header that points from the page at the URL u to
-// the page at cursor. It keeps all other query parameters. The link is relative to
-// the host, because behind a proxy the external host name is unknown.
+// Link returns the value of a Link header that points to the page at the given
+// cursor. The other query parameters are those of u, the URL of the current page. The
+// link omits the host, because the external host name is unknown behind a proxy.
 func Link(u *url.URL, cursor string) string {
 	if cursor == "" {
 		return ""

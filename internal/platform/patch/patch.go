@@ -12,9 +12,9 @@ import (
 // Field is a field of a partial update that can be cleared with null. For a field
 // that cannot be cleared, use a pointer with `omitempty`; null is then rejected.
 //
-// Tag it `json:"due_at,omitzero"`: without omitzero the field would be required,
-// and the route panics at startup. Constraints in further tags (maxLength, enum,
-// minimum, pattern, format, doc) apply to the value, not to null.
+// Its tag needs omitzero, as in `json:"due_at,omitzero"`. Otherwise the field would
+// be required, and the route panics at startup. Constraints in other tags (maxLength,
+// enum, minimum, pattern, format, doc) apply to the value, not to null.
 type Field[T any] struct {
 	Given bool // whether the request contains the field
 	Value *T   // nil clears the field; ignored unless Given
@@ -26,7 +26,8 @@ func Set[T any](v T) Field[T] { return Field[T]{Given: true, Value: &v} }
 // Clear returns a field that clears the value.
 func Clear[T any]() Field[T] { return Field[T]{Given: true} }
 
-// Apply returns the value after the update, given the current one.
+// Apply returns the value after the update. The parameter current is the value before
+// the update.
 func (f Field[T]) Apply(current *T) *T {
 	if f.Given {
 		return f.Value
@@ -41,12 +42,12 @@ func (f *Field[T]) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &f.Value)
 }
 
-// MarshalJSON writes the value or null. omitzero leaves out a field that is not
-// given.
+// MarshalJSON writes the value or null. A field that is not given is left out because
+// of omitzero.
 func (f Field[T]) MarshalJSON() ([]byte, error) { return json.Marshal(f.Value) }
 
-// Schema describes T or null in the OpenAPI document, which requests are validated
-// against.
+// Schema describes T or null in the OpenAPI document. Requests are validated against
+// that document.
 func (Field[T]) Schema(r huma.Registry) *huma.Schema {
 	s := r.Schema(reflect.TypeFor[T](), true, "")
 	if s.Ref != "" {

@@ -1,6 +1,7 @@
 // Package plaintext removes characters that change how text looks without being
-// visible. Text from agents, the runtime and clients passes through it before it is
-// stored or shown, and after any enclosing format such as JSON is decoded.
+// visible. Text from agents, the runtime and clients passes through this package
+// after formats such as JSON have been decoded, and before the text is stored or
+// shown.
 //
 // The rules follow the Unicode Character Database, in the version of the Go
 // standard library:
@@ -62,13 +63,13 @@ func Lines(s string) string {
 	return b.String()
 }
 
-// Line returns s on one line: like Lines, but with each run of white space replaced
-// by one space and trimmed at both ends.
+// Line returns s on one line. It removes the same characters as Lines, replaces each
+// run of white space with one space and trims both ends.
 func Line(s string) string { return strings.Join(strings.Fields(Lines(s)), " ") }
 
 // Cut returns s if it has at most the given number of characters. Otherwise it
-// returns the beginning of s followed by mark, with that many characters in total.
-// A mark that would take more than half of them is left out.
+// returns the beginning of s followed by mark, with that number of characters in
+// total. It leaves out a mark that would take up more than half of the result.
 func Cut(s string, most int, mark string) string {
 	if len(s) <= most || utf8.RuneCountInString(s) <= most {
 		return s
@@ -97,8 +98,8 @@ func Hidden(r rune) bool {
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// isPlain reports whether s consists of printable ASCII, "\n" and "\t", as most
-// texts do.
+// isPlain reports whether s contains only printable ASCII, "\n" and "\t". This is
+// true of most texts.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= 0x7F || c < ' ' && c != '\n' && c != '\t' {
@@ -108,7 +109,8 @@ func isPlain(s string) bool {
 	return true
 }
 
-// endsLine implements the classes BK, CR, LF and NL of UAX #14.
+// endsLine reports whether r ends a line, that is, whether it is in class BK, CR, LF
+// or NL of UAX #14.
 func endsLine(r rune) bool {
 	switch r {
 	case '\n', '\v', '\f', '\r', '\u0085', '\u2028', '\u2029':

@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// Source is where the keys come from: the settings or a key file. The zero Source has
-// no keys.
+// Source describes where the keys come from: the settings or a key file. The zero
+// Source has no keys.
 type Source struct {
 	Key string   // ENCRYPTION_KEY; empty if not set
 	Old []string // ENCRYPTION_KEY_OLD: previous keys, only used to decrypt
-	// File is the path of the key file, or empty if replicas on other machines
-	// would not share it. If Key is set, the key in the file is only used to
-	// decrypt.
+	// File is the path of the key file. It is empty if there may be replicas on other
+	// machines, which would not have the file. If Key is also set, the key in the
+	// file is only used to decrypt.
 	File string
 }
 
@@ -27,7 +27,8 @@ type Source struct {
 // Such a text is a valid value for ENCRYPTION_KEY, so the key can be moved there.
 const fileText = 43
 
-// Find returns a vault with the configured keys, or ErrNoKey. It creates nothing.
+// Find returns a vault with the configured keys, or ErrNoKey. It never creates a key
+// file.
 func (s Source) Find() (*Vault, error) {
 	texts := []string{}
 	if s.Key != "" {
@@ -47,8 +48,8 @@ func (s Source) Find() (*Vault, error) {
 	return New(texts[0], append(texts[1:], s.Old...)...)
 }
 
-// Make is like Find, but creates the key file if there is no key and File is set.
-// Concurrent calls all use the file that one of them creates.
+// Make is like Find, but creates the key file if there is no key and File is set. If
+// several calls run at the same time, one creates the file and all use it.
 func (s Source) Make() (*Vault, error) {
 	v, err := s.Find()
 	if !errors.Is(err, ErrNoKey) || s.File == "" {
@@ -93,8 +94,8 @@ func (s Source) read() (string, error) {
 	return text, nil
 }
 
-// makeFile creates the key file if it does not exist. It writes a temporary file
-// and links it to the final name, so that the file appears complete or not at all.
+// makeFile creates the key file if it does not exist. It writes a temporary file and
+// links it to the final name, so that other processes never see an incomplete file.
 func makeFile(name string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err

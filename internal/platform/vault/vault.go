@@ -27,18 +27,18 @@ var (
 	// ErrOtherKey means that the secret was encrypted with an unknown key.
 	ErrOtherKey = errors.New("the secret was encrypted with another key")
 	// ErrBroken means that the encrypted text is malformed, was changed, or was
-	// encrypted for another place.
+	// encrypted for another purpose or owner.
 	ErrBroken = errors.New("the encrypted secret is damaged or was copied from another place")
 )
 
-// Shortest is the minimum length of a key text in bytes.
+// Shortest is the minimum length in bytes of a text from which a key is derived.
 const Shortest = 32
 
 // version is the first part of every encrypted text, so that the format can change.
 const version = "v1"
 
 // Vault encrypts with one key and decrypts with any of several. It is safe for
-// concurrent use. Printing it shows no key.
+// concurrent use. Printing a Vault does not reveal its keys.
 type Vault struct{ keys []key }
 
 // key is a derived key.
@@ -47,9 +47,10 @@ type key struct {
 	aead cipher.AEAD
 }
 
-// New returns a vault that encrypts with the key derived from text, and decrypts with
-// that key and those derived from others. Each text must be a random secret of at
-// least Shortest bytes, because it is not stretched like a password.
+// New returns a vault that encrypts with a key derived from the parameter text. It
+// decrypts with that key and with the keys derived from the parameter others. Each
+// text must be a random secret of at least Shortest bytes, because it is not
+// stretched like a password.
 func New(text string, others ...string) (*Vault, error) {
 	v := &Vault{}
 	for _, t := range append([]string{text}, others...) {
@@ -65,7 +66,7 @@ func New(text string, others ...string) (*Vault, error) {
 	return v, nil
 }
 
-// derive returns the key for a text and its ID.
+// derive derives a key from a text. The key includes its ID.
 func derive(text string) (key, error) {
 	secret, err := hkdf.Key(sha256.New, []byte(text), nil, "wardroom vault v1: key", 32)
 	if err != nil {
@@ -86,16 +87,17 @@ func derive(text string) (key, error) {
 // String hides the keys.
 func (v *Vault) String() string { return "[vault]" }
 
-// Format hides the keys for every verb.
+// Format hides the keys from all formatting verbs.
 func (v *Vault) Format(f fmt.State, _ rune) { fmt.Fprint(f, v.String()) }
 
-// KeyID returns the ID of the key that encrypts: 16 hex digits, not secret.
+// KeyID returns the ID of the encryption key. It consists of 16 hex digits and is not
+// secret.
 func (v *Vault) KeyID() string { return v.keys[0].id }
 
-// Seal encrypts a secret for a place, a string that names its purpose and owner, such
-// as "pairing/device-key/3f…". The result is "v1.<key ID>.<base64url of nonce and
-// ciphertext>" and differs on every call. With random nonces, one key can encrypt
-// about four billion secrets.
+// Seal encrypts a secret. The parameter place names the purpose and owner of the
+// secret, such as "pairing/device-key/3f…"; Open needs the same place. The result is
+// "v1.<key ID>.<base64url of nonce and ciphertext>" and differs on every call. With
+// random nonces, one key can encrypt about four billion secrets.
 func (v *Vault) Seal(place string, secret []byte) string {
 	k := v.keys[0]
 	nonce := make([]byte, k.aead.NonceSize(), k.aead.NonceSize()+len(secret)+k.aead.Overhead())
@@ -104,7 +106,8 @@ func (v *Vault) Seal(place string, secret []byte) string {
 	return version + "." + k.id + "." + base64.RawURLEncoding.EncodeToString(sealed)
 }
 
-// bound returns the additional authenticated data: the header and the place.
+// bound returns the additional authenticated data: the version, the key's ID and the
+// place.
 func bound(keyID, place string) []byte { return []byte(version + "." + keyID + "." + place) }
 
 // sealedShape matches an encrypted text.
@@ -119,9 +122,10 @@ func KeyOf(sealed string) string {
 	return ""
 }
 
-// Open decrypts a secret that was encrypted for a place. It returns ErrOtherKey if
-// no key of v encrypted it, and ErrBroken for any other problem. Errors never quote
-// the text.
+// Open decrypts a secret that Seal encrypted for the same place. It returns
+// ErrOtherKey if the secret was encrypted with a key that v does not have, and
+// ErrBroken for any other problem. The errors never quote the secret or the encrypted
+// text.
 func (v *Vault) Open(place, sealed string) ([]byte, error) {
 	m := sealedShape.FindStringSubmatch(sealed)
 	if m == nil {
@@ -148,7 +152,7 @@ func (v *Vault) Open(place, sealed string) ([]byte, error) {
 	return nil, fmt.Errorf("%w: it has the ID %s, and the configured keys have %s", ErrOtherKey, m[1], strings.Join(v.ids(), ", "))
 }
 
-// ids returns the IDs of all keys, the encrypting one first.
+// ids returns the IDs of all keys, starting with the encryption key.
 func (v *Vault) ids() []string {
 	out := make([]string, len(v.keys))
 	for i, k := range v.keys {
@@ -157,8 +161,8 @@ func (v *Vault) ids() []string {
 	return out
 }
 
-// Renew encrypts the secret again with the first key and reports whether the text
-// changed. A text that already uses the first key is returned unchanged.
+// Renew encrypts a secret again with the first key and reports whether the encrypted
+// text changed. A text that already uses the first key is returned unchanged.
 func (v *Vault) Renew(place, sealed string) (text string, changed bool, err error) {
 	if KeyOf(sealed) == v.KeyID() {
 		return sealed, false, nil

@@ -58,14 +58,14 @@ func (x *exchange) readBody() error {
 	return nil
 }
 
-// mostDiscarded is the total number of bytes read from a body that is too large. Most
-// clients send the whole body before they read the response, and would otherwise see
-// a broken connection.
+// mostDiscarded is the maximum number of bytes that are read from a body that is too
+// large. The body is read because most clients send all of it before they read the
+// response. They would otherwise see a broken connection.
 const mostDiscarded = 8 << 20
 
-// tooLarge returns the fault for a body that is too large, after reading and
-// discarding the rest. If the rest is too long or too slow, the connection is
-// closed. A client that waits for 100 Continue gets the response without sending
+// tooLarge reads and discards the rest of a body that is too large, then returns the
+// error for the client. It closes the connection if the rest is too long or arrives
+// too slowly. A client that waits for 100 Continue gets the response without sending
 // the body.
 func (x *exchange) tooLarge(read int64) error {
 	waits := read == 0 && strings.EqualFold(x.r.Header.Get("Expect"), "100-continue")
@@ -83,9 +83,9 @@ func (x *exchange) oversize() error {
 	return errTooLarge.With("The limit is %d bytes.", limit).Fact("limit", limit)
 }
 
-// foreign reports whether a page of another site sent the request. Without permission
-// from the server, a browser sends a body without a content type to another site, but
-// not a body declared as JSON.
+// foreign reports whether a page of another website sent the request. A browser lets
+// such a page send a body without a content type, but sends a body declared as JSON
+// only if the server permits it.
 func foreign(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
 		return true
@@ -99,7 +99,7 @@ func foreign(r *http.Request) bool {
 }
 
 // isJSON accepts application/json and types based on it, such as
-// application/merge-patch+json. A missing type counts as JSON.
+// application/merge-patch+json. A missing type is treated as JSON.
 func isJSON(contentType string) bool {
 	if contentType == "" || contentType == "application/json" {
 		return true
@@ -112,12 +112,12 @@ func isJSON(contentType string) bool {
 	return !ok || strings.EqualFold(c, "utf-8")
 }
 
-// pointerMark separates the pointer from the message in errors of unmarshal,
-// because huma only passes on their text.
+// pointerMark separates the JSON pointer from the message in the text of unmarshal's
+// errors, because huma passes on only the text.
 const pointerMark = "\x00"
 
-// unmarshal decodes JSON that the scanner has accepted. Its errors never quote a
-// value.
+// unmarshal decodes JSON that a scanner has already validated. Its errors never quote
+// a value.
 func unmarshal(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if err == nil {

@@ -28,7 +28,7 @@ func TestBodyRefused(t *testing.T) {
 		{"the same name twice", `{"name":"a","n\u0061me":"b"}`, "", 400, "invalid_json", "Byte 23: duplicate name in an object."},
 		{"NUL", `{"name":"a\u0000"}`, "", 400, "invalid_json", "Byte 16: NUL in a string."},
 		{"half of a pair", `{"name":"\ud83d"}`, "", 400, "invalid_json", "Byte 15: unpaired surrogate in a string."},
-		{"no UTF-8", "{\"name\":\"\xff\"}", "", 400, "invalid_json", "It is not valid UTF-8."},
+		{"no UTF-8", "{\"name\":\"\xff\"}", "", 400, "invalid_json", "The body is not valid UTF-8."},
 		{"too deep", strings.Repeat("[", 65) + strings.Repeat("]", 65), "", 400, "invalid_json", "Byte 64: the value is nested deeper than 64 levels."},
 		{"too large", `{"name":"` + strings.Repeat("a", 1<<20) + `"}`, "", 413, "too_large", "The limit is 1048576 bytes."},
 		{"a form", "name=a", "application/x-www-form-urlencoded", 415, "unsupported_media_type", ""},

@@ -16,10 +16,10 @@ const (
 	maxHop = 64
 )
 
-// ClientAddress returns the address of the client whose request ctx belongs to: the
-// peer of the connection or, if the peer is one of Options.TrustedProxies, the
-// address in the X-Forwarded-For header, without its zone. It returns the zero Addr
-// if there is no request or the connection has no network address.
+// ClientAddress returns the address of the client that sent the request of ctx,
+// without a zone. This is the peer of the connection or, if the peer is one of
+// Options.TrustedProxies, an address from the X-Forwarded-For header. The result is
+// the zero Addr if ctx has no request or the connection has no network address.
 func ClientAddress(ctx context.Context) netip.Addr {
 	if x := from(ctx); x != nil {
 		return x.address
@@ -27,11 +27,11 @@ func ClientAddress(ctx context.Context) netip.Addr {
 	return netip.Addr{}
 }
 
-// clientAddress returns the client of a request from peer. Each proxy appends the
-// address that it received the request from, so entries are read from the right for
-// as long as they are trusted proxies. The first other address is the client;
-// entries to its left can be forged. An invalid entry ends the search at the proxy
-// that wrote it.
+// clientAddress returns the address of the client whose request arrived from peer.
+// Each proxy appends the address from which it received the request, so the entries
+// are read from right to left, skipping trusted proxies. The first other address is
+// the client. Entries to its left can be forged. An invalid entry ends the search at
+// the proxy that wrote it.
 //
 // The Forwarded header (RFC 7239) is ignored: a proxy that sets only one of the two
 // headers would pass on the client's version of the other.
@@ -60,7 +60,7 @@ func clientAddress(peer string, forwardedFor []string, trusted []netip.Prefix) n
 	return client
 }
 
-// cutLast splits off the last entry of a list.
+// cutLast splits off the last entry of a comma-separated list.
 func cutLast(list string) (last, rest string, more bool) {
 	i := strings.LastIndexByte(list, ',')
 	if i < 0 {
@@ -69,8 +69,8 @@ func cutLast(list string) (last, rest string, more bool) {
 	return list[i+1:], list[:i], true
 }
 
-// parseHop parses an entry: an address with or without a port. It drops the zone,
-// because a zone has a meaning only on the proxy's host.
+// parseHop parses an entry of X-Forwarded-For, an address with or without a port. It
+// drops the zone, because a zone has a meaning only on the proxy's host.
 func parseHop(s string) (netip.Addr, bool) {
 	s = strings.Trim(s, " \t")
 	if s == "" || len(s) > maxHop {

@@ -48,8 +48,8 @@ func compressible(contentType string) bool {
 	return false
 }
 
-// compressed compresses h's responses for clients that accept gzip. h still gets
-// the exchange's own writer.
+// compressed returns a handler that compresses the responses of h for clients that
+// accept gzip. The handler h still gets the exchange's own writer.
 func (a *API) compressed(h http.HandlerFunc) http.HandlerFunc {
 	packing := a.pack(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := from(r.Context())
@@ -69,8 +69,9 @@ func (a *API) compressed(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// acceptsGzip reports whether the client mentions gzip. The compressor parses the
-// header in full; this check spares other clients the cost.
+// acceptsGzip reports whether the Accept-Encoding header mentions gzip. The
+// compressor parses the header in full. This quick check avoids the cost for other
+// clients.
 func acceptsGzip(r *http.Request) bool {
 	for _, line := range r.Header["Accept-Encoding"] {
 		if strings.Contains(line, "gzip") {

@@ -13,20 +13,21 @@ import (
 	"wardroom/internal/platform/actor"
 )
 
-// Table is a response that can have many rows.
+// Table is a CSV response, which can have many rows.
 type Table struct {
 	Name    string   // file name for a download, such as audit.csv
 	Columns []string // header row
-	// Rows calls row for each row. If row fails, the client has disconnected and
-	// Rows returns that error. Any other error ends the response early.
+	// Rows calls the function row for each row. If that call fails, the client has
+	// disconnected, and Rows must return the error. Any other error ends the response
+	// early.
 	Rows func(row func(cells ...string) error) error
 }
 
-// CSV declares a route that returns a table as text/csv (RFC 4180), row by row. Cells
-// that a spreadsheet would run as a formula are prefixed with an apostrophe
-// (https://owasp.org/www-community/attacks/CSV_Injection). An error before the first
-// row is returned as a problem; a later error cuts the connection, so that a partial
-// table is not mistaken for the whole.
+// CSV declares a route that returns a table as text/csv (RFC 4180) and sends it row
+// by row. Cells that a spreadsheet would run as a formula are prefixed with an
+// apostrophe (https://owasp.org/www-community/attacks/CSV_Injection). An error before
+// the first row is returned as a problem; a later error cuts the connection, so that
+// a partial table is not mistaken for the whole.
 func CSV[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*Table, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
 		table, err := h(ctx, in)
@@ -49,7 +50,8 @@ func CSV[I any](a *API, path string, p actor.Permission, summary string, h func(
 	}
 }
 
-// table writes t. An error is logged, and the client sees an incomplete response.
+// table writes the table t as CSV. If that fails, it logs the error, and the client
+// sees an incomplete response.
 func (x *exchange) table(w *csv.Writer, t *Table) {
 	w.UseCRLF = true
 	err := w.Write(t.Columns)
@@ -73,7 +75,7 @@ func (x *exchange) table(w *csv.Writer, t *Table) {
 }
 
 // formulaInCell matches a formula that some spreadsheets would find inside a cell:
-// after a separator used in other locales, or after a line break, with optional
+// after a line break or after a separator of other locales, and after optional
 // quotes.
 var formulaInCell = regexp.MustCompile(`([;\t\r\n]"*)([=+\-@＝＋－＠])`)
 

@@ -7,13 +7,14 @@ import (
 	"wardroom/internal/platform/actor"
 )
 
-// Pages makes h serve unknown paths when a browser navigates to them, because the
-// dashboard handles its own paths. Other unknown paths still get an error: a request
-// for a missing script must not get a page, and nothing under /api is a page.
+// Pages makes the handler h serve unknown paths when a browser navigates to them,
+// because the dashboard handles its own paths. Other requests for unknown paths still
+// get an error: a request for a missing script must not get a page, and nothing under
+// /api is a page.
 func (a *API) Pages(h http.HandlerFunc) { a.pages = h }
 
-// wantsPage reports whether r is a browser's navigation to a page, not a request
-// for an asset or an API call.
+// wantsPage reports whether a browser sent r to navigate to a page, and not to load
+// an asset or to call the API.
 func wantsPage(r *http.Request) bool {
 	for _, ours := range []string{"/api", "/assets"} {
 		if rest, ok := strings.CutPrefix(r.URL.Path, ours); ok && (rest == "" || rest[0] == '/') {

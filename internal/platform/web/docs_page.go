@@ -29,8 +29,8 @@ var docsHTML string
 //go:embed docs.css
 var docsCSS string
 
-// docsPage is the rendered documentation and a Content-Security-Policy that only
-// allows its stylesheet.
+// docsPage holds the rendered documentation page and its Content-Security-Policy,
+// which allows only the page's stylesheet.
 type docsPage struct {
 	html []byte
 	csp  string
@@ -64,7 +64,7 @@ func (a *API) renderDocs() (docsPage, error) {
 	}, nil
 }
 
-// The data of the template.
+// These types hold the data for the page's template.
 type (
 	docsView struct {
 		Title, Version string
@@ -229,7 +229,7 @@ func (a *API) field(name string, s *huma.Schema, required bool) docsField {
 	return f
 }
 
-// describe returns a type in words.
+// describe returns a description of a schema's type in words.
 func describe(s *huma.Schema) docsRef {
 	switch {
 	case s == nil:
@@ -267,7 +267,7 @@ func describe(s *huma.Schema) docsRef {
 	return d
 }
 
-// limits returns the constraints of a value in words.
+// limits returns a description of a schema's constraints in words.
 func limits(s *huma.Schema) string {
 	var l []string
 	say := func(format string, args ...any) { l = append(l, fmt.Sprintf(format, args...)) }
@@ -320,7 +320,8 @@ func paragraphs(text string) []string {
 	return ps
 }
 
-// curl returns an example call that can be pasted once $URL and $TOKEN are set.
+// curl returns an example curl command. It can be pasted into a shell where $URL and
+// $TOKEN are set.
 func (a *API) curl(r *route) string {
 	var b strings.Builder
 	b.WriteString("curl")

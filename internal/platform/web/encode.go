@@ -7,16 +7,17 @@ import (
 	"wardroom/internal/platform/encode"
 )
 
-// appending is an output whose body may implement encode.Appender.
+// appending is implemented by outputs that can encode their body with
+// encode.Appender.
 type appending interface {
 	// appendBody appends the body, or returns false if its type is not an
 	// encode.Appender.
 	appendBody(to []byte) ([]byte, bool)
 }
 
-// encodeBody writes the body of an output as one line of JSON, with encode.Appender
-// if its type implements it, otherwise with encoding/json. Both produce the same
-// bytes.
+// encodeBody writes the body of an output as one line of JSON. It uses
+// encode.Appender if the body's type implements it, otherwise encoding/json. Both
+// produce the same bytes.
 func encodeBody(to *bytes.Buffer, out any, body reflect.Value) error {
 	if a, ok := out.(appending); ok {
 		if text, ok := a.appendBody(to.AvailableBuffer()); ok {

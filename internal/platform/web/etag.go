@@ -21,19 +21,20 @@ type Tagged[T any] struct {
 	version int64
 }
 
-// Tag returns a response with v and its version. The ETag is "<version>-<hash>":
-// If-Match compares the version, and the hash covers fields that change without a new
-// version (claims, costs, counts). The ETag is computed from the response's JSON when
-// the response is written.
+// Tag returns a response with v and its version. The ETag is "<version>-<hash>".
+// If-Match compares only the version. The hash covers fields that change without a
+// new version, such as claims, costs and counts. The ETag is computed from the
+// response's JSON when the response is written.
 func Tag[T any](v T, version int64) *Tagged[T] { return &Tagged[T]{Body: v, version: version} }
 
-// At sets the path of the resource, such as "/api/v1/tasks/TASK-1".
+// At sets the Location header to the path of the resource, such as
+// "/api/v1/tasks/TASK-1".
 func (t *Tagged[T]) At(location string) *Tagged[T] {
 	t.Location = location
 	return t
 }
 
-// As overrides the route's status.
+// As sets the status of the response. It overrides the route's status.
 func (t *Tagged[T]) As(status int) *Tagged[T] {
 	t.Status = status
 	return t
@@ -51,7 +52,8 @@ func etag(version int64, body []byte) string {
 	return `"` + strconv.FormatInt(version, 10) + "-" + hex.EncodeToString(sum[:6]) + `"`
 }
 
-// IfMatch is embedded in the input of a PATCH or DELETE of a versioned resource.
+// IfMatch holds the If-Match header. Embed it in the input of a PATCH or DELETE route
+// for a versioned resource.
 type IfMatch struct {
 	IfMatch string `header:"If-Match" maxLength:"200" doc:"ETag of the version to change. If the resource has changed since, the response is 412."`
 }
@@ -102,7 +104,7 @@ func (l *List[T]) Of(total int64) *List[T] {
 	return l
 }
 
-// Part returns a response with a page that a service returned.
+// Part converts a page from a service to a response.
 func Part[T any](ctx context.Context, p page.Part[T]) *List[T] {
 	l := Page(ctx, p.Rows, p.Next)
 	if p.Total != nil {

@@ -12,16 +12,16 @@ import (
 )
 
 // Streaming writes server-sent events until it returns or ctx ends, which happens
-// when the client disconnects or the server shuts down. send writes complete
-// frames, which are sent at once. It fails if the client disconnects or does not
-// receive them within Options.SendTimeout.
+// when the client disconnects or the server shuts down. The function send sends
+// complete frames at once. It fails if the client disconnects or does not receive
+// them within Options.SendTimeout.
 type Streaming func(ctx context.Context, send func(frames []byte) error)
 
 // Stream declares a route that responds with server-sent events
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html) for as long as the
 // client is connected. An error before the first frame is returned as a problem. The
-// Streaming that h returns is always called, so that it can release what h acquired;
-// for HEAD its ctx has already ended.
+// Streaming that h returns is always called, so that it can release what h acquired.
+// For a HEAD request, its ctx has already ended.
 func Stream[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (Streaming, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
 		stream, err := h(ctx, in)
@@ -71,9 +71,10 @@ func (x *exchange) stream(s Streaming) {
 	})
 }
 
-// Reauthenticate checks again whether the token of the request that ctx belongs to is
-// valid and grants the permission of the route. It is for responses that can outlast
-// an account or a token, and returns the error that a new request would get.
+// Reauthenticate checks again whether the token of the request in ctx is valid and
+// grants the route's permission. If not, it returns the error that a new request
+// would get. Call it during responses that can last longer than an account or a
+// token.
 func Reauthenticate(ctx context.Context) (actor.Actor, error) {
 	ctx, done := context.WithTimeout(ctx, reauthenticateTime)
 	defer done()

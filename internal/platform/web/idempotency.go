@@ -54,8 +54,8 @@ func (r *route) documentOnce() {
 	}
 }
 
-// repeatable returns ctx with the client's idempotency key, or ctx itself if the
-// client sent none.
+// repeatable returns a context with the client's idempotency key, or ctx itself if
+// the client sent no key.
 func (x *exchange) repeatable(ctx context.Context) (context.Context, *once.Request, error) {
 	given := x.r.Header.Values(onceHeader)
 	if !x.route.once || len(given) == 0 {
@@ -87,7 +87,8 @@ func isKey(s string) bool {
 	return s != "" && len(s) <= once.MaxKey
 }
 
-// setReplayed marks the response if an earlier request created the resource.
+// setReplayed sets a response header if an earlier request with the same key created
+// the resource.
 func setReplayed(h http.Header, r *once.Request) {
 	if r != nil && r.Replayed() {
 		h.Set(replayedHeader, "true")

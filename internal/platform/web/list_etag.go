@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// Unchanged gives a list route an ETag. Clients that have the current list get 304,
-// and the list is not read. mark returns a string that identifies the state of the
-// list's data. It runs after authentication and before the rest of the request is
-// checked. This is safe because the client got the ETag from a valid request with the
-// same URL. The handler must return a Marked list.
+// Unchanged adds an ETag to a list route. A client that has the current list gets the
+// status 304, and the list is not read. The function mark returns a string that
+// identifies the state of the list's data. It runs after authentication and before
+// the rest of the request is checked. This is safe because the client got the ETag
+// from a valid request with the same URL. The handler must return a Marked list.
 func Unchanged(mark func(context.Context) (string, error)) Option {
 	return func(r *route) { r.mark = mark }
 }
 
 // listETag returns the ETag of a list with the given mark. It depends on the URL, the
-// caller and its role, and the build, because responses of another build can have
-// other fields. It is weak, because the list is read after the mark and can be newer.
+// caller, the caller's role and the build, because another build can return other
+// fields. It is weak, because the list is read after the mark and can be newer.
 func (x *exchange) listETag(mark string) string {
 	text := make([]byte, 0, 512)
 	for _, part := range []string{x.api.build, x.caller.ID, string(x.caller.Role), x.r.URL.Path, x.r.URL.RawQuery, mark} {

@@ -52,7 +52,7 @@ func from(ctx context.Context) *exchange {
 	return x
 }
 
-// RequestID returns the ID of the request that ctx belongs to, or "". It also
+// RequestID returns the ID of the request in ctx, or "" if there is none. The same ID
 // appears in the X-Request-Id header, in problems and in the log.
 func RequestID(ctx context.Context) string {
 	if x := from(ctx); x != nil {
@@ -61,7 +61,7 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// serve handles one request with routes and logs it.
+// serve passes one request to the handler routes and logs it.
 func (a *API) serve(w http.ResponseWriter, r *http.Request, routes http.Handler) {
 	start := a.opts.Now()
 	x := &exchange{api: a, id: requestID(r.Header.Get("X-Request-Id"))}
@@ -103,7 +103,8 @@ func requestID(given string) string {
 	return given
 }
 
-// end is deferred. It turns a panic into a 500 response and logs the request.
+// end completes a request: it turns a panic into a 500 response and logs the request.
+// Call it with defer.
 func (x *exchange) end(start time.Time) {
 	v := recover()
 	err, _ := v.(error)
@@ -124,8 +125,8 @@ func (x *exchange) end(start time.Time) {
 	}
 }
 
-// knownMethod maps unknown methods to "other", so that clients cannot create metric
-// labels.
+// knownMethod maps unknown methods to "other", so that clients cannot create new
+// metric labels.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
@@ -135,7 +136,7 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// log records the metrics and writes the request's log message.
+// log records the metrics of the request and writes its log message.
 func (x *exchange) log(start time.Time) {
 	status := x.w.status
 	if x.status != 0 {
@@ -188,8 +189,8 @@ func (x *exchange) log(start time.Time) {
 	x.api.opts.Log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// enter runs all steps before the handler of r. The caller must defer done, even on
-// error.
+// enter runs all steps that precede the handler of the route r. The caller must defer
+// done, even if enter returns an error.
 func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 	x.route, x.whole = r, req.Context()
 	limit := x.api.opts.RequestTimeout
@@ -230,8 +231,8 @@ func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 	return done, x.readBody()
 }
 
-// readURL parses the query and rejects invalid text, which PostgreSQL would answer
-// with an error instead of finding no rows.
+// readURL parses the query and rejects invalid text. PostgreSQL would return an error
+// for such text instead of finding no rows.
 func readURL(u *url.URL) (url.Values, error) {
 	if !isText(u.Path) {
 		return nil, errURL
@@ -251,9 +252,9 @@ func readURL(u *url.URL) (url.Values, error) {
 	return q, nil
 }
 
-// checkQuery rejects unknown parameters, and repeated parameters that take one
-// value: a misspelled filter must not return the whole list. A list parameter can
-// be repeated, separated by commas, or both.
+// checkQuery rejects unknown parameters, because a misspelled filter must not return
+// the whole list. It also rejects a repeated parameter that takes only one value. A
+// list parameter can be repeated, separated by commas, or both.
 func (x *exchange) checkQuery() {
 	if len(x.query) == 0 {
 		return
@@ -271,12 +272,13 @@ func (x *exchange) checkQuery() {
 		case len(values) > 1 && p.Schema.Type == huma.TypeArray:
 			x.query[name] = []string{strings.Join(values, ",")} // huma splits it
 		case len(values) > 1:
-			x.refused.Add("query."+name, "Specify it only once.")
+			x.refused.Add("query."+name, "Specify this parameter only once.")
 		}
 	}
 }
 
-// shorten truncates a parameter name that a client chose, for use in a response.
+// shorten truncates the name of an unknown parameter, so that a response can quote
+// it.
 func shorten(name string) string {
 	const most = 40
 	if runes := []rune(name); len(runes) > most {
@@ -287,7 +289,8 @@ func shorten(name string) string {
 
 func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// authenticate returns the caller, if it has the route's permission.
+// authenticate returns the caller. It returns an error if the caller lacks the
+// route's permission.
 func (x *exchange) authenticate(ctx context.Context) (actor.Actor, error) {
 	token, ok := bearer(x.r.Header.Get("Authorization"))
 	if !ok {
@@ -305,7 +308,7 @@ func (x *exchange) authenticate(ctx context.Context) (actor.Actor, error) {
 	}
 	if !caller.Role.May(x.route.Permission) {
 		x.caller = caller // for the log
-		return actor.Actor{}, errForbidden.With("This requires the role %s. Your role is %s.",
+		return actor.Actor{}, errForbidden.With("This requires the %s role. Your role is %s.",
 			orList(x.route.Permission.Holders()), caller.Role)
 	}
 	return caller, nil
@@ -334,7 +337,7 @@ func orList(roles []actor.Role) string {
 }
 
 // responder is the ResponseWriter of an exchange. It records the status and
-// suppresses the mux's own error responses, which become problems.
+// suppresses the mux's own error responses, which are replaced by problems.
 type responder struct {
 	http.ResponseWriter
 	x      *exchange
@@ -342,8 +345,8 @@ type responder struct {
 	missed int // status from the mux if no route matched
 }
 
-// WriteHeader sends the header, unless it is an error or redirect of the mux. The
-// mux would redirect paths with "//" or "..", with an HTML body.
+// WriteHeader sends the header. It suppresses errors and redirects from the mux,
+// which would redirect paths that contain "//" or ".." and send an HTML body.
 func (w *responder) WriteHeader(status int) {
 	if w.x.route == nil && !w.x.answered && status >= http.StatusMultipleChoices {
 		w.missed = status
@@ -366,11 +369,12 @@ func (w *responder) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap supports http.ResponseController.
+// Unwrap returns the underlying writer. http.ResponseController calls it.
 func (w *responder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // call is the huma context of an exchange. It prevents huma from writing a second
-// response, and gives it the query and body that were already read and checked.
+// response, and gives huma the query and the body, which have already been read and
+// checked.
 type call struct {
 	inner // embedding huma.Context directly would hide its Context method
 	x     *exchange
@@ -378,14 +382,15 @@ type call struct {
 
 type inner = huma.Context
 
-// Unwrap supports humago.Unwrap.
+// Unwrap returns the underlying context. humago.Unwrap calls it.
 func (c call) Unwrap() huma.Context { return c.inner }
 
-// Query returns a parameter as parsed by net/url. huma would treat a name without a
-// value as true, unless another parameter follows it.
+// Query returns the value of a parameter as parsed by net/url. In the last parameter
+// of a query, huma's own parser would treat a name without a value as true.
 func (c call) Query(name string) string { return c.x.query.Get(name) }
 
-// Header hides headers that were already checked, so that huma handles only JSON.
+// Header returns a request header. It hides Content-Type and Accept, so that huma
+// always reads and writes JSON.
 func (c call) Header(name string) string {
 	switch name {
 	case "Content-Type", "Accept":
@@ -394,7 +399,7 @@ func (c call) Header(name string) string {
 	return c.inner.Header(name)
 }
 
-// BodyReader returns the body that readBody read.
+// BodyReader returns a reader for the body, which readBody has already read.
 func (c call) BodyReader() io.Reader {
 	if c.x.body == nil {
 		return bytes.NewReader(nil)
@@ -402,17 +407,18 @@ func (c call) BodyReader() io.Reader {
 	return bytes.NewReader(c.x.body.Bytes())
 }
 
-// SetReadDeadline does nothing: the body is already in memory.
+// SetReadDeadline does nothing, because the body is already in memory.
 func (c call) SetReadDeadline(time.Time) error { return nil }
 
-// SetStatus sends the header, unless the response is already written.
+// SetStatus sets the status, unless the response has already been written.
 func (c call) SetStatus(status int) {
 	if !c.x.answered {
 		c.inner.SetStatus(status)
 	}
 }
 
-// BodyWriter returns the writer for streams.
+// BodyWriter returns the writer for a streamed body. It discards the body if the
+// response has already been written.
 func (c call) BodyWriter() io.Writer {
 	if c.x.answered {
 		return io.Discard

@@ -16,8 +16,9 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// document adds to the OpenAPI document what the route's types do not show: common
-// errors, the route's own faults, and further success statuses.
+// document completes a route's part of the OpenAPI document. It adds the common
+// errors, the route's own faults and its further success statuses, because the
+// route's types do not show them.
 func (a *API) document(r *route) {
 	rs := r.op.Responses
 	rs["default"] = a.shared(0)
@@ -78,8 +79,8 @@ func (a *API) commonStatuses(r *route) []int {
 	return append(s, http.StatusBadRequest, http.StatusUnprocessableEntity)
 }
 
-// shared returns a reference to the response for an error status, or for any other
-// error if status is 0.
+// shared returns a reference to the shared description of an error response. The
+// status 0 means any other error.
 func (a *API) shared(status int) *huma.Response {
 	name, text := "Problem", "Any other error."
 	if status != 0 {
@@ -100,7 +101,8 @@ func (a *API) problemResponse(text string) *huma.Response {
 	}
 }
 
-// otherSuccess returns the response for another success status.
+// otherSuccess returns the description of a successful response with a status other
+// than the usual one.
 func otherSuccess(usual *huma.Response, status int) *huma.Response {
 	r := &huma.Response{Description: http.StatusText(status)}
 	if status != http.StatusNoContent && status != http.StatusNotModified {
@@ -139,5 +141,5 @@ func (a *API) Faults() []*fault.Error {
 	return fs
 }
 
-// StatusOf returns the HTTP status of f, for documentation.
+// StatusOf returns the HTTP status of a fault. It is used to generate documentation.
 func StatusOf(f *fault.Error) int { return statusOf(f) }

@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// Prefer is embedded in the input of a route that can wait for the operation that
-// it starts. The route also needs Waits.
+// Prefer holds the Prefer header. Embed it in the input of a route that can wait for
+// the operation that it starts, and declare the route with Waits.
 type Prefer struct {
 	Prefer string `header:"Prefer" maxLength:"200" doc:"Send wait=N to wait up to N seconds for the operation to finish (RFC 7240)."`
 }
 
-// Wait returns how long the client wants to wait, but at most longest, and 0 if it
-// does not want to wait. Unknown preferences are ignored, as RFC 7240 requires.
+// Wait returns how long the client wants to wait, limited to longest. It returns 0 if
+// the client does not want to wait. Unknown preferences are ignored, as RFC 7240
+// requires.
 func (p Prefer) Wait(longest time.Duration) time.Duration {
 	for part := range strings.SplitSeq(p.Prefer, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")

@@ -35,24 +35,24 @@ type Problem struct {
 // docsPath is the path of the API documentation.
 const docsPath = "/api/docs"
 
-// typeOf returns a problem's type: a URL path that links to the documentation of the
-// code and is the same on every host.
+// typeOf returns the type of a problem: the URL path of the code's documentation. It
+// contains no host, so it is the same in every installation.
 func typeOf(code string) string { return docsPath + "#" + code }
 
-// The faults of this package.
+// The faults that this package returns.
 var (
-	errSignIn      = fault.New(fault.Unauthenticated, "sign_in_required", "This request requires a token.").With("Log in and send the token as: Authorization: Bearer <token>.")
+	errSignIn      = fault.New(fault.Unauthenticated, "sign_in_required", "This request requires a token.").With("Log in and send the token in this header: Authorization: Bearer <token>.")
 	errForbidden   = fault.New(fault.Forbidden, "forbidden", "Your role does not allow this.")
-	errNotFound    = fault.New(fault.NotFound, "not_found", "No such path.").With("See /api/docs for the available paths.")
+	errNotFound    = fault.New(fault.NotFound, "not_found", "This path does not exist.").With("See /api/docs for the available paths.")
 	errMethod      = fault.New(fault.Malformed, "method_not_allowed", "The path does not support this method.").With("The Allow header lists the supported methods.")
-	errURL         = fault.New(fault.Malformed, "invalid_url", "The URL contains invalid characters.").With("Encode it as UTF-8 without NUL.")
+	errURL         = fault.New(fault.Malformed, "invalid_url", "The URL contains invalid characters.").With("Encode the URL as UTF-8 without NUL characters.")
 	errJSON        = fault.New(fault.Malformed, "invalid_json", "The body is not valid JSON.")
 	errBodyTimeout = fault.New(fault.Malformed, "body_timeout", "The body did not arrive in time.").With("Send the request again.")
 	errTooLarge    = fault.New(fault.TooLarge, "too_large", "The body is too large.")
 	errMedia       = fault.New(fault.Unsupported, "unsupported_media_type", "The format of the body is not supported.").With("Send JSON in UTF-8 with Content-Type: application/json.")
 	errTimeout     = fault.New(fault.Timeout, "request_timeout", "The request took too long.").With("Try again later.")
 	errDatabase    = fault.New(fault.Unavailable, "database_unavailable", "The database is unavailable.").With("Try again in a few seconds.").After(5 * time.Second)
-	errInternal    = fault.New(fault.Internal, "internal", "Wardroom failed to handle the request.").With("Look up this request_id in the log.")
+	errInternal    = fault.New(fault.Internal, "internal", "Wardroom failed to handle the request.").With("Search Wardroom's log for this request_id.")
 )
 
 // commonFaults returns the faults that any route can return.
@@ -64,7 +64,7 @@ func commonFaults() []*fault.Error {
 }
 
 // statusOf maps a fault to its HTTP status. Two codes of this package have a status
-// that no fault kind maps to.
+// of their own, regardless of their kind.
 func statusOf(f *fault.Error) int {
 	switch f.Code {
 	case errMethod.Code:
@@ -102,7 +102,8 @@ func statusOf(f *fault.Error) int {
 	}
 }
 
-// statusGone is the logged status if the client disconnected before the response.
+// statusGone is the status that is logged if the client disconnected before the
+// response.
 const statusGone = 499
 
 // Fail responds with err. Handlers of raw routes use it to report errors.
@@ -114,8 +115,8 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	http.Error(w, errInternal.Title, http.StatusInternalServerError) // not called within an API
 }
 
-// fail responds with err as a problem. Server errors are kept for the log. The text
-// of an error that is not a fault is not shown to the client.
+// fail responds with err as a problem. It keeps server errors for the log. The client
+// never sees the text of an error that is not a fault.
 func (x *exchange) fail(err error) {
 	f := fault.Of(err)
 	if f == nil {
@@ -161,9 +162,9 @@ func (x *exchange) fail(err error) {
 	_, _ = x.w.Write(body) // the client may have disconnected
 }
 
-// problem encodes f as JSON. Its facts follow the standard members, sorted by name,
-// and cannot replace them. Facts that cannot be encoded are left out and reported in
-// the error.
+// problem encodes f as JSON. The facts of f follow the standard members, sorted by
+// name, and cannot replace them. Facts that cannot be encoded are left out and
+// reported in the error.
 func (x *exchange) problem(f *fault.Error, status int) ([]byte, error) {
 	var buf bytes.Buffer
 	p := Problem{
@@ -209,9 +210,9 @@ func (x *exchange) unmatched() {
 	}
 }
 
-// convertError turns huma's errors, which quote the input, into problems, which do
-// not. It is a transformer because all of huma's errors pass through transformers, so
-// huma's package variables need not be changed.
+// convertError converts huma's errors to problems, because huma's errors quote the
+// input. It is a huma transformer: huma passes all errors to transformers, so none of
+// its package variables need to be changed.
 func convertError(ctx huma.Context, _ string, v any) (any, error) {
 	m, ok := v.(*huma.ErrorModel)
 	if !ok {
@@ -234,12 +235,12 @@ func convertError(ctx huma.Context, _ string, v any) (any, error) {
 	return v, nil
 }
 
-// maxFields limits the rejected inputs listed in a problem. A 1 MiB body could
-// contain half a million.
+// maxFields is the maximum number of rejected inputs that a problem lists. A 1 MiB
+// body could contain half a million of them.
 const maxFields = 50
 
-// addDetail converts one of huma's errors. Inputs that the strict checks already
-// rejected are not listed twice.
+// addDetail adds one of huma's errors to fields, unless the strict checks have
+// already rejected the same input.
 func addDetail(fields *fault.Fields, d *huma.ErrorDetail) {
 	if d == nil || len(*fields) >= maxFields {
 		return
@@ -271,7 +272,7 @@ func pointer(path string) string {
 	return strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(path)
 }
 
-// safe removes the part of a huma message that quotes the input.
+// safe removes the part of huma's message that quotes the input.
 func safe(message string) string {
 	for _, m := range []string{
 		validation.MsgExpectedRFC5322Email, validation.MsgExpectedRFC3986URI, validation.MsgExpectedRFC4122UUID,
@@ -284,7 +285,7 @@ func safe(message string) string {
 	return message
 }
 
-// sentence turns huma's message fragments into sentences.
+// sentence turns a message fragment from huma into a sentence.
 func sentence(s string) string {
 	if s == "" {
 		return "It was rejected."

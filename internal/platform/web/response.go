@@ -46,8 +46,9 @@ func shapeOf(r *route, t reflect.Type) *shape {
 	return s
 }
 
-// answer sends the output that out points to, whose shape is s. It encodes the body
-// first, so that an encoding error becomes a problem instead of a partial response.
+// answer sends the output to which out points. The shape of the output is s. The body
+// is encoded first, so that an encoding error becomes a problem instead of a partial
+// response.
 func (x *exchange) answer(s *shape, out any) {
 	v := reflect.ValueOf(out).Elem()
 	status := x.route.op.DefaultStatus
@@ -97,9 +98,9 @@ func (x *exchange) answer(s *shape, out any) {
 	}
 }
 
-// marshal writes v as one line of JSON. It does not escape angle brackets:
-// responses are never embedded in a page and have nosniff, and escapes would make
-// Markdown longer.
+// marshal writes v as one line of JSON. It does not escape angle brackets, which
+// would make Markdown longer. This is safe because responses are never embedded in a
+// page and have the nosniff header.
 func marshal(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -114,11 +115,11 @@ func (a *API) getBuffer() *bytes.Buffer {
 	return b
 }
 
-// keptBuffer is the largest buffer, in bytes, kept for reuse. A page of a hundred
-// tasks fits; buffers grown by larger requests are dropped.
+// keptBuffer is the maximum size in bytes of a buffer that is kept for reuse. A page
+// of a hundred tasks fits into it. Larger buffers are dropped.
 const keptBuffer = 256 << 10
 
-// putBuffer keeps a buffer for reuse, unless it has grown too large.
+// putBuffer keeps a buffer for reuse, unless it is larger than keptBuffer.
 func (a *API) putBuffer(b *bytes.Buffer) {
 	if b.Cap() <= keptBuffer {
 		a.buffers.Put(b)

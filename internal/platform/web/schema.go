@@ -12,12 +12,13 @@ import (
 )
 
 // namer names the types in the OpenAPI document. Several packages have a type
-// createInput or Change, so a name starts with its package: "TaskChange". A type
-// whose name already starts with its package's name keeps it: task.Task is "Task".
+// createInput or Change, so each name starts with the name of the package, as in
+// "TaskChange". A type name that already starts with it stays unchanged: task.Task is
+// "Task".
 type namer struct{ pkg string }
 
-// scope sets the package whose name unnamed types get: the package of the input or
-// output being declared.
+// scope sets the package name that unnamed types get. It is the package of the input
+// or output that is being declared.
 func (n *namer) scope(ts ...reflect.Type) {
 	n.pkg = ""
 	for _, t := range ts {
@@ -93,11 +94,13 @@ func (a *API) fixSchemas(r *route, in, out reflect.Type) {
 	}
 }
 
-// mostValues limits the values of a list parameter that sets no limit itself. Each
-// value becomes part of the query, its plan and the URL of the next page.
+// mostValues is the maximum number of values of a list parameter that declares no
+// maximum. Each value becomes part of the query, of its plan and of the URL of the
+// next page.
 const mostValues = 20
 
-// boundLists limits every list parameter.
+// boundLists sets the maximum number of values of each list parameter that declares
+// none.
 func boundLists(op *huma.Operation) {
 	for _, p := range op.Parameters {
 		if p.Schema.Type == huma.TypeArray && p.Schema.MaxItems == nil {
@@ -169,8 +172,8 @@ func fixSchema(p *huma.Schema, f reflect.StructField, optional bool) *huma.Schem
 	return p
 }
 
-// checkParameters panics if huma would ignore a parameter: a field of an embedded
-// unexported type, or a path segment that has no field.
+// checkParameters panics if huma would ignore a parameter. This happens to a field of
+// an embedded unexported type, and to a path segment without a field.
 func checkParameters(r *route, in reflect.Type) {
 	have := map[string]bool{}
 	for _, f := range reflect.VisibleFields(in) {
@@ -189,8 +192,9 @@ func checkParameters(r *route, in reflect.Type) {
 	}
 }
 
-// checkInput panics if an input has a string without a maximum length, or a list with
-// uniqueItems, because huma panics if its items are objects.
+// checkInput panics if an input has a string without a maximum length. It also panics
+// for a list with uniqueItems, because huma would panic later if the items are
+// objects.
 func checkInput(reg huma.Registry, r *route, s *huma.Schema, at string, seen map[*huma.Schema]bool) {
 	s = resolve(reg, s)
 	if s == nil || seen[s] {
@@ -209,8 +213,8 @@ func checkInput(reg huma.Registry, r *route, s *huma.Schema, at string, seen map
 	}
 }
 
-// limited reports whether a string of this format needs no maxLength. Passwords may
-// have any length; the other formats are short.
+// limited reports whether a string of the given format needs no maxLength. Passwords
+// may have any length; the other formats are short.
 func limited(format string) bool {
 	return slices.Contains([]string{"password", "date-time", "date", "uuid"}, format)
 }

@@ -26,7 +26,7 @@ const (
 type stoppingKey struct{}
 
 // Stopping returns a channel that is closed when the server begins to shut down. A
-// handler that waits should then respond with what it has.
+// handler that is waiting should then respond with the data it has.
 func Stopping(ctx context.Context) <-chan struct{} {
 	if stop, ok := ctx.Value(stoppingKey{}).(context.Context); ok {
 		return stop.Done()
@@ -34,9 +34,9 @@ func Stopping(ctx context.Context) <-chan struct{} {
 	return nil
 }
 
-// Serve handles requests from ln until ctx ends. It then accepts no new requests and
-// waits for the running ones, at most for the duration grace. Requests that still run
-// after that are cut off, and Serve returns an error. It closes ln.
+// Serve handles requests from ln until ctx ends. It then closes ln, accepts no new
+// requests and waits up to the duration grace for the running ones. It cuts off
+// requests that still run after that and returns an error.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler, log *slog.Logger, grace time.Duration) error {
 	// Requests can outlive ctx by up to grace, so their contexts are not derived from it.
 	base, cut := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), stoppingKey{}, ctx))

@@ -17,9 +17,10 @@ import (
 // levels.
 const maxDepth = 64
 
-// scanner validates JSON more strictly than encoding/json, without building values.
-// It also checks two things against the schema that huma does not check: names that
-// differ only in case, and null for values that are not nullable.
+// scanner validates JSON more strictly than encoding/json and builds no values. It
+// also makes two checks against the schema that huma does not make: it rejects names
+// that differ only in case from a known name, and null for values that are not
+// nullable.
 type scanner struct {
 	data     []byte
 	pos      int
@@ -29,10 +30,10 @@ type scanner struct {
 	fields   fault.Fields
 }
 
-// document validates all of data. A nil schema accepts any value.
+// document validates the whole document in s.data. A nil schema accepts any value.
 func (s *scanner) document(schema *huma.Schema) error {
 	if !utf8.Valid(s.data) {
-		return errJSON.With("It is not valid UTF-8.")
+		return errJSON.With("The body is not valid UTF-8.")
 	}
 	if err := s.value(schema); err != nil {
 		return err
@@ -43,7 +44,8 @@ func (s *scanner) document(schema *huma.Schema) error {
 	return nil
 }
 
-// bad returns a fault with the position and the reason. It never quotes the input.
+// bad returns the fault for invalid JSON, with the position and the reason. It never
+// quotes the input.
 func (s *scanner) bad(what string) error {
 	return errJSON.With("Byte %d: %s.", s.pos, what)
 }
@@ -65,7 +67,8 @@ func (s *scanner) space() {
 	}
 }
 
-// peek returns the next byte, or 0 at the end. A NUL byte is not valid JSON either.
+// peek returns the next byte, or 0 at the end. The two cases need no distinction,
+// because a NUL byte is not valid JSON either.
 func (s *scanner) peek() byte {
 	if s.pos < len(s.data) {
 		return s.data[s.pos]
@@ -203,8 +206,8 @@ func (s *scanner) more(end byte) (bool, error) {
 }
 
 // member returns the schema of an object's member, or nil. It rejects names that are
-// not in the schema: encoding/json would accept "Title" for "title", and if both are
-// present, use the last one, while huma may have validated the other.
+// not in the schema. encoding/json would accept "Title" for "title" and, if both are
+// present, use the last one, although huma may have validated the other one.
 func (s *scanner) member(schema *huma.Schema, name string) *huma.Schema {
 	if schema == nil || schema.Type != huma.TypeObject {
 		return nil
@@ -230,7 +233,7 @@ func (s *scanner) member(schema *huma.Schema, name string) *huma.Schema {
 	return nil
 }
 
-// text reads a string and returns the bytes between its quotes and whether they
+// text reads a string. It returns the bytes between the quotes, and whether they
 // contain escapes.
 func (s *scanner) text() (raw []byte, escaped bool, err error) {
 	s.pos++
@@ -254,7 +257,7 @@ func (s *scanner) text() (raw []byte, escaped bool, err error) {
 	return nil, false, s.bad("unterminated string")
 }
 
-// escape reads one escape, or the two escapes of a surrogate pair.
+// escape reads one escape sequence, or the two sequences of a surrogate pair.
 func (s *scanner) escape() error {
 	s.pos++
 	c := s.peek()
@@ -334,9 +337,9 @@ func (s *scanner) number() error {
 	return nil
 }
 
-// fits rejects a number that does not fit its Go type. The scanner does this because
-// it knows the JSON pointer. Short numbers without a decimal point or exponent always
-// fit.
+// fits rejects a number that does not fit its Go type. The scanner checks this
+// because it knows the JSON pointer of the number. Short numbers without a decimal
+// point or exponent always fit.
 func (s *scanner) fits(schema *huma.Schema, number []byte) {
 	if schema == nil || (len(number) <= 15 && !bytes.ContainsAny(number, ".eE")) {
 		return
@@ -365,7 +368,8 @@ func (s *scanner) digits() (n int) {
 	return n
 }
 
-// nameSet is the set of names in one object: a slice while it is small, then a map.
+// nameSet is the set of names in one object. It is a slice while it is small, then a
+// map.
 type nameSet struct {
 	few  []string
 	many map[string]struct{}
@@ -392,7 +396,7 @@ func (n *nameSet) add(name string) (fresh bool) {
 	return true
 }
 
-// escape escapes a name for a JSON pointer (RFC 6901).
+// escape escapes a name for use in a JSON pointer (RFC 6901).
 func escape(name string) string {
 	if !strings.ContainsAny(name, "~/") {
 		return name
@@ -400,8 +404,8 @@ func escape(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// resolve follows references and returns the non-null choice of a nullable schema. It
-// returns nil for a schema that accepts anything.
+// resolve follows the references of a schema. For a nullable schema it returns the
+// alternative that is not null. It returns nil for a schema that accepts anything.
 func resolve(r huma.Registry, s *huma.Schema) *huma.Schema {
 	for s != nil {
 		switch {
@@ -416,7 +420,7 @@ func resolve(r huma.Registry, s *huma.Schema) *huma.Schema {
 	return nil
 }
 
-// typeNull is the JSON schema type null, for which huma has no constant.
+// typeNull is the JSON schema type null. huma has no constant for it.
 const typeNull = "null"
 
 // nullable reports whether the schema accepts null.

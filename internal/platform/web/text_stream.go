@@ -12,15 +12,15 @@ import (
 	"wardroom/internal/platform/actor"
 )
 
-// Writing writes a response in pieces, each of which is sent at once. say fails if
-// the client disconnects, does not receive a piece within Options.SendTimeout, or
-// loses its permission.
+// Writing writes a response in pieces. Each piece is sent at once. The function say
+// fails if the client disconnects, does not receive a piece within
+// Options.SendTimeout, or loses the route's permission.
 type Writing func(say func(text string) error)
 
 // textOutput is the output type of routes declared with Text, Stream and CSV.
 type textOutput struct{ Body func(huma.Context) }
 
-// Text declares a route that returns plain text, which can grow while the client
+// Text declares a route that returns plain text. The text can grow while the client
 // reads it. An error before the first piece is returned as a problem.
 func Text[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (Writing, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
@@ -41,13 +41,13 @@ func Text[I any](a *API, path string, p actor.Permission, summary string, h func
 	}
 }
 
-// pieceSize is how many bytes a slow client must receive within
+// pieceSize is the number of bytes that even a slow client must receive within
 // Options.SendTimeout.
 const pieceSize = 64 << 10
 
-// textWriter returns a function that writes pieces of text to w, the response's
-// connection. Before each piece except the first it checks the caller's permission
-// again.
+// textWriter returns a function that writes pieces of text to w and sends them at
+// once. Before each piece except the first, that function checks the caller's
+// permission again.
 func (x *exchange) textWriter(ctx context.Context, w io.Writer) func(text string) error {
 	conn, begun := http.NewResponseController(x.w), false
 	return func(text string) error {

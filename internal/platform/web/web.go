@@ -41,18 +41,19 @@ type Options struct {
 	Version     string
 	Description string // description of the API in the OpenAPI document
 	Log         *slog.Logger
-	// Authenticate returns the owner of a Bearer token. For an invalid or expired
-	// token it returns a fault of kind Unauthenticated.
+	// Authenticate returns the actor to whom a bearer token belongs. For an invalid
+	// or expired token it returns a fault of the kind Unauthenticated.
 	Authenticate func(ctx context.Context, token string) (actor.Actor, error)
 	// CORSOrigin is the origin whose pages may call the API from a browser, in the
-	// form that browsers send, or "*" for any origin; empty for none.
+	// form that browsers send. "*" allows any origin, and an empty string allows
+	// none.
 	CORSOrigin string
 	// TrustedProxies are the proxies whose X-Forwarded-For header is used; see
 	// ClientAddress. IPv4 addresses must not be mapped to IPv6.
 	TrustedProxies []netip.Prefix
 	// Away reports whether an error that is not a fault means that the database is
-	// unavailable, and takes care of logging the outage. Such requests are answered
-	// with 503 and logged at debug level.
+	// unavailable, and logs the outage. The API responds to such requests with 503
+	// and logs them at debug level.
 	Away func(error) bool
 	// Observe is called after each request, for metrics. It must not block.
 	Observe        func(Observed)
@@ -63,8 +64,8 @@ type Options struct {
 	Now            func() time.Time // current time; time.Now
 }
 
-// Observed describes a finished request. It contains no client-chosen text, so it
-// has few distinct values.
+// Observed describes a finished request. It contains no text chosen by the client, so
+// that metrics have few distinct values.
 type Observed struct {
 	Method string // "other" for a method that HTTP does not define
 	Route  string // route pattern, "unmatched" or "preflight"; never the path
@@ -140,7 +141,8 @@ func usualHeaders() http.Header {
 	}
 }
 
-// config returns a configuration without huma's own pages, $schema links and formats.
+// config returns a huma configuration. It turns off huma's own pages, $schema links
+// and formats.
 func (a *API) config() huma.Config {
 	format := huma.Format{Marshal: marshal, Unmarshal: unmarshal}
 	// convertError has already written the problem.
@@ -163,15 +165,16 @@ func (a *API) config() huma.Config {
 	}
 }
 
-// Get declares a route that reads. HEAD works too. Like the other functions that
-// declare routes, Get panics if the declaration has a mistake, such as an unknown
-// permission.
+// Get declares a route that reads data. The route also supports HEAD. Get and the
+// other functions that declare routes panic if the declaration has a mistake, such as
+// an unknown permission.
 func Get[I, O any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, h, opts)
 }
 
-// Post declares a route that creates or does something. It responds with 200, or
-// with 204 if O has no Body, unless Status sets another status.
+// Post declares a route that creates a resource or performs an action. The status of
+// a response is 200, or 204 if O has no Body, unless the option Status sets another
+// one.
 func Post[I, O any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option) {
 	register(a, http.MethodPost, path, p, summary, h, opts)
 }
@@ -197,8 +200,8 @@ type Option func(*route)
 // Status sets the status of a successful response.
 func Status(code int) Option { return func(r *route) { r.status = code } }
 
-// Also documents further statuses: errors, or successes that the handler sets with
-// a Status field. Use Fails where there is a named fault.
+// Also documents further statuses: errors, or successful statuses that the handler
+// sets with a Status field. For an error with a named fault, use Fails.
 func Also(codes ...int) Option { return func(r *route) { r.also = append(r.also, codes...) } }
 
 // Fails documents the faults that the handler returns, with their codes and titles.
@@ -209,20 +212,21 @@ func Fails(faults ...*fault.Error) Option {
 // Describe sets the description of the route. Blank lines separate paragraphs.
 func Describe(text string) Option { return func(r *route) { r.describe = text } }
 
-// Root declares the path without Prefix, such as /health.
+// Root declares a route whose path does not start with Prefix, such as /health.
 func Root() Option { return func(r *route) { r.root = true } }
 
-// Quiet logs successful requests at debug level, for routes that are polled often.
+// Quiet makes the API log successful requests at debug level. Use it for routes that
+// are polled often.
 func Quiet() Option { return func(r *route) { r.quiet = true } }
 
-// Waits sets the handler's time limit instead of RequestTimeout. The handler should
-// also stop waiting when Stopping is closed.
+// Waits sets a time limit for the handler that replaces Options.RequestTimeout. The
+// handler should also stop waiting when Stopping is closed.
 func Waits(limit time.Duration) Option { return func(r *route) { r.Limit = limit } }
 
 // Asks extends the time limit of a handler that calls another service, such as the
-// agent runtime, at most the given number of times, and waits at most patience for
-// each response. The handler then has time left to report a timeout and to record
-// what was done.
+// agent runtime. The parameter times is the maximum number of calls, and patience is
+// the maximum wait for each response. After a timeout, the handler still has time to
+// report it and to record what was done.
 func Asks(times int, patience time.Duration) Option {
 	return Waits(requestTime + time.Duration(times)*patience)
 }
@@ -252,7 +256,7 @@ type route struct {
 	op       *huma.Operation                       // nil for a raw route
 }
 
-// register declares a route to huma, the mux and the OpenAPI document.
+// register registers a route with huma, the mux and the OpenAPI document.
 func register[I, O any](a *API, method, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts []Option) {
 	r := a.newRoute(method, path, p, opts)
 	r.summary = summary
@@ -315,7 +319,7 @@ func (a *API) newRoute(method, path string, p actor.Permission, opts []Option) *
 	return r
 }
 
-// operation returns the route as a huma operation.
+// operation returns the huma operation for the route.
 func (r *route) operation() huma.Operation {
 	op := huma.Operation{
 		Method:        r.Method,
@@ -335,8 +339,8 @@ func (r *route) operation() huma.Operation {
 	return op
 }
 
-// operationID returns an ID that only changes with the route, such as
-// "post-tasks-by-id-claim".
+// operationID returns an ID that changes only if the route's method or path changes,
+// such as "post-tasks-by-id-claim".
 func operationID(method, path string) string {
 	var id strings.Builder
 	id.WriteString(strings.ToLower(method))
@@ -355,8 +359,8 @@ func tag(path string) string {
 	return first
 }
 
-// adapter implements huma.Adapter on our mux, with our own checks before each
-// operation.
+// adapter implements huma.Adapter with the API's mux. It runs the API's own checks
+// before each operation.
 type adapter struct{ *API }
 
 // Handle implements huma.Adapter.
@@ -388,8 +392,8 @@ func (a adapter) Handle(op *huma.Operation, next func(huma.Context)) {
 func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.serve(w, r, a.mux) }
 
 // Raw declares a route whose handler writes the response itself, such as "GET /{$}".
-// It is listed in Routes but not in the OpenAPI document; permission, limits, log and
-// headers work as for other routes. Its handler reports errors with Fail.
+// It is listed in Routes but not in the OpenAPI document; permissions, limits, logs
+// and headers work as for other routes. The handler reports errors with Fail.
 func (a *API) Raw(pattern string, p actor.Permission, h http.Handler, opts ...Option) {
 	method, path, ok := strings.Cut(pattern, " ")
 	if !ok {

@@ -65,7 +65,7 @@ func TestAuthenticate(t *testing.T) {
 	t.Run("says which roles may", func(t *testing.T) {
 		w := newToys(t).ask(t, "DELETE", "/api/v1/toys/7", "", "Authorization", "Bearer agent")
 		p := problem(t, w)
-		if w.Code != 403 || p["code"] != "forbidden" || p["detail"] != "This requires the role owner or admin. Your role is agent." {
+		if w.Code != 403 || p["code"] != "forbidden" || p["detail"] != "This requires the owner or admin role. Your role is agent." {
 			t.Errorf("got %d %v", w.Code, p)
 		}
 	})

@@ -2,9 +2,9 @@ package answer
 
 import "strings"
 
-// Join builds a report from its three parts. It returns the text with headings, and the
-// parts as ParseReport would return them. Text that looks like a heading stays in its
-// part.
+// Join builds a report from its three parts. It returns the report's text, with a heading
+// for each part, and the parts in the form that ParseReport returns. Text that looks like
+// a heading stays in its part.
 func Join(yesterday, today, blockers string) (text string, p Parsed) {
 	part := func(s string) (*string, string) {
 		s = trimBlock(strings.Split(s, "\n"), false)

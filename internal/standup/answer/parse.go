@@ -1,8 +1,8 @@
-// Package answer parses the answers of agents in a standup: reports in the many formats
-// that models use, statements about tasks, and the facilitator's review.
+// Package answer parses what agents write in a standup: reports, in the many formats that
+// models use, statements about tasks, and the facilitator's review.
 //
-// Its functions are pure. Because models write the input, no input makes them fail, and
-// they run in time proportional to its length.
+// Its functions are pure. Because models write the input, no input makes the functions
+// fail, and their run time is proportional to the length of the input.
 package answer
 
 import (
@@ -12,8 +12,8 @@ import (
 )
 
 // Parsed is an agent's answer, split into the three parts of a report. Each part is
-// Markdown as the agent wrote it, without the label. All text is in exactly one field;
-// text without a label, or under any other label, is in Other.
+// Markdown as the agent wrote it, without the label. Text that belongs to none of the
+// three parts is in Other.
 type Parsed struct {
 	Yesterday *string `json:"yesterday"` // nil if empty
 	Today     *string `json:"today"`     // nil if empty
@@ -21,9 +21,9 @@ type Parsed struct {
 	Other     string  `json:"other"`
 }
 
-// ParseReport parses a report in any common format: headings, bold or plain labels,
-// lists, tables, tags or JSON, in any order and case. It never fails: text without a
-// label goes to Other, as does an agent's thinking before its report.
+// ParseReport parses a report in any common format: headings, bold or plain labels, lists,
+// tables, tags or JSON, in any order and case. It never fails: text without a label goes
+// to Other, and so does any thinking that the agent wrote before its report.
 func ParseReport(text string) Parsed {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	if p, ok := readJSON(text); ok {
@@ -43,7 +43,7 @@ func ParseReport(text string) Parsed {
 	return r.sort()
 }
 
-// document is a text with its analyzed lines.
+// document is a text that was analyzed line by line.
 type document struct {
 	lines         []string
 	fenced        []bool               // whether the line belongs to a code block or to the agent's thinking
@@ -57,7 +57,7 @@ type document struct {
 	strong        map[partShape]bool   // parts and shapes with a label that is not also an ordinary word
 }
 
-// partShape identifies the labels of one part that have the same shape.
+// partShape identifies the labels that belong to the same part and have the same shape.
 type partShape struct {
 	part  part
 	shape shape
@@ -107,8 +107,8 @@ func (r *document) findLabels() {
 	}
 }
 
-// choose selects the shape of each part's labels. For example, if headings of the same
-// level name all three parts, a line "Done: …" between them is text, not a label.
+// choose decides which shape the labels of each part have. For example, if headings of the
+// same level name all three parts, a line "Done: …" between them is text, not a label.
 func (r *document) choose() {
 	r.best, r.strong = map[part]shape{}, map[partShape]bool{}
 	seen := map[partShape]bool{}
@@ -176,8 +176,8 @@ func (r *document) isLabel(i int) bool {
 // inline finds labels in the middle of a line: "Yesterday: … Today: …".
 var inline = regexp.MustCompile(`(?:^|[\s.;,|/(])((?:\*\*|__|\*|_)?(Yesterday|Today|Blockers?|Impediments?|YESTERDAY|TODAY|BLOCKERS?)(?:\*\*|__|\*|_)?(?:\s?[:：]|\s[-–—]+)(?:\*\*|__|\*|_)?)(?:\s|$)`)
 
-// splitInline splits lines that contain several labels, so that each label starts a
-// line. It looks only for parts that have no label yet, and returns false if it finds
+// splitInline splits lines that contain several labels, so that each label starts a line.
+// It looks only for labels of parts that have no label yet, and returns false if it finds
 // none.
 func (r *document) splitInline() ([]string, bool) {
 	var out []string
@@ -202,9 +202,9 @@ func (r *document) splitInline() ([]string, bool) {
 	return out, found
 }
 
-// inlineLabels returns the positions within line i at which labels of parts outside
-// taken start, and adds those parts to taken. A single inline label counts only if the
-// line also starts with a label.
+// inlineLabels returns the positions of labels within line i. It skips labels of the parts
+// in taken, and adds the parts it finds to taken. A single inline label is accepted only
+// if the line also starts with a label.
 func (r *document) inlineLabels(i int, taken map[part]bool) []int {
 	if r.fenced[i] || len(taken) == 3 || !strings.ContainsAny(r.lines[i], ":-–—：") {
 		return nil
@@ -269,7 +269,7 @@ type assembler struct {
 	blank bool // the previous line was blank
 }
 
-// finish ends the current part's text and continues with next.
+// finish completes the text of the current part and makes next the current part.
 func (b *assembler) finish(next part) {
 	if text := trimBlock(b.chunk, b.first); text != "" {
 		b.texts[b.now] = append(b.texts[b.now], text)
@@ -312,7 +312,7 @@ func (b *assembler) line(i int) int {
 
 var closingTag = regexp.MustCompile(`^</[A-Za-z][\w.-]*>$`)
 
-// isHeading reports whether s, which starts with #, is a Markdown heading.
+// isHeading reports whether s is a Markdown heading. The text s must start with #.
 func isHeading(s string) bool {
 	marks := len(s) - len(strings.TrimLeft(s, "#"))
 	return marks <= 6 && (marks == len(s) || s[marks] == ' ' || s[marks] == '\t')
@@ -320,8 +320,9 @@ func isHeading(s string) bool {
 
 var farewell = regexp.MustCompile(`(?i)^(please )?(let me know|happy to|feel free|have a |thanks|thank you|cheers|that's (all|it)|that is all|end of (report|standup)|if you (need|have)|is there anything|anything else|best( regards)?,|regards|looking forward|see you|hope this)`)
 
-// afterReport reports whether line i, after the last label, no longer belongs to the
-// report: it follows a rule, is outside the report's list, or is a farewell.
+// afterReport reports whether line i, which follows the last label, no longer belongs to
+// the report. This is so if the line comes after a horizontal rule, is outside the
+// report's list, or is a farewell.
 func (b *assembler) afterReport(i int, l linePrefix) bool {
 	j := i - 1
 	for j > b.last && strings.TrimSpace(b.lines[j]) == "" {
@@ -388,8 +389,8 @@ func (b *assembler) parsed() Parsed {
 	}
 }
 
-// joined joins texts into one. It returns nil if the result is only spaces and
-// punctuation, such as "-".
+// joined joins texts into a single text. It returns nil if the result consists only of
+// spaces and punctuation, such as "-".
 func joined(texts []string) *string {
 	var b strings.Builder
 	before := ""
@@ -417,9 +418,9 @@ func isItem(line string) bool {
 
 var thematicBreak = regexp.MustCompile(`^((-\s*){3,}|(\*\s*){3,}|(_\s*){3,}|(=\s*){3,})$`)
 
-// trimBlock joins lines without their common indentation, and without blank lines and
-// rules at the start and end. first means that the first line was on the label's line;
-// its indentation does not count.
+// trimBlock joins lines after removing their common indentation and any blank lines and
+// horizontal rules at the start and end. If the parameter first is true, the first line
+// follows a label or marker on the same line, and its indentation is ignored.
 func trimBlock(lines []string, first bool) string {
 	drop := func(s string) bool { s = strings.TrimSpace(s); return s == "" || thematicBreak.MatchString(s) }
 	for len(lines) > 0 && drop(lines[0]) {

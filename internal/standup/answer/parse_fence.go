@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// findFences marks the lines of code blocks and of the agent's thinking. They are never
-// labels.
+// findFences marks the lines that belong to code blocks or to the agent's thinking. Such lines are never labels.
 func (r *document) findFences() {
 	r.fenced = make([]bool, len(r.lines))
 	r.thinkingLines = thinkingLines(r.lines)
@@ -34,8 +33,8 @@ func (r *document) findFences() {
 
 var thinkingTag = regexp.MustCompile(`^<(think|thinking|thought|reasoning|scratchpad|analysis)>`)
 
-// thinkingLines returns the number of leading lines that hold an agent's thinking
-// between tags such as <think>. Statements in them are not part of the report.
+// thinkingLines returns the number of lines at the start that contain an agent's thinking,
+// between tags such as <think>. Statements in these lines are not part of the report.
 func thinkingLines(lines []string) int {
 	start := 0
 	for start < len(lines) && strings.TrimSpace(lines[start]) == "" {

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// Items splits the text of a part into its list items, and text outside a list into
-// paragraphs. Nested lists stay in their item. A heading, or a line such as "Two
-// things:", is dropped if it only introduces a list.
+// Items splits the text of a part into list items, and text outside of lists into
+// paragraphs. A nested list stays in the item that contains it. A heading, or a line such
+// as "Two things:", is dropped if it only introduces a list.
 func Items(markdown string) []string {
 	var out []string
 	var item []string
@@ -67,8 +67,8 @@ func listIndent(markdown string) int {
 
 var taskKey = regexp.MustCompile(`(?i)\btask[-‐‑–](\d{1,10})\b`)
 
-// TaskKeys returns the task keys (TASK-12) in text, in order, in upper case and without
-// duplicates.
+// TaskKeys returns the task keys in text, such as TASK-12, in order of appearance. The
+// keys are in upper case and without duplicates.
 func TaskKeys(text string) []string {
 	var out []string
 	seen := map[string]bool{} // a text can contain tens of thousands of keys
@@ -97,8 +97,8 @@ const (
 
 const (
 	finishedWords = " done finished completed complete shipped closed merged delivered resolved deployed released landed fixed wrapped ✅ ☑ ✔ "
-	// qualifiers cancel a claim. Missing a claim is better than detecting one that the
-	// agent did not make.
+	// qualifiers are words that invalidate a claim. It is better to miss a claim than to
+	// detect one that the agent did not make.
 	qualifiers = " not no never none nothing almost nearly mostly partly partially half halfway part parts some most draft pass will would could should can may might must " +
 		"need needs needed want wants plan plans planned planning hope hoping aim aiming try trying going about close yet until till unless once when if before after still " +
 		"remaining pending awaiting waiting except tomorrow failed unable soon ready expect expected ought to-be what unfinished incomplete wip blocked cannot without towards toward "
@@ -113,7 +113,7 @@ var (
 	toBe      = regexp.MustCompile(`(?i)\bto be\b|\bis being\b|\bare being\b|\bin progress\b|\bdone (on|for|in|so)\b|\bwork\w* done\b`)
 )
 
-// clause is a part of a line between punctuation or conjunctions.
+// clause is a part of a line, delimited by punctuation or conjunctions.
 type clause struct {
 	keys  []string
 	words int // without the keys
@@ -121,8 +121,9 @@ type clause struct {
 	ends  bool // a sentence ends after it
 }
 
-// FinishedClaims returns the keys of the tasks that text calls finished, in order and
-// without duplicates. The text is usually the Yesterday part of a report.
+// FinishedClaims returns the keys of the tasks that the text says are finished, in order
+// of appearance and without duplicates. The text is usually the Yesterday part of a
+// report.
 func FinishedClaims(text string) []string {
 	var out []string
 	seen, not := map[string]bool{}, map[string]bool{}
@@ -144,7 +145,7 @@ func FinishedClaims(text string) []string {
 	return slices.DeleteFunc(out, func(k string) bool { return not[k] })
 }
 
-// readClauses splits a line into clauses. An unchecked to-do item has none.
+// readClauses splits a line into clauses. It returns no clauses for an unchecked to-do item.
 func readClauses(line string) []clause {
 	t := strings.TrimSpace(line)
 	checked := false
@@ -204,9 +205,9 @@ func readClause(s string) clause {
 	return c
 }
 
-// propagateVerdicts gives clauses without a statement the verdict of a neighboring
-// clause: "Finished TASK-1 and TASK-2", "TASK-1 and TASK-2 are done", "TASK-3: the login
-// page. Done!".
+// propagateVerdicts gives each clause that makes no statement the verdict of a neighboring
+// clause. Examples: "Finished TASK-1 and TASK-2", "TASK-1 and TASK-2 are done", "TASK-3:
+// the login page. Done!".
 func propagateVerdicts(clauses []clause) {
 	const few = 3 // up to this many words do not form a statement of their own
 	for i := len(clauses) - 2; i >= 0; i-- {

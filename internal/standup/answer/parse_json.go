@@ -8,9 +8,9 @@ import (
 
 // This file parses reports in JSON, either bare or in a code block with text around it.
 
-// readJSON parses a report written as a JSON object whose fields are the parts, possibly
-// nested in other objects. It returns false for any other report, such as one with
-// headings that contains JSON.
+// readJSON parses a report written as a JSON object with a field for each part. The object
+// may be nested in other objects. It returns false for other reports, such as a report
+// with headings that happens to contain JSON.
 func readJSON(text string) (Parsed, bool) {
 	before, object, after, ok := cutJSON(text)
 	if !ok || len(newDocument(strings.Split(before+"\n\n"+after, "\n")).best) > 0 {
@@ -37,8 +37,8 @@ func readJSON(text string) (Parsed, bool) {
 	}, true
 }
 
-// cutJSON finds an object that is the complete text or the content of the first code
-// block. It returns the object and the text before and after it.
+// cutJSON finds a JSON object that is the whole text or the content of the first code
+// block. It returns the object and the text before and after the object.
 func cutJSON(text string) (before, object, after string, ok bool) {
 	if t := strings.TrimSpace(text); strings.HasPrefix(t, "{") {
 		return "", t, "", true
@@ -62,7 +62,7 @@ func cutJSON(text string) (before, object, after string, ok bool) {
 	return "", "", "", false
 }
 
-// field is a field of an object. Objects are decoded into []field to keep the order.
+// field is a field of a JSON object. Objects are decoded into []field to keep the order of the fields.
 type field struct {
 	name  string
 	value any // string, json.Number, bool, nil, []any or []field
@@ -73,7 +73,7 @@ const maxDepth = 12
 
 var errJSON = errors.New("not a supported JSON object")
 
-// decodeOrdered decodes s, which must be exactly one object.
+// decodeOrdered decodes s, which must be a single JSON object and nothing else.
 func decodeOrdered(s string) ([]field, error) {
 	d := json.NewDecoder(strings.NewReader(s))
 	d.UseNumber()
@@ -88,7 +88,7 @@ func decodeOrdered(s string) ([]field, error) {
 	return fields, nil
 }
 
-// decodeValue decodes the next value; an object becomes []field.
+// decodeValue decodes the next JSON value. An object is decoded into []field.
 func decodeValue(d *json.Decoder, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errJSON
@@ -129,18 +129,19 @@ func decodeValue(d *json.Decoder, depth int) (any, error) {
 	return token, nil
 }
 
-// jsonReport collects the texts of each part.
+// jsonReport collects the texts of each part of a JSON report.
 type jsonReport struct{ texts map[part][]string }
 
-// other adds a text to Other.
+// other adds a text to the part Other.
 func (w jsonReport) other(text string) {
 	if text = trimBlock(strings.Split(text, "\n"), false); text != "" {
 		w.texts[partOther] = append(w.texts[partOther], text)
 	}
 }
 
-// take adds the fields of an object that names at least two parts, or of such an object
-// nested within it. It returns false and adds nothing if there is none.
+// take adds the fields of an object to the report if they name at least two parts of a
+// report. Otherwise it looks for such an object among the nested objects. It returns false
+// and adds nothing if it finds none.
 func (w jsonReport) take(fields []field, depth int) bool {
 	named, strong := map[part]bool{}, false
 	for _, f := range fields {
@@ -170,7 +171,8 @@ func (w jsonReport) take(fields []field, depth int) bool {
 	return false
 }
 
-// fieldPart returns the part that a field's name stands for: today, what_i_did, "Blockers".
+// fieldPart returns the part of a report that a field contains, judging by the field's
+// name, such as today, what_i_did or "Blockers".
 func fieldPart(name string) labelMeaning {
 	w, extra := classify(strings.NewReplacer("_", " ", "-", " ").Replace(name))
 	if extra != "" {
@@ -179,7 +181,7 @@ func fieldPart(name string) labelMeaning {
 	return w
 }
 
-// put adds a field to a part. In Other, the field keeps its name.
+// put adds a field's value to a part. In the part Other, the value keeps its field name.
 func (w jsonReport) put(p part, f field) {
 	text := markdown(f.value)
 	switch {
@@ -198,7 +200,7 @@ func (w jsonReport) put(p part, f field) {
 	}
 }
 
-// blockersOf returns the blockers in a value, without entries such as "none".
+// blockersOf returns the blockers in a JSON value. It omits entries such as "none".
 func blockersOf(v any) string {
 	if list, ok := v.([]any); ok {
 		kept := []any{}
@@ -216,7 +218,7 @@ func blockersOf(v any) string {
 	return text
 }
 
-// markdown formats a value as Markdown.
+// markdown formats a JSON value as Markdown.
 func markdown(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -242,7 +244,7 @@ func markdown(v any) string {
 	return ""
 }
 
-// markdownObject formats an object, on one line if its values are short.
+// markdownObject formats a JSON object as Markdown, on a single line if its values are short.
 func markdownObject(fields []field) string {
 	var parts []string
 	long := false

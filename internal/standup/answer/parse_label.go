@@ -18,16 +18,17 @@ const (
 	partBlockers
 )
 
-// labelMeaning is what a phrase means as a label.
+// labelMeaning is the meaning of a phrase that is used as a label.
 type labelMeaning struct {
 	part part
-	// weak phrases are also ordinary words. They are labels only if they look like
-	// the labels around them.
+	// weak is true for phrases that are also ordinary words. They are labels only if they
+	// look like the labels around them.
 	weak bool
 }
 
-// labelWords maps phrases in lower case to their meaning as a label. Besides the labels
-// of the three parts, it contains other labels, which end a part.
+// labelWords maps lower-case phrases to their meanings as labels. It contains the labels
+// of the three parts. It also contains labels of other sections, because a part ends where
+// another section begins.
 var labelWords = vocabulary(map[labelMeaning]string{
 	{partYesterday, false}: `yesterday|yesterday's work|yesterday's progress|yesterday's update|yesterday's accomplishments|yesterday's achievements|yesterday's tasks|
 		yesterday's wins|yesterday's summary|yesterday i|yesterday, i|yesterday's activity|yesterday's activities|what i did|what i did yesterday|what did i do yesterday|
@@ -65,11 +66,12 @@ func vocabulary(lists map[labelMeaning]string) map[string]labelMeaning {
 	return out
 }
 
-// maxLabel is how many bytes at the start of a line are searched for a label.
+// maxLabel is the number of bytes at the start of a line that are searched for a label.
 const maxLabel = 96
 
-// classify returns what a phrase means as a label, and the text in parentheses after the
-// label, as in "Today (after lunch)". A date counts as part of the label.
+// classify returns the meaning of a phrase as a label, and the text in parentheses after
+// the label, as in "Today (after lunch)". A date counts as part of the label and is not
+// returned.
 func classify(phrase string) (w labelMeaning, extra string) {
 	if len(phrase) > maxLabel {
 		return labelMeaning{}, ""
@@ -130,7 +132,7 @@ func lookUp(p string) labelMeaning {
 	return first
 }
 
-// isDate reports whether words form a date, such as "friday, 20 nov".
+// isDate reports whether the words form a date, such as "friday, 20 nov".
 func isDate(words []string) bool {
 	const months = "|january|february|march|april|may|june|july|august|september|october|november|december|"
 	const others = "|monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun|sept|of|the|utc|"
@@ -148,15 +150,14 @@ func isDate(words []string) bool {
 	return len(words) > 0
 }
 
-// labelSplit is a line split into its label and the rest.
+// labelSplit is a line that is split into a label and the rest.
 type labelSplit struct {
 	labelMeaning
 	rest string
 	sep  string // ":", "-", or "" if the label is the complete line
 }
 
-// splitLabel splits off a label at the start of s. The label must end with a separator
-// or be the complete line.
+// splitLabel splits a label off the start of s. The label must end with a separator or be all of s.
 func splitLabel(s string) (labelSplit, bool) {
 	window := s
 	if len(window) > maxLabel {
@@ -178,7 +179,8 @@ func splitLabel(s string) (labelSplit, bool) {
 	return labelSplit{}, false
 }
 
-// separator returns the kind and length of the separator at s[i:]; length 0 if there is none.
+// separator returns the kind and length of the separator at the start of s[i:]. The length
+// is 0 if there is no separator.
 func separator(s string, i int) (kind string, size int) {
 	if c := s[i]; c != ':' && c != '?' && c != '-' && c != '=' && c < utf8.RuneSelf {
 		return "", 0
@@ -204,7 +206,7 @@ func separator(s string, i int) (kind string, size int) {
 }
 
 // shape is the formatting of a label. Labels of the same shape belong together. If two shapes
-// tie for a part, the lower value wins.
+// fit a part equally well, the shape with the lower value is used.
 type shape int
 
 const (
@@ -245,7 +247,8 @@ type linePrefix struct {
 	text           string // the rest of the line
 }
 
-// readPrefix strips quote marks, list markers, heading marks and emoji from a line.
+// readPrefix separates a line's prefix, consisting of quote marks, list markers, heading
+// marks and emoji, from its text.
 func readPrefix(line string) linePrefix {
 	var l linePrefix
 	s := strings.TrimRight(line, " \t")
@@ -276,7 +279,8 @@ func readPrefix(line string) linePrefix {
 	return l
 }
 
-// cutMarker strips a list marker from a line: a bullet, a number or a check box.
+// cutMarker strips a list marker from the start of a line. A list marker is a bullet, a
+// number or a check box.
 func cutMarker(s string) (string, bool) {
 	for _, m := range []string{"-", "*", "+", "•", "‣", "◦", "▪", "●", "–", "—", "·", "[ ]", "[x]", "[X]"} {
 		if rest, ok := strings.CutPrefix(s, m); ok && (rest == "" || rest[0] == ' ' || rest[0] == '\t') {
@@ -354,9 +358,9 @@ func readLabel(line string) (labelLine, bool) {
 	return out, true
 }
 
-// cutEmphasis parses a label between marks: **Yesterday:**, __Today__, <today>. After
-// weaker marks such as *, text may follow only after a separator, because the marks may
-// be plain emphasis.
+// cutEmphasis parses a label enclosed in marks, such as **Yesterday:**, __Today__ or
+// <today>. Weaker marks such as * may be plain emphasis, so text after them must be
+// preceded by a separator.
 func cutEmphasis(s string) (split labelSplit, bold, ok bool) {
 	marks := [][2]string{
 		{"***", "***"},

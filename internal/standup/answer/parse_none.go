@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// noneWords lists the ways to say that there is no blocker, without filler words.
+// noneWords lists phrases that say that there is no blocker. The phrases do not include filler words.
 var noneWords = []string{
 	"none", "no", "nope", "nil", "null", "n a", "na", "nothing", "zero", "0", "no blockers", "no blocker", "no blocking issues", "no blocking", "no blocks",
 	"no impediments", "no impediment", "no obstacles", "no obstacle", "no roadblocks", "no roadblock", "no issues", "no problems", "no concerns", "no risks",
@@ -16,7 +16,7 @@ var noneWords = []string{
 	"good", "not applicable", "all dependencies resolved", "on track", "all on track", "everything on track", "smooth sailing", "blocker free", "free blockers", "nothing urgent", "no escalations", "n",
 }
 
-// fillerWords do not change the meaning of "no blockers".
+// fillerWords are words that do not change the meaning of "no blockers".
 const fillerWords = " currently today now me known active major current any new i am i'm i've have there there's are is really identified reported still yet outstanding " +
 	"significant hard external open critical immediate it it's thanks thank you for the of my our as far aware "
 
@@ -28,10 +28,10 @@ var fillerPhrases = strings.NewReplacer(
 	" that i am aware of ", " ", " i am aware of ", " ",
 )
 
-// maxNone is the maximum length in bytes of a text that only says "none".
+// maxNone is the maximum length, in bytes, of a text that is recognized as "none".
 const maxNone = 160
 
-// saysNone reports whether text only says that there is no blocker.
+// saysNone reports whether the text says that there is no blocker, and nothing else.
 func saysNone(text string) bool {
 	if len(text) > maxNone {
 		return false
@@ -55,10 +55,10 @@ func saysNone(text string) bool {
 	return len(kept) > 0 && isNone(kept)
 }
 
-// markupTag matches the tags that agents put around a word.
+// markupTag matches HTML tags that agents put around a word.
 var markupTag = regexp.MustCompile(`(?i)</?(p|li|ul|ol|em|strong|b|i|br|div|span)\s*/?>`)
 
-// isNone reports whether words are a sequence of noneWords.
+// isNone reports whether the words consist only of phrases from noneWords.
 func isNone(words []string) bool {
 	if len(words) == 0 {
 		return true
@@ -78,11 +78,11 @@ func mentionsBlockers(text string) bool {
 	return len(text) <= maxNone && blockerNoun.MatchString(text)
 }
 
-// contradiction matches words that suggest that the text after "None" is about a blocker.
+// contradiction matches words suggesting that the text after "None" describes a blocker after all.
 var contradiction = regexp.MustCompile(`(?i)\b(block\w*|wait\w*|stuck|but|however|although|except|depend\w*|risk\w*|task-\d+|need access|pending)\b`)
 
-// cutNone splits the text under Blockers. If it says that there are none, text is empty
-// and after is the remark that may follow.
+// cutNone splits the text under the label Blockers. If the text says that there are none,
+// the result text is empty, and the result after is the remark that follows, if any.
 func cutNone(s string) (text, after string) {
 	if saysNone(s) {
 		return "", ""

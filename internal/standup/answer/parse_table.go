@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// reportTable is a Markdown table that contains a report: its columns or its rows are
-// the parts.
+// reportTable is a Markdown table that contains a report, with one column or one row for each part.
 type reportTable struct {
 	rows    [][]string // without the delimiter row; the first row is the header
 	end     int        // first line after the table
 	columns bool       // the columns are the parts
 }
 
-// tableCell is the text of a cell and its part.
+// tableCell is the text of a table cell and the part of the report that it belongs to.
 type tableCell struct {
 	part part
 	text string
@@ -22,8 +21,8 @@ type tableCell struct {
 
 var delimiter = regexp.MustCompile(`^[>\s]*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$`)
 
-// findTables finds the tables that contain the report. If the report has labels for
-// several parts outside a table, its tables are plain text.
+// findTables finds the tables that contain the report. If several parts have labels
+// outside of tables, all tables are treated as plain text.
 func (r *document) findTables() {
 	if len(r.best) > 1 {
 		return
@@ -64,7 +63,7 @@ func splitRow(line string) []string {
 
 var breaks = regexp.MustCompile(`(?i)<br\s*/?>`)
 
-// cellPart returns the part that a cell names.
+// cellPart returns the part of a report that is named in a cell.
 func cellPart(s string) part {
 	w, extra := classify(strings.Trim(cutEmoji(s), "*_`: "))
 	if w.part == partOther || extra != "" {
@@ -73,7 +72,7 @@ func cellPart(s string) part {
 	return w.part
 }
 
-// distinct returns the number of different parts that the cells name.
+// distinct returns how many different parts of a report are named in the cells.
 func distinct(cells []string) int {
 	seen := map[part]bool{}
 	for _, c := range cells {
@@ -84,7 +83,7 @@ func distinct(cells []string) int {
 	return len(seen)
 }
 
-// labelledRows returns the number of different parts that the rows name.
+// labelledRows returns how many different parts of a report are named at the start of the rows.
 func (t *reportTable) labelledRows() int {
 	var first []string
 	for _, row := range t.rows {
@@ -93,7 +92,7 @@ func (t *reportTable) labelledRows() int {
 	return distinct(first)
 }
 
-// cells returns the texts of the table with their parts.
+// cells returns the table's texts, each with its part of the report.
 func (t *reportTable) cells() []tableCell {
 	if t.columns {
 		return t.byColumn()

@@ -37,18 +37,18 @@ type ActionItem struct {
 	Task     *string `json:"task"`     // key of its task, or nil
 }
 
-// Limits on a review. They keep an excessive answer from growing the record.
+// Limits on a review. They keep the standup's record small if an answer is excessively long.
 const (
 	maxEntries = 50     // resolutions, escalations and action items, each
 	maxTitle   = 500    // characters
 	maxText    = 10_000 // characters
 )
 
-// ParseReview parses the facilitator's answer: a JSON object with a summary, possibly in
-// a code block or within other text. It tolerates common mistakes of models: unknown
-// fields, null for a list, a single value or plain strings instead of a list of objects,
-// trailing commas and line breaks inside strings. If there are several objects, the last
-// one counts. It returns false if no object has a summary.
+// ParseReview parses the facilitator's answer: a JSON object with a summary, possibly in a
+// code block or within other text. It tolerates common mistakes of models: unknown fields,
+// null for a list, a single value or plain strings instead of a list of objects, trailing
+// commas and line breaks inside strings. If the text contains several objects with a
+// summary, the last one is used. It returns false if no object has a summary.
 func ParseReview(text string) (Review, bool) {
 	const attempts = 32 // each may read the complete text
 	text = strings.ToValidUTF8(text, "\uFFFD")
@@ -73,7 +73,7 @@ func ParseReview(text string) (Review, bool) {
 
 var objectStart = regexp.MustCompile(`\{\s*"`)
 
-// readObject decodes the object at the start of s and returns its length.
+// readObject decodes the JSON object at the start of s and returns the object and its length.
 func readObject(s string) (map[string]any, int) {
 	var fields map[string]any
 	d := json.NewDecoder(strings.NewReader(s))
@@ -128,7 +128,7 @@ func repairObject(s string) (string, int) {
 	return b.String(), len(s)
 }
 
-// endsAfter reports whether s continues with the end of an object or list.
+// endsAfter reports whether the next character in s, after white space, ends an object or list.
 func endsAfter(s string) bool {
 	s = strings.TrimLeft(s, " \t\r\n")
 	return s != "" && (s[0] == '}' || s[0] == ']')
@@ -170,7 +170,8 @@ func toReview(fields map[string]any) (Review, bool) {
 	return r, true
 }
 
-// rawField returns a field regardless of spelling: action_items, actionItems, Action Items.
+// rawField returns the field with the given name. It accepts other spellings, such as
+// actionItems or Action Items for action_items.
 func rawField(fields map[string]any, name string) any {
 	if v, ok := fields[name]; ok {
 		return v
@@ -185,8 +186,8 @@ func rawField(fields map[string]any, name string) any {
 	return fields[best]
 }
 
-// entryList returns the objects in the named list. A plain string becomes an object with
-// the field "text".
+// entryList returns the objects in the list with the given name. A plain string in the
+// list becomes an object with the field "text".
 func entryList(fields map[string]any, name string) []map[string]any {
 	list, ok := rawField(fields, name).([]any)
 	if !ok {
@@ -209,7 +210,8 @@ func entryList(fields map[string]any, name string) []map[string]any {
 	return out
 }
 
-// textField returns the first of the named fields that is not empty, cut to most characters.
+// textField returns the first non-empty field among those with the given names, truncated
+// to the given number of characters.
 func textField(fields map[string]any, most int, names ...string) string {
 	for _, name := range names {
 		var s string
@@ -232,7 +234,7 @@ func textField(fields map[string]any, most int, names ...string) string {
 	return ""
 }
 
-// titleField returns a text field as one line.
+// titleField returns a text field as a single line.
 func titleField(fields map[string]any, names ...string) string {
 	return plaintext.Line(textField(fields, maxTitle, names...))
 }
@@ -253,9 +255,9 @@ func assigneeField(fields map[string]any) *string {
 	return &s
 }
 
-// cutMark marks the end of a text that was cut.
+// cutMark is appended to a text that was truncated.
 const cutMark = "… [cut]"
 
-// Clean returns s as plain text. It cuts a text that is longer than most characters and
-// marks it with cutMark.
+// Clean returns s as plain text. If that has more than the given number of characters, it
+// is truncated and ends with cutMark.
 func Clean(s string, most int) string { return plaintext.Cut(plaintext.Lines(s), most, cutMark) }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// States that a report can give for a task.
+// States of a task that a report can mention.
 const (
 	Done       = "done"
 	NotDone    = "not_done"
@@ -20,9 +20,9 @@ type Statement struct {
 	Says string // one of the states above
 }
 
-// statementForms are the accepted forms of a clause. They are strict, so that they do not
-// match statements about a part of a task ("TASK-3's rollout is blocked"), another task
-// ("blocked by TASK-3") or another time ("TASK-3 was blocked").
+// statementForms lists the forms of a clause that count as a statement. The forms are
+// strict: they must not match a clause about a part of a task ("TASK-3's rollout is
+// blocked"), another task ("blocked by TASK-3") or another time ("TASK-3 was blocked").
 var statementForms = []struct {
 	says string
 	form *regexp.Regexp
@@ -36,7 +36,7 @@ var statementForms = []struct {
 	{InProgress, statementForm(`in progress: K$`)},
 }
 
-// statementForm compiles a pattern in which K stands for a task key.
+// statementForm compiles a pattern that uses K as a placeholder for a task key.
 func statementForm(s string) *regexp.Regexp {
 	return regexp.MustCompile(`^` + strings.ReplaceAll(s, "K", `(?P<key>task-\d+)`))
 }
@@ -44,9 +44,10 @@ func statementForm(s string) *regexp.Regexp {
 // hedge matches words that make a statement uncertain.
 var hedge = regexp.MustCompile(`(?i)\b(if|unless|whether|would|could|might|may|should|will|won't|not sure|unclear|maybe|perhaps|probably|no idea)\b|\?`)
 
-// Statements returns the unambiguous statements about tasks in text, in order and without
-// duplicates. Quotations and code do not count. For tasks that are called finished, see
-// FinishedClaims. Missing a statement is better than detecting one that was not made.
+// Statements returns the unambiguous statements about tasks in text, in order of
+// appearance and without duplicates. It ignores quotations and code. It prefers to miss a
+// statement rather than detect one that the agent did not make. For claims that a task is
+// finished, see FinishedClaims.
 func Statements(text string) []Statement {
 	var out []Statement
 	seen, fenced := map[Statement]bool{}, false
@@ -72,7 +73,7 @@ func Statements(text string) []Statement {
 	return out
 }
 
-// maxStatement is the maximum length in bytes of a line that is parsed.
+// maxStatement is the maximum length of a line, in bytes. Longer lines are not parsed for statements.
 const maxStatement = 500
 
 var (

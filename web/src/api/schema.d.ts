@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * List activity, newest first
-         * @description Events about the inbox require the permission use_inbox.
+         * @description Events about the inbox require the use_inbox permission.
          */
         get: operations["get-activity"];
         put?: never;
@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * Diagnose the connection to the runtime
-         * @description Checks the connection to the gateway step by step, on separate connections. It stops at the first failure and returns its cause and what to do. It takes from a few milliseconds to about a minute. Checks do not run in parallel: requests during a check, or within 10 seconds after it (30 after a rejected credential), get the same result. If Wardroom is not running, use `wardroom doctor`.
+         * @description Checks the connection to the gateway step by step, on separate connections. The check stops at the first failure and returns the cause and what to do about it. A check takes between a few milliseconds and about a minute. Checks do not run in parallel: requests during a check, or within 10 seconds after it (30 after a rejected credential), get the same result. If Wardroom is not running, use `wardroom doctor`.
          */
         get: operations["get-agentrt-doctor"];
         put?: never;
@@ -53,7 +53,7 @@ export interface paths {
         };
         /**
          * List scheduled jobs
-         * @description Jobs use the runtime's field names and are sorted by ID. The list is the one last read from the runtime; X-As-Of has the time of that read. While the runtime is unreachable, live is false and X-Away has the reason. If the jobs have never been read, the request fails with that reason.
+         * @description Jobs use the runtime's field names and are sorted by ID. The list is the one that Wardroom last read from the runtime; X-As-Of contains the time of that read. While the runtime is unreachable, live is false and X-Away contains the reason. If the jobs have never been read, the request fails with that reason.
          *
          *     Fields that Wardroom does not support are not shown, but a change preserves them.
          */
@@ -90,11 +90,11 @@ export interface paths {
         head?: never;
         /**
          * Change a scheduled job
-         * @description Send the configRevision that you have read: the change then fails if the job has changed since. The error contains expected_revision, current_revision, and the current job as current. A concurrent change causes the same error.
+         * @description Send the configRevision that you have read, so that your change fails if the job has changed since. The error then contains expected_revision, current_revision, and current (the current job). A concurrent change causes the same error.
          *
          *     You can send a whole job as returned by GET, or only the fields to change, such as schedule.tz. A read-only field is rejected if its value differs from the current one.
          *
-         *     For jobs that are not cron jobs, only enabled can be changed.
+         *     For jobs that are not cron jobs, only the field enabled can be changed.
          */
         patch: operations["patch-agentrt-jobs-by-id"];
         trace?: never;
@@ -148,7 +148,7 @@ export interface paths {
         };
         /**
          * List the slots of a job
-         * @description A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute a job's slots, the list has the next one and, if the job runs at an interval, those after it.
+         * @description A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute a job's slots, the list contains the next slot and, if the job runs at an interval, the slots after it.
          *
          *     A schedule has no slots for times when it was not in effect: before it was set, while the job was disabled, or before the job existed.
          */
@@ -187,7 +187,7 @@ export interface paths {
         };
         /**
          * Get the pairing
-         * @description Returns Wardroom's device, whether it is approved, the command that approves it, and the missing scopes with the features that need them. Contains no secrets.
+         * @description Returns Wardroom's device, whether it is approved, the command that approves it, and the missing scopes with the features that need them. The response contains no secrets.
          */
         get: operations["get-agentrt-pairing"];
         put?: never;
@@ -217,12 +217,12 @@ export interface paths {
         put?: never;
         /**
          * Replace the device
-         * @description Creates another device and requests its approval with the shared token. The current device stays in use until the gateway approves the new one, which then replaces it. Returns 202 with the new device, or 200 with one that is already waiting. GET /agentrt/pairing returns it in `next`, with the command that approves it.
+         * @description Creates a second device and uses the shared token to request its approval. The current device stays in use until the gateway approves the new one, which then replaces it. Returns 202 with the new device, or 200 with one that is already waiting. GET /agentrt/pairing returns it in `next`, with the command that approves it.
          */
         post: operations["post-agentrt-pairing-rotate"];
         /**
          * Cancel the replacement of the device
-         * @description Discards the device that waits for approval to replace the current one.
+         * @description Discards the device that is waiting for approval to replace the current one.
          */
         delete: operations["delete-agentrt-pairing-rotate"];
         options?: never;
@@ -276,13 +276,13 @@ export interface paths {
         };
         /**
          * List the messages of a session
-         * @description The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, and the response has the number of omitted characters. To receive new messages live, use GET /events?session=.
+         * @description The first page has the newest messages, newest last; the Link header leads to older pages. A tool result is in the same block as its call. Long texts are truncated, and the response contains the number of omitted characters. To receive new messages live, use GET /events?session=.
          */
         get: operations["get-agentrt-sessions-by-key-messages"];
         put?: never;
         /**
          * Send a message to a session
-         * @description Responds when the runtime has accepted the message. The agent's answer appears in the session's messages. If an error has maybe_sent true, retry with the same Idempotency-Key, which sends the message at most once.
+         * @description Responds when the runtime has accepted the message. The agent's answer appears in the session's messages. If an error contains maybe_sent, retry with the same Idempotency-Key; the message is then sent at most once.
          */
         post: operations["post-agentrt-sessions-by-key-messages"];
         delete?: never;
@@ -302,7 +302,7 @@ export interface paths {
         put?: never;
         /**
          * Stop the runs of a session
-         * @description Stops all active and queued runs, or the one with run_id. If there is nothing to stop, the request succeeds with stopped false.
+         * @description Stops all active and queued runs, or the one with run_id. If there is nothing to stop, the request succeeds and stopped is false.
          */
         post: operations["post-agentrt-sessions-by-key-stop"];
         delete?: never;
@@ -320,7 +320,7 @@ export interface paths {
         };
         /**
          * List the slots of all jobs
-         * @description A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute a job's slots, the list has the next one and, if the job runs at an interval, those after it.
+         * @description A slot is one time at which a job is due. Past slots are in the ledger with their state; future slots are computed and pending. If only the runtime can compute a job's slots, the list contains the next slot and, if the job runs at an interval, the slots after it.
          *
          *     A schedule has no slots for times when it was not in effect: before it was set, while the job was disabled, or before the job existed.
          */
@@ -419,7 +419,7 @@ export interface paths {
         };
         /**
          * Export the audit log as CSV
-         * @description All matching events as text/csv with a header row. Cells that a spreadsheet would read as a formula are prefixed with an apostrophe.
+         * @description Returns all matching events as text/csv with a header row. Cells that a spreadsheet would read as a formula are prefixed with an apostrophe.
          */
         get: operations["get-audit.csv"];
         put?: never;
@@ -441,7 +441,7 @@ export interface paths {
         put?: never;
         /**
          * Log in
-         * @description Returns a token for the Authorization header. A wrong email or password returns 401, even if its format is invalid. From the 5th failure for an email, or the 20th from an address, each failure starts a pause: 30 seconds at first, doubling up to 15 minutes. During the pause, logins with that email or from that address return 429 with Retry-After. An hour without a failure resets the count.
+         * @description Returns a token for the Authorization header. A wrong email or password returns 401, even if its format is invalid. From the 5th failure for an email, or the 20th from an IP address, each failure starts a pause. The first pause lasts 30 seconds, and each one after it twice as long, up to 15 minutes. During the pause, logins with that email or from that IP address return 429 with Retry-After. An hour without a failure resets the count.
          */
         post: operations["post-auth-login"];
         delete?: never;
@@ -466,7 +466,7 @@ export interface paths {
         head?: never;
         /**
          * Change your own account
-         * @description Changes the name and the picture. A name that another account uses is rejected, because comments are signed with the name. Only an admin or the owner can change the email and role. To change the password, use /auth/password.
+         * @description Changes your name and picture. A name that another account uses is rejected, because comments show their author's name. Only an admin or the owner can change the email and role. To change the password, use /auth/password.
          */
         patch: operations["patch-auth-me"];
         trace?: never;
@@ -482,7 +482,7 @@ export interface paths {
         put?: never;
         /**
          * Change your own password
-         * @description Requires the current password. A wrong one counts as a failed login. Returns the account. Existing tokens stay valid until they expire.
+         * @description Requires your current password. A wrong password counts as a failed login. Returns the account. Existing tokens stay valid until they expire.
          */
         post: operations["post-auth-password"];
         delete?: never;
@@ -502,7 +502,7 @@ export interface paths {
         put?: never;
         /**
          * Register
-         * @description Creates an account with the role user and logs in, if registration is enabled (see registration_enabled in /config). An email or name that another account uses is rejected and counts as a failed login from your address.
+         * @description If registration is enabled (see registration_enabled in /config), creates an account with the user role and logs in. A request with an email or name that another account uses is rejected and counts as a failed login from your IP address.
          */
         post: operations["post-auth-register"];
         delete?: never;
@@ -522,7 +522,7 @@ export interface paths {
         put?: never;
         /**
          * Become the owner
-         * @description Creates the owner's account and logs in, as long as there is no owner (see setup_required in /config). Requires the setup token that Wardroom prints to its terminal. The token works once, for 30 minutes. A wrong token counts as a failed login from your address.
+         * @description Creates the owner's account and logs in. This works only while there is no owner (see setup_required in /config). Requires the setup token that Wardroom prints to its terminal. The token works once, for 30 minutes. A wrong token counts as a failed login from your IP address.
          */
         post: operations["post-auth-setup"];
         delete?: never;
@@ -557,13 +557,13 @@ export interface paths {
         };
         /**
          * Stream events
-         * @description Server-sent events until the token expires. Each event of the log is a frame: its id is the event's number, its event is the kind, such as task.changed, and its data is the same JSON as in /activity. Events about accounts require the permission read_audit; events about the inbox require use_inbox.
+         * @description Streams server-sent events until the token expires. Each event in the log is sent as one frame. The frame's id is the event's number, its event field is the event's kind, such as task.changed, and its data is the same JSON as in /activity. Events about accounts require the read_audit permission, and events about the inbox require the use_inbox permission.
          *
-         *     IDs increase in commit order. Send the last one you received as Last-Event-ID to get everything after it, without gaps or repeats.
+         *     IDs increase in commit order. Send the last ID you received as Last-Event-ID to get all later events, without gaps or repeats.
          *
-         *     Control frames: hello comes first and has the position of the stream. reset comes instead of hello if the events you missed are no longer available: reload what you show and continue from its id. position comes every 15 seconds with the id up to which you have received everything you selected. end has a code for why the stream ends, such as token_invalid, role_changed, or behind.
+         *     Control frames: hello comes first and contains the stream's position. reset replaces hello if the events you missed are no longer available: reload your data and continue from the id of this frame. position comes every 15 seconds; you have received all selected events up to its id. end contains a code that says why the stream ends, such as token_invalid, role_changed, or behind.
          *
-         *     Frames without an id are live states. agentrt.status: the connection to the agent runtime. session.changed: a new or changed runtime session, as in /agentrt/sessions. session.gone: the key of a session that no longer exists. session.message: a message in a session that you selected with session. usage.grown: /usage has changed, at most once a second. jobs.changed: the IDs of scheduled jobs of the runtime that changed or are gone; reload them. Reload the list of sessions at each agentrt.status, including the first, and then apply the frames that follow.
+         *     Frames without an id report live state. agentrt.status: the connection to the agent runtime. session.changed: a new or changed runtime session, as in /agentrt/sessions. session.gone: the key of a session that no longer exists. session.message: a message in a session that you selected with the parameter session. usage.grown: /usage has changed, at most once a second. jobs.changed: the IDs of the runtime's scheduled jobs that were changed or deleted; reload these jobs. Reload the list of sessions at each agentrt.status, including the first, and then apply the frames that follow.
          */
         get: operations["get-events"];
         put?: never;
@@ -583,7 +583,7 @@ export interface paths {
         };
         /**
          * List inbox items, most urgent first
-         * @description Each cause has one item with a count. The most severe items come first, then those that have waited longest. Wardroom resolves an item when its cause ends and reopens it if the cause recurs.
+         * @description The inbox has one item for each cause, with a count. The most severe items come first, then those that have waited longest. Wardroom resolves an item when its cause ends and reopens it if the cause recurs.
          *
          *     Without the parameter state, the list contains the items that are open or acknowledged. An item whose severity rises while you page may appear twice or not at all; all other items appear exactly once.
          */
@@ -644,7 +644,7 @@ export interface paths {
         put?: never;
         /**
          * Assign an item
-         * @description The assignee must be a human with an active account; null unassigns the item.
+         * @description The assignee must be a person with an active account; null unassigns the item.
          */
         post: operations["post-inbox-by-id-assign"];
         delete?: never;
@@ -684,7 +684,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve an item
-         * @description If its cause recurs, the item reopens. Resolving a resolved item has no effect.
+         * @description The item reopens if its cause recurs. Resolving a resolved item has no effect.
          */
         post: operations["post-inbox-by-id-resolve"];
         delete?: never;
@@ -742,7 +742,7 @@ export interface paths {
         };
         /**
          * Get the prices for cost estimates
-         * @description They apply only to runs whose cost the runtime does not report.
+         * @description The prices apply only to runs whose cost the runtime does not report.
          */
         get: operations["get-prices"];
         /**
@@ -842,7 +842,7 @@ export interface paths {
         };
         /**
          * Search tasks, comments, reports, and archived sessions
-         * @description Returns texts that contain all the words, ignoring case. The last word also matches as a prefix. Matches in a title or task key come first, then the others, newest first. Standup reports and sessions together get up to half of the results, tasks and comments the other half; either side can use what the other leaves. No character has a special meaning.
+         * @description Returns texts that contain all the words, ignoring case. The last word also matches as a prefix. Matches in a title or task key come first, then the others, newest first. Standup reports and sessions together get up to half of the results, and tasks and comments get the other half. If one half is not full, the other can use the rest. No character has a special meaning.
          */
         get: operations["get-search"];
         put?: never;
@@ -862,9 +862,9 @@ export interface paths {
         };
         /**
          * List archived sessions, most recent first
-         * @description Sessions that have ended, are idle, or were deleted in the runtime. They remain here after the runtime deletes them. If an archived session continues, its entry is updated.
+         * @description Lists sessions that have ended, are idle, or were deleted in the runtime. They remain in the archive after the runtime deletes them. If an archived session continues, its entry is updated.
          *
-         *     With last_known=true, the list has the sessions that the runtime had when it was last read, even while the gateway is unavailable. as_of and age_seconds say when that was.
+         *     With last_known=true, the list contains the sessions that the runtime had when Wardroom last read it, even while the gateway is unavailable. as_of and age_seconds say when Wardroom last read the runtime.
          */
         get: operations["get-sessions"];
         put?: never;
@@ -901,7 +901,7 @@ export interface paths {
         };
         /**
          * List the messages of an archived session
-         * @description The same format as /agentrt/sessions/{key}/messages. The messages are as they were when archived, with secrets redacted. Messages are in chronological order. The first page has the newest ones; the Link header leads to older pages. A page of long messages may have fewer than the limit.
+         * @description The same format as /agentrt/sessions/{key}/messages. The messages are as they were when archived, with secrets redacted. Messages are in chronological order. The first page has the newest ones; the Link header leads to older pages. If the messages are long, a page may have fewer messages than the limit.
          */
         get: operations["get-sessions-by-id-messages"];
         put?: never;
@@ -927,7 +927,7 @@ export interface paths {
         put?: never;
         /**
          * Open a standup
-         * @description Answers 201 with the new standup, or 200 if the team already has one on that day.
+         * @description Returns 201 with the new standup, or 200 if the team already has one on that day.
          */
         post: operations["post-standups"];
         delete?: never;
@@ -945,7 +945,7 @@ export interface paths {
         };
         /**
          * Get the latest standup
-         * @description Returns the team's standup for today, or for the most recent day that has one. Standups opened for a future day do not count.
+         * @description Returns the team's standup for today, or for the most recent day that has one. Standups opened for a future day are ignored.
          */
         get: operations["get-standups-latest"];
         put?: never;
@@ -965,15 +965,15 @@ export interface paths {
         };
         /**
          * Get the schedule of a team's standups
-         * @description Returns the team's job, read from the runtime, or as last seen if the runtime is unavailable.
+         * @description Returns the team's job as it is in the runtime, or as Wardroom last read it if the runtime is unavailable.
          */
         get: operations["get-standups-schedule"];
         put?: never;
         /**
          * Schedule a team's standups
-         * @description Creates or changes the job `daily-standup` in the agent runtime. Omitted fields stay unchanged, and repeating the request changes nothing. The job of a team other than executive is named `daily-standup-` followed by the team's key. The job of an archived team can only be disabled.
+         * @description Creates or changes the job `daily-standup` in the agent runtime. Omitted fields stay unchanged, and repeating the request changes nothing. For teams other than executive, the job is named `daily-standup-` followed by the team's key. The job of an archived team can only be disabled.
          *
-         *     Requires the gateway's scope operator.admin in AGENTRT_GATEWAY_SCOPES. The job tells the team's facilitator to open and run the standup with its own API key, which the facilitator reads from the variable `WARDROOM_API_KEY` of the runtime's environment.
+         *     Requires the gateway scope operator.admin in AGENTRT_GATEWAY_SCOPES. The job tells the team's facilitator to open and run the standup with its own API key, which the facilitator reads from the variable `WARDROOM_API_KEY` of the runtime's environment.
          */
         post: operations["post-standups-schedule"];
         delete?: never;
@@ -1027,7 +1027,7 @@ export interface paths {
         get?: never;
         /**
          * Submit a participant's report
-         * @description Submit it before or during the standup. The agent is then not asked; if it is being asked, its run is stopped. An agent can submit only its own report; the owner and admins can submit any participant's. Repeating the same report changes nothing.
+         * @description Submit the report before or during the standup. Wardroom then does not ask the agent, or stops the agent's run if it has already asked. An agent can submit only its own report; the owner and admins can submit any participant's. Repeating the same report changes nothing.
          */
         put: operations["put-standups-by-id-reports-by-agent-id"];
         post?: never;
@@ -1048,7 +1048,7 @@ export interface paths {
         put?: never;
         /**
          * Run or retry a standup
-         * @description Answers 202 while the standup runs. With `Prefer: wait=60` it waits up to that many seconds, at most 600, and answers 200 if the standup has ended by then.
+         * @description Returns 202 while the standup runs. With `Prefer: wait=60` the request waits up to that many seconds (at most 600) and returns 200 if the standup has ended by then.
          */
         post: operations["post-standups-by-id-run"];
         delete?: never;
@@ -1109,7 +1109,7 @@ export interface paths {
         put?: never;
         /**
          * Apply one change to many tasks
-         * @description Each task is changed independently. The response lists, in the order of the request, the new version or the problem of each task. The status is 200 even if no task was changed.
+         * @description Each task is changed independently. For each task, in the order of the request, the response contains the new version or the problem. The status is 200 even if no task was changed.
          */
         post: operations["post-tasks-bulk"];
         delete?: never;
@@ -1129,7 +1129,7 @@ export interface paths {
         put?: never;
         /**
          * Claim the next task
-         * @description Picks from the tasks in todo that are neither blocked nor waiting on other tasks: first those assigned to you, then unassigned ones, by priority, due time, and position. The task moves to in_progress. Concurrent callers get different tasks. Returns 204 if no task is available.
+         * @description Picks one of the tasks in todo that are neither blocked nor waiting on other tasks: first those assigned to you, then unassigned ones, by priority, due time, and position. The task moves to in_progress. Concurrent callers get different tasks. Returns 204 if no task is available.
          */
         post: operations["post-tasks-claim"];
         delete?: never;
@@ -1176,7 +1176,7 @@ export interface paths {
         put?: never;
         /**
          * Archive a task
-         * @description The task leaves the lists and cannot be claimed or changed until it is restored. Archiving an archived task has no effect. If the task is dispatched, archiving stops the run, which requires the permission dispatch_tasks unless you are that agent.
+         * @description The task leaves the lists and cannot be claimed or changed until it is restored. Archiving an archived task has no effect. If the task is dispatched, archiving stops the agent's run. This requires the dispatch_tasks permission unless you are that agent.
          */
         post: operations["post-tasks-by-id-archive"];
         delete?: never;
@@ -1196,7 +1196,7 @@ export interface paths {
         put?: never;
         /**
          * Claim a task or renew a claim
-         * @description While a task is claimed, only the holder can start, finish, or report on it. Claiming moves it to in_progress. Claim it again to renew the lease; when the lease ends, the task is released and moves back to todo. Send claim_token to renew only that claim, and not a later one of yours.
+         * @description While a task is claimed, only the holder of the claim can start, finish, or report on it. Claiming moves the task to in_progress. Claim it again to renew the lease; when the lease ends, the task is released and moves back to todo. Send claim_token to renew only that claim, not a newer claim that you hold on the task.
          */
         post: operations["post-tasks-by-id-claim"];
         delete?: never;
@@ -1378,7 +1378,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get a team by id or key */
+        /** Get a team by ID or key */
         get: operations["get-teams-by-id"];
         put?: never;
         post?: never;
@@ -1401,9 +1401,9 @@ export interface paths {
         };
         /**
          * Get a usage report
-         * @description The report is computed from Wardroom's own ledger, which records each run of the runtime once and is kept even after the runtime deletes its own data. A run counts at the time it ended.
+         * @description The report is computed from Wardroom's own ledger, which records each run of the runtime once and is kept even after the runtime deletes its own data. Each run is counted at the time it ended.
          *
-         *     The series and the groups each add up exactly to the total. If the runtime reports no cost, it is estimated with the prices of /prices. Without a price the cost is unknown: unpriced_runs counts such runs, and cost_usd does not include them. Usage before ledger_begins_at is unknown, even if a sum is 0; usage before followed_since may be incomplete. The series is by hour if the group is hour, or if the period is at most 48 hours long and the group is not day; otherwise it is by day. Groups after the first 500 are combined into one.
+         *     The series and the groups each add up exactly to the total. If the runtime reports no cost for a run, Wardroom estimates the cost with the prices in /prices. If there is no price either, the cost is unknown: unpriced_runs is the number of such runs, and cost_usd does not include them. Usage before ledger_begins_at is unknown, even if a sum is 0; usage before followed_since may be incomplete. The series is grouped by hour if the group is hour, or if the period is at most 48 hours long and the group is not day; otherwise it is grouped by day. Groups after the first 500 are combined into one.
          */
         get: operations["get-usage"];
         put?: never;
@@ -1423,7 +1423,7 @@ export interface paths {
         };
         /**
          * Get a usage report as CSV
-         * @description One line for each group of GET /usage with the same parameters. The lines add up to the total of that report.
+         * @description Returns one line for each group in the report that GET /usage returns for the same parameters. The lines add up to the total of that report.
          */
         get: operations["get-usage.csv"];
         put?: never;
@@ -1466,7 +1466,7 @@ export interface paths {
         put?: never;
         /**
          * Create a user
-         * @description To create an admin, send your own password as current_password. A wrong one counts as a failed login.
+         * @description To create an admin, send your own password as current_password. A wrong password counts as a failed login.
          */
         post: operations["post-users"];
         delete?: never;
@@ -1493,7 +1493,7 @@ export interface paths {
          * Change a user
          * @description Accounts can be deactivated but not deleted, so that past work keeps its author. Change your own password with /auth/password.
          *
-         *     To grant the role admin, or to change the email, password, role or active state of an admin or the owner, send your own password as current_password. A wrong one counts as a failed login.
+         *     To grant the admin role, or to change the email, password, role, or active state of an admin or the owner, send your own password as current_password. A wrong password counts as a failed login.
          */
         patch: operations["patch-users-by-id"];
         trace?: never;
@@ -3619,7 +3619,7 @@ export interface components {
             /** @description The day of the standup. Default: today in the time zone. */
             date?: string;
             /**
-             * @description The team's key or id. Default: executive.
+             * @description The team's key or ID. Default: executive.
              * @example executive
              */
             team?: string;
@@ -3639,7 +3639,7 @@ export interface components {
              */
             facilitator: string;
             /**
-             * @description 2 to 30 lower-case letters, digits and single hyphens, starting with a letter. The key all is reserved.
+             * @description 2 to 30 lowercase letters, digits, and single hyphens, starting with a letter. The key "all" is reserved.
              * @example design
              */
             key: string;
@@ -3665,7 +3665,7 @@ export interface components {
              */
             service_url?: string;
             /**
-             * @description The team's key or id. Default: executive.
+             * @description The team's key or ID. Default: executive.
              * @example executive
              */
             team?: string;
@@ -4872,9 +4872,9 @@ export interface operations {
                 subject_kind?: "task" | "project" | "standup" | "team" | "schedule" | "inbox" | "session";
                 /** @description Events about the subject with this ID; for a runtime session, its key. */
                 subject_id?: string;
-                /** @description Events caused by this actor: a user's ID or email, an agent_id, "me", or "system". Without the permission manage_accounts, only your own email matches. */
+                /** @description Events caused by this actor: a user's ID or email, an agent_id, "me", or "system". Without the manage_accounts permission, only your own email matches. */
                 actor?: string;
-                /** @description Events of these kinds, such as task.created; task.* matches a prefix. */
+                /** @description Events of these kinds, such as task.created; task.* matches all kinds with that prefix. */
                 kind?: string[] | null;
                 /** @description Events at or after this time. */
                 since?: string;
@@ -5067,7 +5067,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5183,7 +5183,7 @@ export interface operations {
     "delete-agentrt-jobs-by-id": {
         parameters: {
             query?: {
-                /** @description The configRevision that you have read. The request fails if the job has another one. */
+                /** @description The configRevision that you have read. The request fails if the job now has a different configRevision. */
                 configRevision?: string;
             };
             header?: never;
@@ -5804,7 +5804,7 @@ export interface operations {
                 kind?: string;
                 /** @description Only sessions with this status. */
                 status?: string;
-                /** @description Only sessions with a run in progress, or only sessions without. */
+                /** @description Only sessions with a run in progress, or only sessions without one. */
                 active?: "true" | "false";
                 /** @description Maximum number of rows to return. */
                 limit?: number;
@@ -5930,7 +5930,7 @@ export interface operations {
                 };
             };
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_session_reads`: Too many session reads from the runtime. */
+            /** @description Too Many Requests. `too_many_session_reads`: Too many requests to read sessions from the runtime. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6026,7 +6026,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Too Many Requests. `too_many_session_reads`: Too many session reads from the runtime. */
+            /** @description Too Many Requests. `too_many_session_reads`: Too many requests to read sessions from the runtime. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6108,7 +6108,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. */
+            /** @description Conflict. `gateway_refused`: The gateway rejected the request. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6120,7 +6120,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_session_reads`: Too many session reads from the runtime. */
+            /** @description Too Many Requests. `too_many_session_reads`: Too many requests to read sessions from the runtime. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6208,7 +6208,7 @@ export interface operations {
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too Many Requests. `too_many_session_reads`: Too many session reads from the runtime. */
+            /** @description Too Many Requests. `too_many_session_reads`: Too many requests to read sessions from the runtime. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6379,7 +6379,7 @@ export interface operations {
                 subject_id?: string;
                 /** @description Events caused by this actor: a user's ID or email, an agent_id, "me", "system", or "anonymous". */
                 actor?: string;
-                /** @description Events of these kinds, such as login.failed; login.* matches a prefix. */
+                /** @description Events of these kinds, such as login.failed; login.* matches all kinds with that prefix. */
                 kind?: string[] | null;
                 /** @description Events at or after this time. */
                 since?: string;
@@ -6435,7 +6435,7 @@ export interface operations {
                 subject_id?: string;
                 /** @description Events caused by this actor: a user's ID or email, an agent_id, "me", "system", or "anonymous". */
                 actor?: string;
-                /** @description Events of these kinds, such as login.failed; login.* matches a prefix. */
+                /** @description Events of these kinds, such as login.failed; login.* matches all kinds with that prefix. */
                 kind?: string[] | null;
                 /** @description Events at or after this time. */
                 since?: string;
@@ -6846,11 +6846,11 @@ export interface operations {
     "get-events": {
         parameters: {
             query?: {
-                /** @description Same as the header, for clients that cannot set headers. The header takes precedence. */
+                /** @description Same as the header Last-Event-ID, for clients that cannot set headers. The header takes precedence. */
                 last_event_id?: string;
-                /** @description Topics to receive, separated by commas: subject kinds of events, gateway for the connection to the agent runtime, session for its sessions, and usage for the usage ledger. Default: all. */
+                /** @description Topics to receive, separated by commas. Most topics are kinds of event subjects. gateway is the connection to the agent runtime, session its sessions, and usage the usage ledger. Default: all. */
                 topics?: ("task" | "project" | "standup" | "team" | "schedule" | "inbox" | "user" | "gateway" | "session" | "usage")[] | null;
-                /** @description Keys of runtime sessions, separated by commas, whose messages to receive as session.message. */
+                /** @description Keys of runtime sessions, separated by commas. New messages in these sessions are sent as session.message. */
                 session?: string[] | null;
             };
             header?: {
@@ -6896,7 +6896,7 @@ export interface operations {
                 kind?: ("escalation" | "standup_failed" | "standup_missed" | "old_blocker" | "job_missed" | "job_failed" | "dispatch_failed" | "run_stalled" | "task_blocked" | "gateway_trouble" | "pairing_pending")[] | null;
                 /** @description Items with any of these severities. */
                 severity?: ("urgent" | "high" | "medium" | "low")[] | null;
-                /** @description Items assigned to this user: an ID, an email, an agent_id, 'me', or 'none'. Without the permission manage_accounts, only your own email matches. */
+                /** @description Items assigned to this user: an ID, an email, an agent_id, 'me', or 'none'. Without the manage_accounts permission, only your own email matches. */
                 assignee?: string;
                 /** @description rank: by severity, then longest wait. last: by when the item was last raised; a minus reverses the order. */
                 sort?: "rank" | "last" | "-last";
@@ -7027,7 +7027,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `inbox_item_resolved`: The item is resolved. */
+            /** @description Conflict. `inbox_item_resolved`: The item is already resolved. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7092,7 +7092,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `inbox_item_resolved`: The item is resolved. */
+            /** @description Conflict. `inbox_item_resolved`: The item is already resolved. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7276,7 +7276,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `inbox_item_resolved`: The item is resolved. */
+            /** @description Conflict. `inbox_item_resolved`: The item is already resolved. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7505,7 +7505,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `project_key_taken`: A project with this key already exists. */
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `project_key_taken`: A project with this key already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7750,7 +7750,7 @@ export interface operations {
                 to?: string;
                 /** @description Sessions that contain all these words, as in /search. */
                 q?: string;
-                /** @description List the sessions that the runtime had when it was last read, instead of the archive. */
+                /** @description List the sessions that the runtime had when Wardroom last read it, instead of the archive. */
                 last_known?: boolean;
                 /** @description Maximum number of rows to return. */
                 limit?: number;
@@ -7883,7 +7883,7 @@ export interface operations {
     "get-standups": {
         parameters: {
             query?: {
-                /** @description The team's key or id, or all for every team. */
+                /** @description The team's key or ID, or "all" for all teams. */
                 team?: string;
                 /** @description Only standups with one of these states. */
                 status?: ("running" | "completed" | "error")[] | null;
@@ -7978,7 +7978,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `team_archived`: The team is archived. */
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `team_archived`: The team is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8004,7 +8004,7 @@ export interface operations {
     "get-standups-latest": {
         parameters: {
             query?: {
-                /** @description The team's key or id. */
+                /** @description The team's key or ID. */
                 team?: string;
             };
             header?: {
@@ -8062,7 +8062,7 @@ export interface operations {
     "get-standups-schedule": {
         parameters: {
             query?: {
-                /** @description The team's key or id. */
+                /** @description The team's key or ID. */
                 team?: string;
             };
             header?: never;
@@ -8410,7 +8410,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not Found. `standup_not_found`: Standup not found. `not_a_participant`: The agent is not a participant of this standup. */
+            /** @description Not Found. `standup_not_found`: Standup not found. `not_a_participant`: The agent is not a participant in this standup. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8420,7 +8420,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `too_many_filings`: The report was submitted too often. `standup_ended`: The standup has ended. */
+            /** @description Conflict. `too_many_filings`: The agent has submitted its report too many times. `standup_ended`: The standup has ended. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8566,9 +8566,9 @@ export interface operations {
                 priority?: ("low" | "medium" | "high" | "urgent")[] | null;
                 /** @description Tasks of any of these types. */
                 type?: ("task" | "bug" | "feature" | "improvement" | "research" | "epic")[] | null;
-                /** @description Tasks assigned to this user: an ID, an email, an agent_id, "me", or "none" for unassigned tasks. Without the permission manage_accounts, only your own email matches. */
+                /** @description Tasks assigned to this user: an ID, an email, an agent_id, "me", or "none" for unassigned tasks. Without the manage_accounts permission, only your own email matches. */
                 assignee?: string;
-                /** @description Tasks created by this user, specified as for assignee; "none" for tasks created by Wardroom. */
+                /** @description Tasks created by this user, in the same format as assignee; "none" for tasks created by Wardroom. */
                 reporter?: string;
                 /** @description Only blocked tasks, or only tasks that are not blocked. */
                 blocked?: "true" | "false";
@@ -8586,7 +8586,7 @@ export interface operations {
                 due_before?: string;
                 /** @description Tasks changed at or after this time. */
                 updated_since?: string;
-                /** @description Tasks claimed by this user, specified as for assignee; "any" for all claimed tasks, "none" for unclaimed ones. */
+                /** @description Tasks claimed by this user, in the same format as assignee; "any" for all claimed tasks, "none" for unclaimed ones. */
                 holder?: string;
                 /** @description Tasks with this text in the key or title, ignoring case. */
                 q?: string;
@@ -8678,7 +8678,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `dependencies_unfinished`: The task depends on tasks that are not done. */
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `dependencies_unfinished`: The task depends on tasks that are not done. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8903,7 +8903,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `task_with_agent`: The task is dispatched to its agent. */
+            /** @description Forbidden. `task_with_agent`: The task is currently dispatched to an agent. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -8922,7 +8922,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `task_cycle`: The change would create a cycle of dependencies or parents. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. `claim_lost`: You no longer hold the task. `task_archived`: The task is archived. */
+            /** @description Conflict. `task_cycle`: The change would create a cycle of dependencies or parent tasks. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. `claim_lost`: Your claim on the task is no longer valid. `task_archived`: The task is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8942,7 +8942,7 @@ export interface operations {
             };
             413: components["responses"]["RequestEntityTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Unprocessable Entity. `assignee_unknown`: No active account matches the assignee. `project_unknown`: The project does not exist or is archived. `parent_unknown`: The parent task does not exist. `dependency_unknown`: A task in depends_on does not exist. `neighbour_unknown`: The neighbor is not a task on the board. */
+            /** @description Unprocessable Entity. `assignee_unknown`: No active account matches the assignee. `project_unknown`: The project does not exist or is archived. `parent_unknown`: The parent task does not exist. `dependency_unknown`: A task in depends_on does not exist. `neighbour_unknown`: The position refers to a task that is not on the board. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8982,7 +8982,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `task_with_agent`: The task is dispatched to its agent. */
+            /** @description Forbidden. `task_with_agent`: The task is currently dispatched to an agent. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9000,7 +9000,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `task_claimed`: The task is claimed by another user. `claim_lost`: You no longer hold the task. */
+            /** @description Conflict. `task_claimed`: The task is claimed by another user. `claim_lost`: Your claim on the task is no longer valid. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9062,7 +9062,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `task_claimed`: The task is claimed by another user. `claim_lost`: You no longer hold the task. `task_not_open`: Tasks in review or done cannot be claimed. `dependencies_unfinished`: The task depends on tasks that are not done. `task_archived`: The task is archived. */
+            /** @description Conflict. `task_claimed`: The task is claimed by another user. `claim_lost`: Your claim on the task is no longer valid. `task_not_open`: Tasks in review or done cannot be claimed. `dependencies_unfinished`: The task depends on tasks that are not done. `task_archived`: The task is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9176,7 +9176,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `task_archived`: The task is archived. */
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `task_archived`: The task is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9333,7 +9333,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The task's id or key. */
+                /** @description The task's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -9368,7 +9368,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `already_dispatched`: The task is already dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. */
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `already_dispatched`: The task is already dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9397,7 +9397,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The task's id or key. */
+                /** @description The task's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -9425,7 +9425,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Conflict. `not_dispatched`: The task is not dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. */
+            /** @description Conflict. `not_dispatched`: The task is not currently dispatched. `task_archived`: The task is archived. `task_done`: The task is done. `task_without_agent`: The task is not assigned to an active agent. `dependencies_unfinished`: The task depends on tasks that are not done. `task_claimed`: The task is claimed by another user. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9532,7 +9532,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `task_claimed`: The task is claimed by another user. `claim_lost`: You no longer hold the task. `task_archived`: The task is archived. */
+            /** @description Conflict. `task_claimed`: The task is claimed by another user. `claim_lost`: Your claim on the task is no longer valid. `task_archived`: The task is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9576,7 +9576,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `task_with_agent`: The task is dispatched to its agent. */
+            /** @description Forbidden. `task_with_agent`: The task is currently dispatched to an agent. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9595,7 +9595,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `task_claimed`: The task is claimed by another user. `claim_lost`: You no longer hold the task. `dependencies_unfinished`: The task depends on tasks that are not done. `task_archived`: The task is archived. */
+            /** @description Conflict. `task_claimed`: The task is claimed by another user. `claim_lost`: Your claim on the task is no longer valid. `dependencies_unfinished`: The task depends on tasks that are not done. `task_archived`: The task is archived. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9740,7 +9740,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `team_key_taken`: A team with this key already exists. */
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `team_key_taken`: A team with this key already exists. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9763,7 +9763,7 @@ export interface operations {
                 "If-None-Match"?: string;
             };
             path: {
-                /** @description The team's id or key. */
+                /** @description The team's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -9813,7 +9813,7 @@ export interface operations {
                 "If-Match"?: string;
             };
             path: {
-                /** @description The team's id or key. */
+                /** @description The team's ID or key. */
                 id: string;
             };
             cookie?: never;
@@ -9996,7 +9996,7 @@ export interface operations {
                 role?: "owner" | "admin" | "user" | "agent";
                 /** @description Only active or only deactivated users. */
                 active?: "true" | "false";
-                /** @description Only users of this agent. */
+                /** @description Only users that belong to this agent. */
                 agent_id?: string;
                 /** @description Only users with this text in their name or email. Case is ignored. */
                 q?: string;
@@ -10076,7 +10076,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `idempotency_conflict`: The Idempotency-Key was used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `email_taken`: Another account already uses this email. `agent_taken`: This agent already has an active account. `one_owner`: There must be exactly one active owner. */
+            /** @description Conflict. `idempotency_conflict`: This Idempotency-Key was already used for a different request. `idempotency_gone`: The resource created by the first request with this Idempotency-Key no longer exists. `email_taken`: Another account already uses this email. `agent_taken`: This agent already has an active account. `one_owner`: There must be exactly one active owner. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -10182,7 +10182,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description Forbidden. `owner_only`: Only the owner can change the owner's account. `own_password`: Changing your own password requires the current one. `password_required`: This change requires your current password. `wrong_password`: The current password is wrong. `account_deactivated`: This account is deactivated. */
+            /** @description Forbidden. `owner_only`: Only the owner can change the owner's account. `own_password`: Changing your own password requires your current password. `password_required`: This change requires your current password. `wrong_password`: The current password is wrong. `account_deactivated`: This account is deactivated. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10327,7 +10327,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description Conflict. `keys_for_agents`: Only agent users can have API keys. */
+            /** @description Conflict. `keys_for_agents`: Only agent accounts can have API keys. */
             409: {
                 headers: {
                     [name: string]: unknown;

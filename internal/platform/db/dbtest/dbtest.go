@@ -1,4 +1,4 @@
-// Package dbtest provides a separate database for each test.
+// Package dbtest gives each test a database of its own.
 package dbtest
 
 import (
@@ -14,16 +14,17 @@ import (
 	"wardroom/internal/schema"
 )
 
-// Env is the environment variable with the address of a PostgreSQL server whose
-// user can create databases. `make test` starts a server and sets it.
+// Env names the environment variable with the address of a PostgreSQL server. The
+// user in the address must be able to create databases. `make test` starts a server
+// and sets the variable.
 const Env = "TEST_POSTGRES_URL"
 
-// EnginesEnv is the environment variable that limits a test run to one engine:
-// "sqlite" or "postgres". If it is empty, tests run on both. `make test` tests
-// SQLite with the race detector and PostgreSQL without it.
+// EnginesEnv names the environment variable that limits a test run to one engine:
+// "sqlite" or "postgres". If it is empty, tests run on both engines. `make test`
+// tests SQLite with the race detector and PostgreSQL without it.
 const EnginesEnv = "TEST_ENGINES"
 
-// Engines returns the engines that this test run covers.
+// Engines returns the database engines that this test run covers.
 func Engines() []db.Engine {
 	switch os.Getenv(EnginesEnv) {
 	case db.SQLite.String():
@@ -34,8 +35,8 @@ func Engines() []db.Engine {
 	return []db.Engine{db.SQLite, db.Postgres}
 }
 
-// need skips a test of an engine that this run does not cover. CONTRIBUTING.md says
-// which run covers it.
+// need skips a test if this run does not cover the engine that the test needs.
+// CONTRIBUTING.md lists which run covers which engine.
 func need(t testing.TB, engine db.Engine) {
 	t.Helper()
 	if !slices.Contains(Engines(), engine) {
@@ -43,8 +44,8 @@ func need(t testing.TB, engine db.Engine) {
 	}
 }
 
-// Each runs fn with an empty, migrated database of each engine that this run
-// covers.
+// Each runs fn as a subtest for each engine that this test run covers. Each subtest
+// gets an empty, migrated database.
 func Each(t *testing.T, fn func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	for _, engine := range Engines() {
@@ -52,8 +53,9 @@ func Each(t *testing.T, fn func(t *testing.T, d *db.DB)) {
 	}
 }
 
-// Twice runs fn like Each, and once more with every transaction rolled back and run
-// again, to find transaction functions with side effects; see db.DB.Rehearse.
+// Twice runs fn like Each. Then it runs fn once more with a database that rolls back
+// every transaction and runs it again. This finds transaction functions with side
+// effects; see db.DB.Rehearse.
 func Twice(t *testing.T, fn func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	Each(t, fn)
@@ -64,16 +66,16 @@ func Twice(t *testing.T, fn func(t *testing.T, d *db.DB)) {
 	})
 }
 
-// New returns an empty, migrated SQLite database, for tests that are not about SQL.
-// Test runs that cover only PostgreSQL skip them.
+// New returns an empty, migrated SQLite database for tests that are not about SQL. It
+// skips the test if this run covers only PostgreSQL.
 func New(t testing.TB) *db.DB {
 	t.Helper()
 	return Open(t, URL(t, db.SQLite))
 }
 
-// URL returns the address of an empty, migrated database. It is a copy of a
-// template that is migrated once, because migrating for each of thousands of tests
-// would take minutes.
+// URL returns the address of an empty, migrated database. The database is a copy of a
+// template, because running the migrations for each of thousands of tests would take
+// minutes.
 func URL(t testing.TB, engine db.Engine) string {
 	t.Helper()
 	need(t, engine)
@@ -95,8 +97,8 @@ func URL(t testing.TB, engine db.Engine) string {
 	return Copy(t, template)
 }
 
-// Untouched returns the address of a database without tables, for tests of the
-// migrations.
+// Untouched returns the address of a database without tables. Tests of the migrations
+// use it.
 func Untouched(t testing.TB, engine db.Engine) string {
 	t.Helper()
 	need(t, engine)
@@ -106,7 +108,8 @@ func Untouched(t testing.TB, engine db.Engine) string {
 	return Copy(t, "template1")
 }
 
-// Open opens and migrates the database at url, and closes it when the test ends.
+// Open opens and migrates the database at the given address. It closes the database
+// when the test ends.
 func Open(t testing.TB, url string) *db.DB {
 	t.Helper()
 	d, err := db.Own(context.Background(), url)
@@ -124,8 +127,8 @@ func Open(t testing.TB, url string) *db.DB {
 	return d
 }
 
-// Refill runs the INSERT statements of a migration again, for tests that write the
-// source tables of a derived table with SQL.
+// Refill runs the INSERT statements of a migration again. Tests call it after they
+// have written, with SQL, to the tables from which these statements read.
 func Refill(t testing.TB, d *db.DB, migration string) {
 	t.Helper()
 	file, err := fs.ReadFile(schema.FS(), migration)

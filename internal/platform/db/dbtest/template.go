@@ -20,15 +20,15 @@ import (
 	"wardroom/internal/schema"
 )
 
-// template is the content of a cleanly closed SQLite database. Copies keep its
-// modification time, so the lock file stays valid and tests skip the integrity
-// check.
+// template holds the files of an SQLite database that was closed cleanly. Copies keep
+// its modification time. This keeps the lock file valid, so that tests skip the
+// integrity check.
 type template struct {
 	whole, lock []byte
 	changed     time.Time
 }
 
-// migratedFile returns an SQLite database with every table and no rows.
+// migratedFile returns a template of an SQLite database with all tables and no rows.
 var migratedFile = sync.OnceValues(func() (made template, err error) {
 	dir, err := os.MkdirTemp("", "wardroom-template-")
 	if err != nil {
@@ -51,7 +51,7 @@ var migratedFile = sync.OnceValues(func() (made template, err error) {
 	return made, err
 })
 
-// write writes a copy to path.
+// write writes a copy of the database to the given path.
 func (m template) write(path string) error {
 	err := os.WriteFile(path, m.whole, 0o600)
 	if err == nil {
@@ -63,9 +63,10 @@ func (m template) write(path string) error {
 	return err
 }
 
-// migratedDatabase returns the name of a PostgreSQL database with every table and no
-// rows, which CREATE DATABASE copies. All test processes share it. It stays on the
-// server. Each state of the migrations has its own.
+// migratedDatabase returns the name of a PostgreSQL database with all tables and no
+// rows. CREATE DATABASE copies this database for each test. All test processes share
+// it, and it stays on the server. Its name depends on the migrations, so changed
+// migrations get a new database.
 var migratedDatabase = sync.OnceValues(func() (string, error) {
 	ctx := context.Background()
 	sum, err := sumOfMigrations()
@@ -102,7 +103,7 @@ var migratedDatabase = sync.OnceValues(func() (string, error) {
 	return name, err
 })
 
-// sumOfMigrations returns a short digest of the migrations.
+// sumOfMigrations returns a short hash of the migrations.
 func sumOfMigrations() (string, error) {
 	sum := sha256.New()
 	err := fs.WalkDir(schema.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
@@ -129,8 +130,8 @@ func migrate(address string) (err error) {
 	return err
 }
 
-// Copy returns the address of a copy of a PostgreSQL database that has no
-// connections. The copy is dropped when the test ends.
+// Copy copies a PostgreSQL database and returns the address of the copy. The original
+// must have no open connections. The copy is dropped when the test ends.
 func Copy(t testing.TB, template string) string {
 	t.Helper()
 	name := "t_" + strings.ReplaceAll(db.NewID(), "-", "")
@@ -155,7 +156,7 @@ func Copy(t testing.TB, template string) string {
 	return address
 }
 
-// admin runs fn with a connection to the PostgreSQL server for tests.
+// admin runs fn with a connection to the PostgreSQL server that the tests use.
 func admin(ctx context.Context, fn func(*pgx.Conn) error) error {
 	server := os.Getenv(Env)
 	if server == "" {
