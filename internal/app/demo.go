@@ -251,7 +251,7 @@ func random(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// demoStood returns when an agent last answered in a standup. It ignores the standup
+// demoStood returns the time at which an agent last answered in a standup. It ignores the standup
 // with the given session name.
 func (a *App) demoStood(ctx context.Context, agentID, name string) (last time.Time, err error) {
 	const enough = 10

@@ -122,7 +122,7 @@ func (d *Demo) runStandupQueue(ctx context.Context) (stop func()) {
 	}
 }
 
-// standupTimes returns when the past standups started: at 08:06 on each of the last
+// standupTimes returns the start times of the past standups: at 08:06 on each of the last
 // few days before the first start.
 func (d *Demo) standupTimes() []time.Time {
 	day := d.began.In(d.App.cfg.Timezone)

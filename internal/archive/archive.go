@@ -76,7 +76,7 @@ func onceOnly(kind string) bool { return kind == subagent || kind == "cron" }
 // subagent is the kind of the sessions that agents start.
 const subagent = "subagent"
 
-// versionOf returns when a session last changed, in milliseconds of the
+// versionOf returns the time of the last change of a session, in milliseconds of the
 // runtime's clock.
 func versionOf(g *gateway.Session) int64 {
 	if g.UpdatedAt.IsZero() {

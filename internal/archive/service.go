@@ -219,7 +219,7 @@ func (s *Service) PurgeOld(ctx context.Context, tx *db.Tx, before time.Time, lim
 	return n, nil
 }
 
-// LastReading returns when all sessions of the runtime were last read, or nil
+// LastReading returns the time at which all sessions of the runtime were last read, or nil
 // if they never were.
 func (s *Service) LastReading(ctx context.Context) (*clock.Time, error) {
 	return findReading(ctx, s.DB)

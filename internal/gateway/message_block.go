@@ -104,8 +104,8 @@ func visible(list []part) string {
 }
 
 // blocks converts the parts of a message to blocks. If a tool call and its result are in
-// the same message, they become one block. The result left is the number of parts that
-// were dropped.
+// the same message, they become one block. It also returns how many parts were
+// dropped.
 func (c *Client) blocks(list []part) (blocks []Block, left int) {
 	blocks = []Block{}
 	room := map[BlockKind]int{TextBlock: turnChars, ThinkingBlock: thinkingChars}

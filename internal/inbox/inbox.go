@@ -185,10 +185,10 @@ func (i Item) withTexts(m NewItem) Item {
 	return i
 }
 
-// repeat returns the item as updated when its cause is raised again. A resolved item
+// repeat returns the item updated with m, which raises its cause again. A resolved item
 // reopens with the severity of m. An acknowledged or snoozed item keeps its state unless
-// the severity rises. If it rises, the item reopens, because users have reviewed only the
-// lower severity.
+// the severity rises. Then it reopens, because users have seen it only at the lower
+// severity.
 func (i Item) repeat(m NewItem, now time.Time) Item {
 	i = i.at(now).withTexts(m)
 	i.Count++

@@ -36,7 +36,7 @@ var (
 	// ErrNoKey means that no encryption key is configured.
 	ErrNoKey = fault.New(fault.Unavailable, "encryption_key_missing", "No encryption key is configured.")
 	// ErrOtherKey means that the stored device cannot be decrypted.
-	ErrOtherKey = fault.New(fault.Unavailable, "encryption_key_wrong", "Wardroom could not decrypt the stored device.")
+	ErrOtherKey = fault.New(fault.Unavailable, "encryption_key_wrong", "Wardroom could not decrypt the key of the stored device.")
 	// ErrKeyFile means that the encryption key file is invalid or unreadable.
 	ErrKeyFile = fault.New(fault.Unavailable, "encryption_key_unusable", "Wardroom could not use the encryption key file.")
 )

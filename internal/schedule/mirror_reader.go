@@ -256,7 +256,7 @@ func runOf(r gateway.JobRun) Run {
 	return out
 }
 
-// began returns when the last scheduled run of each job started.
+// began returns the start time of the last scheduled run of each job.
 func (s snapshot) began() map[string]time.Time {
 	out := map[string]time.Time{}
 	note := func(id string, at *clock.Time) {

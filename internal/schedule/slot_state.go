@@ -156,7 +156,7 @@ func or(text, otherwise string) string {
 	return text
 }
 
-// eventTime returns when a slot reached its state. For a failed slot it is the end of the run, and
+// eventTime returns the time at which a slot reached its state. For a failed slot it is the end of the run, and
 // for a missed slot the due time.
 func (f facts) eventTime(s Slot) time.Time {
 	for _, r := range f.runs {

@@ -27,8 +27,8 @@ type News struct {
 	Missed bool `json:"missed"`
 }
 
-// FollowMessages sends the messages in the gateway's events to the clients that follow
-// their sessions, until ctx ends. It sends no requests to the gateway.
+// FollowMessages sends each message in the gateway's events to the clients that follow
+// the message's session, until ctx ends. It sends no requests to the gateway.
 func (s *Service) FollowMessages(ctx context.Context) {
 	for ctx.Err() == nil {
 		events, stop := s.Runtime.Events(eventBuffer)

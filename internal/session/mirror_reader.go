@@ -126,7 +126,7 @@ func first(a, b time.Time) time.Time {
 	return a
 }
 
-// nextRead returns when to read the list.
+// nextRead returns the time at which to read the list.
 func (r *reader) nextRead(on any) time.Time {
 	if on != r.tried {
 		return time.Time{} // at once

@@ -121,7 +121,7 @@ func (r *row) api() Session {
 	return s
 }
 
-// started returns when the current or last run started. Until a queued run starts, the row contains
+// started returns the start time of the current or last run. Until a queued run starts, the row contains
 // the times of the previous run.
 func (r *row) started() clock.Time {
 	switch {
@@ -136,7 +136,7 @@ func (r *row) started() clock.Time {
 	}
 }
 
-// ended returns when the last run ended or, if that is unknown, the time of the last activity.
+// ended returns the end time of the last run or, if that is unknown, the time of the last activity.
 func (r *row) ended() clock.Time {
 	if !r.EndedAt.IsZero() {
 		return r.EndedAt

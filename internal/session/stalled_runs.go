@@ -56,7 +56,7 @@ func (g *activityLog) recordEvent(e gateway.Event, now time.Time) {
 	}
 }
 
-// last returns when a row's run was last active. This is the time of the last event, the last
+// last returns the time at which a row's run was last active. This is the time of the last event, the last
 // activity according to the gateway, or the start of the run. The result is therefore correct even
 // after a restart or a lost connection.
 func (g *activityLog) last(r *row, now time.Time) time.Time {
@@ -96,7 +96,7 @@ func (g *activityLog) prune(active map[string]bool) {
 	}
 }
 
-// silentSince returns when a row's run was last active, and whether the run is stalled.
+// silentSince returns the time at which a row's run was last active, and whether the run is stalled.
 func (s *Service) silentSince(r *row) (since time.Time, stalled bool) {
 	if !r.Active || s.StalledAfter <= 0 {
 		return time.Time{}, false

@@ -73,7 +73,7 @@ func (r *reader) startTotals(ctx context.Context) {
 	})
 }
 
-// usageNext returns when to read the totals.
+// usageNext returns the time at which to read the totals.
 func (r *reader) usageNext() time.Time {
 	m := &r.s.mirror
 	m.mu.Lock()

@@ -55,7 +55,7 @@ func (m *meeting) ask(ctx context.Context, agentID, purpose string, since *clock
 	return m.awaitAnswer(ctx, q, true)
 }
 
-// attemptStart returns when the current attempt started.
+// attemptStart returns the start time of the current attempt.
 func (m *meeting) attemptStart(ctx context.Context) (time.Time, error) {
 	row, err := find(ctx, m.DB, m.id)
 	if err != nil || row.StartedAt == nil {

@@ -106,9 +106,9 @@ func changeCount(ctx context.Context, q db.Queryer) (n int64, err error) {
 	return n, err
 }
 
-// begins returns when the ledger begins, and when Wardroom began to follow the runtime. The ledger
-// begins with its first row, or when Wardroom began to follow the runtime if that is earlier.
-// Either time is nil if it is unknown.
+// begins returns the time at which the ledger begins, and the time since when Wardroom follows the
+// runtime. The ledger begins with its first row, or at the second time if that is earlier. Either
+// time is nil if it is unknown.
 func begins(ctx context.Context, q db.Queryer) (begins, since *clock.Time, err error) {
 	var at *int64
 	err = q.QueryRow(ctx, `SELECT (SELECT MIN(at) FROM usage_ledger), since FROM usage_state WHERE name = ?`, ledger).Scan(&at, &since)

@@ -71,7 +71,7 @@ func (m *Model) Script(agent string, r Reply) {
 	m.replies[agent] = r
 }
 
-// Linger, if on, delays the end of the turn in which the COO starts a standup. The
+// Linger sets whether to delay the end of the turn in which the COO starts a standup. The
 // turn ends when the COO is asked for the standup's review in another session.
 func (m *Model) Linger(on bool) {
 	m.mu.Lock()
@@ -79,7 +79,7 @@ func (m *Model) Linger(on bool) {
 	m.linger = on
 }
 
-// Cache, if on, makes the model report a third of its input as read from a cache. The
+// Cache sets whether the model reports a third of its input as read from a cache. The
 // gateway counts and prices such input separately.
 func (m *Model) Cache(on bool) {
 	m.mu.Lock()

@@ -62,7 +62,7 @@ type Options struct {
 	// Board returns the tasks that an agent talks about. It is called during a run, while
 	// no lock is held. If Board is nil, the board is empty.
 	Board func(ctx context.Context, agentID string) ([]Task, error)
-	// LastStandup returns when an agent last answered in a standup, or the zero time if
+	// LastStandup returns the time at which an agent last answered in a standup, or the zero time if
 	// it never did. It ignores the standup whose sessions have the given name, such as
 	// standup:2026-11-20. It is called during a run, while no lock is held. If
 	// LastStandup is nil, no agent has ever answered.

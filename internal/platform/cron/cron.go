@@ -218,11 +218,11 @@ func spanAt(t time.Time, zone *time.Location) span {
 // wall returns the wall-clock time at t, in the form of a UTC time.
 func (s span) wall(t time.Time) time.Time { return t.UTC().Add(s.offset) }
 
-// moment returns when the clock shows the given wall-clock time. The result is
-// correct only if it is within the span.
+// moment returns the time at which the clock of the span shows the given wall-clock
+// time. The result is correct only if it is within the span.
 func (s span) moment(wall time.Time) time.Time { return wall.Add(-s.offset) }
 
-// once returns when the clock of a time zone first shows the given wall-clock time.
+// once returns the time at which a time zone first shows the given wall-clock time.
 // If that time is skipped, once returns the end of the gap, or the zero time if the
 // whole day is skipped.
 func once(wall time.Time, zone *time.Location) time.Time {

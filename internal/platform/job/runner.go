@@ -442,7 +442,7 @@ func (q *Queue) nextTimes(ctx context.Context) (map[string]time.Time, error) {
 	return times, nil
 }
 
-// first returns when a new timer fires for the first time.
+// first returns the time at which a new timer fires for the first time.
 func (t Timer) first(now time.Time) time.Time {
 	if t.At.IsZero() {
 		return now

@@ -46,8 +46,8 @@ func shapeOf(r *route, t reflect.Type) *shape {
 	return s
 }
 
-// answer sends the output to which out points. The shape of the output is s. The body
-// is encoded first, so that an encoding error becomes a problem instead of a partial
+// answer sends the output that out points to, which has the shape s. The body is encoded
+// first, so that an encoding error becomes a problem instead of a partial
 // response.
 func (x *exchange) answer(s *shape, out any) {
 	v := reflect.ValueOf(out).Elem()

@@ -312,7 +312,8 @@ func (b *assembler) line(i int) int {
 
 var closingTag = regexp.MustCompile(`^</[A-Za-z][\w.-]*>$`)
 
-// isHeading reports whether s is a Markdown heading. The text s must start with #.
+// isHeading reports whether s is a Markdown heading. The caller has checked that s starts
+// with #.
 func isHeading(s string) bool {
 	marks := len(s) - len(strings.TrimLeft(s, "#"))
 	return marks <= 6 && (marks == len(s) || s[marks] == ' ' || s[marks] == '\t')

@@ -5645,7 +5645,7 @@ export interface operations {
                 };
             };
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Service Unavailable. `encryption_key_missing`: No encryption key is configured. `encryption_key_wrong`: Wardroom could not decrypt the stored device. `encryption_key_unusable`: Wardroom could not use the encryption key file. */
+            /** @description Service Unavailable. `encryption_key_missing`: No encryption key is configured. `encryption_key_wrong`: Wardroom could not decrypt the key of the stored device. `encryption_key_unusable`: Wardroom could not use the encryption key file. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5749,7 +5749,7 @@ export interface operations {
                 };
             };
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Service Unavailable. `encryption_key_missing`: No encryption key is configured. `encryption_key_wrong`: Wardroom could not decrypt the stored device. `encryption_key_unusable`: Wardroom could not use the encryption key file. */
+            /** @description Service Unavailable. `encryption_key_missing`: No encryption key is configured. `encryption_key_wrong`: Wardroom could not decrypt the key of the stored device. `encryption_key_unusable`: Wardroom could not use the encryption key file. */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -54,7 +54,7 @@ export const now = {
     before: (weekday: string) => `Last ${weekday}`,
     by: (time: string) => `by ${time}`,
     whole: 'full day',
-    least: 'full day, from the runtime’s history and possibly incomplete',
+    least: 'full day, from the runtime’s history, which may be incomplete',
     notKnown: (weekday: string) => `Last ${weekday}: no data, because tracking started later`,
     since: (time: string) => `since ${time}, when tracking started`,
     asOf: 'As of',
