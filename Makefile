@@ -93,11 +93,11 @@ needs:
 format-check:
 	$(LINT) fmt --diff
 
-check: ## run before each commit: format, vet, lint, Go tests on SQLite without the race detector
+check: ## run before each commit: format, vet, lint, Go tests on SQLite without the race detector and the costly ones
 	$(LINT) fmt --diff
 	$(GO) vet -tags journey ./...
 	$(LINT) run ./...
-	TEST_ENGINES=sqlite $(GO) test -parallel 16 ./internal/app ./cmd/... ./internal/... ./web ./test/ran
+	TEST_ENGINES=sqlite $(GO) test -parallel 16 -skip '$(COSTLY)' ./internal/app ./cmd/... ./internal/... ./web ./test/ran
 
 unit: unit-race unit-sqlite unit-postgres ## all Go tests: with the race detector what starts goroutines, all else without it
 

@@ -22,7 +22,7 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// Policy is the Content-Security-Policy of the dashboard. It allows only resources
+// Policy is the Content-Security-Policy for the dashboard. It allows only resources
 // from the same origin, and no inline scripts or styles, so that injected text cannot
 // run as code.
 const Policy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
@@ -68,8 +68,8 @@ func (d *Dashboard) Paths() []string {
 }
 
 // ServeFile serves the built file at the path of the request. If there is no such
-// file, it returns false and sends no response. With the page as the response, a
-// missing script would look like a syntax error.
+// file, it returns false and sends no response. It never serves the page instead,
+// because a missing script would then look like a syntax error.
 func (d *Dashboard) ServeFile(w http.ResponseWriter, r *http.Request) bool {
 	f := d.files[path.Clean(r.URL.Path)]
 	if f == nil || r.URL.Path == index {

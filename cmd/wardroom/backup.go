@@ -118,8 +118,8 @@ func (c verifyCmd) Run(ctx context.Context, t terminal) error {
 	return nil
 }
 
-// failed wraps the error of an action that failed. If ctx has ended, the error says
-// that the action was interrupted.
+// failed returns an error that says what could not be done and wraps err. If ctx has
+// ended, the reason is "interrupted" instead of err.
 func failed(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")

@@ -56,7 +56,7 @@ type keyListCmd struct {
 	Email string `arg:"" help:"The agent user's email."`
 }
 
-// Run lists the API keys of an account.
+// Run lists an account's API keys.
 func (c keyListCmd) Run(ctx context.Context, parent *cli, t terminal) (err error) {
 	ctx, s, done, err := openAccounts(ctx, t, parent.Key.RawCommon)
 	if err != nil {

@@ -72,9 +72,9 @@ func run(ctx context.Context, args []string, t terminal) int {
 	}
 }
 
-// brief returns the text of err without lines that are the same as the line before
-// them. The PostgreSQL client tries an address with and without TLS and reports the
-// same failure twice.
+// brief returns the text of err without lines that repeat the previous line. The
+// PostgreSQL client tries an address with and without TLS and reports the same failure
+// twice.
 func brief(err error) string {
 	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "\n")
 }

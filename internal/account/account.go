@@ -266,7 +266,7 @@ func checkAvatar(s string) string {
 	return ""
 }
 
-// difference holds the old and the new value of a changed field. Events contain it.
+// difference holds the old and the new value of a changed field, for use in events.
 type difference struct {
 	Before any `json:"before"`
 	After  any `json:"after"`

@@ -42,8 +42,8 @@ type notes struct {
 	wake    chan struct{} // wakes Run for a new entry
 }
 
-// auditEntry identifies a kind of occurrence that can be frequent, such as a failed login of one
-// account. All occurrences within a minute become one event with a count.
+// auditEntry identifies an occurrence that can be frequent, such as a failed login to one account.
+// All occurrences within a minute become one event with a count.
 type auditEntry struct {
 	kind   string // the kind of the event
 	about  event.Subject
@@ -127,8 +127,8 @@ func (n *notes) takeUses() map[string]time.Time {
 	return taken
 }
 
-// takeEntries returns the entries with new occurrences, except those that already have an event in
-// the current minute. Run sets the parameter all at the end of a minute to include them, too.
+// takeEntries returns the entries with new occurrences. Unless all is true, it omits those that
+// already have an event in the current minute. Run sets all at the end of a minute.
 func (n *notes) takeEntries(all bool) map[auditEntry]auditCount {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -255,7 +255,7 @@ func (s *Service) recordFailure(kind, reason string, tried User, from netip.Addr
 	s.notes.note(auditEntry{kind: kind, about: about, by: actor.Anonymous, reason: reason}, from, s.Now())
 }
 
-// addressName returns the name that an address's failures are counted under. It is the address
+// addressName returns the name under which failures from an address are counted. It is the address
 // itself, or the /64 network of an IPv6 address.
 func addressName(from netip.Addr) string {
 	switch from = from.Unmap().WithZone(""); {

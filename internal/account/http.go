@@ -10,7 +10,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Mount registers the routes of accounts.
+// Mount registers the routes for accounts.
 func (s *Service) Mount(api *web.API) {
 	web.Post(api, "/auth/login", actor.Public, "Log in", s.handleLogin,
 		web.Fails(ErrLogin, ErrThrottled, ErrBusy),
@@ -55,8 +55,7 @@ func (s *Service) Mount(api *web.API) {
 
 type loginInput struct {
 	Body struct {
-		// The limit is the same as for the whole body, so that a long email returns 401 and not
-		// 422.
+		// The limit equals that on the request body, so that a long email returns 401 and not 422.
 		Email    string `json:"email" maxLength:"1048576"`
 		Password string `json:"password" format:"password"`
 	}

@@ -124,8 +124,7 @@ func (s *Service) MakeKey(ctx context.Context, ref string, n NewKey) (IssuedKey,
 	return IssuedKey{k, secret}, nil
 }
 
-// Keys returns one page of the keys of a user, oldest first, including expired
-// and revoked ones.
+// Keys returns one page of a user's keys, oldest first, including expired and revoked ones.
 func (s *Service) Keys(ctx context.Context, ref string, want page.Want) (page.Part[Key], error) {
 	var part page.Part[Key]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) error {
@@ -141,8 +140,8 @@ func (s *Service) Keys(ctx context.Context, ref string, want page.Want) (page.Pa
 	return part, err
 }
 
-// RevokeKey revokes a key of a user. Every replica rejects further requests with the key, and the
-// key's open streams close. Revoking a revoked key has no effect.
+// RevokeKey revokes a user's key. Every replica rejects further requests with the key, and the
+// key's open streams close. Revoking a key again has no effect.
 func (s *Service) RevokeKey(ctx context.Context, ref, id string) error {
 	now := s.Now()
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -166,8 +165,8 @@ func (s *Service) RevokeKey(ctx context.Context, ref, id string) error {
 	return nil
 }
 
-// recordKey records an event whose subject is the account, not the key. Streams
-// of the account are authenticated again on such an event.
+// recordKey records an event whose subject is the account, not the key. Such an event causes the
+// account's streams to be authenticated again.
 func recordKey(ctx context.Context, tx *db.Tx, at time.Time, kind string, u User, k Key) error {
 	about := event.Subject{Kind: "user", ID: u.ID, Name: u.Name}
 	return event.Record(ctx, tx, at, event.Audit, kind, about, map[string]any{
@@ -175,8 +174,8 @@ func recordKey(ctx context.Context, tx *db.Tx, at time.Time, kind string, u User
 	})
 }
 
-// authenticateKey is like Authenticate, for an API key. It reads the key from the database on each
-// call, so that a revocation takes effect at once on every replica.
+// authenticateKey is like Authenticate, but accepts only an API key. It reads the key from the
+// database on each call, so that a revocation takes effect immediately on every replica.
 func (s *Service) authenticateKey(ctx context.Context, secret string) (actor.Actor, error) {
 	now := s.Now()
 	digest := keyDigest(secret)

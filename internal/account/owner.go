@@ -134,9 +134,8 @@ func (s *Service) HandOver(ctx context.Context, ref string) (User, error) {
 }
 
 // swap makes one account the owner and makes the current owner, if any, an admin. The parameter
-// former is the current owner, was is the account of the new owner as stored, and next is the same
-// account as it will be stored. swap writes the former owner first, because an index allows only
-// one owner.
+// former is the current owner; was and next are the new owner's account before and after the
+// change. swap writes former first, because an index allows only one owner.
 func (s *Service) swap(ctx context.Context, tx *db.Tx, former, was row, next *User) error {
 	now := clock.At(s.Now())
 	demoted := former.User

@@ -57,9 +57,9 @@ func newHasher(cost int) (*hasher, error) {
 	}, nil
 }
 
-// bcryptInput returns the bytes to pass to bcrypt for a password: the password
-// itself or, if it is longer than bcrypt reads, its digest. The digest is base64,
-// because bcrypt cannot distinguish texts with NUL bytes.
+// bcryptInput returns the bytes to pass to bcrypt for a password: the password itself or, if the
+// password is longer than bcrypt can read, its digest. The digest is base64, because bcrypt cannot
+// distinguish texts with NUL bytes.
 func bcryptInput(password string) (m []byte, long bool) {
 	if len(password) <= bcryptBytes {
 		return []byte(password), false
@@ -87,12 +87,12 @@ func (k *hasher) hash(ctx context.Context, password string) (string, error) {
 	return string(h), nil
 }
 
-// matches reports whether the parameter stored is the hash of password. It is empty if there is no
-// account. matches takes the same time in every case.
+// matches reports whether stored is the hash of password. The parameter stored is empty if there is
+// no account. matches takes the same time in every case.
 //
-// It compares a hash only with passwords of its own scheme. Otherwise a plain hash
-// would match every password with the same first 72 bytes, and the digest of a long
-// password would itself be a password.
+// It compares the hash of a long password only with long passwords, and a plain hash only with
+// short ones. Otherwise a plain hash would match every password with the same first 72 bytes, and
+// the digest of a long password would itself be a password.
 func (k *hasher) matches(ctx context.Context, stored, password string) (bool, error) {
 	release, err := k.slot(ctx)
 	if err != nil {

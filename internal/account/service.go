@@ -180,9 +180,9 @@ func (s *Service) hasher() (*hasher, error) {
 	return s.passwords, s.broken
 }
 
-// Authenticate returns the actor of a token or an API key. The token identifies
-// the account; permissions are read from the account, so that a demotion or
-// deactivation takes effect at once.
+// Authenticate returns the actor that a token or an API key identifies. The token identifies the
+// account; permissions are read from the account, so that a demotion or deactivation takes effect
+// immediately.
 func (s *Service) Authenticate(ctx context.Context, token string) (actor.Actor, error) {
 	if strings.HasPrefix(token, keyPrefix) {
 		return s.authenticateKey(ctx, token)

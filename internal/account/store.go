@@ -56,7 +56,7 @@ func find(ctx context.Context, q db.Queryer, ref string) (row, error) {
 	return where(ctx, q, `id = ?`, ref)
 }
 
-// findAgent returns the active user of an agent.
+// findAgent returns the active account of the agent with the given ID.
 func findAgent(ctx context.Context, q db.Queryer, id string) (row, error) {
 	return where(ctx, q, `active AND agent_id = ?`, id)
 }
@@ -75,7 +75,7 @@ var users = list.List[User]{
 	},
 }
 
-// people defines the list of all accounts that returns only what every user can read.
+// people defines the list of all accounts, with only the fields that every user can read.
 var people = list.List[Person]{
 	Table: `users`, Columns: `id, name, active`, Usual: "name",
 	Scan: func(r db.Row) (p Person, err error) { return p, r.Scan(&p.ID, &p.Name, &p.Active) },
@@ -141,7 +141,7 @@ func touch(ctx context.Context, tx *db.Tx, u row, at clock.Time) (bool, error) {
 	return n == 1, err
 }
 
-// findTally returns the failed logins of a subject, or the zero tally.
+// findTally returns the tally of failed logins for a subject, or the zero tally.
 func findTally(ctx context.Context, q db.Queryer, subject string) (tally, error) {
 	var t tally
 	var until *clock.Time
@@ -220,7 +220,7 @@ var keys = list.List[Key]{
 	},
 }
 
-// findKey returns a key of a user, or ErrKeyNotFound.
+// findKey returns a user's key, or ErrKeyNotFound.
 func findKey(ctx context.Context, q db.Queryer, userID, id string) (Key, error) {
 	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
 		return Key{}, ErrKeyNotFound // PostgreSQL rejects it as a parameter

@@ -27,7 +27,7 @@ const (
 	addressWidth  = 4         // concurrent attempts per address; far below freeOfAddress, because each counts as failed until it succeeds
 )
 
-// tally counts the failed logins of one account or address.
+// tally counts the failed logins to one account or from one address.
 type tally struct {
 	failures     int
 	lastAt       time.Time
@@ -35,8 +35,8 @@ type tally struct {
 }
 
 // charge counts an attempt as failed before it is checked, so that concurrent attempts cannot
-// exceed the limit. The parameter free is a number of failures; once it is reached, each attempt
-// blocks further ones for a while.
+// exceed the limit. The parameter free is the number of the first failure that blocks further
+// attempts for a while; every later failure does, too.
 func (t tally) charge(now time.Time, free int) tally {
 	if now.Sub(t.lastAt) >= forgetAfter {
 		t.failures = 0
@@ -61,8 +61,8 @@ func (t tally) refund(before, mine tally, free int) tally {
 	return t
 }
 
-// pause returns how long to block further attempts. The parameter over is the number of failures
-// after the first one that caused a pause.
+// pause returns the time for which to block further attempts. The parameter over is the number of
+// failures after the first one that caused a pause.
 func pause(over int) time.Duration {
 	d := firstPause
 	for ; over > 0 && d < longestPause; over-- {
@@ -102,13 +102,13 @@ func (a *attempt) free(subject string) int {
 	return freeOfAddress
 }
 
-// accountSubject returns the key that failed logins with an email are counted under, whether or not
-// an account has that email.
+// accountSubject returns the key under which failed logins with an email are counted, whether or
+// not an account has that email.
 func accountSubject(email string) string {
 	return digest("account", strings.ToLower(strings.TrimSpace(email)))
 }
 
-// addressSubject returns the key that failed logins from a client address are counted under. IPv6
+// addressSubject returns the key under which failed logins from a client address are counted. IPv6
 // addresses share the key of their network, because one client can use all addresses of its
 // network.
 func addressSubject(from netip.Addr) string {
@@ -207,8 +207,8 @@ func (s *Service) tallies(ctx context.Context, q db.Queryer, a *attempt, now tim
 	return list, nil
 }
 
-// succeed clears the account's failures and reverts the charge of the address after a correct
-// attempt. It does not clear the address's other failures, because an attacker could then reset the
+// succeed clears the account's failures after a correct attempt, and reverts the charge against the
+// address. It does not clear the address's other failures, because an attacker could then reset the
 // count by logging in to an account of their own. Call it first in the transaction, so that all
 // transactions take their locks in the same order.
 func (a *attempt) succeed(ctx context.Context, tx *db.Tx) error {
@@ -254,7 +254,7 @@ func (s *Service) refundAttempt(ctx context.Context, a *attempt) {
 	}
 }
 
-// clearFailures deletes the failures of an account. It takes the same lock as succeed.
+// clearFailures deletes an account's failures. It takes the same lock as succeed.
 func clearFailures(ctx context.Context, tx *db.Tx, subject string) error {
 	if err := tx.Lock(ctx, "login/"+subject); err != nil {
 		return err
@@ -294,9 +294,9 @@ type semaphore struct {
 	users int           // holders and waiters
 }
 
-// enter acquires the semaphore for a key; the parameter width is how many callers can hold it at
-// once. It returns ErrBusy if too many callers are already waiting. It does not limit the empty
-// key.
+// enter acquires the semaphore for a key; the parameter width is the number of callers that can
+// hold it at once. It returns ErrBusy if too many callers are already waiting. It does not limit
+// the empty key.
 func (l *semaphores) enter(ctx context.Context, key string, width int) (leave func(), err error) {
 	if key == "" {
 		return func() {}, nil

@@ -16,14 +16,14 @@ import (
 // ErrNotFound means that neither the runtime nor any account has an agent with the given ID.
 var ErrNotFound = fault.New(fault.NotFound, "agent_not_found", "Agent not found.")
 
-// Agent is an agent that the runtime has, that has an account, or both.
+// Agent is an agent that exists in the runtime, has an account, or both.
 type Agent struct {
 	AgentID string  `json:"agent_id" example:"cto"`
 	Name    string  `json:"name" doc:"The name in the runtime, otherwise that of the account."`
 	Emoji   *string `json:"emoji"`
 	Model   *string `json:"model" doc:"Provider and model; null if unknown."`
 	Runtime *bool   `json:"in_runtime" doc:"Whether the runtime has the agent; null while the runtime is unreachable."`
-	// AsOf is when Name, Emoji and Model were read from the runtime.
+	// AsOf is the time at which Name, Emoji and Model were read from the runtime.
 	AsOf    *clock.Time `json:"as_of" doc:"When the agent was last read from the runtime. Null if the runtime did not have it."`
 	Account *Account    `json:"account" doc:"Null if the agent has no active account and therefore cannot take part in standups."`
 	// Presence is nil if the gateway is connected but refuses the request, because "offline" would
@@ -31,17 +31,17 @@ type Agent struct {
 	Presence *Presence `json:"presence" doc:"Null if the gateway is connected but does not permit reading it."`
 }
 
-// State is the state of an agent's presence.
+// State is the presence state of an agent.
 type State string
 
-// States of presence.
+// Values of State.
 const (
 	Active  State = "active"  // a run is in progress
 	Idle    State = "idle"    // the runtime has the agent, and no run is in progress
 	Offline State = "offline" // the runtime does not have the agent, or is unreachable
 )
 
-// Presence is the presence of an agent, with its reason.
+// Presence says whether an agent is active, idle or offline, and why.
 type Presence struct {
 	State  State       `json:"state" enum:"active,idle,offline"`
 	Reason string      `json:"reason" doc:"The reason as text."`

@@ -98,7 +98,7 @@ type Spend struct {
 	Thirty Spent  `json:"last_30_days" doc:"Today and the 29 days before."`
 }
 
-// Spent is the usage since a point in time, which is in the field From.
+// Spent is the usage since the time in the field From.
 type Spent struct {
 	From     clock.Time  `json:"from"`
 	Runs     int64       `json:"runs"`
@@ -107,7 +107,7 @@ type Spent struct {
 	CostUSD  *money.Nano `json:"cost_usd" doc:"Null if no run has a known price; 0 only if the cost is 0."`
 }
 
-// Failure describes an activity of an agent that failed.
+// Failure describes a failed activity of an agent.
 type Failure struct {
 	Kind   string     `json:"kind" enum:"dispatch,standup,job_missed,job_failed,session" doc:"dispatch: a task could not be dispatched, or its run failed. standup: the agent did not answer. job_missed, job_failed: a scheduled job. session: the last run of a session failed."`
 	What   string     `json:"what" example:"TASK-12" doc:"The key of the task, the day of the standup, the name of the job, or the key of the session."`
@@ -119,7 +119,7 @@ type Failure struct {
 	Session string `json:"-"`
 }
 
-// Limits of a page.
+// Limits on the contents of a page.
 const (
 	maxSessions   = 10
 	maxTasks      = 10
@@ -190,8 +190,8 @@ func (s *Service) addSessions(ctx context.Context, p *Page, since time.Time) err
 	return nil
 }
 
-// unrecorded returns the failures of sessions that are not among the records, so that a
-// failed run of a job, task or standup is listed once.
+// unrecorded returns the failures of sessions that are not among the records, so that a failed run
+// of a job, task or standup is listed only once.
 func unrecorded(records []Failure, all []Session, since time.Time) []Failure {
 	var found []Failure
 	for _, one := range all {

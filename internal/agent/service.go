@@ -29,8 +29,8 @@ type Service struct {
 	Runtime Runtime
 	// Members lists the agents that have an active account.
 	Members func(ctx context.Context) ([]Member, error)
-	// Activities returns the activity of each agent that has sessions, and when it was
-	// read. It fails while the runtime is unreachable.
+	// Activities returns the activity of each agent that has sessions, as read at the time asOf. It
+	// fails while the runtime is unreachable.
 	Activities func(ctx context.Context) (asOf clock.Time, byAgent map[string]Activity, err error)
 	// Sessions returns the latest sessions of an agent in the runtime, active ones first. It
 	// fails while the runtime is unreachable.

@@ -83,8 +83,8 @@ type goneSession struct {
 	Key string `json:"key"`
 }
 
-// publishMessage publishes new messages of a session to the live streams that follow
-// it.
+// publishMessage publishes a session's new messages to the live streams that follow
+// the session.
 func (a *App) publishMessage(key string, n session.News) {
 	state := event.State{Kind: "session.message", Topics: []string{event.TopicSession}, Data: n, Session: key}
 	if err := a.Events.Publish(state); err != nil {
@@ -219,8 +219,8 @@ func (a *App) standupMembers(ctx context.Context) ([]standup.Member, error) {
 	return members, err
 }
 
-// standupBoard returns an agent's open tasks and the tasks that were completed since
-// the given time.
+// standupBoard returns an agent's open tasks, the tasks done since the given time and
+// the tasks that the agent has claimed.
 func (a *App) standupBoard(ctx context.Context, agentID string, since time.Time) ([]standup.BoardTask, error) {
 	tasks, err := a.Tasks.Of(ctx, agentID, since)
 	return boardTasks(tasks), err

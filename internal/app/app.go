@@ -49,7 +49,7 @@ func Schema() db.Schema { return db.Schema{Files: schema.FS(), Program: Version}
 // down.
 const grace = 15 * time.Second
 
-// Options holds the options of New that are not settings. The command `wardroom
+// Options holds the options for New that are not settings. The command `wardroom
 // serve` needs only OnSetup.
 type Options struct {
 	Demo bool             // reported in the public configuration
@@ -122,7 +122,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, opts Options)
 	return a, nil
 }
 
-// gatewayOptions returns the options of the gateway client.
+// gatewayOptions returns the options for the gateway client.
 func gatewayOptions(cfg config.Config, log *slog.Logger, backoff gateway.Backoff) gateway.Options {
 	opt := gateway.Options{
 		URL: cfg.GatewayURL, Token: cfg.GatewayToken.Reveal(), Scopes: cfg.GatewayScopes, Timeout: cfg.GatewayTimeout,
@@ -346,8 +346,8 @@ func (a *App) Listen(ctx context.Context) (net.Listener, error) {
 	return ln, nil
 }
 
-// MetricsAddress returns the URL of the metrics. It is empty before Listen is called,
-// and if METRICS_ADDR is not set.
+// MetricsAddress returns the URL at which the metrics are served. It is empty if
+// METRICS_ADDR is not set or Listen has not been called.
 func (a *App) MetricsAddress() string {
 	if a.scraped == nil {
 		return ""

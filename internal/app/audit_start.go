@@ -24,8 +24,8 @@ const (
 type started struct {
 	Version  string       `json:"version"`
 	Settings config.Given `json:"settings"`
-	// Changes holds the settings that changed since the last start. A new value of a
-	// secret is not detected.
+	// Changes holds the settings that changed since the last start. A change from one
+	// secret to another is not detected.
 	Changes map[string]change `json:"changes,omitempty"`
 }
 
@@ -66,7 +66,7 @@ func (a *App) auditStart(ctx context.Context) error {
 	return nil
 }
 
-// changes returns the settings that differ between the parameters was and is.
+// changes returns the settings that differ between the last start and this one.
 func changes(was, is config.Given) map[string]change {
 	out := map[string]change{}
 	value := func(g config.Given, name string) *string {

@@ -139,7 +139,7 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 
 // archivePace is the delay between the archive's requests to the demo runtime. It is
 // short, because the runtime has no other load and its two weeks of history should be
-// searchable at once.
+// searchable right away.
 const archivePace = 20 * time.Millisecond
 
 // rest is roughly how long the demo's agents pause between runs. It is chosen so that

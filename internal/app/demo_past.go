@@ -36,8 +36,8 @@ func firstPast(began time.Time) []demo.Span {
 	return []demo.Span{{From: began.AddDate(0, 0, -pastDays), Until: began}}
 }
 
-// goOn extends the generated history by the period from when Wardroom last saw the
-// runtime until now. The ledgers already contain everything before that period.
+// goOn extends the generated history from the time at which Wardroom last saw the
+// runtime until now. The ledgers already contain everything before that time.
 func (s *demoState) goOn(ctx context.Context, a *App, now time.Time) {
 	from := now.AddDate(0, 0, -pastDays)
 	if _, known, err := a.Schedules.List(ctx, schedule.Filter{}, "", 0); err == nil && known.AsOf.After(from) {
@@ -207,7 +207,7 @@ func (d *Demo) openSchedules(ctx context.Context) (end func(), err error) {
 	return end, nil
 }
 
-// jobRuns returns all job runs of the runtime, newest first.
+// jobRuns returns all of the runtime's job runs, newest first.
 func jobRuns(ctx context.Context, c *gateway.Client) (all []gateway.JobRun, err error) {
 	const atOnce = 200
 	for more := true; more; {
@@ -242,7 +242,7 @@ func (h *hindsight) JobRuns(_ context.Context, want gateway.JobRunsWanted) (runs
 	return runs[:min(want.Limit, len(runs))], want.Limit < len(runs), nil
 }
 
-// rehearsal replaces the runtime in past standups. The demo's agents answer at once,
+// rehearsal replaces the runtime in past standups. The demo's agents answer immediately,
 // and the demo's clock moves forward by the time that each answer would have taken.
 type rehearsal struct {
 	agents *demo.Runtime
@@ -256,7 +256,7 @@ func (r *rehearsal) Status() gateway.Status {
 	return gateway.Status{State: gateway.Connected, BootID: pastBoot, ConnectedAt: clock.Ptr(r.clock.Now())}
 }
 
-// Await returns at once, because the gateway is always connected.
+// Await returns immediately, because the gateway is always connected.
 func (r *rehearsal) Await(context.Context) (string, error) { return pastBoot, nil }
 
 // Start asks an agent a question and returns the agent's answer.

@@ -214,7 +214,7 @@ func TestDispatchOfDeactivated(t *testing.T) {
 	owner.dispatch(waiting.Key)
 	turn(false)
 	a := owner.post("/api/v1/tasks/"+waiting.Key+"/dispatch", nil).wantProblem(http.StatusConflict, "task_without_agent")
-	if text := string(a.body); !strings.Contains(text, "The account of CTO is deactivated.") || !strings.Contains(text, "assignee_id") {
+	if text := string(a.body); !strings.Contains(text, "The account of agent CTO is deactivated.") || !strings.Contains(text, "assignee_id") {
 		t.Errorf("the detail does not say what to do: %s", text)
 	}
 	owner.patch("/api/v1/tasks/"+moved.Key, map[string]any{"assignee_id": "cpo"}).want(http.StatusOK)

@@ -47,8 +47,8 @@ func (a *App) handleConfig(ctx context.Context, _ *struct{}) (*struct{ Body Publ
 	}}, err
 }
 
-// mountDashboard adds the routes of the dashboard. Its page is served at / and at
-// every path without another route; its files have routes of their own.
+// mountDashboard adds the routes for the dashboard. Its page is served at / and at
+// every path that has no other route; its files have routes of their own.
 func (a *App) mountDashboard() error {
 	d, err := dashboard.New()
 	if err != nil {

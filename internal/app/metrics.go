@@ -116,7 +116,7 @@ func (m *metrics) job(kind, outcome string, took time.Duration) {
 // login records a login attempt.
 func (m *metrics) login(outcome string) { m.logins.WithLabelValues(outcome).Inc() }
 
-// handler returns the handler of METRICS_ADDR, which serves only the metrics.
+// handler returns the HTTP handler for METRICS_ADDR, which serves only the metrics.
 func (m *metrics) handler(log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+metricsPath, promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{

@@ -28,8 +28,7 @@ func newOutage(ask func(context.Context) error, log *slog.Logger, now func() tim
 }
 
 // notice reports whether err means that the database is unavailable. If so, it counts
-// the failure under the given operation. If this is the first failure of an outage,
-// it also logs it.
+// the failure under the given operation. It logs only the first failure of an outage.
 func (o *outage) notice(operation string, err error) bool {
 	reason, away := db.Unavailable(err)
 	if !away {
@@ -81,7 +80,7 @@ func (o *outage) watch(ctx context.Context, recovered func()) {
 	}
 }
 
-// metSince reports whether an operation has failed within the given time before now.
+// metSince reports whether the last failed operation is less than d ago.
 func (o *outage) metSince(d time.Duration) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 const keyFile = "encryption.key"
 
 // keysOf returns the source of the keys that encrypt stored secrets. With PostgreSQL
-// there is no key file, because replicas have no folder in common.
+// there is no key file, because replicas do not share a folder.
 func keysOf(cfg config.Config, engine db.Engine) vault.Source {
 	s := vault.Source{Key: cfg.EncryptionKey.Reveal()}
 	for _, old := range cfg.EncryptionKeyOld {
@@ -50,7 +50,7 @@ func (a *App) wirePairing(ctx context.Context) error {
 
 // Examine checks the connection to the agent runtime with the given settings and the
 // stored device. Wardroom does not need to be running. Examine calls the function
-// report with the result of each layer. It returns an error only if the settings are
+// report with the result for each layer. It returns an error only if the settings are
 // invalid or ctx ends. If the stored device cannot be read, the result contains a
 // warning.
 func Examine(ctx context.Context, cfg config.Config, report func(gateway.Step)) (gateway.Examination, error) {

@@ -12,8 +12,8 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// ErrNotReady means that clients should send requests to another replica for now. Its
-// fact not_ready contains the reason: "database", "schema" or "stopping".
+// ErrNotReady means that clients should send requests to another replica for now. The
+// member not_ready of the response contains "database", "schema" or "stopping".
 var ErrNotReady = fault.New(fault.Unavailable, "not_ready", "Wardroom is not ready for requests.")
 
 // errSlow means that a check of the database timed out. It appears only in the log.
@@ -79,9 +79,9 @@ func (a *App) askDatabase(ctx context.Context) error {
 	return a.DB.Newer(ctx)
 }
 
-// watched caches the result of a check for the duration readyFresh. Concurrent
-// callers share one check and wait for it for at most readyLimit. This limit applies
-// even if the check ignores its context, as a read from a failed disk does.
+// watched caches the result of a check until it is older than readyFresh. Concurrent
+// callers share one check and wait at most readyLimit for it. This limit applies even
+// if the check ignores its context, as a read from a failed disk does.
 type watched struct {
 	check func(context.Context) error
 

@@ -76,8 +76,8 @@ func onceOnly(kind string) bool { return kind == subagent || kind == "cron" }
 // subagent is the kind of the sessions that agents start.
 const subagent = "subagent"
 
-// versionOf returns the time of the last change of a session, in milliseconds of the
-// runtime's clock.
+// versionOf returns the time of the last change to a session, in milliseconds by the runtime's
+// clock.
 func versionOf(g *gateway.Session) int64 {
 	if g.UpdatedAt.IsZero() {
 		return 0

@@ -14,7 +14,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Intervals and batch sizes of the archiver.
+// Intervals and batch sizes for the archiver.
 const (
 	// retry is the delay after a failure, or while another replica holds the
 	// claim.
@@ -481,7 +481,7 @@ func (k *archiver) hold(ctx context.Context) error {
 	return k.claim(ctx)
 }
 
-// release gives up the claim, so that another replica can continue at once.
+// release gives up the claim, so that another replica can continue immediately.
 func (k *archiver) release(ctx context.Context) {
 	if !k.took {
 		return

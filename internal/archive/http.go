@@ -10,7 +10,7 @@ import (
 	"wardroom/internal/transcript"
 )
 
-// Mount adds the routes of the archive.
+// Mount adds the routes for the archive.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/sessions", actor.Read, "List archived sessions, most recent first", s.handleList, web.Fails(page.ErrCursor), web.Describe(listText))
 	web.Get(api, "/sessions/{id}", actor.Read, "Get an archived session", s.handleGet, web.Fails(ErrNotFound))

@@ -22,10 +22,10 @@ type pattern struct {
 	is func(value string) bool
 }
 
-// edge matches where a secret may begin: at a word boundary, or after something that only looks
-// like part of a word. Tool output is often raw JSON, where lines end with \n. It can also have
-// color codes, which the gateway's client shortens to "[31m". People do not always put a space
-// before a secret either.
+// edge matches the places at which a secret may begin: at a word boundary, or after something that
+// only looks like part of a word. Tool output is often raw JSON, where lines end with \n. It can
+// also have color codes, which the gateway's client shortens to "[31m". People do not always put a
+// space before a secret either.
 const edge = `(?:\b|_|\\[nrtbf]|\[[0-9;]*m)`
 
 // quote matches an optional quotation mark, escaped any number of times, as in

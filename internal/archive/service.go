@@ -118,13 +118,13 @@ func (s *Service) Get(ctx context.Context, id string) (Archived, error) {
 	return rows[0], err
 }
 
-// pageBytes is the approximate maximum size of a page's JSON. A message may have two megabytes, so
-// a page of 500 of them would not fit into memory.
+// pageBytes is the approximate maximum size of a page's JSON. A message can be two megabytes long,
+// so a page of 500 of them would not fit into memory.
 const pageBytes = 4 << 20
 
-// fitting returns the number of the first message of a page. The page has the messages with numbers
-// in the range [from, to). If these exceed pageBytes, the page leaves out the first ones; it then
-// starts at the beginning of a part and has at least one part.
+// fitting returns the number of the first message to put on a page of the messages in the range
+// [from, to). If these messages exceed pageBytes, the page starts at the beginning of a later part
+// and has at least one part.
 func fitting(ctx context.Context, q db.Queryer, id string, from, to int64) (int64, error) {
 	sizes, err := sizesBetween(ctx, q, id, from, to)
 	if err != nil || len(sizes) == 0 {
@@ -198,8 +198,8 @@ func between(ctx context.Context, q db.Queryer, id string, from, to int64) ([]tr
 	return messages, nil
 }
 
-// CountOld returns how many sub-agent sessions PurgeOld would remove in total, and when the oldest
-// of them was last active.
+// CountOld returns the number of sub-agent sessions that PurgeOld would remove in total, and the
+// time at which the oldest of them was last active.
 func (s *Service) CountOld(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	if n, oldest, err = countOld(ctx, s.DB, before); err != nil {
 		err = fmt.Errorf("count archived sub-agent sessions: %w", err)

@@ -34,7 +34,7 @@ func release(ctx context.Context, tx *db.Tx, owner string) error {
 	return err
 }
 
-// putReading stores when all sessions were last read.
+// putReading stores the time at which all sessions were last read.
 func putReading(ctx context.Context, tx *db.Tx, at clock.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE archive_state SET read_at = ? WHERE name = ? AND (read_at IS NULL OR read_at < ?)`, at, state, at)
 	return err

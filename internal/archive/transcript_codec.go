@@ -28,7 +28,7 @@ type part struct {
 }
 
 // pack encodes messages into parts. The parameter number is the number of the first part, and first
-// is how many messages come before it.
+// is the number of messages before it.
 func pack(messages []transcript.Message, number, first int64) ([]part, error) {
 	var parts []part
 	var text bytes.Buffer

@@ -82,8 +82,8 @@ type piece struct {
 	done    bool           // there are no more rows
 }
 
-// chunk reads the rows after the archived ones. The result ok is false if the session has a new
-// transcript by now. The parameter total is the last known number of rows, or 0.
+// chunk reads the rows after the archived ones. The result ok is false if the session has since
+// switched to a new transcript. The parameter total is the last known number of rows, or 0.
 func (k *archiver) chunk(ctx context.Context, p *kept, total int64) (c piece, ok bool, err error) {
 	offset := max(total-(max(p.lastSeq, 1)-1+chunk), 0)
 	for range tries {
@@ -134,9 +134,9 @@ func firstOf(page gateway.TurnPage) int64 {
 
 // backTo returns the rows of a page and the rows before it, starting with row number from. It sends
 // further requests, because the gateway cuts a page short if its rows are large in total (6 MiB in
-// OpenClaw 2026.9.6). If rows are added meanwhile, the offsets shift and some rows are returned
-// twice; backTo removes the duplicates. The result whole is false if the transcript was replaced or
-// became shorter.
+// OpenClaw 2026.9.6). If rows are added in the meantime, the offsets shift and some rows are
+// returned twice; backTo removes the duplicates. The result whole is false if the transcript was
+// replaced or became shorter.
 func (k *archiver) backTo(ctx context.Context, p *kept, from, offset int64, page gateway.TurnPage) (turns []gateway.Turn, whole bool, err error) {
 	turns = numbered(page.Turns, page.Total-offset)
 	for first := firstOf(page); first > from; first = min(first, firstOf(page)) {

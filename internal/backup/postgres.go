@@ -16,7 +16,7 @@ import (
 )
 
 // dump writes a pg_dump archive to f. It counts the facts for the manifest in the same snapshot
-// that pg_dump reads, by keeping the transaction of that snapshot open.
+// that pg_dump reads, by keeping that snapshot's transaction open.
 func (t *Tool) dump(ctx context.Context, database string, f *os.File, m *Manifest) (faults []string, err error) {
 	m.Engine = db.Postgres.String()
 	programs, err := db.ProgramsFor(database)

@@ -143,7 +143,7 @@ func isBackup(file string) bool {
 	return err == nil
 }
 
-// reader stops reading when ctx ends.
+// reader is an io.Reader that stops when ctx ends.
 type reader struct {
 	ctx  context.Context //nolint:containedctx // io.Reader has no context parameter
 	from io.Reader

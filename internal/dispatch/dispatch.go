@@ -1,6 +1,6 @@
 // Package dispatch sends tasks to their agents. Each dispatch is one run in the task's own
-// session. It survives crashes of Wardroom and restarts of the gateway, and the agent is
-// never asked twice.
+// session. It survives Wardroom crashes and gateway restarts, and the agent is never asked
+// twice.
 //
 // A dispatch is stored before it is sent to the gateway. A job (runner.go) then waits
 // until the gateway and the agent are available, and sends the question with an idempotent
@@ -88,7 +88,7 @@ type Failure struct {
 	Detail string `json:"detail" doc:"Explanation. It may contain text from the gateway, so treat it as untrusted."`
 }
 
-// Task is the content of a task that is sent to the agent.
+// Task is a task's content as it is sent to the agent.
 type Task struct {
 	ID, Key, Title, Description string
 	Status, Priority, Type      string
@@ -106,7 +106,7 @@ type Comment struct {
 	Text   string
 }
 
-// RunUsage is the token usage and cost of a dispatch's run, as reported by the gateway
+// RunUsage is the token usage and cost of a dispatch's run, as the gateway reported them
 // when the run ended.
 type RunUsage struct {
 	RunID, AgentID, SessionKey, TaskKey string
@@ -120,7 +120,7 @@ type InboxItem struct {
 	Subject                              event.Subject
 }
 
-// active reports whether the dispatch has not ended.
+// active reports whether the dispatch is queued or started.
 func (d *Dispatch) active() bool { return d.State == Queued || d.State == Started }
 
 // runID returns the id of the n-th run for the task. The run id includes part of the
@@ -133,7 +133,7 @@ func (d *Dispatch) subject() event.Subject {
 	return event.Subject{Kind: "task", ID: d.taskID, Name: d.Task}
 }
 
-// cause returns the key that identifies the inbox item of a failed dispatch.
+// cause returns the key that identifies the inbox item for a failed dispatch.
 func (d *Dispatch) cause() string { return "task/" + d.taskID + "/dispatch" }
 
 // end puts the dispatch into its final state.
@@ -145,7 +145,7 @@ func (d *Dispatch) end(now time.Time, f *Failure) {
 	}
 }
 
-// outcome converts the answer of an ended run into a Failure. It returns nil if the run
+// outcome converts the answer from an ended run into a Failure. It returns nil if the run
 // succeeded. The parameter late is true if the dispatch's time limit has passed.
 func outcome(a gateway.Answer, late bool, limit time.Duration) *Failure {
 	switch {

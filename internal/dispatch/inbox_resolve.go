@@ -8,10 +8,10 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// staleItem is an inbox item about a task that no longer needs attention.
+// staleItem is an inbox item that no longer needs attention, because its task is done, archived or deleted.
 type staleItem struct{ cause, why string }
 
-// ResolveStale resolves the inbox items of failed dispatches whose tasks are done,
+// ResolveStale resolves the inbox items for failed dispatches whose tasks are done,
 // archived or deleted, except for items that a person has reopened. It runs every few
 // seconds.
 func (s *Service) ResolveStale(ctx context.Context) error {

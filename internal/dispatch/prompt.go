@@ -7,7 +7,7 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Limits on a prompt: the length of its texts, in runes, and the number of listed dependencies.
+// Limits on a prompt: the maximum length of each text, in runes, and the maximum number of listed dependencies.
 const (
 	longestTitle       = 500
 	longestDescription = 8_000

@@ -25,8 +25,8 @@ func (d *Dispatch) orphan() orphan {
 }
 
 // stop ends an orphaned run. It tries repeatedly for two reasons: a question sent just
-// before the cancelation may arrive after the first stop, and a restarted gateway resumes
-// interrupted turns only after some seconds.
+// before the cancelation may arrive after the first attempt, and a restarted gateway
+// resumes interrupted turns only after a few seconds.
 func (s *Service) stop(ctx context.Context, h *job.Held) error {
 	var o orphan
 	if err := json.Unmarshal(h.Payload, &o); err != nil {

@@ -23,7 +23,7 @@ type runner struct {
 	graceUsed bool // whether it has waited for the gateway once after the time limit
 }
 
-// The intervals and limits of a runner.
+// Intervals and limits for a runner.
 const (
 	waitSlice  = 30 * time.Second       // duration of one wait for the gateway or a run
 	retryPause = 500 * time.Millisecond // pause between attempts
@@ -168,7 +168,7 @@ func (c *runner) write(ctx context.Context, kind string) error {
 	})
 }
 
-// finish stores the end of the dispatch. If the run may still be in progress or start
+// finish stores that the dispatch has ended. If the run may still be in progress or start
 // later, it also enqueues a job that stops the run.
 func (c *runner) finish(ctx context.Context, f *Failure, a gateway.Answer) error {
 	err := c.job.Write(ctx, func(tx *db.Tx) error {
@@ -282,7 +282,7 @@ func (c *runner) prepare(ctx context.Context) error {
 }
 
 // accepted records that the gateway has accepted the question. The first acceptance starts
-// the time limit of the dispatch.
+// the dispatch's time limit.
 func (c *runner) accepted(ctx context.Context, boot string) error {
 	if c.d.State == Started && c.d.bootID == boot {
 		return nil
@@ -298,8 +298,8 @@ func (c *runner) accepted(ctx context.Context, boot string) error {
 }
 
 // await waits for an accepted run to end. It also checks whether the gateway has
-// restarted, because a restarted gateway reports runs that it does not know as running
-// forever.
+// restarted, because a restarted gateway reports the runs that it has lost as still
+// running.
 func (c *runner) await(ctx context.Context) (gateway.Answer, error) {
 	restarted := gateway.ErrUnreachable.With("The gateway restarted after it accepted the task.")
 	for c.left() > 0 {
@@ -368,8 +368,8 @@ func (c *runner) recover(ctx context.Context, boot string) (ask bool, _ error) {
 	return false, c.finishUnanswered(ctx, t, boot)
 }
 
-// queued waits while the question is queued behind another run. It returns nil if the
-// question's run has not ended, so that recover checks again whether the run has started.
+// queued waits while the question is queued behind another run. It returns nil if the question's
+// run has not ended, so that recover can check again whether the run has started.
 func (c *runner) queued(ctx context.Context) error {
 	if c.left() <= 0 {
 		return c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
@@ -401,8 +401,8 @@ func (c *runner) finishUnanswered(ctx context.Context, t gateway.Trace, boot str
 	return c.conclude(ctx, a)
 }
 
-// findRuns searches the session's history for the current and previous questions of this
-// dispatch. The result seen is true if the agent has received the current question or
+// findRuns searches the session's history for this dispatch's current and previous
+// questions. The result seen is true if the agent has received the current question or
 // answered any of these questions.
 func (c *runner) findRuns(ctx context.Context) (t gateway.Trace, seen bool, err error) {
 	for n := c.d.number; n >= c.d.first; n-- {
@@ -446,8 +446,8 @@ func (c *runner) checkEligible(ctx context.Context) error {
 }
 
 // handleOvertaken handles a question that the gateway dropped in order to resume an
-// interrupted turn of the same session. The gateway keeps returning that failure for the
-// old run id.
+// interrupted turn of the same session. For the old run id, the gateway keeps reporting
+// that it dropped the question.
 func (c *runner) handleOvertaken(ctx context.Context, a gateway.Answer) error {
 	if err := sleep(ctx, retryPause); err != nil {
 		return err

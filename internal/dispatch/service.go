@@ -57,7 +57,7 @@ type Service struct {
 	Show func(ctx context.Context, tx *db.Tx, d Dispatch) error
 	// RecordUsage, if set, records the usage of a run. It is called before any event is recorded.
 	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
-	// Raise and Resolve, if set, raise and resolve the inbox item of a failed dispatch.
+	// Raise and Resolve, if set, raise and resolve the inbox item for a failed dispatch.
 	// They record events.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
@@ -152,7 +152,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, ref string, n New) (Dis
 	return d, s.record(ctx, tx, eventDispatched, d, map[string]any{"note": n.Note != ""})
 }
 
-// Cancel cancels the dispatch of a task. The run is stopped as soon as the gateway is reachable.
+// Cancel cancels a task's dispatch. The run is stopped as soon as the gateway is reachable.
 func (s *Service) Cancel(ctx context.Context, ref string) (Dispatch, error) {
 	var d Dispatch
 	by := actor.From(ctx)
@@ -198,8 +198,8 @@ func (s *Service) Withdraw(ctx context.Context, tx *db.Tx, taskID string, delete
 	return d, nil
 }
 
-// cancelActive ends the dispatch of a task if it is active, and enqueues a job that stops
-// its run.
+// cancelActive ends a task's dispatch if it is active, and enqueues a job that stops its
+// run.
 func (s *Service) cancelActive(ctx context.Context, tx *db.Tx, taskID string, why Failure) (*Dispatch, error) {
 	d, err := last(ctx, tx, taskID)
 	if errors.Is(err, ErrNotFound) {
@@ -246,8 +246,8 @@ func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, cause error)
 	return s.close(ctx, tx, d, &Failure{Broken, "Wardroom failed several times while running the dispatch. See Wardroom's log."}, nil, "")
 }
 
-// close stores the end of a dispatch and the usage of its run, updates the task's card and
-// the inbox item, and records the event last.
+// close ends a dispatch. It stores the dispatch and the usage of its run, updates the
+// task's card and the inbox item, and records the event last.
 func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, u *gateway.Usage, said string) error {
 	now := s.Now()
 	d.end(now, f)
@@ -276,7 +276,7 @@ func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, 
 	return s.record(ctx, tx, eventEnded, d, data)
 }
 
-// longestAnswer is the maximum length of the agent's final answer in an event, in runes.
+// longestAnswer is the maximum length, in runes, of the agent's final answer in an event.
 const longestAnswer = 2000
 
 // kindFailed is the inbox kind for a failed dispatch.

@@ -157,7 +157,7 @@ func (h *hub) send(batch []frame) {
 	}
 }
 
-// publish sends states at once if none were sent recently. Otherwise it collects them and sends
+// publish sends states immediately if none were sent recently. Otherwise it collects them and sends
 // them together at the end of a pause.
 func (h *hub) publish(states []frame) {
 	h.mu.Lock()

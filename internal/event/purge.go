@@ -9,9 +9,9 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// purgeableAt is an SQL expression. It is the time of an event that can be purged, and null for
-// events that are kept, which are those about tasks and those of the audit log. The index
-// events_passing uses exactly this expression.
+// purgeableAt is the SQL expression for the time of an event that can be purged. It is null for
+// events that are kept: those about tasks and those in the audit log. The index events_passing uses
+// exactly this expression.
 const purgeableAt = `(CASE WHEN class = 'activity' AND subject_kind <> 'task' THEN at END)`
 
 const (
@@ -21,8 +21,8 @@ const (
 		DELETE FROM events WHERE id IN (SELECT id FROM gone) RETURNING id`
 )
 
-// CountPurgeable returns how many events Purge would remove in total, and the time of the oldest
-// one, or the zero time if there are none.
+// CountPurgeable returns the number of events that Purge would remove in total, and the time of the
+// oldest one, or the zero time if the number is 0.
 func CountPurgeable(ctx context.Context, q db.Queryer, before time.Time) (n int64, oldest time.Time, err error) {
 	var at *clock.Time
 	if err := q.QueryRow(ctx, countPurgeable, before).Scan(&n, &at); err != nil {

@@ -64,7 +64,7 @@ func add(ctx context.Context, tx *db.Tx, values ...any) error {
 
 const eventColumns = `id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data, via, address`
 
-// originOf returns the origin of the caller's request. Only events of the audit log have an origin,
+// originOf returns the origin of the caller's request. Only events in the audit log have an origin,
 // because users who cannot read that log must not see addresses.
 func originOf(ctx context.Context, class Class) Origin {
 	if class != Audit {
@@ -178,9 +178,9 @@ func (f Filter) where(known []string) list.Where {
 	return w
 }
 
-// disorder is how much earlier the time of an event can be than that of an event with a lower ID.
-// IDs follow the order of commits, but times come from the replicas' clocks at the start of each
-// transaction.
+// disorder is the maximum by which an event's time can precede the time of an event with a lower
+// ID. IDs follow the order of commits, but times come from the replicas' clocks at the start of
+// each transaction.
 const disorder = time.Hour
 
 // byPerson reports whether the filter selects events by a user's account.

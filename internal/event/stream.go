@@ -150,8 +150,8 @@ func (t *Stream) Run(ctx context.Context, send func(frames []byte) error) {
 	}
 }
 
-// reason returns the end frame for an error. It logs internal errors, except that the database is
-// unavailable, which is logged once for all streams.
+// reason returns the end frame for an error. It logs internal errors, except for an unavailable
+// database, which is logged once for all streams.
 func (t *Stream) reason(ctx context.Context, err error) end {
 	reason := end{"internal", "Wardroom had an internal error. Reconnect with Last-Event-ID."}
 	if f := fault.Of(err); f != nil {
@@ -263,7 +263,7 @@ func (t *Stream) follow(ctx context.Context, f *feed) error {
 	}
 }
 
-// left returns how long the caller's token is still valid.
+// left returns the remaining lifetime of the caller's token.
 func (t *Stream) left() time.Duration {
 	if t.who.Expires.IsZero() {
 		return math.MaxInt64

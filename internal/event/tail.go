@@ -86,7 +86,7 @@ func (s *Service) pull(ctx context.Context) error {
 	}
 }
 
-// pauseFor returns how long to pause after a batch was sent to the given number of streams.
+// pauseFor returns the delay after a batch is sent to the given number of streams.
 func pauseFor(streams int) time.Duration {
 	return min(minPause+time.Duration(streams)*pausePerStream, maxPause)
 }

@@ -186,8 +186,8 @@ func (r roster) agents(s *secrets) []Agent {
 	return agents
 }
 
-// modelName returns the name of a model, which the gateway sends either as an object or
-// as a plain string.
+// modelName returns a model's name. The gateway sends it either in an object or as a
+// plain string.
 func modelName(raw json.RawMessage) string {
 	var object struct {
 		Primary string `json:"primary"`

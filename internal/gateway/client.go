@@ -273,8 +273,7 @@ func (c *Client) pause(ctx context.Context, delay time.Duration, fail *failure) 
 }
 
 // session makes one connection and serves it until it ends. It returns how long the
-// connection lasted and why it ended. If no connection could be made, it returns the
-// reason.
+// connection lasted and the reason why it ended or could not be made.
 func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
 	if c.leader == nil {
 		c.applyIdentity()
@@ -292,8 +291,8 @@ func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
 	return c.serveAttached(ctx, k)
 }
 
-// serveAttached serves the connection k, which requests already use, until it ends. Then
-// it calls detach.
+// serveAttached serves the connection k until it ends, then calls detach. The caller has
+// already made requests use k.
 func (c *Client) serveAttached(ctx context.Context, k *conn) (time.Duration, *failure) {
 	defer k.probing.Wait()
 	defer k.closeNow(nil)
@@ -408,9 +407,9 @@ func (c *Client) setState(f *failure) {
 	c.opt.Log.Warn("gateway", "state", string(state), "reason", text)
 }
 
-// Await waits until runs can be started, then returns the gateway's boot id. Meanwhile,
-// the client tries to connect about once per second. If ctx ends first or no gateway is
-// configured, Await returns an error that describes the current state.
+// Await waits until runs can be started, then returns the gateway's boot id. While Await
+// waits, the client tries to connect about once per second. If ctx ends first or no
+// gateway is configured, Await returns an error that describes the current state.
 func (c *Client) Await(ctx context.Context) (bootID string, err error) {
 	for _, one := range c.both() {
 		one.waiting.Add(1)

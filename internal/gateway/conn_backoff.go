@@ -52,7 +52,7 @@ func (b Backoff) withDefaults() Backoff {
 	return b
 }
 
-// delay returns how long to wait after the given number of consecutive failures, which
+// delay returns the time to wait after the given number of consecutive failures, which
 // must be at least 1. The result is random, between half the current step and the whole
 // step, so that clients do not reconnect at the same moment. The parameter asked is the
 // delay that the gateway requested. The result is at least that long, up to maxDelay.

@@ -22,15 +22,15 @@ import (
 // There is no fallback: without the second connection, no run starts. While the first
 // is down, the second receives the events instead.
 
-// Scopes of the gateway that this package refers to by name.
+// Gateway scopes that this package refers to by name.
 const (
 	scopeRead  = "operator.read"
 	scopeWrite = "operator.write"
 	scopeAdmin = "operator.admin"
 )
 
-// lane selects the connection over which a method is called. The function needs assigns a
-// lane to each method.
+// lane selects the connection over which a method is called. The list in needs() gives
+// each method's lane.
 type lane uint8
 
 const (
@@ -40,7 +40,7 @@ const (
 	adminLane                // only the client's own connection, for methods that require operator.admin
 )
 
-// laneOf returns the lane that the function needs assigns to a method.
+// laneOf returns the lane that needs() lists for a method, or runsLane if it lists none.
 func laneOf(method string) lane {
 	for _, n := range needs() {
 		if n.method == method && n.over != unclassified {
@@ -119,7 +119,7 @@ func (c *Client) adminFault() *fault.Error {
 	return c.fault()
 }
 
-// unrequestedAdmin returns the failure of a connection to which the gateway granted
+// unrequestedAdmin returns the failure for a connection to which the gateway granted
 // operator.admin although Wardroom did not request it.
 func unrequestedAdmin() *failure {
 	return (&failure{
@@ -130,7 +130,7 @@ func unrequestedAdmin() *failure {
 }
 
 // newStarter returns the client that makes the connection for starting runs. The new
-// client shares the secrets and the runs of c.
+// client shares c's secrets and runs.
 func (c *Client) newStarter() *Client {
 	s := c.cloneAs(nil, wallet{})
 	s.leader, s.secrets, s.runs, s.opt.Log = c, c.secrets, c.runs, c.opt.Log.With("connection", string(StartsRuns))
@@ -140,8 +140,8 @@ func (c *Client) newStarter() *Client {
 	return s
 }
 
-// runScopes returns the scopes of the connection that starts runs: the requested ones
-// except operator.admin, plus operator.read and operator.write.
+// runScopes returns the scopes to request for the connection that starts runs: those in
+// asked except operator.admin, plus operator.read and operator.write.
 func runScopes(asked []string) []string {
 	scopes := []string{}
 	for _, scope := range append([]string{scopeRead, scopeWrite}, asked...) {
@@ -163,8 +163,8 @@ func (c *Client) both() []*Client {
 // awaitLeader waits until the starter c may connect, then copies the leader's device and
 // credentials to it. It returns false if ctx ends first. The starter may connect while
 // the leader's connection has operator.admin, or when the gateway rejected nothing but
-// the leader's scopes. If the starter connected earlier, it would cause a second pairing
-// request or present a wrong token again.
+// the leader's scopes. If the starter connected before that, it would cause a second
+// pairing request or present a wrong token again.
 func (c *Client) awaitLeader(ctx context.Context) bool {
 	l := c.leader
 	for {

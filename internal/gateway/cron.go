@@ -22,7 +22,7 @@ var (
 	ErrJobChanged = fault.New(fault.Conflict, "job_changed", "The job was changed in the gateway after you read it.")
 )
 
-// Job is a scheduled job of the gateway. Its JSON uses the gateway's camelCase names.
+// Job is a scheduled job on the gateway. Its JSON uses the gateway's camelCase names.
 // Secrets and control characters are removed from its text fields.
 type Job struct {
 	ID            string      `json:"id" doc:"The gateway's id of the job."`

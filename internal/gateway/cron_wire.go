@@ -128,7 +128,7 @@ func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "
 // the gateway's repository).
 const defaultStagger = 5 * time.Minute
 
-// stagger returns the period over which the gateway spreads out the runs of a job, in
+// stagger returns the period over which the gateway spreads out a job's runs, in
 // milliseconds.
 func (r *jobRow) stagger() int64 {
 	if r.Schedule.Kind != "cron" {

@@ -44,7 +44,7 @@ type challenge struct {
 	TS    number `json:"ts"` // Unix milliseconds, by the gateway's clock
 }
 
-// nonceShape restricts the characters of a nonce. In the signed text, fields are
+// nonceShape restricts the characters in a nonce. In the signed text, fields are
 // separated by vertical bars, so a nonce that contains one could forge other fields. The
 // length is checked separately, because a counted repetition makes the compiled
 // expression large.
@@ -63,8 +63,8 @@ func readChallenge(payload json.RawMessage) (challenge, bool) {
 	return ch, ok && at > 0
 }
 
-// sign returns the device's proof for connect parameters. All other parameters must
-// already be set.
+// sign returns the device's proof for the connect parameters p. The caller has already
+// set all of them except the proof.
 func (d *device) sign(p connectParams, ch challenge) *deviceProof {
 	at, _ := ch.TS.whole()
 	proof := &deviceProof{ID: d.id, PublicKey: d.public, SignedAt: at, Nonce: ch.Nonce}

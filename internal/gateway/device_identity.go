@@ -24,7 +24,7 @@ const (
 	AcceptedLocally DeviceEventKind = "local"   // the gateway accepted the device without approval, as it does on its own host
 )
 
-// DeviceEvent is a change of the device's state that the gateway reports while Wardroom
+// DeviceEvent is a change in the device's state that the gateway reports while Wardroom
 // is connecting.
 type DeviceEvent struct {
 	DeviceID string
@@ -112,7 +112,7 @@ func (c *Client) outdated() bool {
 	return c.next != nil && idOf(newDevice(c.next.Key)) != idOf(c.sharedDevice)
 }
 
-// anotherDevice returns the failure of a connection that ends because the identity has
+// anotherDevice returns the failure for a connection that ends because the identity has
 // changed. The status shows this failure until the next connection attempt.
 func anotherDevice() *failure {
 	return &failure{state: Connecting, pace: soon, text: "Wardroom is reconnecting with another device."}
@@ -130,9 +130,9 @@ type Introduction struct {
 	After   time.Duration // minimum delay before the next Introduce
 }
 
-// Introduce connects briefly with another device and the shared token. It uses a separate
-// connection and does not affect the client's own. It takes at most Options.Timeout. If
-// ctx ends, the result is the same as if the gateway had not answered.
+// Introduce connects briefly as the device with the given key, using the shared token and
+// a separate connection. It takes at most Options.Timeout. If ctx ends, the result is the
+// same as if the gateway had not answered.
 func (c *Client) Introduce(ctx context.Context, key ed25519.PrivateKey) Introduction {
 	if c.url == nil {
 		return Introduction{State: NotConfigured, Error: notConfigured}

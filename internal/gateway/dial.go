@@ -63,7 +63,7 @@ func withSettingsHint(fix string) string {
 const slowHostFix = "Check the load of the gateway's host and the port in AGENTRT_GATEWAY_URL, or raise AGENTRT_GATEWAY_TIMEOUT_MS."
 
 // firstFrames is the maximum frame size until the gateway announces its own limit. For
-// comparison, the hello-ok of a gateway with four agents was 26 kB.
+// comparison, the hello-ok from a gateway with four agents was 26 kB.
 const firstFrames = 4 << 20
 
 // connect opens a connection and performs the handshake. Together they take at most

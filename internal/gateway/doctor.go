@@ -164,8 +164,8 @@ func newExamination(c *Client, report func(Step)) *examination {
 	return x
 }
 
-// clone returns a new client that has the settings and credentials of c, but no
-// connection and no log.
+// clone returns a new client with c's settings and credentials, but without a connection
+// or a log.
 func (c *Client) clone() *Client {
 	c.mu.Lock()
 	is, has := c.credentials()
@@ -256,8 +256,8 @@ func (x *examination) step(l Layer, state StepState, took time.Duration, saw str
 func (x *examination) ok(l Layer, saw string) { x.step(l, StepOK, time.Since(x.began), saw) }
 
 // fail records a layer that does not work: the layer set in the failure if there is one,
-// otherwise the layer l. Earlier layers without a result are marked as skipped, because
-// the gateway does not check everything in the order of the layers.
+// otherwise the layer l. Layers before it that have no result are marked as skipped,
+// because the gateway does not check everything in the order of the layers.
 func (x *examination) fail(l Layer, f *failure) bool {
 	if f.layer != "" {
 		l = f.layer

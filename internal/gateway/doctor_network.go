@@ -162,7 +162,7 @@ func (x *examination) networkFailure(ctx context.Context, s *netTrace, err error
 	return x.fail(at, f)
 }
 
-// hungUp reports whether the server closed the connection without an answer.
+// hungUp reports whether the server closed the connection without answering.
 func hungUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 }

@@ -32,8 +32,8 @@ func (x *examination) checkGateway(ctx context.Context) bool {
 	}
 }
 
-// authenticate opens one connection and completes its handshake. The result again is true
-// if the gateway rejected the credential and the client has another one to try.
+// authenticate opens one connection and completes its handshake. The result named again
+// is true if the gateway rejected the credential and the client has another one to try.
 func (x *examination) authenticate(ctx context.Context) (k *conn, h hello, ok, again bool) {
 	c := x.client
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
@@ -73,8 +73,8 @@ func (x *examination) authenticate(ctx context.Context) (k *conn, h hello, ok, a
 	return k, h, true, false
 }
 
-// skewed is the difference between the clocks above which the examination adds a warning.
-// When the gateway checks signatures, it tolerates two minutes.
+// skewed is the smallest clock difference for which the examination adds a warning. When
+// the gateway checks signatures, it tolerates two minutes.
 const skewed = 30 * time.Second
 
 // checkClocks compares the gateway's clock with this host's clock, and adds a warning if

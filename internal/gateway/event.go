@@ -25,15 +25,15 @@ type Event struct {
 	At      time.Time       // when Wardroom received it
 	BootID  string          // of the gateway's process that sent it
 
-	// Resync means that earlier events may have been missed, so that subscribers must
-	// reload everything that they derived from events.
+	// Resync means that events before this one may have been missed, so that subscribers
+	// must reload everything that they derived from events.
 	Resync bool
 	// Restarted means that the gateway has restarted since the previous connection, and
 	// has lost its runs and its record of run ids.
 	Restarted bool
 }
 
-// hub distributes events to subscribers. Its field now must be set before use.
+// hub distributes events to subscribers. Its now field must be set before use.
 type hub struct {
 	now func() time.Time
 

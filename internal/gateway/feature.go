@@ -81,8 +81,8 @@ func missingFeatures(methods []string) []Unavailable {
 
 const updateGateway = "Update the gateway: Wardroom is tested with version " + Tested + "."
 
-// unknownMethod returns the method that the gateway reports as unknown, or nil for any
-// other error. It parses the message, because the gateway has no error code for this.
+// unknownMethod returns the method that the gateway reports as unknown, or nil if e
+// reports none. It parses the message, because the gateway has no error code for this.
 func unknownMethod(e *wireError) *need {
 	named, ok := strings.CutPrefix(e.Message, "unknown method: ")
 	if !ok {
@@ -121,8 +121,8 @@ func NeededFor(scope string) []string {
 	return features
 }
 
-// NeededScopes returns the scopes that Wardroom's features require, without duplicates
-// and in the same order as the result of needs.
+// NeededScopes returns the scopes that Wardroom's features require, without duplicates,
+// in the order in which needs() lists them.
 func NeededScopes() []string {
 	var scopes []string
 	for _, n := range needs() {

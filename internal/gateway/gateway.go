@@ -1,4 +1,4 @@
-// Package gateway is the client of the agent runtime's gateway. It keeps a connection
+// Package gateway is a client for the agent runtime's gateway. It keeps a connection
 // open, reports the connection's status, sends questions to agents, and returns the
 // agents' answers.
 //

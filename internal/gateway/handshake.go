@@ -16,8 +16,8 @@ import (
 // protocol is the version of the gateway's protocol that Wardroom speaks.
 const protocol = 4
 
-// These constants identify Wardroom to the gateway. The gateway has a fixed list of
-// client names, and this one is for services. If such a client runs on the gateway's own
+// These constants identify Wardroom to the gateway. The gateway has a list of client
+// names; clientID is the one for services. If such a client runs on the gateway's own
 // host and uses the shared token, it gets exactly the scopes that it requests.
 const (
 	clientID   = "gateway-client"
@@ -204,7 +204,7 @@ func missingScopes(asked, granted []string) []string {
 	return missing
 }
 
-// covers reports whether the granted scope includes the other scope. The admin scope
+// covers reports whether one granted scope includes the given scope. The admin scope
 // includes all others, and the write scope includes the read scope.
 func covers(granted, scope string) bool {
 	return granted == scope || granted == "operator.admin" ||

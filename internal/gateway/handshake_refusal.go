@@ -123,11 +123,11 @@ func (c *Client) deviceRefused(code string) *failure {
 	return f
 }
 
-// requestID matches valid ids of pairing requests. The id becomes part of a command that
-// a person runs, so it must not contain special characters or look like an option.
+// requestID matches a valid pairing request id. The id becomes part of a command that a
+// person runs, so it must not contain special characters or look like an option.
 var requestID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`)
 
-// scopeShape matches valid names of scopes that the gateway sends.
+// scopeShape matches a valid scope name from the gateway.
 var scopeShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$`)
 
 // mostScopes limits the number of scopes in a list. A gateway has fewer than that.
@@ -144,7 +144,7 @@ func scopesOf(named []string) []string {
 	return out
 }
 
-// unpaired returns the failure of an unpaired device. It explains what a person must
+// unpaired returns the failure for an unpaired device. It explains what a person must
 // approve, and where.
 func (c *Client) unpaired(d details) *failure {
 	if c.device == nil {

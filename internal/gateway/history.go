@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// Message is one row of a conversation.
+// Message is one row in a conversation.
 type Message struct {
 	ID     string
 	RunID  string // of the run that wrote it; empty for messages to the agent
@@ -92,8 +92,8 @@ type row struct {
 	} `json:"__openclaw"`
 }
 
-// Find looks for a run in the history of its session. If the session does not exist,
-// the Trace is empty.
+// Find looks for a run in its session's history. If the session does not exist, the Trace
+// is empty.
 func (c *Client) Find(ctx context.Context, sessionKey, runID string) (Trace, error) {
 	c.runs.place(runID, sessionKey)
 	var rows []row
@@ -183,7 +183,7 @@ func (r row) toAgent() bool {
 	return r.Role == "user" || len(r.Provenance) > 0 && string(r.Provenance) != "null"
 }
 
-// trace returns what the rows of a history show about a run.
+// trace derives a run's Trace from the rows of a history.
 func trace(rows []row, newest history, runID string) Trace {
 	t := Trace{Asked: asked(rows, runID), Active: newest.active(runID)}
 	var last *row
@@ -270,7 +270,7 @@ func (h history) active(runID string) bool {
 		mentions(h.InFlightRun, runID) || mentions(h.PendingInputs, runID)
 }
 
-// other reports whether another run is in progress in the session.
+// other reports whether a run other than the given one is in progress in the session.
 func (h history) other(runID string) bool {
 	return h.SessionInfo.HasActiveRun && !h.active(runID) ||
 		slices.ContainsFunc(h.SessionInfo.ActiveRunIDs, func(id string) bool { return id != runID })
@@ -309,7 +309,7 @@ func contains(v any, runID string) bool {
 // from the gateway, not from the agent.
 func (r row) failed() bool { return r.StopReason == "error" || r.StopReason == "aborted" }
 
-// end returns the outcome and the error text of a run, from the row for its failure.
+// end returns a run's outcome and error text, based on the row that reports its failure.
 func (r row) end() (Outcome, string) {
 	text := r.ErrorMessage
 	if text == "" {

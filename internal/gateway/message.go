@@ -9,7 +9,7 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// Turn is a message of a conversation, including its reasoning and its tool calls with
+// Turn is a message in a conversation, including its reasoning and its tool calls with
 // their results. Texts are truncated, and secrets and control characters are removed, but
 // they must still be treated as untrusted.
 type Turn struct {
@@ -87,9 +87,9 @@ func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset
 }
 
 // TurnsBefore is like Turns, but returns only rows with a sequence number below seq. The
-// parameter offset is the number of newest rows to skip, counted when the transcript had
-// total rows. TurnsBefore adds the number of rows that were written since then, so that
-// no row is repeated or missed.
+// parameter offset is the number of newest rows to skip, and total is the length of the
+// transcript when offset was counted. TurnsBefore adds the number of rows that were
+// written since then, so that no row is repeated or missed.
 func (c *Client) TurnsBefore(ctx context.Context, sessionKey string, limit int, offset, total, seq int64) (TurnPage, error) {
 	var page TurnPage
 	for range turnsTried {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// ErrUnsure is joined to the error of a request that was sent but not answered. The
+// ErrUnsure is joined to the error for a request that was sent but not answered. The
 // gateway may have carried out the request.
 var ErrUnsure = errors.New("the gateway may have carried out the request")
 

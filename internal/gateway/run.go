@@ -294,7 +294,7 @@ func (rs *runs) get(id string) *run {
 	return r
 }
 
-// place records the session key of a run.
+// place records the session key for a run.
 func (rs *runs) place(id, sessionKey string) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

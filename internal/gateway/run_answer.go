@@ -17,7 +17,7 @@ type Usage struct {
 	SessionID       string `json:",omitempty"` // transcript that includes this usage; set only from a run's final answer, never from a history
 }
 
-// add returns the combined usage of two model calls of a run. If one of them has no
+// add returns the combined usage of two model calls in a run. If one of them has no
 // price, the sum has no price either.
 func (u *Usage) add(v *Usage) *Usage {
 	if u == nil || v == nil {

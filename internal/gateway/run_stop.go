@@ -19,10 +19,10 @@ func (c *Client) Stop(ctx context.Context, sessionKey, runID string) (stopped bo
 	return len(ids) > 0, nil
 }
 
-// StopSession ends a run of a session. If runID is empty, it ends all runs of the session
-// that are in progress or queued. It returns the ids of the runs that it ended, even if
-// it returns an error. It requires the scope operator.write. If another client started a
-// run, it returns ErrForeignRun.
+// StopSession ends a run in a session. If runID is empty, it ends all of the session's
+// runs that are in progress or queued. It returns the ids of the runs that it ended, even
+// if it returns an error. It requires the scope operator.write. If another client started
+// a run, it returns ErrForeignRun.
 func (c *Client) StopSession(ctx context.Context, sessionKey, runID string) ([]string, error) {
 	ids, err := c.abort(ctx, sessionKey, runID)
 	if err == nil && runID == "" && len(ids) > 0 {
@@ -43,8 +43,8 @@ const (
 
 // abortOthers ends the runs that other clients started in a session. It first waits until
 // the runs in the parameter stopped have ended, because chat.abort ignores runs of other
-// clients while one of Wardroom's runs is still listed. It returns the ids of all these
-// runs.
+// clients while one of Wardroom's runs is still listed. It returns the ids in stopped and
+// those of the runs that it ended.
 func (c *Client) abortOthers(ctx context.Context, sessionKey string, stopped []string) ([]string, error) {
 	for range restTries {
 		more, err := c.abort(ctx, sessionKey, "")
@@ -64,8 +64,8 @@ func (c *Client) abortOthers(ctx context.Context, sessionKey string, stopped []s
 	return stopped, nil
 }
 
-// abort ends a run of a session and returns its id. If runID is empty, it ends all runs
-// of the session and returns their ids.
+// abort ends a run in a session and returns its id. If runID is empty, it ends all runs
+// in the session and returns their ids.
 //
 // The method chat.abort ends only runs that were started over the same connection or, for
 // a paired device, over any connection of that device. To end other runs, it requires
@@ -102,7 +102,7 @@ func (c *Client) abort(ctx context.Context, sessionKey, runID string) ([]string,
 	return stopped, nil
 }
 
-// ledgerTask is an entry of the gateway's task ledger.
+// ledgerTask is an entry in the gateway's task ledger.
 type ledgerTask struct {
 	ID      word `json:"taskId"`
 	Session word `json:"childSessionKey"` // session of the run

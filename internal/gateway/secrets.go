@@ -137,8 +137,8 @@ func (s *secrets) all() []needle {
 	return *s.now.Load()
 }
 
-// frame returns the data of a frame with the secrets redacted. A frame may contain a
-// secret because an agent read it in a file and repeated it in an answer.
+// frame returns a frame's data with the secrets redacted. A frame may contain a secret
+// because an agent read it in a file and repeated it in an answer.
 func (s *secrets) frame(data []byte) []byte {
 	if bytes.Contains(data, []byte("wrk_")) {
 		data = ownKey.ReplaceAll(data, []byte(ownKeyMasked))
@@ -167,8 +167,8 @@ func (s *secrets) bounded(text string, most int) string {
 // truncate the text.
 func (s *secrets) multiline(text string) string { return s.redact(plaintext.Lines(s.redact(text))) }
 
-// text is like multiline, but truncates the text to the number of characters in the
-// parameter most. The result cut reports whether the text was longer.
+// text is like multiline, but truncates the text. The parameter most is the maximum
+// number of characters. The result cut reports whether the text was longer.
 func (s *secrets) text(text string, most int) (clean string, cut bool) {
 	text = s.multiline(text)
 	n := 0
@@ -181,8 +181,8 @@ func (s *secrets) text(text string, most int) (clean string, cut bool) {
 	return text, false
 }
 
-// bound is like multiline, but truncates the text to the number of characters in the
-// parameter most. The result cut is the number of characters that were removed.
+// bound is like multiline, but truncates the text. The parameter most is the maximum
+// number of characters. The result cut is the number of characters removed.
 func (s *secrets) bound(text string, most int) (clean string, cut int64) {
 	clean = s.multiline(text)
 	n, end := 0, len(clean)

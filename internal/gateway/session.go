@@ -53,7 +53,7 @@ const (
 	Priced                      // the cost is complete
 )
 
-// Totals contains the usage of a session since it began.
+// Totals contains a session's usage since it began.
 type Totals struct {
 	Input, Output, CacheRead, CacheWrite int64 // tokens
 
@@ -61,18 +61,18 @@ type Totals struct {
 	Pricing     Pricing
 }
 
-// SessionUsage contains the usage of sessions, by session key.
+// SessionUsage contains each session's usage, by session key.
 type SessionUsage struct {
 	// Fresh means that all usage up to the time At is included. The gateway computes the
 	// numbers in the background. Until a computation is complete, it returns its previous
 	// result, initially zeros, and Fresh is false.
 	Fresh bool
-	// At is the time of the computation by the gateway's clock, or zero if unknown. Later
+	// At is when the computation ran, by the gateway's clock, or zero if unknown. Later
 	// usage is not included. The gateway returns the same result for 30 seconds, and once
 	// more after that, however old the result is.
 	At     clock.Time
 	Totals map[string]Totals
-	// Transcripts contains the same usage, by transcript and model. It includes deleted
+	// Transcripts contains the usage by transcript and model. It includes deleted
 	// sessions for as long as the gateway lists them.
 	Transcripts []TranscriptUsage
 }

@@ -29,7 +29,7 @@ func (n number) tooLarge() bool {
 	return (err == nil || errors.Is(err, strconv.ErrRange)) && v > mostTokens
 }
 
-// TranscriptUsage is the usage of one transcript since it began, by model.
+// TranscriptUsage is all usage in one transcript, by model.
 type TranscriptUsage struct {
 	SessionKey string // for a deleted session, derived from the agent and the transcript
 	SessionID  string // id of the transcript
@@ -38,14 +38,14 @@ type TranscriptUsage struct {
 	Models     []ModelTotals
 }
 
-// ModelTotals is the usage of one model in one transcript.
+// ModelTotals is the usage for one model in one transcript.
 type ModelTotals struct {
 	Provider, Model string
 	Totals
 	Other int64 // tokens in the gateway's total that belong to none of the four classes
 }
 
-// usageDetail is the part of a sessions.usage row that gives the usage of each model.
+// usageDetail is the part of a sessions.usage row that gives the usage for each model.
 type usageDetail struct {
 	LastActivity number `json:"lastActivity"`
 	Models       []struct {
@@ -55,8 +55,8 @@ type usageDetail struct {
 	} `json:"modelUsage"`
 }
 
-// transcript reads the usage of each model in a row. It returns false if any part of the
-// row is unreadable, because an incomplete sum would be wrong.
+// transcript reads the usage for each model from a row. It returns false if any part of
+// the row is unreadable, because an incomplete sum would be wrong.
 func (c *Client) transcript(key, id, agentID word, d usageDetail) (TranscriptUsage, bool) {
 	t := TranscriptUsage{SessionKey: c.short(string(key)), SessionID: c.short(string(id)), AgentID: c.short(string(agentID)), LastAt: d.LastActivity.time()}
 	if t.SessionID == "" || !validKey(string(key)) {

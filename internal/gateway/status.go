@@ -5,8 +5,8 @@ import "wardroom/internal/platform/clock"
 // Purpose says what a connection is used for.
 type Purpose string
 
-// Purposes of connections. A client without operator.admin has only one connection, which
-// it uses for everything.
+// Purposes of a connection. A client without operator.admin has only one connection,
+// which it uses for everything.
 const (
 	Everything Purpose = "everything"
 	StartsRuns Purpose = "start_runs"
@@ -78,8 +78,8 @@ func runsUnavailable(text string) string {
 	return "The connection that starts runs failed. " + text
 }
 
-// ownStatus returns the status of the client's own connection. It ignores the connection
-// of the starter.
+// ownStatus returns the status of the client's own connection. It ignores the separate
+// connection that starts runs.
 func (c *Client) ownStatus() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()

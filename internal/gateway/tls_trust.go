@@ -64,8 +64,8 @@ func colons(sum [32]byte) string {
 	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
 }
 
-// pinned returns the fingerprints of the pinned certificates as a text, so that the
-// operator can compare them with the presented one. While a certificate is being
+// pinned lists the fingerprints of the pinned certificates, so that the operator can
+// compare them with that of the gateway's certificate. While a certificate is being
 // replaced, there are two.
 func (c *Client) pinned() string {
 	const shown = 3
@@ -79,7 +79,7 @@ func (c *Client) pinned() string {
 	return strings.Join(names, ", ")
 }
 
-// tlsFailure explains a TLS error. It returns nil for any other error.
+// tlsFailure explains a TLS error. It returns nil if err is not a TLS error.
 func (c *Client) tlsFailure(err error) *failure {
 	host := c.url.Host
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || errors.Is(err, http.ErrSchemeMismatch) {

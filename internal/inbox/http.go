@@ -9,7 +9,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Mount adds the routes of the inbox. They require the permission use_inbox, because an
+// Mount adds the routes for the inbox. They require the permission use_inbox, because an
 // item's detail may quote an agent, and other agents must not read the quote.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/inbox", actor.UseInbox, "List inbox items, most urgent first", s.handleList,

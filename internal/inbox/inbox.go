@@ -34,8 +34,8 @@ type NewItem struct {
 	// Subject is the task, standup, agent, or other thing that the item is
 	// about. It may be empty.
 	Subject event.Subject
-	// At is when the issue occurred. It may have occurred before the item is raised, for
-	// example while Wardroom was down. A zero or future time means now.
+	// At is the time at which the issue occurred, which may be before the item is raised,
+	// for example while Wardroom was down. A zero or future time means now.
 	At time.Time
 }
 
@@ -127,7 +127,7 @@ type Resolution struct {
 	Note string       `json:"note" doc:"May be empty."`
 }
 
-// Limits on an item's texts, in characters, and on a snooze.
+// Limits on the length of an item's texts, in characters, and on the length of a snooze.
 const (
 	maxCause   = 200 // bytes
 	maxTitle   = 200
@@ -158,7 +158,7 @@ func (m NewItem) check() error {
 	return nil
 }
 
-// happened returns At, or now if At is zero or in the future.
+// happened returns At, or the current time if At is zero or in the future.
 func (m NewItem) happened(now time.Time) clock.Time {
 	if m.At.IsZero() || m.At.After(now) {
 		return clock.At(now)
@@ -185,10 +185,9 @@ func (i Item) withTexts(m NewItem) Item {
 	return i
 }
 
-// repeat returns the item updated with m, which raises its cause again. A resolved item
-// reopens with the severity of m. An acknowledged or snoozed item keeps its state unless
-// the severity rises. Then it reopens, because users have seen it only at the lower
-// severity.
+// repeat returns the item after m has raised the item's cause again. A resolved item
+// reopens with m's severity. An acknowledged or snoozed item keeps its state unless the
+// severity rises. Then it reopens, because users have seen it only at the lower severity.
 func (i Item) repeat(m NewItem, now time.Time) Item {
 	i = i.at(now).withTexts(m)
 	i.Count++
@@ -275,7 +274,7 @@ func resolve(note string) action {
 	}
 }
 
-// reopen sets the state of the item to open, whatever its state is.
+// reopen sets the item's state to open, whatever it was before.
 func reopen(i Item, _ actor.Actor, _ time.Time) (Item, error) { return i.to(Open), nil }
 
 // checkUnresolved fails with ErrResolved if the item is resolved.
@@ -286,7 +285,7 @@ func (i Item) checkUnresolved(verb string) error {
 	return ErrResolved.With("The item was resolved by %s. Reopen it before you %s it.", i.Resolution.By.Name, verb).Fact("resolution", i.Resolution)
 }
 
-// checkVersion fails with ErrStale unless the item is at the caller's version.
+// checkVersion fails with ErrStale if a version is given that is not the item's current version.
 func (i Item) checkVersion(version *int64) error {
 	if version == nil || *version == i.Version {
 		return nil
@@ -294,7 +293,7 @@ func (i Item) checkVersion(version *int64) error {
 	return ErrStale.With("The item is now at version %d. Read it again and retry the change.", i.Version).Fact("current_version", i.Version)
 }
 
-// changes returns the fields that differ from the item old, each with its values before and after.
+// changes returns the fields that differ from those of the item old, each with its values before and after.
 func (i Item) changes(old Item) map[string][2]any {
 	changes := map[string][2]any{}
 	note := func(field string, differs bool, before, after any) {

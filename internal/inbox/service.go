@@ -16,7 +16,7 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Service implements the operations of the inbox.
+// Service implements the inbox's operations.
 type Service struct {
 	DB  *db.DB
 	Now func() time.Time
@@ -38,7 +38,7 @@ const (
 	resolved = "inbox.resolved" // by a user, or because the cause has ended
 )
 
-// batch is the maximum number of snoozes ended in one transaction. Short transactions let other writers proceed.
+// batch is the maximum number of snoozes that one transaction ends. Short transactions let other writers proceed.
 const batch = 100
 
 // Raise opens an item in the caller's transaction. If the cause already has an item, Raise
@@ -88,9 +88,9 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 	return s.record(ctx, tx, kind, i, changes)
 }
 
-// ResolveCause resolves the item of a cause that has ended. The text why becomes the note.
-// It has no effect if there is no item or the item is already resolved. Call it after the
-// transaction's other statements.
+// ResolveCause resolves the item for a cause that has ended. The parameter why becomes the
+// note. It has no effect if there is no item or the item is already resolved. Call it
+// after the transaction's other statements.
 func (s *Service) ResolveCause(ctx context.Context, tx *db.Tx, cause, why string) error {
 	if err := s.resolveCause(ctx, tx, cause, why); err != nil {
 		return fmt.Errorf("resolve %.200q in the inbox: %w", cause, err)
@@ -268,8 +268,8 @@ func (s *Service) wake(ctx context.Context, tx *db.Tx, id string) error {
 	return s.record(ctx, tx, woken, i, changes)
 }
 
-// CountResolved returns how many items PurgeResolved would delete without its limit, and
-// when the first of them was resolved. The time is zero if there are none.
+// CountResolved returns the number of items that PurgeResolved would delete without its limit, and
+// the time at which the first of them was resolved. The time is zero if there are no such items.
 func (s *Service) CountResolved(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var at *clock.Time
 	if err := s.DB.QueryRow(ctx, countResolved, before).Scan(&n, &at); err != nil {

@@ -57,9 +57,9 @@ func (f Filter) where(ctx context.Context, q db.Queryer, now time.Time) (w list.
 	return w, nil
 }
 
-// ofStates adds the condition for the wanted states. An item whose snooze has ended is
-// treated as open. The time is not part of the cursor's fingerprint, because each page is
-// read at a different time.
+// ofStates adds the condition for the wanted states to w. An item whose snooze has ended
+// is treated as open. The time is not part of the cursor's fingerprint, because each page
+// is read at a different time.
 func (f Filter) ofStates(w *list.Where, now time.Time) {
 	want := f.wanted()
 	if !want[Resolved] {
@@ -90,7 +90,7 @@ func (f Filter) ofStates(w *list.Where, now time.Time) {
 	w.And(condition)
 }
 
-// index returns the name of the database index to use for reading the items. The index of
+// index returns the name of the database index to use for reading the items. The index for
 // unresolved items is small, so it is used unless the filter selects resolved items.
 func (f Filter) index(sort string) string {
 	switch {
@@ -140,7 +140,7 @@ func one(ctx context.Context, q db.Queryer, column, value string) (Item, error) 
 	return i, err
 }
 
-// row returns the values of i to store, in the order of the columns in the constant stored.
+// row returns the values to store for the item, in the order of the columns in the constant stored.
 func (i Item) row() []any {
 	var assignee any
 	if i.Assignee != nil {
@@ -220,7 +220,7 @@ func findUsers(ctx context.Context, q db.Queryer, ref string) ([]string, error) 
 	return db.All(rows, err, scanID)
 }
 
-// findAssignee finds the active account of a human.
+// findAssignee finds a human's active account by ID or email.
 func findAssignee(ctx context.Context, q db.Queryer, ref string) (a Assignee, err error) {
 	lower := strings.ToLower(strings.TrimSpace(ref))
 	err = q.QueryRow(ctx, `SELECT id, name FROM users WHERE (id = ? OR email_key = ?) AND active AND role <> ?`, lower, lower, actor.Agent).

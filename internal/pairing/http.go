@@ -8,7 +8,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Mount adds the routes of pairing.
+// Mount adds the routes for pairing.
 func (s *Service) Mount(api *web.API) {
 	keys := web.Fails(ErrSettings, ErrNoKey, ErrOtherKey, ErrKeyFile)
 	web.Get(api, "/agentrt/pairing", actor.ManageRuntime, "Get the pairing", s.handleShow,

@@ -35,7 +35,7 @@ var (
 	ErrNeedsToken = fault.New(fault.Conflict, "pairing_needs_token", "The gateway's shared token is not set.")
 	// ErrNoKey means that no encryption key is configured.
 	ErrNoKey = fault.New(fault.Unavailable, "encryption_key_missing", "No encryption key is configured.")
-	// ErrOtherKey means that the stored device cannot be decrypted.
+	// ErrOtherKey means that the stored device's secrets cannot be decrypted.
 	ErrOtherKey = fault.New(fault.Unavailable, "encryption_key_wrong", "Wardroom could not decrypt the key of the stored device.")
 	// ErrKeyFile means that the encryption key file is invalid or unreadable.
 	ErrKeyFile = fault.New(fault.Unavailable, "encryption_key_unusable", "Wardroom could not use the encryption key file.")
@@ -148,7 +148,7 @@ func keyFault(err error) error {
 // howToPair tells the user how to create a device.
 const howToPair = "Pair Wardroom in the dashboard under Settings → Gateway."
 
-// unreadable explains why a stored device cannot be decrypted, and what to do.
+// unreadable explains why a stored device's secrets cannot be decrypted, and what to do.
 func unreadable(err error) string {
 	const orPairAgain = "Otherwise forget the device in the dashboard under Settings → Gateway, and pair again."
 	switch {

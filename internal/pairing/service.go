@@ -89,8 +89,8 @@ func (s *Service) decrypt(r stored) (gateway.Identity, error) {
 
 // Start creates a device, unless there already is one, and makes the client use it. The result made
 // reports whether Start created a device. Start returns ErrSettings if the settings contain a
-// device, and ErrNoKey or ErrKeyFile if there is no valid encryption key. If the existing device
-// cannot be decrypted, Start keeps it and returns ErrOtherKey.
+// device, and ErrNoKey or ErrKeyFile if there is no valid encryption key. If the existing device's
+// secrets cannot be decrypted, Start keeps it and returns ErrOtherKey.
 func (s *Service) Start(ctx context.Context) (p Pairing, made bool, err error) {
 	if s.Own != nil {
 		return p, false, ErrSettings.With("To pair from the dashboard, remove AGENTRT_DEVICE_PRIVATE_KEY and the other AGENTRT_DEVICE_ settings, then restart Wardroom.")
@@ -293,8 +293,8 @@ func (s *Service) CancelRotation(ctx context.Context) (Pairing, error) {
 	return p, err
 }
 
-// Stored reads the device for a command that runs beside the server. It does not change anything.
-// It returns the zero Identity if there is no device.
+// Stored reads the device for a command that runs alongside the server. It does not change
+// anything. It returns the zero Identity if there is no device.
 func Stored(ctx context.Context, q db.Queryer, keys vault.Source, address string) (gateway.Identity, error) {
 	current, _, err := load(ctx, q)
 	if err != nil || current == nil {

@@ -46,8 +46,8 @@ func load(ctx context.Context, q db.Queryer) (current, next *stored, err error) 
 	return current, next, err
 }
 
-// insert adds a device. The parameter askAt is when to connect with the device for the first time.
-// It is nil for the current device, because the client uses that one at once.
+// insert adds a device. The parameter askAt is the time at which to connect with the device for the
+// first time. It is nil for the current device, because the client uses that one immediately.
 func insert(ctx context.Context, tx *db.Tx, r stored, now time.Time, askAt *time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO pairing_devices (`+columns+`, ask_at) VALUES (?, ?, ?, ?, '', NULL, '', ?, '', NULL, '', '{}', ?)`,
@@ -85,7 +85,7 @@ func claimNext(ctx context.Context, tx *db.Tx, now, until time.Time) (r stored, 
 	return r, err == nil, err
 }
 
-// setAnswer stores the gateway's response to the next device, and when to try again.
+// setAnswer stores the gateway's response to the next device, and the time of the next attempt.
 func setAnswer(ctx context.Context, tx *db.Tx, deviceID string, a answer, askAt time.Time) error {
 	said, err := json.Marshal(a)
 	if err != nil {

@@ -28,7 +28,7 @@ func (s *Service) HandleEvent(n gateway.DeviceEvent) {
 	s.wake()
 }
 
-// wake makes Run do its next step at once.
+// wake makes Run do its next step immediately.
 func (s *Service) wake() {
 	select {
 	case s.wakeups() <- struct{}{}:
@@ -42,8 +42,8 @@ func (s *Service) wakeups() chan struct{} {
 }
 
 // Load passes the stored device to the client before it first connects, and re-encrypts secrets
-// that were encrypted with an old key. If the device cannot be decrypted, it logs this and returns
-// nil. It returns only database errors.
+// that were encrypted with an old key. If the device's secrets cannot be decrypted, it logs this
+// and returns nil. It returns only database errors.
 func (s *Service) Load(ctx context.Context) error {
 	if s.Own != nil {
 		return nil
@@ -142,9 +142,9 @@ func (s *Service) step(ctx context.Context) error {
 	return s.connectNext(ctx)
 }
 
-// syncClient passes the stored device to the client if it has changed. If the stored device cannot
-// be decrypted, for example during a change of keys, a client that already uses the device keeps
-// it. Other clients then use no device.
+// syncClient passes the stored device to the client if it has changed. If the stored device's
+// secrets cannot be decrypted, for example during a change of keys, a client that already uses the
+// device keeps it. Other clients then use no device.
 func (s *Service) syncClient(ctx context.Context) error {
 	if s.Own != nil {
 		return nil

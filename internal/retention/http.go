@@ -12,7 +12,7 @@ import (
 // longestWait is the longest time for which a request can wait for a run to end.
 const longestWait = 10 * time.Minute
 
-// Mount registers the routes of retention.
+// Mount registers the routes for retention.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/retention", actor.ManageRetention, "Get the retention policies", s.handleOverview)
 	web.Post(api, "/retention/run", actor.ManageRetention, "Run retention now", s.handleRun,

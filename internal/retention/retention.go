@@ -29,8 +29,8 @@ type Policy struct {
 	// Count and Apply are nil.
 	NotYet string
 
-	// Count returns how many rows Apply would process in total, and the time of the oldest one, or
-	// the zero time if there are none.
+	// Count returns the number of rows that Apply would process in total, and the time of the
+	// oldest one, or the zero time if the number is 0.
 	Count func(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error)
 	// Apply archives or deletes up to limit rows older than before and returns their number. A
 	// number below limit means that none are left. The transaction is committed right afterwards.
@@ -104,7 +104,7 @@ type Run struct {
 	Policies   []Outcome   `json:"policies" doc:"The results so far."`
 }
 
-// Outcome is the result of one policy in a run.
+// Outcome is the result of applying one policy in a run.
 type Outcome struct {
 	Policy     string      `json:"policy"`
 	RunID      string      `json:"run_id"`
@@ -116,8 +116,8 @@ type Outcome struct {
 }
 
 // daysAgo returns the start of the day that is the given number of days before today in the given
-// zone. If the clocks skip midnight on that day, the result is the first moment after it; if
-// midnight occurs twice, the result is the first one.
+// zone. If the clocks skip midnight on that day, the result is the first moment after the skipped
+// time; if midnight occurs twice, it is the first midnight.
 func daysAgo(now time.Time, zone *time.Location, days int) (time.Time, error) {
 	midnight, err := cron.Parse("0 0 * * *", zone.String())
 	if err != nil {

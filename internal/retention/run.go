@@ -16,7 +16,7 @@ import (
 // subjectKind is the subject kind of events about retention. The subject's ID is the policy's name.
 const subjectKind = "retention"
 
-// Error texts in the result of a policy. The log has the cause.
+// Error texts in the result of applying a policy. The log has the cause.
 const (
 	failedText = "The policy failed; the log has the error. The next run processes the rest."
 	gaveUp     = "The run was abandoned after several attempts. The next run processes the rest."
@@ -80,8 +80,8 @@ func (s *Service) apply(ctx context.Context, h *job.Held, p Policy) error {
 	return h.Write(ctx, func(tx *db.Tx) error { return s.finish(ctx, tx, p.Name, nil) })
 }
 
-// batch processes up to size rows in one transaction, and returns their number and how
-// long it blocked other writers.
+// batch processes up to size rows in one transaction, and returns their number and the time for
+// which it blocked other writers.
 func (s *Service) batch(ctx context.Context, h *job.Held, p Policy, before time.Time, size int) (n int64, held time.Duration, err error) {
 	err = h.Write(ctx, func(tx *db.Tx) (err error) {
 		tx.Held(func(d time.Duration) { held = d })
@@ -93,8 +93,8 @@ func (s *Service) batch(ctx context.Context, h *job.Held, p Policy, before time.
 	return n, held, err
 }
 
-// finish stores the result of a policy, and records an event if the policy processed any rows or
-// failed.
+// finish stores the result of applying a policy, and records an event if the policy processed any
+// rows or failed.
 func (s *Service) finish(ctx context.Context, tx *db.Tx, policy string, failure *string) error {
 	now := s.Now()
 	o, err := end(ctx, tx, policy, now, failure)

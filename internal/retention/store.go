@@ -15,7 +15,7 @@ func scanOutcome(row db.Row) (o Outcome, err error) {
 }
 
 // begin records that a run has started to apply a policy, unless that is already recorded. It
-// returns the progress.
+// returns the outcome so far.
 func begin(ctx context.Context, tx *db.Tx, o Outcome) (Outcome, error) {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO retention_runs (policy, job_id, cutoff, started_at, gone) VALUES (?, ?, ?, ?, 0)
@@ -40,8 +40,8 @@ func end(ctx context.Context, tx *db.Tx, policy string, now time.Time, failure *
 		UPDATE retention_runs SET finished_at = ?, failure = ? WHERE policy = ? RETURNING `+outcomeColumns, clock.At(now), failure, policy))
 }
 
-// outcomes returns the last result of each policy. If run is not empty, it returns only the results
-// of that run.
+// outcomes returns each policy's outcome in the last run that applied it. If run is not empty, it
+// returns only the outcomes of that run.
 func outcomes(ctx context.Context, q db.Queryer, run string) ([]Outcome, error) {
 	rows, err := q.Query(ctx, `SELECT `+outcomeColumns+` FROM retention_runs WHERE ? IN ('', job_id) ORDER BY policy`, run)
 	return db.All(rows, err, scanOutcome)

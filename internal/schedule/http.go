@@ -30,7 +30,7 @@ For jobs that are not cron jobs, only the field enabled can be changed.`
 A schedule has no slots for times when it was not in effect: before it was set, while the job was disabled, or before the job existed.`
 )
 
-// Mount registers the routes of the runtime's scheduled jobs.
+// Mount registers the routes for the runtime's scheduled jobs.
 func (s *Service) Mount(api *web.API) {
 	away := web.Fails(
 		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,
@@ -99,8 +99,8 @@ func filterDigest(filters ...string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// decode parses a cursor of n parts and rejects a cursor that belongs to other filters.
-// It returns the parts after the filter digest, or nil for an empty cursor.
+// decode parses a cursor of n parts and rejects a cursor that was issued for different filters. It
+// returns the parts after the filter digest, or nil for an empty cursor.
 func decode(cursor, bound string, n int) ([]string, error) {
 	parts, err := page.Decode(cursor, n)
 	if err != nil || parts == nil {

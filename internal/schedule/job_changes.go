@@ -42,7 +42,7 @@ type Times struct {
 	StaggerMS int64 `json:"staggerMs,omitempty" doc:"Must be 0 or omitted: new jobs have no random delay."`
 }
 
-// Payload is the message of a job to its agent.
+// Payload is the message that a job sends to its agent.
 type Payload struct {
 	Kind    string `json:"kind,omitempty" enum:"agentTurn"`
 	Message string `json:"message" minLength:"1" maxLength:"20000" doc:"The message to the agent. All users with read access can see it, so do not include credentials."`
@@ -66,14 +66,14 @@ func (t Times) check(bad *fault.Fields, zone string) gateway.JobSchedule {
 
 func capitalize(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// Limits of a job's texts, in characters.
+// Limits on a job's texts, in characters.
 const (
 	maxName        = 200
 	maxDescription = 2000
 	maxMessage     = 20_000
 )
 
-// checkLength adds a validation error if a text is too long.
+// checkLength adds a validation error if a text has more characters than the parameter most allows.
 func checkLength(bad *fault.Fields, pointer, text string, most int) {
 	if n := utf8.RuneCountInString(text); n > most {
 		bad.Add(pointer, "Must be at most %[2]d characters, but has %[1]d.", n, most)

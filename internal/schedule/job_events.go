@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// jobAction is an action of a user on a job.
+// jobAction is an action that a user takes on a job.
 type jobAction struct {
 	kind     string // of its events
 	id, name string // of the job; the ID of a new job may be unknown
@@ -31,9 +31,9 @@ func (s *Service) recordAction(ctx context.Context, tx *db.Tx, d jobAction) erro
 // readFirst is the advice in errors about changes that the runtime has not confirmed.
 const readFirst = "Read the job again before you retry."
 
-// unconfirmedError returns the error of an action. If the runtime may have performed the action,
-// the error says so and adds the advice in the parameter next. The action is then recorded as
-// unconfirmed, even if the client has disconnected.
+// unconfirmedError returns the error for a failed action. If the runtime may have performed the
+// action, the error says so and adds the advice in the parameter next. The action is then recorded
+// as unconfirmed, even if the client has disconnected.
 func (s *Service) unconfirmedError(ctx context.Context, err error, d jobAction, next string) error {
 	if !errors.Is(err, gateway.ErrUnsure) {
 		return err

@@ -16,7 +16,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Intervals and limits of the reader.
+// Intervals and limits for the reader.
 const (
 	// pause is the minimum time between two reads. A run causes two events, and many jobs
 	// are often due at the same time.
@@ -241,7 +241,7 @@ func (r *reader) fetch(ctx context.Context, began time.Time) (snapshot, error) {
 	return out, nil
 }
 
-// runOf converts a run of the runtime.
+// runOf converts a run from the runtime's form.
 func runOf(r gateway.JobRun) Run {
 	out := Run{
 		JobID: r.JobID, RunID: r.RunID, SessionKey: r.SessionKey, Status: r.Status, Error: r.Error, Summary: r.Summary,
@@ -275,7 +275,7 @@ func (s snapshot) began() map[string]time.Time {
 	return out
 }
 
-// store writes a snapshot, but keeps newer data that another replica has stored.
+// store writes a snapshot, but keeps any newer data that another replica has stored.
 func (s *Service) store(ctx context.Context, seen snapshot) error {
 	texts := make([]string, len(seen.jobs))
 	for i, j := range seen.jobs {

@@ -54,7 +54,7 @@ func (w mirroredJob) due(now time.Time, grace time.Duration) (mirroredJob, []Slo
 	return w, slots
 }
 
-// observation is the state of a job in one read of the runtime.
+// observation is the state of a job as found in one read of the runtime.
 type observation struct {
 	job     gateway.Job // zero if the job was removed
 	text    string

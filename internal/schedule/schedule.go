@@ -19,7 +19,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Errors of the schedule operations, in addition to those of the gateway.
+// Errors that the schedule operations return, in addition to the gateway's errors.
 var (
 	// ErrKind means that a change is only possible for cron jobs.
 	ErrKind = fault.New(fault.Conflict, "job_not_editable", "Only cron jobs can be edited.")
@@ -43,7 +43,7 @@ type Runtime interface {
 	RunJob(ctx context.Context, id string) (runID, why string, err error)
 }
 
-// Job is a scheduled job of the runtime, with Wardroom's information about it.
+// Job is a scheduled job in the runtime, with Wardroom's information about it.
 type Job struct {
 	gateway.Job
 
@@ -62,7 +62,7 @@ type Time struct {
 	Local string     `json:"local" maxLength:"40" example:"2026-11-20T09:00:00+01:00" doc:"The same time in the job's time zone, or in UTC if the job has none."`
 }
 
-// Run is an ended run of a job. Its texts come from agents and are untrusted.
+// Run is a finished run of a job. Its texts come from agents and are untrusted.
 type Run struct {
 	JobID      string     `json:"job_id"`
 	RunID      string     `json:"run_id" doc:"Empty if unknown."`
@@ -127,7 +127,7 @@ type plan struct {
 	times cron.Schedule // zero if only the runtime knows the next time
 }
 
-// planOf returns the plan of a job, or why its runs cannot be predicted.
+// planOf returns the plan of a job, or the reason why its runs cannot be predicted.
 func planOf(j gateway.Job) (p plan, why string) {
 	switch {
 	case !j.Enabled:
@@ -161,8 +161,8 @@ func (p plan) next(j gateway.Job, t time.Time) time.Time {
 // maxNextRuns is the maximum number of next runs in a response.
 const maxNextRuns = 10
 
-// upcoming returns up to n runs of j after t. If only the runtime knows the next run,
-// later runs follow it at the job's interval, if the job has one.
+// upcoming returns the times of up to n runs of j after t. If the next run is known only from the
+// runtime, later runs are included only if the job has a fixed interval.
 func (p plan) upcoming(j gateway.Job, t time.Time, n int) (due []time.Time) {
 	at := p.next(j, t)
 	for ; len(due) < n && !at.IsZero(); at = p.following(j, at) {
@@ -185,12 +185,12 @@ func (p plan) following(j gateway.Job, at time.Time) time.Time {
 // maxInterval limits the interval of a job, so that it fits into a time.Duration.
 const maxInterval = 100 * 365 * 24 * time.Hour
 
-// spreadOf returns by how much the runtime can delay the runs of j.
+// spreadOf returns the longest time by which the runtime can delay the runs of j.
 func spreadOf(j gateway.Job) time.Duration {
 	return time.Duration(min(j.Schedule.StaggerMS, maxSpread.Milliseconds())) * time.Millisecond
 }
 
-// slotOf returns a new pending slot of j.
+// slotOf returns a new pending slot for j.
 func slotOf(j gateway.Job, due time.Time, grace time.Duration) Slot {
 	s := Slot{JobID: j.ID, AgentID: j.AgentID, Name: j.Name, DueAt: clock.At(due), State: Pending, spread: spreadOf(j)}
 	s.Deadline = clock.At(due.Add(s.spread).Add(grace))

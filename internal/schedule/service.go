@@ -148,8 +148,8 @@ func (s *Service) api(w mirroredJob, k Known) Job {
 	return j
 }
 
-// Runs returns one page of the ended runs of a job, newest first, including runs that the runtime
-// has since deleted.
+// Runs returns one page of a job's finished runs, newest first, including runs that the runtime has
+// since deleted.
 func (s *Service) Runs(ctx context.Context, id string, want page.Want) (part page.Part[Run], err error) {
 	if err := s.exists(ctx, id); err != nil {
 		return part, err
@@ -175,8 +175,8 @@ func (s *Service) exists(ctx context.Context, id string) error {
 	return nil
 }
 
-// CountOld returns how many slots and runs PurgeOld would delete in total, and the time of
-// the oldest one, or the zero time.
+// CountOld returns the number of slots and runs that PurgeOld would delete in total, and the time
+// of the oldest one, or the zero time if the number is 0.
 func (s *Service) CountOld(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var at *clock.Time
 	if err := s.DB.QueryRow(ctx, countOld, before, before).Scan(&n, &at); err != nil {
@@ -206,7 +206,7 @@ func subject(id, name string) event.Subject {
 	return event.Subject{Kind: event.TopicSchedule, ID: id, Name: name}
 }
 
-// mirror holds the state of this process's reads of the runtime. The zero value is ready to use.
+// mirror holds the result of this process's last read. The zero value is ready to use.
 type mirror struct {
 	mu      sync.Mutex
 	on      any   // connection of the last read; nil before the first
@@ -214,8 +214,8 @@ type mirror struct {
 	changed chan struct{}
 }
 
-// status returns whether a read on a connection succeeded, its error, and a channel that
-// is closed after the next read.
+// status reports whether the last read on a connection succeeded. It also returns the error of that
+// read, and a channel that is closed after the next read.
 func (m *mirror) status(on any) (changed <-chan struct{}, read bool, failed error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

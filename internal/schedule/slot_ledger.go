@@ -127,8 +127,8 @@ func (s *Service) judgeAll(ctx context.Context, tx *db.Tx, now time.Time, known 
 	return s.reportChanges(ctx, tx, all)
 }
 
-// trackAlarm clears the field resolved of changes if no inbox item was raised that could be
-// resolved. It also updates and returns whether the job may have items in the inbox.
+// trackAlarm clears the field resolved of each change that has no inbox item to resolve. It also
+// updates and returns the field alarmed, which is true if the job may have inbox items.
 func (w *mirroredJob) trackAlarm(all []slotChange) bool {
 	for i := range all {
 		n := &all[i]
@@ -216,7 +216,7 @@ func (s Slot) differs(was Slot) bool {
 	return s.State != was.State || s.Reason != was.Reason || s.final != was.final || !same(s.StartedAt, was.StartedAt) || !same(s.recheckAt, was.recheckAt)
 }
 
-// slotChange is a change of a slot's state that must be reported.
+// slotChange is a change to a slot's state that must be reported.
 type slotChange struct {
 	slot     Slot
 	at       time.Time // when it happened, which can be long ago
@@ -225,9 +225,9 @@ type slotChange struct {
 	count    int     // number of slots that this change combines
 }
 
-// slotChangesOf returns the state changes of one job's slots in order. It combines consecutive
-// missed slots into the change of the last one, with the number of slots. It does the same with
-// consecutive failed slots.
+// slotChangesOf returns the state changes of one job's slots in order. It combines the changes to
+// consecutive missed slots, or to consecutive failed slots, into one, which describes the last slot
+// and contains the number of slots.
 func slotChangesOf(before, after []Slot) []slotChange {
 	var out []slotChange
 	for i, slot := range after {

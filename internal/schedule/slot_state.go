@@ -167,8 +167,8 @@ func (f facts) eventTime(s Slot) time.Time {
 	return s.DueAt.Time
 }
 
-// skipReason returns why the runtime skipped a slot although its scheduler works, or "" if no
-// reason is known.
+// skipReason returns the reason why the runtime skipped a slot although its scheduler works, or ""
+// if no reason is known.
 func (f facts) skipReason(s Slot) string {
 	if s.DueAt.Before(f.since) {
 		return "The job was changed, disabled or removed before it ran."
@@ -199,7 +199,7 @@ func (f facts) skipReason(s Slot) string {
 }
 
 // backoff returns how long the runtime pauses a job after the given number of consecutive failures
-// (docs/automation/cron-jobs/managing-jobs.md of the gateway).
+// (see docs/automation/cron-jobs/managing-jobs.md in the gateway's repository).
 func backoff(failures int64) time.Duration {
 	steps := []time.Duration{30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, maxBackoff}
 	return steps[min(max(failures, 1), int64(len(steps)))-1]

@@ -37,7 +37,7 @@ func allJobs(ctx context.Context, q db.Queryer) (map[string]*mirroredJob, error)
 	return byID(db.All(rows, err, scanJob))
 }
 
-// dueJobs returns the jobs with a due slot that is not in the ledger.
+// dueJobs returns the jobs with a due slot that is not in the ledger yet.
 func dueJobs(ctx context.Context, q db.Queryer, now time.Time) ([]mirroredJob, error) {
 	rows, err := q.Query(ctx, `SELECT `+jobColumns+` FROM schedule_jobs WHERE next_due <= ? ORDER BY id`, now)
 	return db.All(rows, err, scanJob)

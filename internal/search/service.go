@@ -87,7 +87,7 @@ type hit struct {
 	titled bool // whether the title has all the words
 }
 
-// find returns the first matches among the kinds of one side. Matches in titles come first.
+// find returns the first matches among the texts that the filter selects. Title matches come first.
 func (s *Service) find(ctx context.Context, in db.Queryer, q query, filter Filter, limit int) (hits []hit, err error) {
 	for _, titles := range []bool{true, false} {
 		if len(hits) == limit {

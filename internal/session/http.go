@@ -19,7 +19,7 @@ import (
 // errOtherTranscript is the error for a cursor that was issued before the conversation was reset.
 var errOtherTranscript = page.ErrCursor.With("The conversation was reset. Start again without a cursor.")
 
-// Mount registers the routes of the runtime's sessions.
+// Mount registers the routes for the runtime's sessions.
 func (s *Service) Mount(api *web.API) {
 	away := web.Fails(
 		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,

@@ -9,7 +9,7 @@ import (
 	"wardroom/internal/transcript"
 )
 
-// Limits of live messages.
+// Limits on live messages.
 const (
 	// newsWindow and maxNews limit the rate of messages. If a session has more than maxNews
 	// messages within newsWindow, the rest are only reported as missed.
@@ -22,8 +22,8 @@ const (
 type News struct {
 	Key     string              `json:"key"`
 	Message *transcript.Message `json:"message"` // null if messages were missed
-	// Missed means that some messages were not sent. There were too many at once, or the connection
-	// to the runtime was lost. Clients should read the session's messages.
+	// Missed means that some messages were not sent. There were too many in a short time, or the
+	// connection to the runtime was lost. Clients should read the session's messages.
 	Missed bool `json:"missed"`
 }
 
@@ -72,7 +72,7 @@ func (s *Service) relayMessages(ctx context.Context, events <-chan gateway.Event
 	}
 }
 
-// relayMessage sends the message of an event to the clients that follow its session.
+// relayMessage sends the message in an event to the clients that follow the message's session.
 func (s *Service) relayMessage(e gateway.Event, windows map[string]*window) {
 	if e.Resync {
 		s.notifyMissed(windows)

@@ -56,7 +56,7 @@ type mirror struct {
 	stats    Counts
 }
 
-// entry is the last row of a session. Entries are replaced, never changed.
+// entry is the last row received for a session. Entries are replaced, never changed.
 type entry struct {
 	gateway.Session
 	stamp int64      // the gateway's timestamp; 0 if unknown
@@ -75,7 +75,7 @@ type snapshot struct {
 	left   int
 }
 
-// Counts are statistics of the mirror since the start of the process.
+// Counts are statistics about the mirror since the start of the process.
 type Counts struct {
 	Readings  uint64 // reads of the list
 	Rows      uint64 // rows received with events
@@ -83,8 +83,8 @@ type Counts struct {
 	Corrected uint64 // rows that differed between a list and the events
 }
 
-// Counts returns the statistics of the mirror. Corrected rows indicate a bug in Wardroom
-// or in the gateway.
+// Counts returns the statistics about the mirror. Corrected rows indicate a bug in Wardroom or in
+// the gateway.
 func (s *Service) Counts() Counts {
 	s.mirror.mu.Lock()
 	defer s.mirror.mu.Unlock()
@@ -143,7 +143,7 @@ func (m *mirror) markChanged(key string) {
 }
 
 // current returns the current snapshot. It waits for a list that was read on the current
-// connection, and after every invalidation that preceded the call.
+// connection, and later than any invalidation before the call.
 func (s *Service) current(ctx context.Context) (*snapshot, error) {
 	m := &s.mirror
 	m.lock()

@@ -11,8 +11,8 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// Intervals of reads. While events are complete, only reconcileInterval and
-// verifyInterval apply.
+// Intervals between reads. While no events are missing, only reconcileInterval and verifyInterval
+// apply.
 const (
 	// reconcileInterval is how often the list is read even if nothing requires it.
 	// Without a subscription to session changes, it is read every unsubscribedInterval.

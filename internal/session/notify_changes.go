@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// notifyInterval is the minimum time between two calls of Changed for the same session.
-// The first change after a pause is reported at once.
+// notifyInterval is the minimum time between two calls of Changed for the same session. The first
+// change after a pause is reported immediately.
 const notifyInterval = 250 * time.Millisecond
 
-// notifiedSession is the state of a session in the last call of Changed.
+// notifiedSession is the state of a session when Changed was last called with it.
 type notifiedSession struct {
 	row   row
 	there bool // false if removed
@@ -48,8 +48,8 @@ func (s *Service) runNotifier(ctx context.Context) {
 	}
 }
 
-// wasNotified reports whether Changed has been called with a session and not, since then, with its
-// removal.
+// wasNotified reports whether Changed has been called with a session and has not been called with
+// its removal since then.
 func (m *mirror) wasNotified(key string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

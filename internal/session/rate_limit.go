@@ -33,8 +33,8 @@ type callerReads struct {
 	going int
 }
 
-// acquire starts a read for the caller of ctx, or returns ErrReads. Call answered when
-// the read has ended. Wardroom's own reads are not limited.
+// acquire starts a read for the caller in ctx, or returns ErrReads. Call answered when the read has
+// ended. Wardroom's own reads are not limited.
 func (a *rateLimiter) acquire(ctx context.Context, now time.Time) (answered func(), err error) {
 	caller := actor.From(ctx)
 	if caller.Role == "" {

@@ -150,8 +150,8 @@ func (s *Service) recordUnconfirmed(ctx context.Context, kind, key string, data 
 	return s.DB.Tx(ctx, func(tx *db.Tx) error { return s.record(ctx, tx, kind, key, data) })
 }
 
-// Stop stops a run of a session or, if runID is empty, all active and queued runs. It returns no
-// error if there is no run to stop.
+// Stop stops one of a session's runs or, if runID is empty, all its active and queued runs. It
+// returns no error if there is no run to stop.
 func (s *Service) Stop(ctx context.Context, key, runID string) (Stopped, error) {
 	runID = plaintext.Line(runID)
 	if _, err := s.Get(ctx, key); err != nil {

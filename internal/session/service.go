@@ -73,7 +73,7 @@ type Service struct {
 }
 
 // List returns at most limit sessions that match the filter, starting after the given position. The
-// result left is how many sessions the mirror omits because there are too many.
+// result left is the number of sessions that the mirror omits because there are too many.
 func (s *Service) List(ctx context.Context, f Filter, after *position, limit int) (page []Session, left int, err error) {
 	shown, err := s.current(ctx)
 	if err != nil {

@@ -22,8 +22,7 @@ import (
 // ErrNotFound means that the runtime has no session with the key.
 var ErrNotFound = fault.New(fault.NotFound, "session_not_found", "Session not found.")
 
-// Session is a conversation of an agent in the runtime. Unknown values are null, never
-// zero.
+// Session is an agent's conversation in the runtime. Unknown values are null, never zero.
 type Session struct {
 	Key          string      `json:"key" example:"agent:cto:main" doc:"The session's key in the runtime."`
 	AgentID      string      `json:"agent_id" example:"cto" doc:"Empty for a session without an agent."`
@@ -47,7 +46,7 @@ type Session struct {
 	AsOf         clock.Time  `json:"as_of" doc:"When the runtime last reported this state. Never decreases."`
 }
 
-// Tokens are the tokens that a session has used.
+// Tokens is the number of tokens that a session has used, by class.
 type Tokens struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`

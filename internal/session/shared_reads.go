@@ -12,7 +12,7 @@ type pageOf struct {
 	before older // the zero value means the newest page
 }
 
-// sharedReads combines concurrent reads of the same key, so that, for example, 500 browsers that
+// sharedReads combines concurrent reads for the same key, so that, for example, 500 browsers that
 // reconnect at once cause two reads instead of 500. Each caller gets the result of a read that
 // started after the call, so it never sees older data. The zero value is ready to use.
 type sharedReads[K comparable, V any] struct {
@@ -20,7 +20,7 @@ type sharedReads[K comparable, V any] struct {
 	reads map[K]*inFlight[V]
 }
 
-// inFlight holds the reads of one key. At most one is in progress, and at most one waits to start
+// inFlight holds the reads for one key. At most one is in progress, and at most one waits to start
 // after it.
 type inFlight[V any] struct{ going, waiting *reading[V] }
 

@@ -49,7 +49,7 @@ func (g *activityLog) record(key string, at time.Time) {
 	}
 }
 
-// recordEvent stores the activity of a run if the event is a sign of it.
+// recordEvent stores the time of a run's activity if the event shows that the run is active.
 func (g *activityLog) recordEvent(e gateway.Event, now time.Time) {
 	if key, ok := e.Activity(); ok {
 		g.record(key, now)
@@ -171,7 +171,7 @@ func (s *Service) withStalled(shown *snapshot) map[string]Activity {
 	return all
 }
 
-// stallCheckInterval returns how often to check for stalled runs.
+// stallCheckInterval returns the interval at which to check for stalled runs.
 func (s *Service) stallCheckInterval() time.Duration {
 	const longest = 5 * time.Second
 	if s.StalledAfter <= 0 {
@@ -334,8 +334,8 @@ func (s *Service) storeStalls(ctx context.Context, seen runStates) (kept map[str
 	return kept, err
 }
 
-// endedRetention is how long an ended run is kept in the table, so that a replica that
-// learns of the end late does not raise it again.
+// endedRetention is how long an ended run is kept in the table, so that a replica that learns of
+// the end late does not raise another inbox item.
 const endedRetention = time.Hour
 
 // endStall records in the table that a run has ended, which counts as the run's last activity. It

@@ -9,7 +9,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Intervals of reads of the totals.
+// Intervals between reads of the totals.
 const (
 	// usageGrace is how long a list waits for its totals before it is published without
 	// them.
@@ -53,7 +53,7 @@ type usageAnswer struct {
 	err   error
 }
 
-// setSessions sets the sessions at the time of the request.
+// setSessions stores the sessions as they were at the time of the request.
 func (u *usageReading) setSessions(rows []gateway.Session) {
 	u.rows, u.versions = rows, make(map[string]version, len(rows))
 	for i := range rows {
@@ -109,8 +109,8 @@ func (r *reader) awaitTotals(ctx context.Context, rows []gateway.Session) {
 	}
 }
 
-// handleTotals stores new totals and schedules the next read. Older totals remain valid for
-// sessions that have not changed since they were read.
+// handleTotals stores new totals and schedules the next read. Previously read totals remain valid
+// for sessions that have not changed since then.
 func (r *reader) handleTotals(u usageAnswer) {
 	read, m := r.usage, &r.s.mirror
 	r.usage = nil

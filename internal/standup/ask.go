@@ -20,7 +20,7 @@ const maxAnswer = 200_000
 
 // ask sends a question to an agent, waits until the question has ended and returns it.
 // After a crash, it continues with the stored question instead of asking twice; the
-// gateway recognizes the run id. It ignores questions that ended before the time since.
+// gateway recognizes the run id. It ignores questions that ended before the given time.
 func (m *meeting) ask(ctx context.Context, agentID, purpose string, since *clock.Time, message func() string) (question, error) {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {
@@ -169,9 +169,9 @@ func (m *meeting) runQuestion(ctx context.Context, q question, fresh bool) (ques
 	}
 }
 
-// historyUnreadable reports whether the gateway has been too busy to return a question's
-// outcome for longer than the agent timeout. It sets *since to the time when the gateway
-// became too busy.
+// historyUnreadable reports whether, for longer than the agent timeout, the gateway has
+// been too busy to return a question's outcome. It sets *since to the time when the
+// gateway became too busy.
 func (m *meeting) historyUnreadable(err error, q question, since *time.Time) bool {
 	if !errors.Is(err, gateway.ErrBusy) {
 		*since = time.Time{}
@@ -244,9 +244,8 @@ func (m *meeting) wait(ctx context.Context, q question, limit time.Duration) (ga
 	return a, err
 }
 
-// resumeQuestion looks up a question's outcome after an interruption. If the result done
-// is false, the caller must send the returned question, which is the same question or its
-// replacement.
+// resumeQuestion looks up a question's outcome after an interruption. If the result done is false,
+// the caller must send the returned question, which is either q or its replacement.
 func (m *meeting) resumeQuestion(ctx context.Context, q question, boot string) (next question, done bool, _ error) {
 	t, late, err := m.findOutcome(ctx, q, func(t gateway.Trace, asked bool) bool {
 		return asked && t.Other && (boot != q.BootID || !t.Active)
@@ -276,7 +275,7 @@ func (m *meeting) resumeQuestion(ctx context.Context, q question, boot string) (
 }
 
 // stopCancelled stops a run that started while its standup was being canceled, too late
-// for Cancel to stop it. It leaves alone any run that another process has taken over.
+// for Cancel to stop it. It does not stop a run that another process has taken over.
 func (m *meeting) stopCancelled(ctx context.Context, q question) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
@@ -325,7 +324,7 @@ func (m *meeting) dropOutdatedReviews(ctx context.Context, tx *db.Tx, row Standu
 	return outdated, nil
 }
 
-// finish stores the end of a question and its outcome.
+// finish ends a question and stores it with its outcome.
 func (m *meeting) finish(ctx context.Context, q question, a gateway.Answer) (question, error) {
 	q.EndedAt = clock.Ptr(m.Now())
 	text := answer.Clean(a.Text, maxAnswer)
@@ -388,8 +387,8 @@ func (m *meeting) saveWithUsage(ctx context.Context, q question, u *gateway.Usag
 }
 
 // awaitGateway waits for a connection and returns the gateway's boot id. If there was no
-// connection at first, it extends the deadline of the question q by the waiting time. The
-// question may be nil.
+// connection at first, it extends the deadline of the question q by the time that it
+// waited. The parameter q may be nil.
 func (m *meeting) awaitGateway(ctx context.Context, q *question) (boot string, err error) {
 	st := m.Runtime.Status()
 	there := st.State == gateway.Connected || st.ConnectedAt != nil
@@ -431,11 +430,11 @@ func (m *meeting) awaitGateway(ctx context.Context, q *question) (boot string, e
 // minReportedOutage is the shortest gateway outage that the transcript mentions.
 const minReportedOutage = 2 * time.Second
 
-// retryHint is appended to the messages of failures that a retry can fix.
+// retryHint is appended to the error messages for failures that a retry can fix.
 const retryHint = "A retry asks only for what is missing."
 
-// gatewayTimeout returns how long to wait for the gateway. This is Grace if the gateway
-// has accepted a question during this attempt, otherwise Patience.
+// gatewayTimeout returns the maximum time to wait for the gateway. This is Grace if the
+// gateway has accepted a question during this attempt, otherwise Patience.
 func (m *meeting) gatewayTimeout(ctx context.Context) (time.Duration, error) {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {
@@ -472,5 +471,5 @@ func (m *meeting) pause(ctx context.Context, why error) error {
 	return m.shortDelay(ctx)
 }
 
-// gatewayAway reports whether the error means that the gateway was unavailable. Such a request can be retried.
+// gatewayAway reports whether a request failed because the gateway was unavailable. Such a request can be retried.
 func gatewayAway(err error) bool { return gateway.IsUnavailable(err) }

@@ -348,9 +348,9 @@ func (b *blockerTracker) endUnmentioned(named []Blocker) (ended []*trackedBlocke
 	return ended
 }
 
-// awaitsReport reports whether the blocker's state is unknown, because an agent who last
-// reported it has not answered in this standup. Agents that have left are ignored, unless
-// the task is blocked on the board.
+// awaitsReport reports whether the blocker's state is unknown, because an agent that last
+// reported it has not answered in this standup. Agents that no longer take part are
+// ignored, unless the task is blocked on the board.
 func (b *blockerTracker) awaitsReport(l *trackedBlocker) bool {
 	for _, agentID := range l.Agents {
 		i := slices.IndexFunc(b.row.Reports, func(r Report) bool { return r.AgentID == agentID })
@@ -399,8 +399,8 @@ func (l *trackedBlocker) recordEntry(date string) Blocker {
 	return e
 }
 
-// blockedSince returns the day since which the task is blocked, according to the report's
-// evidence. It returns "" if the task is not blocked.
+// blockedSince returns the day since which the task has been blocked, according to the
+// report's evidence. It returns "" if the task is not blocked.
 func (r Report) blockedSince(task *string, timezone string) string {
 	zone, err := time.LoadLocation(timezone)
 	if task == nil || r.Evidence == nil || err != nil {

@@ -10,13 +10,13 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// This file decides whether two texts describe the same thing, because agents word a
-// blocker differently every day. The measure is the Dice coefficient (L. R. Dice,
-// "Measures of the amount of ecologic association between species", Ecology 26, 1945)
-// over the character trigrams of the words, padded as in PostgreSQL's pg_trgm. It
-// tolerates different endings, spelling and word order, and needs no dictionary.
+// This file decides whether two texts describe the same thing, because agents word a blocker
+// differently every day. The measure is the Dice coefficient (L. R. Dice, "Measures of the amount
+// of ecologic association between species", Ecology 26, 1945) over the character trigrams of the
+// words, padded as in PostgreSQL's pg_trgm. It tolerates different endings, spelling and word
+// order, and needs no dictionary.
 //
-// The thresholds are chosen so that the tests of this file tell matching pairs of texts from different ones.
+// The thresholds are chosen so that this file's tests classify their pairs of texts correctly.
 const (
 	// similarEnough is the minimum score of two texts that describe the same thing.
 	similarEnough = 0.6
@@ -104,7 +104,7 @@ func isName(s, before string) bool {
 	return unicode.IsUpper(first) || size == len(s) && first < 0x80
 }
 
-// add adds a word. It ignores numbers that only say how many, as in "12 tests fail".
+// add adds a word. It ignores numbers that are only counts, as in "12 tests fail".
 func (w *wording) add(x word, before string) {
 	if unicode.IsDigit([]rune(x.text)[0]) && (before == "" || isSmall(before)) {
 		return
@@ -124,8 +124,8 @@ func trigramsOf(s string) []string {
 	return list
 }
 
-// similarity returns how similar two texts are, from 0 to 1, and whether they describe the
-// same thing. The order of the texts makes no difference.
+// similarity returns the similarity of two texts, from 0 to 1, and whether they describe
+// the same thing. The order of the texts makes no difference.
 func (w wording) similarity(o wording) (float64, bool) {
 	if w.plain == o.plain {
 		return 1, w.plain != ""
@@ -165,8 +165,8 @@ func (w wording) single() bool {
 	})
 }
 
-// missing reports whether the text w has words of which the text o contains no form, and
-// whether one of these words is a name.
+// missing reports whether the text w has words without any form in the text o, and whether
+// one of these words is a name.
 func (w wording) missing(o wording) (some, name bool) {
 	for _, x := range w.words {
 		if slices.ContainsFunc(o.words, x.formOf) {

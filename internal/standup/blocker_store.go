@@ -29,7 +29,7 @@ func scanBlocker(row db.Row) (*trackedBlocker, error) {
 	return &l, json.Unmarshal([]byte(days), &l.Days)
 }
 
-// blockersFor returns the blockers that the reports of a standup can match. These are the
+// blockersFor returns the blockers that a standup's reports can match. These are the
 // team's open blockers, blockers that an earlier run of the same standup ended, and
 // blockers that have ended since the standup asked its participants.
 func blockersFor(ctx context.Context, q db.Queryer, team, standupID string, asked time.Time) ([]*trackedBlocker, error) {
@@ -49,7 +49,7 @@ func openBlockers(ctx context.Context, q db.Queryer, team string) ([]*trackedBlo
 	return db.All(rows, err, scanBlocker)
 }
 
-// openBlockersWithTasks returns the open blockers of all teams that name a task.
+// openBlockersWithTasks returns all teams' open blockers that name a task.
 func openBlockersWithTasks(ctx context.Context, q db.Queryer) ([]*trackedBlocker, error) {
 	rows, err := q.Query(ctx, `SELECT `+blockerColumns+` FROM standup_blockers WHERE status = 'open' AND task IS NOT NULL ORDER BY team, first_seen, id`)
 	return db.All(rows, err, scanBlocker)
@@ -159,7 +159,7 @@ func scanEffect(row db.Row) (e effect, err error) {
 	return e, row.Scan(&e.StandupID, &e.Kind, &e.Subject, &e.Words, &e.Date)
 }
 
-// effectsOf returns the effects of a standup, oldest first.
+// effectsOf returns a standup's effects, oldest first.
 func effectsOf(ctx context.Context, q db.Queryer, standupID string) ([]effect, error) {
 	rows, err := q.Query(ctx, `SELECT `+effectColumns+` FROM standup_effects WHERE standup_id = ? ORDER BY seq`, standupID)
 	return db.All(rows, err, scanEffect)

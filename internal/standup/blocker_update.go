@@ -64,7 +64,7 @@ func (m *meeting) takeBlockers(ctx context.Context, tx *db.Tx, row *Standup) (en
 	return ended, nil
 }
 
-// resolveEnded resolves the inbox items of ended blockers and records an event for each
+// resolveEnded resolves the inbox items for ended blockers and records an event for each
 // blocker. If the facilitator escalated a blocker, its item is resolved only if the
 // blocker ended because of a change on the board, not because it is no longer reported.
 func (s *Service) resolveEnded(ctx context.Context, tx *db.Tx, row Standup, ended []*trackedBlocker) error {
@@ -85,7 +85,7 @@ func (s *Service) resolveEnded(ctx context.Context, tx *db.Tx, row Standup, ende
 	return nil
 }
 
-// cause returns the cause of the inbox item that is raised when the blocker becomes old.
+// cause returns the cause of the inbox item that is raised when the blocker reaches escalationAge.
 func (l *trackedBlocker) cause() string { return "blocker/" + l.ID }
 
 // endReason returns a text that explains why the blocker ended.
@@ -166,8 +166,8 @@ func (s *Service) changedBlockers(ctx context.Context, q db.Queryer) ([]*tracked
 	return slices.DeleteFunc(blockers, func(l *trackedBlocker) bool { return !l.changed }), nil
 }
 
-// openBlockersByAgent returns the open blockers of each participant, formatted as lines
-// for the question to that participant.
+// openBlockersByAgent returns the team's open blockers by agent id, formatted as lines for
+// the question to that agent.
 func openBlockersByAgent(ctx context.Context, q db.Queryer, row Standup) (map[string][]string, error) {
 	blockers, err := openBlockers(ctx, q, row.Team)
 	if err != nil {
@@ -195,7 +195,7 @@ func reminder(open []string) string {
 		strings.Join(capLines(open, maxReportFacts/2), "\n") + "\n--- end of data ---\n"
 }
 
-// blockerLines formats the open blockers and the recent escalations as lines of the review question.
+// blockerLines formats the open blockers and the recent escalations as lines for the review question.
 func blockerLines(list []Blocker, known []effect, most int) []string {
 	var lines []string
 	if len(list) > 0 {

@@ -39,7 +39,7 @@ type boardState struct {
 	blocked bool // marked as blocked, or waiting for other tasks
 }
 
-// disputes returns the task's state on the board if that contradicts the given statement, otherwise "".
+// disputes returns the task's state on the board if that state contradicts the given statement, otherwise "".
 func (b boardState) disputes(says string) string {
 	switch {
 	case says == answer.Done && b.status == "":
@@ -145,8 +145,8 @@ func (r Report) omissions(last *string) []Item {
 }
 
 // mentionsTitle reports whether a text mentions a task by its title, because agents do not
-// always write the task's key. The parameter words contains the words of the text, and all
-// significant words of the title must be among them.
+// always write the task's key. This is so if all significant words of the title are in the
+// parameter words, which contains the text's words.
 func mentionsTitle(words map[string]bool, title string) bool {
 	const short = 4 // letters; shorter words count only if the title has no longer ones
 	all := wordsOf(title)

@@ -60,7 +60,7 @@ func (AgentID) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, MaxLength: new(64), Pattern: agentID.String(), Examples: []any{"cto"}}
 }
 
-// mountSchedule registers the routes for the scheduled job in the runtime that starts a team's standups.
+// mountSchedule registers the routes for the runtime's scheduled job that starts a team's standups.
 func (s *Service) mountSchedule(api *web.API) {
 	fails := web.Fails(
 		gateway.ErrNotConfigured, gateway.ErrUnreachable, gateway.ErrTimeout, gateway.ErrUnauthorized,

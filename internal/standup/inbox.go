@@ -57,8 +57,8 @@ func (s *Service) resolve(ctx context.Context, tx *db.Tx, cause, why string) err
 	return nil
 }
 
-// inTeam returns " in team <key>", or "" for the executive team. It distinguishes inbox
-// items, because an agent can report the same blocker in two teams.
+// inTeam returns " in team <key>", or "" for the executive team. The suffix distinguishes
+// inbox items, because an agent can report the same blocker in two teams.
 func (s Standup) inTeam() string {
 	if s.Team == Executive {
 		return ""
@@ -69,8 +69,8 @@ func (s Standup) inTeam() string {
 // failedCause returns the cause of the inbox item for a failed standup.
 func (s Standup) failedCause() string { return "standup/" + s.ID + "/failed" }
 
-// raiseFailed adds a failed standup to the inbox. For a canceled standup, it resolves the
-// item of an earlier failed attempt instead.
+// raiseFailed adds a failed standup to the inbox. For a canceled standup, it instead
+// resolves the item that an earlier failed attempt raised.
 func (s *Service) raiseFailed(ctx context.Context, tx *db.Tx, m Standup) error {
 	if m.Failure.Code == Cancelled {
 		return s.resolve(ctx, tx, m.failedCause(), m.Failure.Detail)
@@ -85,7 +85,7 @@ func (s *Service) raiseFailed(ctx context.Context, tx *db.Tx, m Standup) error {
 	})
 }
 
-// remedy returns the advice for the inbox item of a failed standup.
+// remedy returns the advice to show in the inbox item for a failed standup.
 func (s Standup) remedy() string {
 	switch {
 	case s.Failure.Code == NotRun:

@@ -41,7 +41,7 @@ type meeting struct {
 	silentSince time.Time // when the gateway stopped accepting questions; zero while it accepts them
 }
 
-// runJob is the job function that runs a standup, from its stored state to the end.
+// runJob is the job function that runs a standup to completion, starting from its stored state.
 func (s *Service) runJob(ctx context.Context, h *job.Held) error {
 	m := &meeting{Service: s, job: h, id: h.Key}
 	row, err := find(ctx, s.DB, m.id)
@@ -121,7 +121,7 @@ func (m *meeting) step(ctx context.Context, name string, fn func(tx *db.Tx, row 
 
 // gather stores the participants' evidence, then checks that there is a participant to ask
 // and that the gateway is available. The evidence is stored first, so that it is kept even
-// if the checks fail. The evidence of reports that already exist does not change.
+// if the checks fail. The evidence for existing reports does not change.
 func (m *meeting) gather(ctx context.Context) error {
 	row, err := m.Get(ctx, m.id)
 	if err != nil {
@@ -247,7 +247,7 @@ func (m *meeting) collect(ctx context.Context) error {
 	return nil
 }
 
-// storeAnswer stores the outcome of an ended question as the report of the i-th participant.
+// storeAnswer stores the outcome of an ended question as the i-th participant's report.
 func (m *meeting) storeAnswer(ctx context.Context, i int, q question) error {
 	return m.step(ctx, "keep "+q.RunID, func(tx *db.Tx, row *Standup) error {
 		r := row.Reports[i]

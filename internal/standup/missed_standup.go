@@ -15,13 +15,13 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// maxMissedAge is the maximum age of a missed standup that is reported after Wardroom was down.
+// maxMissedAge is the maximum age of missed standups that are reported after Wardroom was down.
 const maxMissedAge = 31 * 24 * time.Hour
 
-// FallbackKind is the kind of jobs that start a missed standup. The job's key contains the standup's day and team.
+// FallbackKind is the kind of job that starts a missed standup. The job's key contains the standup's day and team.
 const FallbackKind = "standup fallback"
 
-// missedSlot is a time at which a standup should have started and may not have.
+// missedSlot is a time at which a standup should have started but may not have.
 type missedSlot struct {
 	day string // the day of the standup
 	due time.Time
@@ -38,8 +38,8 @@ func (s *Service) WatchSchedule(ctx context.Context) error {
 // set, it also starts today's missed standup. It uses the schedules as last seen in the
 // runtime, so it works even if the runtime is unavailable.
 //
-// If a team has several scheduled times on a day, only the first is checked. Each time is
-// checked by only one replica. Archived teams are skipped.
+// If a team has several scheduled times on one day, only the first of them is checked.
+// Each time is checked by only one replica. Archived teams are skipped.
 func (s *Service) CheckMissed(ctx context.Context) error {
 	all, err := s.teamSchedules(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Service) CheckMissed(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// checkMissedOf checks a team's due slots and marks the team's schedule as checked up to the time until.
+// checkMissedOf checks a team's due slots and marks the team's schedule as checked up to the given time.
 func (s *Service) checkMissedOf(ctx context.Context, of teamSchedule, due []missedSlot, until time.Time) error {
 	var told []missedSlot
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -107,7 +107,7 @@ func (s *Service) checkMissedOf(ctx context.Context, of teamSchedule, due []miss
 	return nil
 }
 
-// due returns the first scheduled time on each day that has not been checked for the team, up to the time until.
+// due returns, for each day that has not been checked for the team, the first scheduled time up to the given time.
 func (s *Service) due(of teamSchedule, until time.Time) []missedSlot {
 	at, why := times(of.Job)
 	if why != "" {
@@ -213,8 +213,8 @@ func wallClock(at time.Time, zone string) string {
 // missedCause returns the cause of the inbox item for a missed standup.
 func missedCause(team, day string) string { return "standup/missed/" + team + "/" + day }
 
-// resolveMissed resolves the inbox item of a missed standup. It is called when the standup
-// has completed.
+// resolveMissed resolves the inbox item for a missed standup. It is called when the
+// standup has completed.
 func (s *Service) resolveMissed(ctx context.Context, tx *db.Tx, m Standup) error {
 	return s.resolve(ctx, tx, missedCause(m.Team, m.Date), "The standup of "+m.Date+" is completed.")
 }

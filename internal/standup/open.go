@@ -20,7 +20,7 @@ type opened struct {
 }
 
 // key encodes the result so that it can be stored under an Idempotency-Key. A repeated
-// request then gets the same answer.
+// request then gets the same answer as the first.
 func (o opened) key() string {
 	if o.created {
 		return o.id

@@ -104,8 +104,8 @@ func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Filing
 	return filed, nil
 }
 
-// evidenceForSubmission gathers the evidence for a submitted report. It returns nil if
-// the report already has evidence or cannot be submitted.
+// evidenceForSubmission gathers the evidence for a submitted report. It returns nil if the report
+// already has evidence, or if the standup is not running or does not include the agent.
 func (s *Service) evidenceForSubmission(ctx context.Context, id, agentID string) (*Evidence, error) {
 	row, err := s.Get(ctx, id)
 	if err != nil {
@@ -220,12 +220,12 @@ func (s *Service) recordSubmission(ctx context.Context, tx *db.Tx, row Standup, 
 	return appendLine(ctx, tx, row.ID, r.FiledAt.Time, "answer", r.AgentID, row.Facilitator, *r.Text)
 }
 
-// submissionPollInterval is the interval at which a question that is waiting for its
-// answer checks for a submitted report. Usually the wait ends earlier, because the run is
-// stopped, but the runtime may be unavailable.
+// submissionPollInterval is the interval at which awaitAnswer checks whether the report
+// has been submitted. Usually the wait ends earlier, because the run is stopped, but the
+// runtime may be unavailable.
 const submissionPollInterval = time.Second
 
-// awaitAnswer sends a question and waits for its end. It returns errSubmitted if the report is submitted first.
+// awaitAnswer sends a question and waits until it ends. It returns errSubmitted if the report is submitted first.
 func (m *meeting) awaitAnswer(ctx context.Context, q question, fresh bool) (question, error) {
 	if q.Purpose != "report" {
 		return m.runQuestion(ctx, q, fresh)

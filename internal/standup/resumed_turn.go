@@ -18,7 +18,7 @@ import (
 // after it is ready). The answer of that run answers Wardroom's question, and the
 // gateway rejects questions sent to the session at that moment.
 
-// maxRejections is the number of times that a question may be rejected because its session
+// maxRejections is the maximum number of times that a question may be rejected because its session
 // changed. The gateway resumes a turn only once, so further rejections have another cause.
 const maxRejections = 3
 

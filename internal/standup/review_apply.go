@@ -81,7 +81,7 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 	})
 }
 
-// closing loads what the method close needs: the blockers, and the earlier effects, escalations and action items.
+// closing loads the blockers and the past effects, escalations and action items that the method close needs.
 func (m *meeting) closing(ctx context.Context, tx *db.Tx, row *Standup) (*closing, error) {
 	c := &closing{meeting: m, tx: tx, row: row}
 	reports := mentions(*row)
@@ -137,7 +137,7 @@ func (c *closing) addEffect(kind, subject, words string) {
 	c.fresh = append(c.fresh, effect{c.row.ID, kind, subject, words, c.row.Date})
 }
 
-// earlierEffect returns the most similar effect of earlier runs of this standup. It
+// earlierEffect returns the most similar effect from earlier runs of this standup. It
 // removes the effect from the list, so that it matches only once. An empty subject matches
 // all subjects.
 func (c *closing) earlierEffect(kind, subject, words string) (effect, bool) {
@@ -328,10 +328,10 @@ func (c *closing) escalationTarget(w answer.Escalation) (*int64, *trackedBlocker
 	return nil, nil
 }
 
-// causeOf returns the cause of the inbox item for an escalation. Repeated escalations of
-// the same issue must share an item. Therefore the cause is that of the task if there is
-// one, otherwise that of the blocker's earlier escalation, otherwise that of a similar
-// recent escalation. If none of these exists, a new cause is created.
+// causeOf returns the cause of the inbox item for an escalation. Repeated escalations of the same
+// issue must share an item. Therefore the cause is derived from the task if there is one.
+// Otherwise, causeOf reuses the cause of the blocker's earlier escalation or, if there was none, of
+// a similar recent escalation. If it finds neither, it creates a new cause.
 func (c *closing) causeOf(w answer.Escalation, task *int64, l *trackedBlocker) string {
 	if task != nil {
 		return "escalation/" + *taskKey(task)
@@ -378,9 +378,9 @@ func (c *closing) markEscalated(ctx context.Context, l *trackedBlocker, cause st
 	return nil
 }
 
-// escalateOldBlockers adds blockers that are at least escalationAge days old to the inbox. If a
-// blocker is already in the inbox, its item is raised again. If the facilitator escalated the
-// blocker, the item of that escalation is used.
+// escalateOldBlockers adds blockers that are at least escalationAge days old to the inbox.
+// If a blocker is already in the inbox, its item is raised again. If the facilitator
+// escalated the blocker, the item for that escalation is used.
 func (c *closing) escalateOldBlockers(ctx context.Context) error {
 	for _, l := range c.tracker.blockers {
 		age := ageDays(l.FirstSeen, c.row.Date)

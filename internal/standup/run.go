@@ -36,7 +36,7 @@ func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, erro
 	return s.Get(ctx, id)
 }
 
-// startAttempt prepares the next attempt of a standup and enqueues its job.
+// startAttempt prepares the next attempt to run a standup and enqueues its job.
 func (s *Service) startAttempt(ctx context.Context, tx *db.Tx, m *Standup) error {
 	now, caller := s.Now(), actor.From(ctx)
 	word := "started the standup"

@@ -48,7 +48,7 @@ func (t Team) jobName() string {
 // jobDeclaration returns the key by which the runtime recognizes the job, so that it does not create the job twice.
 func (t Team) jobDeclaration() string { return "wardroom/" + t.jobName() }
 
-// Schedule describes the scheduled job in the runtime that starts a team's standups.
+// Schedule describes the runtime's scheduled job that starts a team's standups.
 type Schedule struct {
 	Team         string       `json:"team" doc:"The key of the team." example:"executive"`
 	Job          gateway.Job  `json:"job" doc:"The job as the runtime returns it."`
@@ -132,7 +132,7 @@ func (s *Service) desiredJob(t Team, p Plan, was seenJob, now *gateway.Job) (des
 	return a, bad.Err()
 }
 
-// or returns the value that the parameter given points to, or the parameter there if given is nil.
+// or returns *given, or the parameter there if given is nil.
 func or[T any](given *T, there T) T {
 	if given != nil {
 		return *given
@@ -229,9 +229,9 @@ func (a desiredJob) change(j gateway.Job) (c gateway.JobChange, names []string) 
 	return c, names
 }
 
-// pick finds the team's job among the jobs in the runtime. It prefers the job with the
-// given id, otherwise the facilitator's oldest job with the right name. It also returns
-// the ids of duplicates.
+// pick finds the team's job by name among the jobs in the runtime. It prefers the job with
+// the given id, otherwise the facilitator's oldest job. It also returns the ids of
+// duplicates.
 func (t Team) pick(jobs []gateway.Job, id string) (found *gateway.Job, others []string) {
 	others = []string{}
 	ours := slices.DeleteFunc(slices.Clone(jobs), func(j gateway.Job) bool {

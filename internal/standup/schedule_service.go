@@ -18,13 +18,13 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// scheduleReadTimeout is how long a request waits for the runtime. After that, it returns the job as last seen.
+// scheduleReadTimeout is how long a request waits for the runtime before it returns the job as last seen.
 const scheduleReadTimeout = 5 * time.Second
 
 // scheduleLock returns the name of the lock that protects a team's stored schedule.
 func scheduleLock(team string) string { return "schedule/" + team }
 
-// SetSchedule creates or changes the job in the runtime that starts a team's standups,
+// SetSchedule creates or changes the runtime's job that starts a team's standups,
 // according to the plan p. It is idempotent: if the job already has the requested state,
 // it sends nothing to the runtime. It fails with ErrTeam for an unknown team and with
 // gateway.ErrJobChanged if the job was changed concurrently. It fails with ErrTeamArchived
@@ -69,7 +69,7 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 	return s.withWarnings(ctx, t, out)
 }
 
-// setting is a requested change of a team's job in the runtime.
+// setting is a requested change to a team's job in the runtime.
 type setting struct {
 	team       Team
 	desiredJob desiredJob

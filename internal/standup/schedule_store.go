@@ -77,7 +77,7 @@ func putSchedule(ctx context.Context, tx *db.Tx, team string, r seenJob) error {
 	return err
 }
 
-// skipMissed marks a team's schedule as checked up to the time now, so that no earlier time is treated as missed.
+// skipMissed marks a team's schedule as checked up to the given time, so that no earlier time is treated as missed.
 func skipMissed(ctx context.Context, tx *db.Tx, team string, now time.Time) error {
 	if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
 		return err

@@ -70,12 +70,12 @@ type Service struct {
 	// not exist or cannot be commented on.
 	Comment func(ctx context.Context, tx *db.Tx, taskKey, text, author string) (made bool, err error)
 	// Raise adds an item to the inbox. Resolve resolves the item with the given cause and
-	// stores the reason in it. Both run in the transaction that makes the change. If both
-	// are nil, there is no inbox.
+	// stores the reason in it. Both run in the caller's transaction. If both are nil,
+	// there is no inbox.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// RecordUsage, if not nil, records the usage of a run in the transaction that stores
-	// the end of the run. It may be called more than once for the same run.
+	// that the run has ended. It may be called more than once for the same run.
 	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
 
 	// Made returns the newest tasks that an agent created for others since the given time.
@@ -85,9 +85,9 @@ type Service struct {
 	// Reported returns an agent's task reports since the given time, newest first.
 	Reported func(ctx context.Context, agentID string, since time.Time) ([]TaskReport, error)
 	// Sessions returns the number of an agent's sessions that were used since the given
-	// time. It ignores the sessions of standups. It fails if the runtime is unavailable.
+	// time. It ignores sessions that standups use. It fails if the runtime is unavailable.
 	Sessions func(ctx context.Context, agentID string, since time.Time) (int, error)
-	// Ran returns the totals of an agent's runs that ended since the given time.
+	// Ran returns the totals for an agent's runs that ended since the given time.
 	Ran func(ctx context.Context, agentID string, since time.Time) (*Runs, error)
 
 	// Defaults from the settings, which a team can override. Facilitator and Participants
@@ -103,7 +103,7 @@ type Service struct {
 	Patience time.Duration // how long to wait for a gateway before the first question of an attempt
 	Limits   Limits
 
-	// Timetable manages the scheduled jobs in the runtime that start the standups.
+	// Timetable manages the runtime's scheduled jobs that start the standups.
 	Timetable Timetable
 
 	PublicURL  string        // the URL at which agents reach Wardroom; may be empty
@@ -115,7 +115,7 @@ type Service struct {
 	sharedReader sharedReader
 }
 
-// jobKind is the kind of the jobs that run standups. The job's key is the id of the standup.
+// jobKind is the kind of job that runs a standup. The job's key is the id of the standup.
 const jobKind = "standup"
 
 // Kind returns the job kind that runs standups.
@@ -278,7 +278,7 @@ func (s *Service) stopRuns(ctx context.Context, open []question) {
 	}
 }
 
-// Delete deletes a standup that is not running, with its reports and transcript.
+// Delete deletes a standup with its reports and transcript. It fails with ErrRunning if the standup is running.
 func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
 		m, err := s.lock(ctx, tx, id)

@@ -197,7 +197,7 @@ func checkParticipants(t Team, bad *fault.Fields) {
 	}
 }
 
-// readLimit parses a time limit in the duration format of the settings. It returns nil for nil.
+// readLimit parses a time limit in the same format as durations in the settings. If text is nil, it returns nil.
 func readLimit(where string, text *string, most time.Duration, bad *fault.Fields) *clock.Span {
 	if text == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 // does not bury the rest.
 const maxLineText = 4000
 
-// plainText formats an entry of the plain-text transcript. The first line contains the
+// plainText formats an entry for the plain-text transcript. The first line contains the
 // time, the sender and the receiver; the indented text follows.
 func (l Line) plainText(timezone string) string {
 	zone, err := time.LoadLocation(timezone)

@@ -63,7 +63,7 @@ type follower struct {
 	leave func() // must be called once
 }
 
-// follow registers a follower of a standup. The caller must call the follower's leave function.
+// follow registers a follower for a standup. The caller must call the follower's leave function.
 func (l *sharedReader) follow(id string) follower {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +87,7 @@ func (l *sharedReader) follow(id string) follower {
 
 // read returns a state of the standup that is at most pollInterval old. The state is never
 // older than the follower's registration, so that a client sees its own changes. The
-// function parameter read gets the previously read state, or the zero Standup.
+// function read is passed the state that was read before, or the zero Standup.
 func (f follower) read(ctx context.Context, read func(context.Context, Standup) (Standup, error)) (Standup, error) {
 	select {
 	case f.reading <- struct{}{}:
@@ -156,8 +156,8 @@ func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, 
 // still grow.
 func (m Standup) inProgress() bool { return m.Status == Running && m.Phase != Opened }
 
-// streamTranscript writes the whole transcript and continues until the standup ends. It
-// stops early if the function say returns an error or stop is closed.
+// streamTranscript passes the whole transcript, and then each new entry until the standup
+// ends, to the function say. It stops early if say returns an error or stop is closed.
 func (s *Service) streamTranscript(ctx context.Context, m Standup, stop <-chan struct{}, say func(string) error) {
 	f := s.sharedReader.follow(m.ID)
 	defer f.leave()

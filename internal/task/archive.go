@@ -77,9 +77,9 @@ func (s *Service) Restore(ctx context.Context, ref string, version *int64) (Task
 // waiting period for automatic archiving began before a given time.
 const archivable = ` FROM tasks WHERE archive_from IS NOT NULL AND archived_at IS NULL AND archive_from < ?`
 
-// CountArchivable returns how many tasks ArchiveDone would archive without its
-// limit. It also returns the earliest time at which one of these tasks became
-// done or was restored, or the zero time if there are no such tasks.
+// CountArchivable returns the number of tasks that ArchiveDone would archive without its
+// limit. It also returns the earliest time at which one of these tasks became done or was
+// restored, or the zero time if there are no such tasks.
 func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var first *clock.Time
 	if err := s.DB.QueryRow(ctx, `SELECT COUNT(*), MIN(archive_from)`+archivable, before).Scan(&n, &first); err != nil {
@@ -93,9 +93,9 @@ func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int6
 
 // ArchiveDone archives done tasks in the caller's transaction. It selects at
 // most limit tasks that became done or were restored before the given time, and
-// returns the number of selected tasks. If that is less than limit, no tasks
-// are left. A task that is moved or deleted after its selection is included in
-// the number but not archived.
+// returns the number of selected tasks. If that number is less than limit,
+// there are no more such tasks. A task that is moved or deleted after its
+// selection is included in the number but not archived.
 func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	rows, err := tx.Query(ctx, `SELECT id`+archivable+` ORDER BY archive_from, id LIMIT ?`, before, limit)
 	ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
@@ -116,8 +116,8 @@ func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, 
 	return int64(len(ids)), record(ctx, tx, events)
 }
 
-// archiveOne archives a selected task. It does nothing if the task was moved
-// out of done, archived, or deleted in the meantime.
+// archiveOne archives a selected task. It does nothing if the task has been
+// archived or deleted in the meantime, or is no longer done.
 func (s *Service) archiveOne(ctx context.Context, tx *db.Tx, id string) ([]pendingEvent, error) {
 	old, err := find(ctx, tx, id)
 	if errors.Is(err, ErrNotFound) || err == nil && (old.archiveFrom == nil || old.ArchivedAt != nil) {
@@ -183,8 +183,8 @@ func (s *Service) Delete(ctx context.Context, ref string, version *int64) error 
 	return err
 }
 
-// detach removes a deleted task from the dependencies and parent fields of
-// other tasks.
+// detach removes a deleted task from other tasks' dependencies and parent
+// fields.
 func (s *Service) detach(ctx context.Context, tx *db.Tx, gone Task) ([]pendingEvent, error) {
 	rows, err := tx.Query(ctx, `SELECT id FROM tasks WHERE parent_id = ?
 		UNION SELECT task_id FROM task_dependencies WHERE depends_on_id = ? ORDER BY id`, gone.ID, gone.ID)

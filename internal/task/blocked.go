@@ -30,8 +30,8 @@ const (
 )
 
 // WatchBlocked is a periodic job that raises inbox items for tasks that stay
-// blocked, and resolves the items of tasks that are no longer blocked. It skips
-// a task if a standup has already raised the blocker, or if a person has
+// blocked, and resolves the items for tasks that are no longer blocked. It
+// skips a task if a standup has already raised the blocker, or if a person has
 // resolved the item. It writes nothing if there is nothing to do.
 func (s *Service) WatchBlocked(ctx context.Context) error {
 	if s.Raise == nil || s.Resolve == nil {
@@ -94,9 +94,9 @@ func (t blockedTask) inboxItem(now time.Time) InboxItem {
 const blockedCause = "task/blocked/"
 
 // longBlocked returns up to 100 blocked tasks that must be raised in the inbox.
-// It returns tasks for which no item was raised since they were blocked, and
-// tasks whose open item must become more severe. After these are raised, the
-// next call returns more.
+// It returns tasks for which no item has been raised since they were blocked,
+// and tasks whose open item must become more severe. After these are raised,
+// the next call returns more.
 func longBlocked(ctx context.Context, q db.Queryer, now time.Time) ([]blockedTask, error) {
 	rows, err := q.Query(ctx, `
 		SELECT t.id, t.number, t.blocked_reason, t.blocked_since, t.blocked_by FROM tasks t

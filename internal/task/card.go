@@ -71,7 +71,7 @@ func (t Task) card(slim bool, now time.Time) (Card, error) {
 }
 
 // rewriteCards updates the stored cards of tasks. Some writes change a card but
-// not the task's version, for example a write of its comment count or cost.
+// not the task's version, for example updates of its comment count or cost.
 // They must increment tasks.shown and then call rewriteCards in the same
 // transaction.
 func rewriteCards(ctx context.Context, tx *db.Tx, ids ...string) error {
@@ -117,7 +117,7 @@ func (s *Service) BackfillCards(ctx context.Context) error {
 	}
 }
 
-// backfillCard writes the missing card of a task. It does nothing if the task
+// backfillCard writes a task's missing card. It does nothing if the task
 // changes in the meantime, because that change writes the card.
 func backfillCard(ctx context.Context, tx *db.Tx, id string) error {
 	t, err := find(ctx, tx, id)

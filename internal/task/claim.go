@@ -62,8 +62,8 @@ func (t Task) hasLost(by actor.Actor, now time.Time) bool {
 	return t.lostBy != nil && *t.lostBy == by.ID
 }
 
-// checkToken fails with ErrClaimLost if a token is given and is not that of the
-// actor's current claim.
+// checkToken fails with ErrClaimLost if a token is given that does not belong
+// to the actor's current claim.
 func (t Task) checkToken(token *int64, by actor.Actor, now time.Time) error {
 	held := t.activeClaim(now)
 	if token == nil || held != nil && held.By == by.ID && *token == t.claimSeq {
@@ -146,7 +146,7 @@ func lease(d time.Duration) (time.Duration, error) {
 	return d, bad.Err()
 }
 
-// ClaimOptions are the options of a claim, a renewal, or a release.
+// ClaimOptions are the options for a claim, a renewal, or a release.
 type ClaimOptions struct {
 	Lease time.Duration // zero means 15 minutes
 	Token *int64        // of the claim to renew or release; nil means any claim of the caller
@@ -269,8 +269,8 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, old Task, until time.Tim
 }
 
 // Release ends the caller's claim and moves the task back to todo. Users who
-// may delete tasks can also release the claims of others. Releasing an
-// unclaimed task has no effect.
+// may delete tasks can also release other users' claims. Releasing an unclaimed
+// task has no effect.
 func (s *Service) Release(ctx context.Context, ref string, opt ClaimOptions) (Task, error) {
 	by := actor.From(ctx)
 	return s.write(ctx, "release task", func(tx *db.Tx) (Task, []pendingEvent, error) {
@@ -341,17 +341,17 @@ func (s *Service) EndLeases(ctx context.Context) error {
 	}
 }
 
-// skipCount returns how many of the best tasks to skip after lost races. The
-// number is random, so that competing callers spread over the next few tasks.
-// On PostgreSQL, 16 agents claim twice as many tasks this way as they would by
-// waiting for a lock.
+// skipCount returns the number of top-ranked tasks to skip after lost races.
+// The number is random, so that competing callers spread over the next few
+// tasks. On PostgreSQL, 16 agents claim twice as many tasks this way as they
+// would by waiting for a lock.
 func skipCount(tries int) int {
 	return rand.IntN(min(2*tries+1, 16)) //nolint:gosec // G404: chance, not a secret
 }
 
-// nextFor returns the next task for a user to claim, after skipping the given
-// number of better tasks. It ignores the user's own tasks that are already
-// dispatched. If there is no task to claim, it fails with a not-found error.
+// nextFor returns the next task for a user to claim, after skipping the given number of
+// tasks that come before it. It ignores the user's own tasks that are already dispatched.
+// If there is no task to claim, it fails with a not-found error.
 func nextFor(ctx context.Context, q db.Queryer, userID string, skip int) (Task, error) {
 	return scan(q.QueryRow(ctx, nextQuery, userID, skip, skip))
 }

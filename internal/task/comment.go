@@ -318,7 +318,7 @@ func reindexComments(ctx context.Context, tx *db.Tx, t Task) error {
 	return err
 }
 
-// findable returns the comment's entry in the full-text search. The entry is
+// findable returns the comment's entry for the full-text search. The entry is
 // not marked as archived, because comments on archived tasks cannot be added or
 // edited.
 func (c Comment) findable() search.Text {
@@ -339,8 +339,8 @@ func updateComment(ctx context.Context, tx *db.Tx, old, c Comment) error {
 	return err
 }
 
-// deleteComment deletes the comment c. If the parameter exact is true, the
-// stored comment must still have the version of c.
+// deleteComment deletes the comment c. If the parameter exact is true, it fails
+// with ErrCommentChanged if the stored version differs from c's version.
 func deleteComment(ctx context.Context, tx *db.Tx, c Comment, exact bool) error {
 	statement, args := `DELETE FROM comments WHERE id = ?`, []any{c.ID}
 	if exact {

@@ -22,8 +22,8 @@ import (
 var (
 	ErrNoAgent = fault.New(fault.Conflict, "task_without_agent", "The task is not assigned to an active agent.")
 	ErrIsDone  = fault.New(fault.Conflict, "task_done", "The task is done.")
-	// ErrWithAgent means that the change would end a dispatch, and that the
-	// caller may not end it.
+	// ErrWithAgent means that the change would end a dispatch that the caller
+	// may not end.
 	ErrWithAgent = fault.New(fault.Forbidden, "task_with_agent", "The task is currently dispatched to an agent.")
 )
 
@@ -112,9 +112,9 @@ type Related struct {
 
 // PrepareDispatch reads a task that is to be dispatched to its agent. It fails
 // if the task has no active agent, is done or archived, waits on other tasks,
-// or is claimed by another user. If the agent has lost a claim on the task,
-// that record is cleared. PrepareDispatch takes the board's lock, so that
-// concurrent dispatches of the same task run one after the other.
+// or is claimed by another user. If the agent has lost a claim on the task, the
+// record of that loss is cleared. PrepareDispatch takes the board's lock, so
+// that concurrent dispatches of the same task run one after the other.
 func (s *Service) PrepareDispatch(ctx context.Context, tx *db.Tx, ref string) (DispatchInput, error) {
 	if err := tx.Lock(ctx, boardLock); err != nil {
 		return DispatchInput{}, err
@@ -219,9 +219,9 @@ func (s *Service) SetSpend(ctx context.Context, tx *db.Tx, key string, sp Spend)
 }
 
 // withdraw ends the dispatch of a task that is about to be archived or deleted,
-// and returns the event to record. It must run before other writes to the task.
-// It updates t to the current row, which stays locked until the transaction
-// ends.
+// and returns the event to record. It must run before any other write to the
+// task. It updates t to the current row, which stays locked until the
+// transaction ends.
 func (s *Service) withdraw(ctx context.Context, tx *db.Tx, t *Task, gone bool) ([]pendingEvent, error) {
 	if s.Withdraw == nil || t.Dispatch == nil || !gone && !t.Dispatch.active() {
 		return nil, nil
@@ -273,8 +273,7 @@ func related(ctx context.Context, q db.Queryer, t Task) ([]Related, error) {
 	return lines, err
 }
 
-// lastComments returns a task's newest comments. Among these, the oldest comes
-// first.
+// lastComments returns a task's newest comments in chronological order.
 func lastComments(ctx context.Context, q db.Queryer, taskID string) ([]Comment, error) {
 	const most = 5
 	rows, err := q.Query(ctx, `SELECT `+commentColumns+` FROM (

@@ -127,7 +127,7 @@ func (p Person) in(by func(index, condition string, args ...any), column, index 
 	}
 }
 
-// holds adds the condition that the person has a claim that has not expired.
+// holds adds the condition that the person has an unexpired claim on the task.
 func (p Person) holds(w *list.Where, now time.Time) {
 	switch p {
 	case "":

@@ -115,7 +115,7 @@ func boardFields() []reflect.StructField {
 // Whole is a card with all fields of the task.
 type Whole struct{ Card }
 
-// Schema returns the schema of Task, because a whole card has the same fields.
+// Schema returns the schema of Task, because a whole card has the same fields as a task.
 func (Whole) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[Task](), true, "")
 }

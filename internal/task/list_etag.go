@@ -13,7 +13,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// listETag returns an identifier of the board's state. As long as the
+// listETag returns an identifier for the board's state. As long as the
 // identifier is unchanged, reading a list again returns the same tasks. The
 // identifier consists of the event log's version, which changes whenever a task
 // or a name changes, and the time when a claim last expired, because no event

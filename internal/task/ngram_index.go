@@ -46,9 +46,9 @@ func gramsOf(text string, shortest int) []string {
 	return grams
 }
 
-// withGrams returns a filter condition for tasks that have all n-grams of a
+// withGrams returns a filter condition for tasks that have the n-grams of a
 // text or are not indexed yet. All tasks that contain the text meet this
-// condition, but so may others.
+// condition, but so may other tasks.
 func withGrams(ctx context.Context, q db.Queryer, text string) (narrow, error) {
 	const most = 16 // further n-grams hardly narrow the result
 	_, upto, err := indexed(ctx, q)

@@ -144,7 +144,7 @@ func (s *Service) Project(ctx context.Context, ref string) (Project, error) {
 	return findProjectRow(ctx, s.DB, ref)
 }
 
-// Projects returns one page of either the archived projects or the others.
+// Projects returns one page of either the archived or the active projects.
 func (s *Service) Projects(ctx context.Context, archived bool, want page.Want) (page.Part[Project], error) {
 	var part page.Part[Project]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) (err error) {

@@ -72,7 +72,7 @@ func setRelations(ctx context.Context, q db.Queryer, t *Task, c Change) error {
 	return nil
 }
 
-// setDependencies replaces the dependencies of a task with the given tasks.
+// setDependencies replaces a task's dependencies with the given tasks.
 func setDependencies(ctx context.Context, q db.Queryer, t *Task, refs []Name) error {
 	var numbers []int64
 	waiting := int64(0)

@@ -29,7 +29,7 @@ type Service struct {
 	// It returns the ended dispatch, or nil if no dispatch was active. It
 	// writes no event.
 	Withdraw func(ctx context.Context, tx *db.Tx, t Task, gone bool) (*Dispatch, error)
-	// Raise and Resolve, if set, raise and resolve the inbox items of tasks
+	// Raise and Resolve, if set, raise and resolve the inbox items for tasks
 	// that stay blocked. They write events, so they must be called after the
 	// other statements of a transaction.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error

@@ -19,7 +19,7 @@ import (
 
 // fields lists the columns whose values Task.values returns, in the same order.
 // The last four columns are used for sorting and searching, and their values
-// are derived from the others; see Task.ranks.
+// are derived from other columns; see Task.ranks.
 var fields = []string{
 	"title", "description", "status", "priority", "type", "tags", "assignee_id", "reporter_id", "project_id", "parent_id", "depends_on", "waiting_on",
 	"blocked_reason", "blocked_since", "blocked_by", "claim_by", "claim_name", "claim_until", "claim_seq", "claim_lost_by", "last_report",
@@ -198,7 +198,7 @@ func nextNumber(ctx context.Context, tx *db.Tx) (n int64, err error) {
 	return n, err
 }
 
-// findable returns the task's entry in the full-text search.
+// findable returns the task's entry for the full-text search.
 func (t Task) findable() search.Text {
 	return search.Text{TaskID: t.ID, Archived: t.ArchivedAt != nil, Title: t.Key + " " + t.Title, Body: t.Description}
 }

@@ -24,7 +24,7 @@ import (
 // Status is a column of the board.
 type Status string
 
-// The columns, from left to right. A task may move between any two.
+// The columns, from left to right. A task may move between any two columns.
 const (
 	Backlog    Status = "backlog"
 	Todo       Status = "todo"

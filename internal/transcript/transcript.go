@@ -57,7 +57,7 @@ type ToolCall struct {
 	ResultCut    int64   `json:"result_cut" doc:"The number of characters omitted at the end of the result; see cut."`
 }
 
-// Of converts a turn of the runtime to a message.
+// Of converts a turn from the runtime to a message.
 func Of(t gateway.Turn) Message {
 	m := Message{
 		ID: some(t.ID), Role: t.Role, Blocks: make([]Block, len(t.Blocks)), BlocksCut: t.Left, Error: some(t.Error), RunID: some(t.RunID),
@@ -127,7 +127,7 @@ func (m *Message) Each(fn func(text *string, cut, json bool)) {
 }
 
 // Brief returns the message and shortens it if its texts together exceed the given number of bytes.
-// It adds the omitted characters and blocks to the message's counts of omissions.
+// It adds the numbers of omitted characters and blocks to the message's counts.
 func (m Message) Brief(most int) Message {
 	const each, blocks = 500, 16
 	size := 0

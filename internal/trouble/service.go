@@ -24,7 +24,7 @@ type Gateway interface {
 // Service monitors the gateway connection of this process. It does nothing until Run is
 // called. Its exported fields must not be changed after that.
 //
-// Every replica monitors its own connection. A timer of the job queue would not work,
+// Every replica monitors its own connection. A timer in the job queue would not work,
 // because it runs on only one replica. The first replica in trouble raises the inbox item.
 // A replica resolves the item when it becomes connected, but not if it was connected all
 // the time. Other replicas that are still in trouble do not raise the item again, because
@@ -122,8 +122,8 @@ func (s *Service) raise(ctx context.Context, is condition) error {
 	})
 }
 
-// alreadyRaised reports whether the inbox already has an item for this condition. The item
-// must be unresolved or have been resolved after the condition began.
+// alreadyRaised reports whether the inbox already has an item for this condition. An item
+// counts if it is unresolved or was resolved after the condition began.
 func alreadyRaised(ctx context.Context, tx *db.Tx, is condition) (bool, error) {
 	var resolved *clock.Time
 	err := tx.QueryRow(ctx, `SELECT resolved_at FROM inbox_items WHERE cause = ?`, cause(is.doing)).Scan(&resolved)
@@ -133,8 +133,8 @@ func alreadyRaised(ctx context.Context, tx *db.Tx, is condition) (bool, error) {
 	return err == nil && (resolved == nil || resolved.After(is.since.Time)), err
 }
 
-// resolve resolves all inbox items of this package. It is called when the gateway is
-// connected, or when no gateway is configured.
+// resolve resolves all inbox items that this package raised. It is called when the gateway
+// is connected, or when no gateway is configured.
 func (s *Service) resolve(ctx context.Context, is condition) error {
 	why := "The gateway is connected."
 	if is.state == gateway.NotConfigured {

@@ -28,8 +28,8 @@ const (
 	pending  = "pairing_pending" // Wardroom's device needs approval on the gateway's host
 )
 
-// The time that a condition must last before an inbox item is raised. These delays avoid
-// items for a gateway that is restarting and for a pairing that is about to be approved.
+// How long a condition must last before an inbox item is raised. These delays avoid items
+// for a gateway that is restarting and for a pairing that is about to be approved.
 const (
 	unusableGrace = 5 * time.Minute
 	pairingGrace  = time.Minute
@@ -51,7 +51,7 @@ func classify(is gateway.Status) (doing string, known bool) {
 	return unusable, true // includes unpaired without a device that could be approved
 }
 
-// condition records a condition of the connection and the time when it began.
+// condition is a condition of the connection, with the time when it began.
 type condition struct {
 	doing    string // empty while unknown
 	since    clock.Time

@@ -8,8 +8,8 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// Recent is an agent's usage in recent periods. Each period starts at midnight in the time zone in
-// the field Zone.
+// Recent is an agent's usage in recent periods. Each period starts at midnight in the time zone
+// that the field Zone names.
 type Recent struct {
 	Zone                             string
 	FromToday, FromWeek, FromMonth   clock.Time // when today, the last 7 days and the last 30 days begin

@@ -15,8 +15,8 @@ import (
 // rows up to the point where it branches off (observed in OpenClaw 2026.9.6).
 
 // recordCopy reports whether a run was copied from another transcript. If it was, recordCopy stores
-// the usage of the copy as inherited. The parameter activeIn is the transcript that the runtime
-// lists the run as active in, or empty if there is none.
+// the usage of the copy as inherited. The parameter activeIn is the transcript in which the runtime
+// lists the run as active, if any.
 func recordCopy(ctx context.Context, tx *db.Tx, r Run, activeIn string) (bool, error) {
 	of, err := findOriginal(ctx, tx, r)
 	if of == "" && activeIn != r.SessionID {

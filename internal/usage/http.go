@@ -10,7 +10,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Mount registers the routes of the ledger.
+// Mount registers the routes for the ledger.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/usage", actor.Read, "Get a usage report", s.handleReport, web.Fails(ErrPeriod), web.Describe(reportText))
 	web.CSV(api, "/usage.csv", actor.Read, "Get a usage report as CSV", s.handleTable, web.Fails(ErrPeriod),

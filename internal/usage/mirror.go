@@ -13,7 +13,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Intervals and sizes of the mirror.
+// Intervals and size limits for the mirror.
 const (
 	// lease is how long a process holds the claim to read transcripts. Two readers at
 	// once would produce correct results, but double the load on the gateway.
@@ -216,7 +216,7 @@ func (r *reader) pass(ctx context.Context) time.Duration {
 	return retry
 }
 
-// pause returns how long to wait for the next pass after a successful pass.
+// pause returns the delay between a successful pass and the next one.
 func (r *reader) pause(rows []gateway.Session) time.Duration {
 	wait := idleInterval
 	for i := range rows {
@@ -350,7 +350,7 @@ func (r *reader) prune(rows []gateway.Session, counted *gateway.SessionUsage) {
 	}
 }
 
-// Limits of retries for unreadable transcripts.
+// Limits on retries for unreadable transcripts.
 const (
 	refusedRetry = 10 * time.Minute // delay after the runtime refused to return the transcript
 	slowRetry    = time.Minute      // delay after a timeout
@@ -366,9 +366,8 @@ func (r *reader) givenUp(id string) bool {
 	return ok && r.s.Now().Sub(since) >= giveUpAfter
 }
 
-// trySync is like sync, except that one unreadable transcript does not prevent the others from
-// being read. It is retried later, and done is false. An error means that the failure affects all
-// transcripts.
+// trySync is like sync, but if only this transcript cannot be read, it returns false and no error,
+// and the transcript is read again later. An error means that the failure affects all transcripts.
 func (r *reader) trySync(ctx context.Context, row *gateway.Session) (done bool, err error) {
 	now := r.s.Now()
 	_, failing := r.failingSince[row.ID]
@@ -442,7 +441,7 @@ func (r *reader) claim(ctx context.Context) error {
 	return nil
 }
 
-// release gives up the claim, so that another process can continue at once.
+// release gives up the claim, so that another process can continue immediately.
 func (r *reader) release(ctx context.Context) {
 	if !r.claimed {
 		return

@@ -9,7 +9,7 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// Model is a language model of the runtime.
+// Model is a language model that the runtime offers.
 type Model struct {
 	Provider  string     `json:"provider"`
 	Model     string     `json:"model" doc:"The model's ID at the provider."`
@@ -32,7 +32,7 @@ type models struct {
 	asOf time.Time
 }
 
-// Models returns the runtime's models. It caches the list for a minute.
+// Models returns the models that the runtime offers. It caches the list for a minute.
 func (s *Service) Models(ctx context.Context) ([]Model, error) {
 	list, asOf, err := s.modelList(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // Group is the dimension by which a report groups usage.
 type Group string
 
-// Groups of a report.
+// Values of Group.
 const (
 	ByAgent   Group = "agent"
 	ByModel   Group = "model"
@@ -24,7 +24,7 @@ const (
 	ByHour    Group = "hour"
 )
 
-// Limits of a report.
+// Limits on the period of a report.
 const (
 	maxDays     = 800 // enough to compare two years
 	maxHours    = 62 * 24
@@ -73,7 +73,7 @@ func readPeriod(from, to, zone string, now time.Time) (Period, error) {
 func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // startOfDay returns the start of a day. If the clocks skip midnight on that day, the result is the
-// first moment after it; if midnight occurs twice, the result is the first one.
+// first moment after the skipped time; if midnight occurs twice, it is the first midnight.
 func startOfDay(year int, month time.Month, day int, zone *time.Location) time.Time {
 	wall := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	want := wall.Format(time.DateOnly)

@@ -11,8 +11,8 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Price is the price of a million tokens of a model. It applies from a given day until
-// the next price of the same model.
+// Price is the price of a million tokens of a model. It applies from a given day until the next
+// price for the same model.
 type Price struct {
 	Provider   string     `json:"provider" maxLength:"100" doc:"The provider's name in the runtime; empty for any provider." example:"anthropic"`
 	Model      string     `json:"model" minLength:"1" maxLength:"200" doc:"The model's name in the runtime." example:"claude-sonnet-4"`
@@ -32,7 +32,7 @@ type Prices struct {
 	Prices    []Price     `json:"prices" nullable:"false"`
 }
 
-// maxPrice is a million dollars per million tokens.
+// maxPrice is the highest valid price: a million dollars per million tokens.
 const maxPrice = money.Nano(1e15)
 
 // checkPrices returns a validation error for an invalid price table.

@@ -65,7 +65,7 @@ func final(u *gateway.TranscriptUsage, at clock.Time) bool {
 	return !u.LastAt.IsZero() && at.Sub(u.LastAt.Time) >= settleTime
 }
 
-// reconcile adjusts the ledger to the runtime's totals of a transcript, which were computed at
+// reconcile adjusts the ledger to the runtime's totals for a transcript, which were computed at
 // asOf. It returns false if the ledger has newer rows. It writes the differences to the ledger as
 // adjustments, for example for a run that could not be read. It ignores totals that have decreased,
 // because the runtime has then deleted data, but the money was still spent.

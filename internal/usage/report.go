@@ -24,7 +24,7 @@ type Report struct {
 	Bars   []Bar       `json:"bars" nullable:"false" doc:"The period in at most 48 bars, each with its groups. Empty without bars=true, or if the group is day or hour."`
 }
 
-// Share is one group of a Report.
+// Share is one group in a Report.
 type Share struct {
 	Key  *string `json:"key" doc:"Null for usage without one, such as runs without a task, and for the rest."`
 	Rest bool    `json:"rest" doc:"True for the combined group of all groups that are not in the list."`

@@ -14,7 +14,7 @@ import (
 // take longer as the number of runs grows. The time between a report's bounds and the nearest full
 // hour is read from the ledger, so reports are exact for any time and time zone.
 
-// Spans of the roll-up, in milliseconds.
+// Time spans that a row of the roll-up can cover, in milliseconds.
 const (
 	spanHour = int64(time.Hour / time.Millisecond)
 	spanDay  = 24 * spanHour
@@ -211,7 +211,7 @@ func piecesOf(intervals []interval) []piece {
 }
 
 // selection selects usage by one dimension. If the field only is not empty, it selects only the
-// usage under these names.
+// usage under the names in that field.
 type selection struct {
 	engine    db.Engine
 	dimension string

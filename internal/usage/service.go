@@ -30,7 +30,7 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 	Zone    *time.Location // the default time zone of reports
-	// Patience is the timeout of one request to the runtime.
+	// Patience is the timeout for one request to the runtime.
 	Patience time.Duration
 	// Grown, if not nil, is called in every process whenever the ledger changes, at most once a
 	// second. It must not block.

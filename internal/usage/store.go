@@ -106,9 +106,9 @@ func changeCount(ctx context.Context, q db.Queryer) (n int64, err error) {
 	return n, err
 }
 
-// begins returns the time at which the ledger begins, and the time since when Wardroom follows the
-// runtime. The ledger begins with its first row, or at the second time if that is earlier. Either
-// time is nil if it is unknown.
+// begins returns the start time of the ledger, and the time since which Wardroom has followed the
+// runtime. The ledger starts at the time of its first row or at the second time, whichever is
+// earlier. Either time is nil if it is unknown.
 func begins(ctx context.Context, q db.Queryer) (begins, since *clock.Time, err error) {
 	var at *int64
 	err = q.QueryRow(ctx, `SELECT (SELECT MIN(at) FROM usage_ledger), since FROM usage_state WHERE name = ?`, ledger).Scan(&at, &since)
@@ -175,7 +175,7 @@ func putTranscript(ctx context.Context, tx *db.Tx, t transcript) error {
 // modelKey identifies a model.
 type modelKey struct{ provider, model string }
 
-// recorded is the ledger's usage of one model in one transcript.
+// recorded is the usage of one model in one transcript, according to the ledger.
 type recorded struct {
 	tokens    Tokens
 	cost      int64 // reported by the runtime

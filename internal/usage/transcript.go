@@ -57,7 +57,7 @@ type reading struct {
 }
 
 // turns reads the turns of a transcript that follow the row number seq. It returns nil if the
-// session has a new transcript by now.
+// session has since switched to a new transcript.
 func (s *Service) turns(ctx context.Context, row *gateway.Session, seq int64) (*reading, error) {
 	page, err := s.Runtime.Turns(ctx, row.Key, pageSize, 0)
 	var all []gateway.Turn

@@ -5,7 +5,7 @@
 // Rows have two sources. A feature that starts a run adds its usage with Note. For all other runs
 // the mirror (mirror.go) reads the transcripts, where the runtime records the tokens and the cost
 // of each model call. Both sources use the run's ID in the runtime, so each run is in the ledger
-// only once. The sums are then reconciled with the runtime's totals of each transcript
+// only once. The sums are then reconciled with the runtime's totals for each transcript
 // (reconcile.go); differences become adjustments.
 package usage
 
@@ -18,7 +18,7 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// Errors of the usage operations.
+// Errors that the usage operations return.
 var (
 	ErrPeriod = fault.New(fault.Invalid, "usage_period", "The period is invalid.")
 	ErrStale  = fault.New(fault.Stale, "prices_stale", "The prices have changed since you read them.")
@@ -94,7 +94,7 @@ type Part struct {
 // rows with larger numbers would overflow the sums and make every report fail.
 const maxTokens, maxCost = 1_000_000_000_000, 1_000_000_000_000_000
 
-// plausible reports whether tokens and cost are within the limits of a row.
+// plausible reports whether tokens and cost are within the limits for a row.
 func plausible(t Tokens, cost *money.Nano) bool {
 	for _, n := range []int64{t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Other} {
 		if n < -maxTokens || n > maxTokens {

@@ -37,7 +37,7 @@ type operation struct {
 	connections []int
 }
 
-// settled is how long to wait after the start of the service until it is idle.
+// settled is how long to wait for the service to become idle after it starts.
 const settled = 5 * time.Second
 
 func (b *bench) run(ctx context.Context) (p part, err error) {
@@ -196,7 +196,7 @@ func (b *bench) measure(ctx context.Context, o operation, connections int) (r re
 	return r, nil
 }
 
-// wrongAnswer is the error that reports answers with an unexpected status.
+// wrongAnswer is the error for answers with an unexpected status.
 type wrongAnswer struct {
 	load load
 	done done

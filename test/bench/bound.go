@@ -19,7 +19,7 @@ import (
 	_ "modernc.org/sqlite"             // registers the "sqlite" driver
 )
 
-// row is a task in the database of the reference server. It has the fields that the
+// row is a task in the reference server's database. It has the fields that the
 // service returns.
 type row struct {
 	ID          string          `json:"id"`
@@ -66,7 +66,7 @@ func (r *row) scan(from interface{ Scan(...any) error }) error {
 	return err
 }
 
-// bound is the reference server of the benchmark. It gives the same answers as the
+// bound is the benchmark's reference server. It gives the same answers as the
 // service, but has no accounts, checks or event log, and prepares all statements in
 // advance.
 type bound struct {

@@ -32,7 +32,7 @@ const (
 	busyTimes           = 20 // duration as a multiple of the plan's slice
 )
 
-// busying is the input of the process that reads the live streams.
+// busying is the input for the process that reads the live streams.
 type busying struct {
 	Address string
 	Tokens  []string // tokens of the watchers, used in turn
@@ -64,9 +64,9 @@ type busy struct {
 	Load     string  `json:"load"`
 }
 
-// busy measures the time between the gateway's event for a changed session and its
-// arrival on many live streams. It starts its own service. The gateway is the demo
-// runtime, which runs in this process.
+// busy measures how long the gateway's event for a changed session takes to reach
+// many live streams. It starts its own service. The gateway is the demo runtime,
+// which runs in this process.
 func (b *bench) busy(ctx context.Context) (s busy, err error) {
 	runtime, err := demo.Start(ctx, demo.Options{Token: gatewayToken, Pace: time.Millisecond})
 	if err != nil {

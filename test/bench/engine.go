@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// engine provides the databases of one database engine.
+// engine provides databases on one database engine.
 type engine interface {
 	name() string
 	seed() string                                                                    // address of the database to fill

@@ -20,7 +20,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// watching is the input of the process that reads the live streams. That process opens
+// watching is the input for the process that reads the live streams. That process opens
 // the streams, changes tasks at a fixed rate and records when each stream receives each
 // change.
 type watching struct {
@@ -35,8 +35,8 @@ type watching struct {
 }
 
 // watched holds the results of a measurement with live streams. Times are in
-// milliseconds. They start at the answer to a change, which is sent after the commit.
-// Only Sent99 starts at the request.
+// milliseconds, measured from the answer to a change, which is sent after the commit.
+// Only Sent99 is measured from the request.
 type watched struct {
 	Streams int     `json:"streams"`
 	Rate    int     `json:"rate"`
@@ -51,7 +51,7 @@ type watched struct {
 	Client  float64 `json:"client_cpu_us"` // of the reading process, which runs on the same machine
 }
 
-// live measures how long the change of a task takes to reach many live streams.
+// live measures how long a change to a task takes to reach many live streams.
 func (b *bench) live(ctx context.Context, rate int) (w watched, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -172,7 +172,7 @@ func (v *viewer) open(ctx context.Context, token string) (net.Conn, *bufio.Reade
 	return conn, r, nil
 }
 
-// mark returns a string that is part of every frame for a change of this run.
+// mark returns a string that appears in every frame for a change made in this run.
 func (v *viewer) mark() []byte { return fmt.Appendf(nil, `"live-%d-`, v.Lap) }
 
 // follow reads a stream and records when each change arrives. It does not parse the

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// load is the input of the process that sends requests. It describes one kind of
+// load is the input for the process that sends requests. It describes one kind of
 // request. Each connection sends the next request as soon as the previous one is
 // answered.
 type load struct {
@@ -33,7 +33,7 @@ type load struct {
 	Walk        bool // uses each task once before repeating any
 }
 
-// done holds the results of a load.
+// done holds the results of running a load.
 type done struct {
 	Requests int
 	Wrong    int    // number of answers with an unexpected status
@@ -118,7 +118,7 @@ func (w *worker) run(ctx context.Context, end time.Time) error {
 }
 
 // request appends the bytes of an HTTP request to the parameter to. The turn
-// determines the task and the body.
+// determines the body and, if Walk is set, the task.
 func (w *worker) request(to []byte, turn int) []byte {
 	task := 1 + w.random.IntN(max(w.Tasks, 1))
 	if w.Walk {

@@ -115,7 +115,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	return fmt.Errorf("unknown process %q", args[0])
 }
 
-// measure is the main process. It measures what the environment variable BENCH
+// measure runs the main process, which measures what the environment variable BENCH
 // selects.
 func measure(ctx context.Context, out io.Writer) (err error) {
 	p, err := planOf(os.Getenv("BENCH"), os.Getenv("BENCH_ONLY"))

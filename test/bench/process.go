@@ -48,7 +48,7 @@ func start(ctx context.Context, log, address string, env []string, name string, 
 	return nil, fmt.Errorf("%s %v does not answer:\n%s", name, args, text)
 }
 
-// end stops the server in the same way as an operator.
+// end stops the server as an operator would.
 func (p *process) end() {
 	_ = p.cmd.Process.Signal(os.Interrupt)
 	_ = p.cmd.Wait()
@@ -69,7 +69,7 @@ func get(ctx context.Context, address, token string) (status int, header http.He
 	return res.StatusCode, res.Header, res.Body.Close()
 }
 
-// read returns the body of a GET request.
+// read sends a GET request and returns the response's body.
 func read(ctx context.Context, address, token string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -118,7 +118,7 @@ func login(ctx context.Context, address, email string) (string, error) {
 	return answer.Token, nil
 }
 
-// send sends the requests of the load from another process and returns the results.
+// send runs the load in another process and returns the results.
 func (l load) send(ctx context.Context) (d done, err error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -49,7 +49,7 @@ type result struct {
 	ByCPU  float64 `json:"ratio_by_cpu,omitempty"`
 }
 
-// turn holds the results of one server in one round.
+// turn holds the results for one server in one round.
 type turn struct {
 	Rate        float64 `json:"rate"` // answers per second
 	P50         float64 `json:"p50_ms"`
@@ -61,7 +61,7 @@ type turn struct {
 
 func (t turn) cpu() float64 { return t.CPU + t.DatabaseCPU }
 
-// sum calculates the medians from the results of the rounds.
+// sum calculates the medians over all rounds.
 func (r *result) sum() {
 	r.Median, r.Beside = middle(r.Service), middle(r.AtBound)
 	if r.Bound == "" {

@@ -21,8 +21,8 @@ import (
 	"wardroom/internal/task"
 )
 
-// Values for the accounts of the benchmark. The secret only signs tokens for databases
-// that are deleted when the program ends.
+// Values for the benchmark's accounts. The secret is only used to sign tokens for
+// databases that are deleted when the program ends.
 const (
 	password = "a password for measuring"
 	secret   = "bench-bench-bench-bench-bench-bench-bench-bench-bench"

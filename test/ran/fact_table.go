@@ -58,7 +58,7 @@ func parse(text string) ([]fact, error) {
 	return facts, nil
 }
 
-// named returns the names of the tests in a text, sorted and without duplicates.
+// named returns the backquoted test names in a text, sorted and without duplicates.
 func named(text string) []string {
 	tests := slices.DeleteFunc(words(text), func(w string) bool { return !test.MatchString(w) })
 	slices.Sort(tests)

@@ -1,4 +1,4 @@
-// Command ran checks that the tests that documents name have run and passed.
+// Command ran checks that the tests named in documents have run and passed.
 //
 //	go test -json ./... | go run ./test/ran record FILE   shows the test output and writes the passed tests to FILE
 //	go run ./test/ran check DOCUMENT.md... FILE...        fails if a test named in a document has not passed,

@@ -39,10 +39,10 @@ type recorder struct {
 }
 
 // follow prints the output of a test run as `go test` does without -json, or with -v if
-// verbose. It returns the names of the passed tests in the form used in documents, and
-// those of the skipped tests with the prefix skipMark. It returns an error if a test, a
-// package or a build fails, or if no test passes. A verbose run repeats the output of
-// failed tests at the end.
+// verbose is set. It returns the names of the passed tests in the form used in
+// documents, and those of the skipped tests with the prefix skipMark. It returns an
+// error if a test, a package or a build fails, or if no test passes. A verbose run
+// repeats the output of failed tests at the end.
 func follow(in io.Reader, out io.Writer, verbose bool) (ran []string, err error) {
 	r := &recorder{out: out, verbose: verbose, output: map[string]*strings.Builder{}}
 	for d := json.NewDecoder(in); ; {

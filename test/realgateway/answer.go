@@ -15,7 +15,7 @@ type usage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
 	Total      int `json:"total_tokens"`
-	// Details are the details of the prompt tokens, or nil.
+	// Details holds the number of cached prompt tokens, or is nil if caching is off.
 	Details *details `json:"prompt_tokens_details,omitempty"`
 }
 
@@ -86,7 +86,7 @@ func whole(w http.ResponseWriter, in completion, text string) {
 	_ = json.NewEncoder(w).Encode(out) // fails if the client has disconnected
 }
 
-// stream sends the model's answer as server-sent events. The last one has the usage.
+// stream sends the model's answer as server-sent events, followed by the token usage.
 func stream(w http.ResponseWriter, in completion, text string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush := http.NewResponseController(w)

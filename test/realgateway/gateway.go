@@ -106,8 +106,7 @@ func StartGateway(t testing.TB, dir string, model *Model, access Access) *Gatewa
 	return g
 }
 
-// settings returns the gateway's configuration with the changes that the access
-// needs.
+// settings returns the gateway's configuration with the changes that a requires.
 func (a Access) settings(t testing.TB) []byte {
 	t.Helper()
 	var all map[string]any
@@ -144,8 +143,8 @@ func (a Access) settings(t testing.TB) []byte {
 	return data
 }
 
-// starting makes gateways start one after the other. Two gateways that start at once
-// can fail on a machine with two busy cores.
+// starting makes gateways start one after the other. Two gateways that start at the
+// same time can fail on a machine with two busy cores.
 var starting sync.Mutex
 
 // Start starts a stopped or killed gateway and waits until it is ready.
@@ -208,8 +207,8 @@ func (g *Gateway) Operate(t testing.TB, line string) []byte {
 	return out
 }
 
-// Stop stops the gateway in the same way as its operator. The gateway closes its
-// connections and drops queued work.
+// Stop stops the gateway as its operator would. The gateway closes its connections
+// and drops queued work.
 func (g *Gateway) Stop(t testing.TB) {
 	t.Helper()
 	g.proc.stop(t, gatewayStop)
@@ -219,7 +218,7 @@ func (g *Gateway) Stop(t testing.TB) {
 func (g *Gateway) Kill(testing.TB) { g.proc.kill() }
 
 // Restart stops the gateway and starts it again with the same state. The gateway
-// keeps its sessions and transcripts but loses the open runs.
+// keeps its sessions and transcripts but loses the runs in progress.
 func (g *Gateway) Restart(t testing.TB) {
 	t.Helper()
 	g.Stop(t)

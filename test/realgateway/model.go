@@ -47,7 +47,7 @@ type Model struct {
 	closing chan struct{}
 }
 
-// StartModel starts a model that gives the usual answer for every agent. It is stopped
+// StartModel starts a model that gives every agent the usual answer. It is stopped
 // when the test ends.
 func StartModel(t testing.TB) *Model {
 	t.Helper()
@@ -87,8 +87,8 @@ func (m *Model) Cache(on bool) {
 	m.caches = on
 }
 
-// lingers implements Linger: it waits up to a minute until the COO is asked for a
-// review.
+// lingers implements Linger: it waits until the COO is asked for a review, but at
+// most a minute.
 func (m *Model) lingers(r *http.Request, agent string) {
 	m.mu.Lock()
 	linger := m.linger && agent == "coo"
@@ -188,7 +188,7 @@ func (c completion) offered() []string {
 	return names
 }
 
-// toolCall is a tool call of an agent.
+// toolCall is a tool call that the model makes for an agent.
 type toolCall struct {
 	Name string
 	Args map[string]any

@@ -36,10 +36,9 @@ type frame struct {
 	Error   json.RawMessage `json:"error,omitempty"`
 }
 
-// dial connects to the gateway at url in the same way as the service. It sends the token
-// and, if device is not nil, the device's signature. The parameter more lists scopes in
-// addition to read and write. The returned frame is the gateway's answer, which may be a
-// refusal.
+// dial connects to the gateway at url as the service does. It sends the token and, if
+// device is not nil, the device's signature. The parameter more lists scopes in addition
+// to read and write. The returned frame is the gateway's answer, which may be a refusal.
 func dial(t *testing.T, client *http.Client, url, token string, device *Device, more ...string) (*operator, frame) {
 	t.Helper()
 	conn, res, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPClient: client})

@@ -18,7 +18,7 @@ import (
 //	[[wait 30s]]         wait before the answer
 //	[[fail 400]]         return an HTTP status instead of an answer
 //
-// In a run with several calls of the model, a shell command can print an order such as
+// In a run with several model calls, a shell command can print an order, such as
 // [[fail 400]]. It then applies to the call that follows the command.
 var orders = regexp.MustCompile(`\[\[(say|use|wait|fail) ([^\[\]]*(?:\[\[[^\[\]]*\]\])?[^\[\]]*)\]\]`)
 

@@ -27,9 +27,9 @@ type process struct {
 	exited chan struct{} // closed when the program has ended
 }
 
-// startProcess starts cmd. A program that still runs when the test owner ends is
-// killed then. The test t may be a subtest of owner, because a program restarted in
-// one subtest is also used by later ones.
+// startProcess starts cmd. When the test owner ends, the program is killed if it is
+// still running. The test t may be a subtest of owner, because a program restarted
+// in one subtest is also used by later ones.
 func startProcess(t, owner testing.TB, name string, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{name: name, cmd: cmd, log: &output{}, exited: make(chan struct{})}

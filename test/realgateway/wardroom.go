@@ -96,8 +96,8 @@ func (s *Server) Start(t testing.TB) {
 	s.proc.ready(t, http.DefaultClient, s.URL+"/health", serverStart)
 }
 
-// Stop stops the service in the same way as its operator. It fails the test if the
-// exit status is not 0.
+// Stop stops the service as its operator would. It fails the test if the exit
+// status is not 0.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	if code := s.proc.stop(t, serverStop); code != 0 {
@@ -108,7 +108,7 @@ func (s *Server) Stop(t testing.TB) {
 // Kill9 kills the service with SIGKILL.
 func (s *Server) Kill9(testing.TB) { s.proc.kill() }
 
-// Log returns the output of the service, including the processes before a restart.
+// Log returns the service's output, including the output from before any restarts.
 func (s *Server) Log() string { return s.old + s.proc.log.String() }
 
 // Client calls the service's API as one user.
@@ -117,7 +117,7 @@ type Client struct {
 	Token string // of the user; empty for public routes
 }
 
-// Response is a response of the API.
+// Response is a response from the API.
 type Response struct {
 	Status int
 	Header http.Header

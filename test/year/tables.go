@@ -77,8 +77,8 @@ func (w writer) tables() []table {
 func taskID(n string) string  { return fmt.Sprintf(`'t-' || (%d - (%s))`, firstTask, n) }
 func taskKey(n string) string { return fmt.Sprintf(`'TASK-' || (%d - (%s))`, firstTask, n) }
 
-// userID returns an SQL expression for an account ID. It selects the account by n
-// modulo among.
+// userID returns an SQL expression for an account's ID. It chooses among the given
+// number of accounts by n modulo that number.
 func userID(n string, among int) string {
 	return fmt.Sprintf(`'`+userPrefix+`' || (100 + (%s) %% %d)`, n, among)
 }
@@ -158,8 +158,8 @@ func (w writer) events() table {
 	)}
 }
 
-// perStandup is the number of reports of each standup. A standup has as many
-// questions and transcript lines.
+// perStandup is the number of reports in each standup. A standup has the same
+// number of questions and of transcript lines.
 const perStandup = 8
 
 func (w writer) standups() []table {

@@ -2,8 +2,8 @@
 // benchmark. It writes rows with bulk SQL. This takes seconds; writing them through
 // the services would take an hour.
 //
-// The times of the rows go back from now at a constant rate, so a larger database has
-// a longer history, not busier days.
+// The rows are spread evenly over the time before now, so a larger database has a
+// longer history, not busier days.
 package year
 
 import (
@@ -28,7 +28,7 @@ type Size struct {
 // Of returns a Size with n rows for each table.
 func Of(n int) Size { return Size{n, n, n, n, n} }
 
-// Plan describes the data of a year of use.
+// Plan describes the data for a year of use.
 type Plan struct {
 	Now          time.Time // creation time of the newest rows
 	Full         Size      // size after a whole year; determines the rate
@@ -172,7 +172,7 @@ type table struct {
 }
 
 // column is a column and its value. The value is an SQL expression in which i is the
-// number of the row.
+// row's number.
 type column struct{ name, value string }
 
 // columns converts alternating names and values to columns.

@@ -23,7 +23,7 @@ var (
 	abortParams = params{required: words("sessionKey"), optional: words("agentId runId preserveSideRuns")}
 )
 
-// maxTimerMs is the longest timeout that the gateway supports: 24.8 days, the limit of a
+// maxTimerMs is the longest timeout that the gateway supports: 24.8 days, the limit for a
 // JavaScript timer.
 const maxTimerMs = math.MaxInt32
 
@@ -142,7 +142,7 @@ func (r *Runtime) endWait(b *boot, w *waiter) {
 	w.call.reply(object{"runId": w.runID, "status": "timeout"})
 }
 
-// handleAbort stops one run of a session or all its runs.
+// handleAbort stops one of a session's runs, or all of them.
 func (r *Runtime) handleAbort(c call) (any, *failure) {
 	var in struct{ SessionKey, RunID string }
 	if f := abortParams.read("chat.abort", "", c.params, &in); f != nil {

@@ -20,7 +20,7 @@ func hashed(text string) string {
 	return "sha256:" + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// definition returns the JSON of the fields that clients can set.
+// definition returns the fields that clients can set, as a JSON object.
 func (j *cronJob) definition() object {
 	s, p := object{"kind": j.Schedule.Kind}, object{"kind": j.Payload.Kind}
 	put := func(o object, k string, v any, there bool) {
@@ -54,12 +54,12 @@ func (j *cronJob) definition() object {
 	return out
 }
 
-// eventJSON returns the form of the job that is used in events.
+// eventJSON returns the job in the form that events use.
 func (j *cronJob) eventJSON() object {
 	return merge(j.definition(), object{"id": j.id, "createdAtMs": j.createdAt, "updatedAtMs": j.updatedAt, "state": j.state()})
 }
 
-// methodJSON returns the form of the job that methods return.
+// methodJSON returns the job in the form that methods return.
 func (j *cronJob) methodJSON() object {
 	out := merge(j.eventJSON(), object{"configRevision": j.revision()})
 	if j.next > 0 {

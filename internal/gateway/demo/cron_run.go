@@ -10,7 +10,7 @@ import (
 // maxJobHistory limits how many completed job runs are kept.
 const maxJobHistory = 500
 
-// errInterrupted is the error of a job run that was interrupted by a restart.
+// errInterrupted is the error for a job run that was interrupted by a restart.
 const errInterrupted = "cron: job interrupted by gateway restart"
 
 // runScheduler starts due jobs until the boot ends. It polls, because the clock may jump.
@@ -55,7 +55,7 @@ func (r *Runtime) skipMissedJobs() {
 	}
 }
 
-// startJob starts a run of a job in its session. The caller must hold r.mu.
+// startJob starts a job run in the job's session. The caller must hold r.mu.
 func (r *Runtime) startJob(b *boot, j *cronJob, id string) {
 	a, ok := r.agent(j.AgentID)
 	if !ok || b.draining {
@@ -122,7 +122,7 @@ func (j *cronJob) ended(q *run, from, to int64) {
 	j.errors++
 }
 
-// historyEntry returns the cron.runs entry of a run that has just ended.
+// historyEntry returns the cron.runs entry for a run that has just ended.
 func (q *run) historyEntry(at int64) object {
 	j, o := q.job, q.outcome
 	completion := "succeeded"

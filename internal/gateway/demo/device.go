@@ -23,8 +23,8 @@ type device struct {
 	SignedAt                        int64 // Unix milliseconds
 }
 
-// readDevice reads the device from a connect request and verifies its signature of the
-// challenge. It returns nil for a client without a device. The caller must hold r.mu.
+// readDevice reads the device from a connect request and verifies its signature. It
+// returns nil for a client without a device. The caller must hold r.mu.
 func (r *Runtime) readDevice(c *connection, in connectRequest, client clientInfo, auth credentials) (*device, *failure) {
 	if len(in.Device) == 0 || string(in.Device) == "null" {
 		return nil, nil

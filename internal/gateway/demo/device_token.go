@@ -1,7 +1,7 @@
 package demo
 
-// DeviceToken returns the token of a paired device, so that tests can check where it must
-// not appear. For a device that is not paired, it returns an empty string.
+// DeviceToken returns a paired device's token, so that tests can check that it does not
+// leak. For a device that is not paired, it returns an empty string.
 func (r *Runtime) DeviceToken(deviceID string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

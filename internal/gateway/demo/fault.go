@@ -17,9 +17,9 @@ type Question struct {
 	At         time.Time // when the run started
 }
 
-// faults holds the faults that are currently set. In maps by agent, the entry with the
-// empty id applies to all agents without an entry of their own. Maps by method or event
-// use the empty name in the same way.
+// faults holds the faults that are currently set. In maps keyed by agent, the entry with
+// the empty id applies to all agents without an entry of their own. Maps keyed by method
+// or event use the empty name in the same way.
 type faults struct {
 	delay  map[string]time.Duration
 	silent map[string]bool
@@ -71,8 +71,8 @@ func setting[V any](m map[string]V, agentID string) V {
 }
 
 // Delay makes an agent think for the duration d in addition to Options.Pace. It applies
-// from the agent's next run. Zero turns the fault off. An empty agentID means all agents
-// without a setting of their own.
+// from the agent's next run onward. Zero turns the fault off. An empty agentID means all
+// agents without a setting of their own.
 func (r *Runtime) Delay(agentID string, d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,9 +104,9 @@ func (r *Runtime) Fail(agentID, reason string) {
 	set(r.faults.fail, agentID, reason, reason == "")
 }
 
-// Answer makes an agent answer with the result of the function script. A nil function
-// turns this off. The function may return an empty answer but must not block forever. No
-// lock is held while it runs.
+// Answer makes an agent answer with the text that the function script returns. A nil
+// function turns this off. The function may return an empty answer but must not block
+// forever. No lock is held while it runs.
 func (r *Runtime) Answer(agentID string, script func(Question) string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,12 +140,12 @@ func (r *Runtime) Drop() {
 	}
 }
 
-// Restart simulates the worst case of a gateway restart. All clients get a shutdown event
-// and are disconnected with close code 1012. The port refuses connections for the time
-// given by the parameter down. Then the runtime starts again with a new boot id.
-// Transcripts are kept, but runs, stored idempotency keys and pending agent.wait requests
-// are lost. An active run leaves an unanswered question in the transcript. A queued run
-// leaves nothing, and its caller gets an error saying that the gateway is draining.
+// Restart simulates a worst-case gateway restart. All clients get a shutdown event and
+// are disconnected with close code 1012. The port refuses connections for the time given
+// by the parameter down. Then the runtime starts again with a new boot id. Transcripts
+// are kept, but runs, stored idempotency keys and pending agent.wait requests are lost.
+// An active run leaves an unanswered question in the transcript. A queued run leaves
+// nothing, and its caller gets an error saying that the gateway is draining.
 //
 // Restart returns when the port is closed. If the parameter down is zero, it returns when
 // the port is open again.
@@ -169,8 +169,8 @@ func (r *Runtime) Restart(down time.Duration) {
 	})
 }
 
-// Asked returns how many runs of an agent have started. With a real gateway, each of them
-// would call a model. An empty agentID means all agents.
+// Asked returns the number of an agent's runs that have started. With a real gateway,
+// each of them would call a model. An empty agentID means all agents.
 func (r *Runtime) Asked(agentID string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -184,8 +184,8 @@ func (r *Runtime) Asked(agentID string) int {
 	return sum
 }
 
-// Calls returns how often a method was called. Refused calls count too, and so do connect
-// requests.
+// Calls returns the number of times that a method was called. Refused calls count too,
+// and so do connect requests.
 func (r *Runtime) Calls(method string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,10 +16,10 @@ import (
 // the empty name. Functions in this file must be called with the runtime's lock held unless
 // their comments say otherwise.
 
-// neverAnswer is the delay of an answer that is never sent.
+// neverAnswer is the delay for an answer that is never sent.
 const neverAnswer = time.Duration(math.MaxInt64)
 
-// frameFaults holds the faults for outgoing frames, by the name of the method or event.
+// frameFaults holds the faults for outgoing frames, by method or event name.
 type frameFaults struct {
 	lag     map[string]time.Duration // answers only
 	reverse map[string]int           // answers only
@@ -44,7 +44,7 @@ func (w *frameFaults) none() bool {
 	return len(w.lag)+len(w.reverse)+len(w.repeat)+len(w.bloat)+len(w.lose)+len(w.tear)+len(w.garbage) == 0 && !w.swap
 }
 
-// heldFrames holds the frames of a connection that faults are holding back.
+// heldFrames contains a connection's frames that faults are holding back.
 type heldFrames struct {
 	delayed  []delayedFrame // ordered by due time
 	timer    *time.Timer
@@ -52,7 +52,7 @@ type heldFrames struct {
 	swapped  *outFrame             // event to send after the next one
 }
 
-// delayedFrame is a frame that is sent later.
+// delayedFrame is a frame and the time at which it is due.
 type delayedFrame struct {
 	at    time.Time
 	frame outFrame
@@ -84,7 +84,7 @@ func (c *connection) applyFaults(l outFrame) {
 	}
 }
 
-// delay sends a frame after the duration d, behind the frames that are due earlier.
+// delay sends a frame after the duration d, behind any frames that are due before then.
 func (c *connection) delay(l outFrame, d time.Duration) {
 	k, at := &c.held, time.Now().Add(d)
 	i, _ := slices.BinarySearchFunc(k.delayed, at, func(e delayedFrame, at time.Time) int {
@@ -97,7 +97,7 @@ func (c *connection) delay(l outFrame, d time.Duration) {
 	c.resetTimer()
 }
 
-// resetTimer sets the timer for the frame that is due first.
+// resetTimer sets the timer for the frame that is due next.
 func (c *connection) resetTimer() {
 	k := &c.held
 	if k.timer != nil {
@@ -181,7 +181,7 @@ func (c *connection) releaseReversed() {
 	}
 }
 
-// releaseSwapped sends the event that is being held until the next one.
+// releaseSwapped sends the event that applySwap is holding until the next event.
 func (c *connection) releaseSwapped() {
 	if e := c.held.swapped; e != nil {
 		c.held.swapped = nil
@@ -248,7 +248,7 @@ func reset(c net.Conn) {
 	}
 }
 
-// messageType returns the WebSocket message type of an injected frame.
+// messageType returns the WebSocket message type for an injected frame.
 func messageType(binary bool) websocket.MessageType {
 	if binary {
 		return websocket.MessageBinary

@@ -168,7 +168,7 @@ func decoded(frame object) any {
 }
 
 // walk rebuilds a JSON value from its leaves up. It calls the function change with each
-// value and the name of its member. For values in a list, that is the name of the list.
+// value and the name of the member that holds it. A value in a list gets the list's name.
 func walk(v any, change func(name string, v any) any) any {
 	var down func(name string, v any) any
 	down = func(name string, v any) any {

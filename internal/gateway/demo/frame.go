@@ -124,7 +124,7 @@ func jsonType(kind string) string {
 	return kind
 }
 
-// encode returns the JSON of a frame. Frames contain only plain values, so a failure is a
+// encode returns a frame as JSON. Frames contain only plain values, so a failure is a
 // bug, and encode panics.
 func encode(frame any) []byte {
 	var b bytes.Buffer

@@ -58,7 +58,7 @@ type clientInfo struct {
 	DeviceFamily string `json:"deviceFamily"`
 }
 
-// connect handles the first request of a connection. It answers hello-ok, or refuses the
+// connect handles the first request on a connection. It answers hello-ok, or refuses the
 // client and closes the connection.
 func (r *Runtime) connect(c *connection, req request) {
 	r.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Prompt, tool name and answer of a heartbeat run.
+// Prompt, tool name and answer in a heartbeat run.
 const (
 	heartbeatText   = "[OpenClaw heartbeat poll]"
 	heartbeatTool   = "heartbeat"

@@ -89,7 +89,7 @@ func (r *Runtime) health() object {
 	}
 }
 
-// recent returns the number of an agent's sessions and the five most recent ones.
+// recent returns the number of sessions that an agent has, and the five most recent ones.
 func (r *Runtime) recent(agentID string) object {
 	list := r.latest(agentID)
 	recent := []object{}
@@ -138,8 +138,7 @@ func (r *Runtime) status(b *boot) object {
 	}
 }
 
-// taskCounts returns the number of the boot's runs for each state in the gateway's task
-// ledger.
+// taskCounts returns the number of the boot's runs, in total and by status.
 func (b *boot) taskCounts() object {
 	byStatus := map[string]int{"queued": 0, "running": 0, "succeeded": 0, "failed": 0, "timed_out": 0, "cancelled": 0, "lost": 0}
 	active, failures := 0, 0

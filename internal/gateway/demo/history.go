@@ -25,7 +25,7 @@ var historyParams = params{
 	optional: words("agentId cursor limit offset pendingBefore inputRunIds messageId sessionId maxChars"),
 }
 
-// handleHistory returns the rows of a session's transcript, the newest last.
+// handleHistory returns the rows of a session's transcript, newest last.
 func (r *Runtime) handleHistory(c call) (any, *failure) {
 	in := struct {
 		SessionKey              string
@@ -89,7 +89,7 @@ func (r *Runtime) handleMessage(c call) (any, *failure) {
 	return object{"ok": false, "unavailableReason": "not_found"}, nil
 }
 
-// truncateTexts truncates each text of a transcript row to the given length. Like
+// truncateTexts truncates each text in a transcript row to the given length. Like
 // JavaScript, it measures length in UTF-16 code units.
 func truncateTexts(row object, most int) object {
 	switch content := row["content"].(type) {

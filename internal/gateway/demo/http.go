@@ -69,7 +69,7 @@ func withSocket(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, socketKey{}, c)
 }
 
-// socketOf returns the TCP connection of a request.
+// socketOf returns the TCP connection over which a request arrived.
 func socketOf(ctx context.Context) net.Conn {
 	c, _ := ctx.Value(socketKey{}).(net.Conn)
 	return c

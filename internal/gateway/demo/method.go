@@ -17,7 +17,7 @@ type call struct {
 	params json.RawMessage
 }
 
-// method is a method that clients can call.
+// method describes a gateway method that clients can call.
 type method struct {
 	scope  string // scope that the client must hold; empty means none
 	hidden bool   // served but not listed in hello-ok

@@ -61,7 +61,7 @@ func (r *Runtime) Pending() []PairingRequest {
 }
 
 // Approve pairs the device that made a request. If the device is already paired, Approve
-// grants it the additional scopes. The device gets a new token when it next connects.
+// also grants it the requested scopes. The device gets a new token when it next connects.
 // Approve reports whether the request existed.
 func (r *Runtime) Approve(requestID string) bool {
 	r.mu.Lock()

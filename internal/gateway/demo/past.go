@@ -18,12 +18,12 @@ import (
 // restart.
 type Past struct {
 	// Spans are the periods in which the team worked before this runtime started,
-	// earliest first. In the gaps between them, previous runtimes were active, and the
-	// sessions of those runtimes are lost. Work is added in a gap only where the gap
-	// overlaps the hour before the end of the next span.
+	// earliest first. In the gaps between them, previous runtimes were active, but their
+	// sessions are lost. Work is added in a gap only where the gap overlaps the hour
+	// before the end of the next span.
 	Spans []Span
-	// Since is the time before which work is left out. The zero time keeps everything.
-	// Changing Since does not affect later work.
+	// Since excludes work before this time. The zero time keeps everything. Changing
+	// Since does not affect the work after it.
 	Since time.Time
 	Work  []Work // tasks that the agents worked on
 }
@@ -45,9 +45,9 @@ func (s Span) contains(at time.Time, most time.Duration) bool {
 type Work struct{ AgentID, Key, Title string }
 
 // SeedPast adds a sample history to the runtime: sessions with completed work, and
-// scheduled jobs with past runs. In the first span, some runs of jobs were late, were
-// missed or failed. SeedPast emits no events. Call it before clients connect, once the
-// clock has reached the end of the last span.
+// scheduled jobs with past runs. In the first span, some job runs are late, missed or
+// failed. SeedPast emits no events. Call it before clients connect, once the clock has
+// reached the end of the last span.
 func (r *Runtime) SeedPast(p Past) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,7 +144,7 @@ func threads() []thread {
 	return all
 }
 
-// key returns the session key of a thread, without the suffix for the day.
+// key returns a thread's session key, without the suffix for the day.
 func (t thread) key() string {
 	if t[0].place == subAgentPlace {
 		return "agent:" + t[0].agent + ":subagent:" + t[0].label
@@ -168,13 +168,13 @@ func (r *Runtime) seedThread(key string, at time.Time, s Span, spawned bool, t t
 	}
 }
 
-// session returns the key of the session for the agent's work on the task during half a
-// day.
+// session returns the key of the session for one half day of the agent's work on the
+// task.
 func (w Work) session(day string) string {
 	return "agent:" + w.AgentID + ":task:" + w.Key + ":" + day
 }
 
-// thread returns the scenarios for the agent's work on the task during half a day.
+// thread returns the scenarios for one half day of the agent's work on the task.
 func (w Work) thread(day string) thread {
 	read := func(n int, file string) step {
 		what := file + strconv.Itoa(n) + ".md"
@@ -241,7 +241,7 @@ func (r *Runtime) seedSession(key string, a Agent, at time.Time) *session {
 	return s
 }
 
-// setEnded updates the state of a session after a run has ended.
+// setEnded updates a session's state after a run has ended.
 func (s *session) setEnded(runID, status string, from, to int64) {
 	s.ranBefore, s.lastRun, s.status = true, runID, status
 	s.startedAt, s.endedAt, s.ranMs = from, to, to-from
@@ -280,8 +280,7 @@ func (s *session) expireCache(at int64) {
 	s.calledAt = at
 }
 
-// writer appends the rows of a run to a session. The field at is the timestamp of the
-// rows.
+// writer appends a run's rows to a session. The field at is the timestamp of the rows.
 type writer struct {
 	s     *session
 	runID string
@@ -358,7 +357,7 @@ func (r *Runtime) AnswerDirectly(ctx context.Context, agentID, sessionKey, runID
 	}, nil
 }
 
-// CountSessions returns how many of an agent's sessions have messages in the given
+// CountSessions returns the number of an agent's sessions that have messages in the given
 // period. It does not count standup sessions.
 func (r *Runtime) CountSessions(agentID string, from, to time.Time) int {
 	r.mu.Lock()

@@ -29,7 +29,7 @@ func pastJobs() []pastJob {
 // maxJobDuration is longer than any run of the sample jobs.
 const maxJobDuration = 2 * time.Minute
 
-// errNoMachine is the error of a failed job run, in the wording of the real gateway.
+// errNoMachine is the error for a failed job run, in the wording of the real gateway.
 const errNoMachine = "LLM request failed: the tool `exec` exited with status 1: no clean machine available"
 
 // seedJob adds a job and its past runs. The caller must hold r.mu.

@@ -52,7 +52,7 @@ const (
 // tokens estimates the number of tokens in a text.
 func tokens(text string) int64 { return (int64(len(text)) + 3) / 4 }
 
-// spent is the token usage of one answer.
+// spent is the token usage for one answer.
 type spent struct {
 	model                                model
 	input, output, cacheRead, cacheWrite int64 // tokens
@@ -68,7 +68,7 @@ func (u spent) cost() int64 {
 	return u.input*u.model.input + u.output*u.model.output + u.cacheRead*u.model.cacheRead + u.cacheWrite*u.model.cacheWrite
 }
 
-// spend returns the usage of an answer to a question. The preceding conversation has
+// spend returns the usage for an answer to a question. The preceding conversation has
 // `context` tokens, and `cached` of them are in the provider's cache.
 func spend(m model, context, cached int64, question, answer string) spent {
 	return spent{model: m, input: tokens(question), output: tokens(answer), cacheRead: cached, cacheWrite: context - cached}

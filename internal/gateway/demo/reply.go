@@ -115,7 +115,7 @@ func firstEntries(list []string, n int, none string) []string {
 	return list[:min(n, len(list))]
 }
 
-// named returns a text with the task's key and title.
+// named returns the task's key and title in one string.
 func (t Task) named() string {
 	title := clip(t.Title, 100)
 	if title == "" {
@@ -134,7 +134,7 @@ func urgency(t Task) string {
 	return ""
 }
 
-// age says in words how long a task has been blocked.
+// age formats the number of days that a task has been blocked.
 func age(days int) string {
 	switch {
 	case days <= 0:

@@ -183,7 +183,7 @@ func summary(all []assignedTask, done []string, out review) string {
 	return strings.Join(sentences, " ")
 }
 
-// enumerate returns a phrase with up to three task keys and the number of further ones.
+// enumerate joins up to three task keys into a phrase that also says how many more exist.
 func enumerate(keys []string) string {
 	more := len(keys) - 3
 	switch {

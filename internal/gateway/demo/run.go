@@ -20,8 +20,8 @@ const (
 	drained         // still queued when the gateway stopped
 )
 
-// task returns the status of a run in the task ledger. The method session returns the
-// status of the run's session.
+// task returns the task ledger's status for a run that ended this way. The method session
+// returns the status for the run's session.
 func (e ending) task() string {
 	return [...]string{"completed", "failed", "timed_out", "cancelled", "failed"}[e]
 }
@@ -55,8 +55,8 @@ type outcome struct {
 	spent spent
 }
 
-// run is one turn of an agent. The runtime's lock guards the fields, except id, message,
-// session and agent, which never change.
+// run is one agent turn. The fields id, message, session and agent never change. The
+// runtime's lock guards the other fields.
 type run struct {
 	boot        *boot
 	session     *session
@@ -107,8 +107,8 @@ func (r *Runtime) enqueue(q *run, created bool) {
 	}
 }
 
-// begin starts the turn of a run. At this point, a real runtime would call a model. The
-// caller must hold r.mu.
+// begin starts a run's turn. At this point, a real runtime would call a model. The caller
+// must hold r.mu.
 func (r *Runtime) begin(q *run) {
 	s := q.session
 	q.begun, q.startedAt = true, r.now()
@@ -333,7 +333,7 @@ func (b *boot) find(id string, now time.Time) *run {
 	return q
 }
 
-// dropWaiters removes the pending agent.wait requests of a closed connection.
+// dropWaiters removes the pending agent.wait requests that came over a closed connection.
 func (b *boot) dropWaiters(c *connection) {
 	for id, list := range b.waiters {
 		list = slices.DeleteFunc(list, func(w *waiter) bool {

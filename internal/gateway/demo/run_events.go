@@ -193,8 +193,8 @@ func (r *Runtime) emitChat(q *run, state string, more object) {
 	r.broadcast(audience{scope: scopeRead}, "chat", payload, nil)
 }
 
-// emitSession sends a sessions.changed event. The parameter what contains the cause,
-// which is either a reason or a phase of a run.
+// emitSession sends a sessions.changed event. The parameter what contains the cause:
+// either a reason or a run phase.
 func (r *Runtime) emitSession(s *session, what object) {
 	row := r.eventRow(s)
 	payload := merge(object{"sessionKey": s.key, "agentId": s.agentID, "ts": r.now(), "session": row}, what)

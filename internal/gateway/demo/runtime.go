@@ -263,7 +263,7 @@ func (r *Runtime) agent(id string) (Agent, bool) {
 	return r.options.Agents[i], true
 }
 
-// sleep waits for the duration d. If ctx ends first, it returns the error of ctx.
+// sleep waits for the duration d. If ctx ends first, it returns ctx's error.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// scenario is a scripted run of an agent, used as sample work.
+// scenario is a scripted agent run, used as sample work.
 type scenario struct {
 	agent  string // id of the agent
 	place  string // session key without the agent; subAgentPlace for a sub-agent
@@ -44,7 +44,7 @@ func pseudoRandom(n uint32, words ...string) int64 {
 	return int64((sum ^ sum>>16) % n)
 }
 
-// stepDuration returns how long the n-th step of a scenario takes.
+// stepDuration returns the duration of the n-th step in a scenario.
 func stepDuration(e scenario, n int) time.Duration {
 	return 15*time.Second + time.Duration(pseudoRandom(30_000, e.place, e.ask, strconv.Itoa(n)))*time.Millisecond
 }

@@ -72,7 +72,7 @@ func (r *Runtime) sessionOf(key string, a Agent) (s *session, created bool) {
 	return s, true
 }
 
-// latest returns the sessions of an agent, or of all agents if agentID is empty. The most
+// latest returns an agent's sessions, or all sessions if agentID is empty. The most
 // recently updated session comes first. The caller must hold r.mu.
 func (r *Runtime) latest(agentID string) []*session {
 	list := []*session{}
@@ -108,7 +108,7 @@ func (s *session) runIDs() []string {
 	return ids
 }
 
-// name returns the session's key without the agent prefix, the form that lists show.
+// name returns the session's key without the agent prefix, as lists show it.
 func (s *session) name() string { return strings.TrimPrefix(s.key, "agent:"+s.agentID+":") }
 
 // preview returns the session's last message on a single line.

@@ -11,9 +11,9 @@ import (
 // ErrNoSession is returned if no session has the given key.
 var ErrNoSession = errors.New("demo: no such session")
 
-// Spawn starts a sub-agent in the same way as the agents' spawn tool. It creates a child
-// session for the same agent, starts a run in it, and sends the usual events. It returns
-// the key of the new session and the id of the run.
+// Spawn starts a sub-agent, as the agents' spawn tool does. It creates a child session
+// for the same agent, starts a run in it, and sends the usual events. It returns the key
+// of the new session and the id of the run.
 func (r *Runtime) Spawn(parentKey, label, message string) (sessionKey, runID string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *session) addOrigin(row object) {
 	})
 }
 
-// addSpawnedBy adds the key of the parent session to the payload of an event about a
+// addSpawnedBy adds the parent session's key to the payload of an event about a
 // sub-agent's run.
 func (s *session) addSpawnedBy(payload object) {
 	if s.parent != "" {

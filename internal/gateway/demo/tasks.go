@@ -7,7 +7,7 @@ var (
 	cancelParams = params{required: words("taskId"), optional: words("reason")}
 )
 
-// handleTasks lists the active and queued runs of one session, or of all sessions. Unlike
+// handleTasks lists the active and queued runs in one session, or in all sessions. Unlike
 // the real gateway, it omits runs that have ended. Like the real gateway, it finds a
 // session only if its key is given in lowercase.
 func (r *Runtime) handleTasks(c call) (any, *failure) {
@@ -34,7 +34,7 @@ func (r *Runtime) handleTasks(c call) (any, *failure) {
 	return object{"tasks": list}, nil
 }
 
-// handleCancel ends the run of a task. It does not matter which client started the run.
+// handleCancel ends a task's run. It does not matter which client started the run.
 func (r *Runtime) handleCancel(c call) (any, *failure) {
 	var in struct{ TaskID string }
 	if f := cancelParams.read("tasks.cancel", "", c.params, &in); f != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// sum is the total usage of several answers.
+// sum is the total usage for several answers.
 type sum struct {
 	input, output, cacheRead, cacheWrite       int64 // tokens
 	inputCost, outputCost, readCost, writeCost int64 // nano-dollars
@@ -36,7 +36,7 @@ func (s *sum) json() object {
 	}
 }
 
-// counts holds the numbers of messages in a session or on a day, by kind.
+// counts is the number of messages in a session or on a day, by kind.
 type counts struct{ user, assistant, errors int }
 
 func (c *counts) add(m message) {
@@ -191,8 +191,8 @@ func (in usageRequest) days(now time.Time) (first, last string) {
 	return now.AddDate(0, 0, 1-count).Format(time.DateOnly), now.Format(time.DateOnly)
 }
 
-// handleUsage returns the usage of all sessions. Days are in UTC, and other time zones
-// are not supported. The numbers are up to date unless the fault Refreshing is on.
+// handleUsage returns the usage in the selected sessions. Days are in UTC, and other time
+// zones are not supported. The numbers are up to date unless the fault Refreshing is on.
 func (r *Runtime) handleUsage(c call) (any, *failure) {
 	in := usageRequest{Limit: 50}
 	if f := usageParams.read("sessions.usage", "", c.params, &in); f != nil {

@@ -2,7 +2,7 @@ package demo
 
 import "encoding/json"
 
-// Request describes a client's request to the function set with Watch.
+// Request describes a client's request. It is passed to the function set with Watch.
 type Request struct {
 	Method     string
 	RunID      string // for `agent` and `agent.wait` only
@@ -39,7 +39,7 @@ func (r *Runtime) notifyWatcher(c *connection, req request) bool {
 	return see(Request{Method: req.Method, RunID: in.RunID, AgentID: in.AgentID, SessionKey: in.SessionKey, Admin: admin})
 }
 
-// Busy returns how many runs are active or queued.
+// Busy returns the number of active and queued runs.
 func (r *Runtime) Busy() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -99,7 +99,7 @@ type Actor struct {
 	Name    string // display name, stored with the actor's changes
 	Role    Role
 	AgentID string // runtime agent of a user with the role agent; else empty
-	// Expires is when the caller's token expires. If it is zero, the token never
+	// Expires is the time at which the caller's token expires, or zero if it never
 	// expires. Responses that outlast a request, such as streams, must end by then.
 	Expires time.Time
 	// AsOf identifies the last event that had been recorded when the account was read

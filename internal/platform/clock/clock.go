@@ -49,7 +49,7 @@ func (t *Time) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Schema returns the description of a time in the OpenAPI document.
+// Schema returns the OpenAPI schema for a time.
 func (Time) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: "date-time", Examples: []any{"2026-11-20T08:00:00.000Z"}}
 }

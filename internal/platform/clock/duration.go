@@ -86,7 +86,7 @@ func (s *Span) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Schema returns the description of a duration in the OpenAPI document.
+// Schema returns the OpenAPI schema for a duration.
 func (Span) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Pattern: `^[0-9]+(ms|s|m|h|d|w)$`, Examples: []any{"2m"}}
 }

@@ -80,7 +80,7 @@ func (r Raw) Check() (Config, []string, error) {
 }
 
 // CheckGateway validates the settings for a command that needs only the gateway
-// connection. The result contains Production, the fields of the connection, and the
+// connection. The result contains Production, the fields for the connection, and the
 // fields that are needed to read a stored device. If a database or encryption setting
 // is invalid, CheckGateway returns a warning and leaves the database address empty.
 func (r Raw) CheckGateway() (Config, []string, error) {
@@ -102,7 +102,7 @@ func (r Raw) CheckGateway() (Config, []string, error) {
 	return c, k.warnings, nil
 }
 
-// connection validates the settings of the gateway connection.
+// connection validates the settings for the gateway connection.
 func (k *checker) connection(r Raw, c *Config) {
 	c.GatewayURL = k.gateway("AGENTRT_GATEWAY_URL", r.GatewayURL)
 	c.GatewayToken = k.token("AGENTRT_GATEWAY_TOKEN", r.GatewayToken)

@@ -91,11 +91,11 @@ type Raw struct {
 	SubagentRetentionDays    string `name:"subagent-retention-days" env:"SUBAGENT_RETENTION_DAYS" default:"30" group:"Retention" help:"Days, counted in TIMEZONE, after which archived sub-agent sessions without new activity are deleted with their messages, 0 to 36500. 0 keeps them forever. Their usage stays in the ledger."`
 }
 
-// Common holds the validated settings of RawCommon.
+// Common holds the validated settings from RawCommon.
 type Common struct {
 	Production bool   // NODE_ENV is "production"
 	DataDir    string // cleaned path, absolute or relative to the working directory
-	// DatabaseURL is the argument of db.Open: "postgres://…", or the path of an
+	// DatabaseURL is the argument for db.Open: "postgres://…", or the path of an
 	// SQLite file. It is a secret because it can contain a password.
 	DatabaseURL Secret
 	LogLevel    slog.Level
@@ -150,7 +150,7 @@ type Config struct {
 
 	DispatchPatience, DispatchTimeout, StalledAfter time.Duration
 
-	// Days until old data is archived or deleted; 0 keeps it forever.
+	// Number of days after which old data is archived or deleted; 0 keeps it forever.
 	ArchiveAfterDays         int // done tasks
 	ActivityLogRetentionDays int // activity events
 	SubagentRetentionDays    int // archived sub-agent sessions

@@ -45,8 +45,8 @@ func LoadDotEnv(path string, lookup func(string) (string, bool)) (map[string]str
 	return values, nil
 }
 
-// Resolver passes the result of LoadDotEnv to the command line. Use it as an option
-// of kong.New:
+// Resolver makes the result of LoadDotEnv available to the command line. Use it as an
+// option for kong.New:
 //
 //	env, err := config.LoadDotEnv(".env", os.LookupEnv)
 //	parser, err := kong.New(&cli, kong.Resolvers(config.Resolver(env)))

@@ -23,13 +23,13 @@ func (k *checker) public(name, s string) string {
 	return strings.TrimSuffix(v, "/api/v1")
 }
 
-// addressLetters lists the characters that are allowed in a public URL. It excludes
-// the characters of user names and queries, and all that need escaping.
+// addressLetters lists the characters allowed in a public URL. It excludes @ and ?,
+// which introduce user names and queries, and characters that need escaping.
 const addressLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:[]"
 
 // origin validates an origin and returns it as browsers send it: in lower case and
-// without the default port of the scheme. The result is compared with the Origin
-// header of requests.
+// without the scheme's default port. The result is compared with the Origin header of
+// requests.
 func (k *checker) origin(name, s string, production bool) string {
 	v := strings.TrimSpace(s)
 	switch {

@@ -59,8 +59,8 @@ func fields(v reflect.Value) func(yield func(field) bool) {
 	}
 }
 
-// Given maps the environment variables of settings to their values. It contains only
-// settings that differ from their defaults. Secrets are redacted.
+// Given maps the name of each setting's environment variable to the setting's value.
+// It contains only settings that differ from their defaults. Secrets are redacted.
 type Given map[string]string
 
 // String returns the names of the variables, without their values.
@@ -81,7 +81,7 @@ func given(r Raw) Given {
 }
 
 // fill replaces empty settings with their defaults. The command line does this only
-// for variables that are not set at all. fill does it also for empty variables
+// for variables that are not set at all. fill also does so for empty variables
 // (HOST=) and for Raw values that were built in Go.
 func fill[R Raw | RawCommon](raw R) R {
 	for f := range fields(reflect.ValueOf(&raw).Elem()) {

@@ -7,9 +7,9 @@
 //   - A wall-clock time that occurs twice, because clocks go back, is due only the
 //     first time.
 //   - A wall-clock time that is skipped, because clocks go forward, is due at the end
-//     of the gap. If the hour before midnight is skipped, that is the next day. All
-//     times in the same gap are due together, once. If a zone skips a whole day, as
-//     Samoa skipped 30 December 2011, nothing is due for that day.
+//     of the gap, which can be on the next day. All times in the same gap are due
+//     together, once. If a zone skips a whole day, as Samoa skipped 30 December 2011,
+//     nothing is due for that day.
 //   - A schedule for every hour follows elapsed hours, not the clock. It is due in
 //     both occurrences of a repeated hour, and not in a skipped hour.
 package cron
@@ -31,8 +31,8 @@ import (
 // list every minute.
 const maxLength = 500
 
-// searchYears limits how far ahead the next match is searched. 29 February can be
-// eight years away, because years such as 2100 are not leap years.
+// searchYears limits how many years ahead the search for the next match goes. 29
+// February can be eight years away, because years such as 2100 are not leap years.
 const searchYears = 9
 
 // Schedule is a cron expression in a time zone. The zero Schedule is never due.
@@ -186,7 +186,7 @@ func (s Schedule) nextEvery(t time.Time) time.Time {
 }
 
 // furthest is longer than the UTC offset of any time zone, and longer than any change
-// of such an offset.
+// in such an offset.
 const furthest = 26 * time.Hour
 
 // span is a period in which the UTC offset of a time zone does not change. The field
@@ -197,8 +197,8 @@ type span struct {
 	offset     time.Duration // from UTC
 }
 
-// spanAt returns the span that contains t. In rare cases it returns only a part of
-// that span, which also contains t.
+// spanAt returns the span that contains t. In rare cases it returns a shorter period
+// that contains t.
 func spanAt(t time.Time, zone *time.Location) span {
 	t = t.In(zone)
 	start, end := t.ZoneBounds()
@@ -215,11 +215,11 @@ func spanAt(t time.Time, zone *time.Location) span {
 	return span{start.UTC(), end.UTC(), time.Duration(seconds) * time.Second}
 }
 
-// wall returns the wall-clock time at t, in the form of a UTC time.
+// wall converts t to the wall-clock time in the span, represented as a UTC time.
 func (s span) wall(t time.Time) time.Time { return t.UTC().Add(s.offset) }
 
-// moment returns the time at which the clock of the span shows the given wall-clock
-// time. The result is correct only if it is within the span.
+// moment converts a wall-clock time to a point in time with the span's UTC offset. The
+// result is correct only if it is within the span.
 func (s span) moment(wall time.Time) time.Time { return wall.Add(-s.offset) }
 
 // once returns the time at which a time zone first shows the given wall-clock time.

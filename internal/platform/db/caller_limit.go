@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// perCaller limits how many long reads of one caller run at the same time. It is
+// perCaller is the number of long reads that a caller can run at the same time. It is
 // smaller than the number of SQLite's read connections and much smaller than
 // PostgreSQL's connection pool.
 const perCaller = 2
 
-// callerLimits limits how many long reads of each caller run at the same time. The
+// callerLimits limits how many long reads each caller can run at the same time. The
 // zero value is ready to use.
 type callerLimits struct {
 	mu   sync.Mutex
@@ -52,8 +52,8 @@ func (d *DB) LimitReads(ctx context.Context, caller string) (release func(), err
 	}
 }
 
-// drop records that a caller's read has ended. It removes the caller's limit when no
-// other read of the caller is running or waiting.
+// drop records that a caller's read has ended. It removes the caller's limit if none
+// of the caller's reads is still running or waiting.
 func (t *callerLimits) drop(caller string, one *callerLimit) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -70,7 +70,7 @@ type DB struct {
 	rehearse bool   // see Rehearse
 }
 
-// Pool describes how busy the connections of one kind are.
+// Pool describes the use of one kind of database connection.
 type Pool struct {
 	Name   string // "read" and "write" on SQLite; "all" and "write" (the current writer) on PostgreSQL
 	Max    int64  // maximum number of connections
@@ -80,7 +80,7 @@ type Pool struct {
 	Waited time.Duration // total time waited
 }
 
-// Pools returns how busy each kind of connection is.
+// Pools returns the current use of each kind of connection.
 func (d *DB) Pools() []Pool { return d.pools() }
 
 func poolOf(name string, pool *sql.DB) Pool {
@@ -215,9 +215,9 @@ func (t *Tx) Held(fn func(time.Duration)) { t.held = append(t.held, fn) }
 // see writers.
 func (t *Tx) Lock(context.Context, string) error { return nil }
 
-// Clock returns the current time for leases. On PostgreSQL this is the time of the
-// server, because the clocks of replicas can differ. On SQLite it is the time that
-// the caller passes in. All other code uses the local time.
+// Clock returns the current time for leases. On PostgreSQL this is the server's time,
+// because the clocks of replicas can differ. On SQLite it is the time that the caller
+// passes in. All code that does not handle leases uses the local time.
 func (t *Tx) Clock(ctx context.Context, now time.Time) (time.Time, error) {
 	if t.engine == SQLite {
 		return now.UTC(), nil

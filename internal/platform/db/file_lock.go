@@ -84,8 +84,8 @@ func (o *owner) inspect(ctx context.Context) error {
 	return err
 }
 
-// state returns a text that identifies the current content of the database file. The
-// text is empty if the file is missing or empty.
+// state returns a string that identifies the current content of the database file. The
+// string is empty if the file is missing or empty.
 func (o *owner) state() (string, error) {
 	info, err := os.Stat(o.path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
@@ -140,9 +140,9 @@ func checkFile(ctx context.Context, path string, limit time.Duration) (complete 
 	return true, nil
 }
 
-// integrity returns the problems that SQLite finds in its file. The parameter most
-// limits their number. A file that SQLite cannot read is reported as a problem; all
-// other errors are returned as errors.
+// integrity returns the problems that SQLite finds in its file, but no more than the
+// given number. If SQLite cannot read the file, that is a problem too, and not an
+// error.
 func integrity(ctx context.Context, q statements, most int) ([]string, error) {
 	rows, err := q.QueryContext(ctx, fmt.Sprintf(`PRAGMA integrity_check(%d)`, most))
 	found, err := All(rows, err, func(r Row) (text string, err error) { return text, r.Scan(&text) })

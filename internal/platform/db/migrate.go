@@ -73,10 +73,10 @@ func (d *DB) Migrate(ctx context.Context, s Schema) ([]string, error) {
 	return names, nil
 }
 
-// unsynced calls the function do. On SQLite, commits in this function are not flushed
+// unsynced calls the function do. On SQLite, commits during this call are not flushed
 // to disk one by one, because creating a database takes dozens of commits. WAL keeps
 // the file consistent: a power failure loses only whole migrations, which the next
-// start applies again. The first commit afterwards flushes everything before it.
+// start applies again. The first commit after the call flushes everything before it.
 func (d *DB) unsynced(ctx context.Context, do func() error) error {
 	if d.engine != SQLite {
 		return do()
@@ -107,7 +107,7 @@ func (d *DB) up(ctx context.Context, p *goose.Provider, current bool) ([]*goose.
 	return done, err
 }
 
-// Check returns ErrPending if files of s have not been applied, and ErrNewer if the
+// Check returns ErrPending if files in s have not been applied, and ErrNewer if the
 // database has a later version than the last file. After a successful Check on
 // PostgreSQL, d begins no write transaction once a later version has been applied.
 func (d *DB) Check(ctx context.Context, s Schema) error {
@@ -130,8 +130,8 @@ func (d *DB) Check(ctx context.Context, s Schema) error {
 	return nil
 }
 
-// guard reads the schema version from a row of appliedQuery. It returns ErrNewer if
-// this program does not support that version yet.
+// guard reads the schema version from the result of appliedQuery. It returns ErrNewer
+// if this program does not support that version yet.
 func (d *DB) guard(scan func(...any) error) error {
 	var current int64
 	if err := scan(&current); err != nil {

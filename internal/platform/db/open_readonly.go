@@ -76,7 +76,7 @@ func openPostgresReadOnly(ctx context.Context, rawURL string) (*DB, error) {
 }
 
 // IsNoTable reports whether err means that a table does not exist. This happens if an
-// earlier version created the database.
+// earlier version of Wardroom created the database.
 func IsNoTable(err error) bool {
 	if err == nil {
 		return false

@@ -21,8 +21,8 @@ type pipelined struct {
 	later *pgx.Batch
 }
 
-// laterError is the error of a deferred statement. It is returned by the statement
-// that was sent after it, which may belong to another caller.
+// laterError is the error from a deferred statement. The next statement returns it,
+// even if that statement belongs to another caller.
 type laterError struct{ error }
 
 // Unwrap returns the underlying error for errors.Is.

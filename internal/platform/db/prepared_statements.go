@@ -60,8 +60,8 @@ type statement struct {
 	busy bool // its rows are still open
 }
 
-// get returns the prepared statement for a text. It returns nil if the text must run
-// without one, because the statement is in use or the text is not cacheable.
+// get returns the prepared statement for an SQL text. It returns nil if the text must
+// run without one, because the statement is in use or the text is not cacheable.
 func (c *prepared) get(ctx context.Context, text string) (*statement, error) {
 	if s := c.known[text]; s != nil {
 		if s.busy {

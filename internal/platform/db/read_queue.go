@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// readQueue limits the number of concurrent readers of an SQLite file to the number
-// of connections. Other readers wait, and the first to arrive is served first.
-// database/sql would give a free connection to a random waiter, so that a reader
-// could wait for a hundred readers that arrived later.
+// readQueue limits the number of concurrent readers of an SQLite file to the number of
+// connections. Any further readers wait and are served in order of arrival.
+// database/sql would give a free connection to a random waiter, so that a reader could
+// wait for a hundred readers that arrived later.
 type readQueue struct {
 	mu      sync.Mutex
 	free    int
@@ -58,7 +58,7 @@ func (g *readQueue) note(took time.Duration) {
 	g.waited, g.took = g.waited+1, g.took+took
 }
 
-// waits returns how many readers had to wait, and their total waiting time.
+// waits returns the number of readers that had to wait, and their total waiting time.
 func (g *readQueue) waits() (int64, time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -88,7 +88,7 @@ func (p *readSlot) release() { p.once.Do(p.of.release) }
 
 type readSlotKey struct{}
 
-// queuedReader runs queries of an SQLite file in the order of the read queue. A query
+// queuedReader runs queries on an SQLite file in the order of the read queue. A query
 // that returns rows passes its slot to the driver through the context. The driver
 // releases the slot when the rows are closed; see preparedRows.
 type queuedReader struct {

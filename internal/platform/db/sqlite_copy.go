@@ -6,10 +6,10 @@ import (
 	"os"
 )
 
-// CopySQLite copies the SQLite database at the first path to the second path, where
-// there must be no file or an empty one. The copy is a consistent snapshot that
-// contains everything that was committed before the call. Meanwhile, other processes
-// can read and write; their writes stay in the write-ahead log until the copy is
+// CopySQLite copies the SQLite database at the first path to the second path. The file
+// at the second path must be missing or empty. The copy is a consistent snapshot that
+// contains everything that was committed before the call. Other processes can read and
+// write during the call; their writes stay in the write-ahead log until the copy is
 // complete. The copy is not flushed to disk. The original does not change.
 func CopySQLite(ctx context.Context, path, to string) error {
 	if _, err := os.Stat(path); err != nil {
@@ -37,10 +37,10 @@ func OpenCopy(ctx context.Context, path string) (*DB, error) {
 	return openSQLiteReadOnly(ctx, path, address(path, "mode=ro&immutable=1"))
 }
 
-// Integrity returns the problems that SQLite finds in its file. If there are none, it
-// returns the references to rows that do not exist. The parameter most limits the
-// number of results. On PostgreSQL it returns nothing, because PostgreSQL enforces
-// references and has its own tools.
+// Integrity returns the problems that SQLite finds in its file. If SQLite finds no
+// problems, Integrity returns references to missing rows. It returns no more than the
+// given number of results. On PostgreSQL it returns nothing, because PostgreSQL
+// enforces references and has its own tools.
 func (d *DB) Integrity(ctx context.Context, most int) ([]string, error) {
 	if d.engine == Postgres {
 		return nil, nil

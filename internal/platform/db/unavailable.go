@@ -52,8 +52,8 @@ var errNoAnswer = errors.New("no response from the database within " + sharedTim
 
 // Unavailable reports whether err means that the database cannot be used at the
 // moment. It also returns the reason, for the log. Such errors are not caused by the
-// query, and they go away without a change to the program. The end of the caller's
-// own context is not such an error.
+// query, and they go away without a change to the program. An error does not count if
+// it only means that the caller's context has ended.
 func Unavailable(err error) (reason string, unavailable bool) {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return unavailablePostgres(pg)

@@ -59,10 +59,10 @@ func (w *watchers) wake(topic string) {
 }
 
 // Wake wakes all watchers of a topic when the transaction commits. Watchers in this
-// process are woken at once, and Watch describes when those in other processes are
+// process are woken immediately; Watch describes when those in other processes are
 // woken. Wake transfers no data, so the change itself must be in the database. On
-// PostgreSQL it is an additional statement, so call it before the statements that
-// make other writers wait.
+// PostgreSQL it is an additional statement, so call it before the statements that make
+// other writers wait.
 func (t *Tx) Wake(ctx context.Context, topic string) error {
 	if t.woken[topic] {
 		return nil
@@ -105,11 +105,11 @@ func (t *Tx) wakes(topic string) {
 // because channel names can have at most 63 bytes.
 const channel = `'wardroom_' || md5(current_schema() || '/' || ?)`
 
-// Watch calls the function wake after each commit that called Wake for the topic,
-// until ctx ends. For commits by this process, it does so at once. On PostgreSQL,
-// Watch is notified of commits by other processes through LISTEN on a separate
-// connection. On SQLite, it calls wake within 50 ms of every commit by another
-// process, whatever the topic.
+// Watch calls the function wake after each commit of a transaction that called Wake
+// for the topic, until ctx ends. After a commit by this process, it does so
+// immediately. On PostgreSQL, Watch is notified of commits by other processes through
+// LISTEN on a separate connection. On SQLite, it calls wake within 50 ms of every
+// commit by another process, whatever the topic.
 //
 // The function wake must not block. It may also be called when nothing has changed.
 // While the database is unavailable, Watch misses commits. In that case it calls the

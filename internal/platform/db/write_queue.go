@@ -26,7 +26,7 @@ import (
 	"time"
 )
 
-// Limits of a shared transaction. Joining costs a waiting writer no time, because the
+// Limits on a shared transaction. Joining costs a waiting writer no time, because the
 // writer would otherwise wait for the commit. But the first member must not have to
 // wait for all later ones.
 const (
@@ -42,9 +42,9 @@ const (
 // has not received a result, so the transaction runs again.
 var errLost = errors.New("the transaction was rolled back with another one that shared it")
 
-// writers lets writers in one at a time, and the first to arrive is served first.
-// database/sql would choose one at random, so a writer could wait forever. The zero
-// value is ready to use.
+// writers lets writers in one at a time, in order of arrival. database/sql would
+// choose the next one at random, so a writer could wait forever. The zero value is
+// ready to use.
 //
 // Each writer runs on its own goroutine. If a member of a shared transaction fails,
 // the other members run again. SQLite could instead undo a single member with
@@ -68,7 +68,7 @@ type writer struct {
 	alone bool // must not share a transaction
 }
 
-// writeTx is a write transaction on one of the engines.
+// writeTx is a write transaction. Each engine has its own implementation.
 type writeTx interface {
 	statements
 	// broken returns the error if the engine has ended the transaction, which can
@@ -127,9 +127,9 @@ func (w *writers) enter(ctx context.Context, alone bool) (*sharedTx, error) {
 	return s, err
 }
 
-// leave removes a waiting writer from the queue and returns the error why. If the
-// writer's turn comes at the same moment, leave returns its transaction instead; the
-// next statement of the writer then checks the context.
+// leave removes a waiting writer from the queue and returns the given error. If the
+// writer's turn comes at the same moment, leave instead returns the writer's
+// transaction, and the writer's next statement checks the context.
 func (w *writers) leave(mine *writer, why error) (*sharedTx, error) {
 	w.mu.Lock()
 	i := slices.Index(w.waiting, mine)
@@ -163,7 +163,7 @@ func (w *writers) next(s *sharedTx) bool {
 	return true
 }
 
-// stats returns the values of the fields InUse, Waits and Waited in Pool.
+// stats returns the values for the fields InUse, Waits and Waited of Pool.
 func (w *writers) stats() (inUse, waits int64, waited time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

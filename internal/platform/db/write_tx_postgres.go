@@ -45,7 +45,7 @@ var (
 const writersLock = `hashtextextended(current_schema() || '/writer', 0)`
 
 // beginStatement returns the statement that waits for writersLock and sets the time
-// limits of the current transaction.
+// limits for the current transaction.
 func beginStatement(lock, work, rest time.Duration) string {
 	return fmt.Sprintf(`SELECT set_config('lock_timeout', '%d', true), set_config('statement_timeout', '%d', true),
 		set_config('idle_in_transaction_session_timeout', '%d', true), pg_advisory_xact_lock(`+writersLock+`)`,

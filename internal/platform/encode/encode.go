@@ -49,7 +49,7 @@ func String[S ~string](to []byte, s S) []byte {
 	return append(append(to, s[from:]...), '"')
 }
 
-// escape appends the escape sequence of a byte that a JSON string cannot contain.
+// escape appends the escape sequence for a byte that a JSON string cannot contain.
 func escape(to []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':

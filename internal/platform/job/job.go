@@ -21,8 +21,8 @@ import (
 // holder must stop; its further writes have no effect.
 var ErrLost = errors.New("the job was taken over or canceled")
 
-// errShutdown is the cancellation cause of the jobs that still run when the process
-// stops. They return to the queue.
+// errShutdown is the cancellation cause of jobs that are still running when the
+// process stops. They return to the queue.
 var errShutdown = errors.New("the process is shutting down")
 
 // Kind defines how jobs of one kind run.
@@ -78,7 +78,7 @@ type Queue struct {
 	Lease time.Duration
 	// Poll is how often the queue checks for jobs added by other processes.
 	Poll time.Duration
-	// Workers is the number of jobs that run at once.
+	// Workers is the maximum number of jobs that run at the same time.
 	Workers int
 
 	owner string
@@ -111,7 +111,7 @@ type Held struct {
 }
 
 // Enqueue adds a job in the caller's transaction. It returns false and adds nothing
-// if a job of the same kind and key is waiting or running.
+// if a job with the same kind and key is waiting or running.
 func (q *Queue) Enqueue(ctx context.Context, tx *db.Tx, kind, key string, payload any) (bool, error) {
 	body, err := json.Marshal(payload)
 	if err != nil {
@@ -133,10 +133,10 @@ func (q *Queue) Enqueue(ctx context.Context, tx *db.Tx, kind, key string, payloa
 	return n == 1, nil
 }
 
-// Cancel cancels the waiting or running job of a kind and key, if there is one. A job
-// that runs in this process stops at once. A job that runs in another process stops
-// within a third of the lease. Cancel waits for a write in progress; later writes of
-// the job have no effect.
+// Cancel cancels the waiting or running job with the given kind and key, if there is
+// one. A job in this process is interrupted when tx commits; a job in another process
+// stops within a third of the lease. Cancel waits for the job's write in progress;
+// later writes by the job have no effect.
 func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, kind, key string) error {
 	now, err := tx.Clock(ctx, q.Now())
 	if err != nil {
@@ -154,8 +154,8 @@ func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, kind, key string) error {
 	return nil
 }
 
-// Hold prevents the waiting or running job of a kind and key from writing until the
-// transaction tx ends. It waits for a write in progress.
+// Hold prevents the waiting or running job with the given kind and key from writing
+// until the transaction tx ends. It waits for the job's write in progress.
 func Hold(ctx context.Context, tx *db.Tx, kind, key string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE jobs SET attempt = attempt WHERE kind = ? AND key = ? AND state IN ('ready', 'running')`, kind, key)

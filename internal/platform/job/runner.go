@@ -61,8 +61,8 @@ func (q *Queue) Run(ctx context.Context) error {
 	}
 }
 
-// logError logs an error of the queue itself, not of a job. The queue tries again in
-// its next round.
+// logError logs an error that occurred in the queue itself, not in a job. The queue
+// retries the operation later.
 func (q *Queue) logError(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil && !q.away(err) {
 		q.Log.ErrorContext(ctx, "background work", "what", what, "err", err)
@@ -71,8 +71,8 @@ func (q *Queue) logError(ctx context.Context, what string, err error) {
 
 func (q *Queue) away(err error) bool { return err != nil && q.Away != nil && q.Away(err) }
 
-// start registers the timers. On SQLite it also ends the leases of this queue's jobs,
-// because only one process uses the file: the process that held them no longer runs.
+// start registers the timers. On SQLite it also ends the leases on this queue's jobs:
+// only one process uses the file, so the previous holder has ended.
 func (q *Queue) start(ctx context.Context) error {
 	return q.DB.Tx(ctx, func(tx *db.Tx) error {
 		now, err := tx.Clock(ctx, q.Now())
@@ -171,7 +171,7 @@ func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
 }
 
 // kinds returns the job kinds that this queue handles. Other kinds belong to another
-// queue of this process, or to a replica that runs another version of the program.
+// queue in this process, or to a replica that runs another version of the program.
 func (q *Queue) kinds() (kinds []any) {
 	for _, k := range slices.Sorted(maps.Keys(q.Kinds)) {
 		kinds = append(kinds, k)
@@ -179,8 +179,8 @@ func (q *Queue) kinds() (kinds []any) {
 	return kinds
 }
 
-// due reports whether a job may be ready to claim. On SQLite it looks first, so that
-// an idle queue does not take the write lock. On PostgreSQL it always returns true.
+// due reports whether a job may be ready to claim. On SQLite it checks with a query, so
+// that an idle queue does not take the write lock. On PostgreSQL it always returns true.
 func (q *Queue) due(ctx context.Context) (bool, error) {
 	if q.DB.Engine() == db.Postgres {
 		return true, nil
@@ -343,7 +343,7 @@ func backoff(n int) time.Duration {
 
 // heartbeat extends the leases of the running jobs in one statement and stops the
 // jobs that this process no longer holds. It does not extend the lease of a job that
-// was claimed but does not run.
+// was claimed but is not running.
 func (q *Queue) heartbeat(ctx context.Context) error {
 	q.mu.Lock()
 	running := slices.Collect(maps.Values(q.running))
@@ -458,10 +458,10 @@ func (t Timer) due(next, now time.Time) bool {
 	return !next.After(now) || (t.At.IsZero() && next.After(now.Add(t.Every)))
 }
 
-// after returns the time of the timer's next run as of the time now, and whether it
-// differs from the parameter next, the time planned so far. For a timer with a
-// schedule it always computes the time again, in case the clock was set back or the
-// schedule changed.
+// after returns the time of the timer's next run, and whether it differs from the
+// parameter next, the time planned so far. The parameter now is the current time.
+// For a timer with a schedule, after always recomputes the time, in case the clock
+// was set back or the schedule changed.
 func (t Timer) after(next, now time.Time) (after time.Time, moved bool) {
 	if !t.At.IsZero() {
 		after = t.At.Next(now)

@@ -3,10 +3,10 @@
 // that it was created for.
 //
 // Pages use keyset pagination: a page starts after the position of the previous
-// page's last row, not at a row number. Rows that are added or deleted meanwhile
-// cause neither duplicates nor gaps. A row whose own position changes between two
-// pages can still appear twice or be missed. An example is a task that is updated
-// while a client reads tasks in the order of their last update.
+// page's last row, not at a row number. Rows that are added or deleted between two
+// pages cause neither duplicates nor gaps. A row whose own position changes can
+// still appear twice or be missed, such as a task that is updated while a client
+// lists tasks by their last update.
 package list
 
 import (
@@ -231,8 +231,8 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// bound returns a short digest of a list's table, sort order and filters. It detects
-// cursors of other lists. It is not a security feature.
+// bound returns a short digest of a list's table, sort order and filters. It is used
+// to detect cursors from other lists, not as a security feature.
 func (w Where) bound(table, sort string) string {
 	h := sha256.New()
 	texts, lasting := []string{table, sort}, []string(nil)

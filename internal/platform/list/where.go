@@ -38,10 +38,10 @@ func (w *Where) Hint(text string, args ...any) {
 	w.add(condition{text: text, args: args, hint: true})
 }
 
-// Use makes SQLite read the rows through an index. SQLite has no statistics and
-// guesses wrong if one filter matches far fewer rows than another; PostgreSQL has
-// statistics and ignores this. If the index is partial, the conditions of w must
-// imply the condition of the index.
+// Use makes SQLite read the rows through the given index. Without statistics,
+// SQLite chooses badly if one filter matches far fewer rows than another.
+// PostgreSQL has statistics and ignores the given index. If the index is partial,
+// the conditions in w must imply the index's condition.
 func (w *Where) Use(index string) { w.index = index }
 
 func (w *Where) add(c condition) {

@@ -96,10 +96,10 @@ func Refused() error {
 	return e
 }
 
-// Cut returns the first limit rows and the cursor of the next page, which is empty on
-// the last page. The caller must read limit+1 rows, so that Cut can tell whether
-// another page follows. The function position returns the values of a row that Encode
-// needs.
+// Cut returns the first limit rows and the cursor for the next page, which is empty
+// on the last page. The caller must read limit+1 rows, so that Cut can tell whether
+// another page follows. The function position returns the parts of a row's position,
+// as Encode takes them.
 func Cut[T any](rows []T, limit int, position func(T) []string) (cut []T, next string) {
 	if len(rows) <= limit || limit < 1 {
 		return rows, ""

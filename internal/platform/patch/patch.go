@@ -1,4 +1,4 @@
-// Package patch represents fields of a partial update, which can be absent, null or
+// Package patch represents fields in a partial update, which can be absent, null or
 // a value.
 package patch
 
@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Field is a field of a partial update that can be cleared with null. For a field
+// Field is a field in a partial update that can be cleared with null. For a field
 // that cannot be cleared, use a pointer with `omitempty`; null is then rejected.
 //
 // Its tag needs omitzero, as in `json:"due_at,omitzero"`. Otherwise the field would

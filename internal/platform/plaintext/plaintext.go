@@ -3,8 +3,8 @@
 // after formats such as JSON have been decoded, and before the text is stored or
 // shown.
 //
-// The rules follow the Unicode Character Database, in the version of the Go
-// standard library:
+// The rules follow the Unicode Character Database, in the version that Go's
+// standard library uses:
 //
 //   - Line endings become "\n": CR LF, CR, VT, FF, NEL (U+0085), the line separator
 //     (U+2028) and the paragraph separator (U+2029).

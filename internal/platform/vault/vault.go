@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-// Errors of encryption and decryption.
+// Errors that callers of this package can check for.
 var (
 	// ErrNoKey means that no key is set and none can be created.
 	ErrNoKey = errors.New("no encryption key is configured")
@@ -31,7 +31,7 @@ var (
 	ErrBroken = errors.New("the encrypted secret is damaged or was copied from another place")
 )
 
-// Shortest is the minimum length in bytes of a text from which a key is derived.
+// Shortest is the minimum length, in bytes, of a text from which a key can be derived.
 const Shortest = 32
 
 // version is the first part of every encrypted text, so that the format can change.

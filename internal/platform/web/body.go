@@ -83,9 +83,9 @@ func (x *exchange) oversize() error {
 	return errTooLarge.With("The limit is %d bytes.", limit).Fact("limit", limit)
 }
 
-// foreign reports whether a page of another website sent the request. A browser lets
-// such a page send a body without a content type, but sends a body declared as JSON
-// only if the server permits it.
+// foreign reports whether a page from another website sent the request. A browser
+// lets such a page send a body without a content type, but sends a body declared as
+// JSON only if the server permits it.
 func foreign(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
 		return true

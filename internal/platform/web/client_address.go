@@ -16,7 +16,7 @@ const (
 	maxHop = 64
 )
 
-// ClientAddress returns the address of the client that sent the request of ctx,
+// ClientAddress returns the address of the client that sent the request in ctx,
 // without a zone. This is the peer of the connection or, if the peer is one of
 // Options.TrustedProxies, an address from the X-Forwarded-For header. The result is
 // the zero Addr if ctx has no request or the connection has no network address.
@@ -29,9 +29,9 @@ func ClientAddress(ctx context.Context) netip.Addr {
 
 // clientAddress returns the address of the client whose request arrived from peer.
 // Each proxy appends the address from which it received the request, so the entries
-// are read from right to left, skipping trusted proxies. The first other address is
-// the client. Entries to its left can be forged. An invalid entry ends the search at
-// the proxy that wrote it.
+// are read from right to left, skipping trusted proxies. The first address that is
+// not a trusted proxy is the client's. Entries to its left can be forged. An invalid
+// entry ends the search at the proxy that wrote it.
 //
 // The Forwarded header (RFC 7239) is ignored: a proxy that sets only one of the two
 // headers would pass on the client's version of the other.

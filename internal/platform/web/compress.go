@@ -37,8 +37,8 @@ func newCompressor() func(http.Handler) http.HandlerFunc {
 	return wrap
 }
 
-// compressible reports whether responses of this type are compressed. Event streams
-// are not: events are small and must be sent at once.
+// compressible reports whether responses with this content type are compressed.
+// Event streams are not: events are small and must be sent immediately.
 func compressible(contentType string) bool {
 	kind, _, _ := strings.Cut(contentType, ";")
 	switch kind {

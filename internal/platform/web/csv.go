@@ -75,8 +75,8 @@ func (x *exchange) table(w *csv.Writer, t *Table) {
 }
 
 // formulaInCell matches a formula that some spreadsheets would find inside a cell:
-// after a line break or after a separator of other locales, and after optional
-// quotes.
+// after a line break or a separator used in some locales, possibly with quotes in
+// between.
 var formulaInCell = regexp.MustCompile(`([;\t\r\n]"*)([=+\-@＝＋－＠])`)
 
 // escapeFormula prefixes formulas in a cell with an apostrophe. Negative numbers

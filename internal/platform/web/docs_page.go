@@ -193,7 +193,7 @@ func (a *API) docsOperation(r *route) docsOperation {
 	return o
 }
 
-// fields returns the fields of an object, or of the items of a list.
+// fields returns the fields of an object, or of a list's items.
 func (a *API) fields(s *huma.Schema) []docsField {
 	reg := a.huma.OpenAPI().Components.Schemas
 	for s = resolve(reg, s); s != nil && s.Type == huma.TypeArray; {
@@ -229,7 +229,7 @@ func (a *API) field(name string, s *huma.Schema, required bool) docsField {
 	return f
 }
 
-// describe returns a description of a schema's type in words.
+// describe returns a readable description of a schema's type.
 func describe(s *huma.Schema) docsRef {
 	switch {
 	case s == nil:
@@ -267,7 +267,7 @@ func describe(s *huma.Schema) docsRef {
 	return d
 }
 
-// limits returns a description of a schema's constraints in words.
+// limits returns a readable description of a schema's constraints.
 func limits(s *huma.Schema) string {
 	var l []string
 	say := func(format string, args ...any) { l = append(l, fmt.Sprintf(format, args...)) }

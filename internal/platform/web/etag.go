@@ -59,7 +59,7 @@ type IfMatch struct {
 }
 
 // Version returns the version in If-Match, or nil if the header is missing or "*".
-// A header that is not an ETag of this API is an error.
+// It returns an error if the header is not an ETag from this API.
 func (m IfMatch) Version() (*int64, error) {
 	s := strings.TrimSpace(m.IfMatch)
 	if s == "" || s == "*" {

@@ -13,8 +13,8 @@ import (
 
 // Streaming writes server-sent events until it returns or ctx ends, which happens
 // when the client disconnects or the server shuts down. The function send sends
-// complete frames at once. It fails if the client disconnects or does not receive
-// them within Options.SendTimeout.
+// complete frames immediately. It returns an error if the client disconnects or
+// does not receive them within Options.SendTimeout.
 type Streaming func(ctx context.Context, send func(frames []byte) error)
 
 // Stream declares a route that responds with server-sent events
@@ -73,7 +73,7 @@ func (x *exchange) stream(s Streaming) {
 
 // Reauthenticate checks again whether the token of the request in ctx is valid and
 // grants the route's permission. If not, it returns the error that a new request
-// would get. Call it during responses that can last longer than an account or a
+// would get. Call it during responses that can outlast the caller's account or
 // token.
 func Reauthenticate(ctx context.Context) (actor.Actor, error) {
 	ctx, done := context.WithTimeout(ctx, reauthenticateTime)

@@ -45,7 +45,7 @@ func (x *exchange) notModified() bool {
 	return true
 }
 
-// build identifies the running program by its module versions and, if known, its
+// build returns a hash of the running program's module versions and, if known, its
 // revision.
 func build() string {
 	info, ok := debug.ReadBuildInfo()

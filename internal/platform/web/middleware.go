@@ -136,7 +136,7 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// log records the metrics of the request and writes its log message.
+// log records the request's metrics and writes its log message.
 func (x *exchange) log(start time.Time) {
 	status := x.w.status
 	if x.status != 0 {
@@ -189,8 +189,8 @@ func (x *exchange) log(start time.Time) {
 	x.api.opts.Log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// enter runs all steps that precede the handler of the route r. The caller must defer
-// done, even if enter returns an error.
+// enter runs all steps that come before the handler for the route r. The caller must
+// defer done, even if enter returns an error.
 func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 	x.route, x.whole = r, req.Context()
 	limit := x.api.opts.RequestTimeout
@@ -314,7 +314,7 @@ func (x *exchange) authenticate(ctx context.Context) (actor.Actor, error) {
 	return caller, nil
 }
 
-// bearer returns the token of an Authorization header.
+// bearer returns the token from an Authorization header.
 func bearer(header string) (token string, ok bool) {
 	scheme, token, _ := strings.Cut(header, " ")
 	token = strings.TrimSpace(token)
@@ -345,8 +345,8 @@ type responder struct {
 	missed int // status from the mux if no route matched
 }
 
-// WriteHeader sends the header. It suppresses errors and redirects from the mux,
-// which would redirect paths that contain "//" or ".." and send an HTML body.
+// WriteHeader sends the header. It suppresses errors and redirects from the mux: the mux
+// would answer a path that contains "//" or ".." with a redirect and an HTML body.
 func (w *responder) WriteHeader(status int) {
 	if w.x.route == nil && !w.x.answered && status >= http.StatusMultipleChoices {
 		w.missed = status

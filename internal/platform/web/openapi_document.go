@@ -17,7 +17,7 @@ import (
 )
 
 // document completes a route's part of the OpenAPI document. It adds the common
-// errors, the route's own faults and its further success statuses, because the
+// errors, the route's own faults and its additional success statuses, because the
 // route's types do not show them.
 func (a *API) document(r *route) {
 	rs := r.op.Responses
@@ -79,8 +79,8 @@ func (a *API) commonStatuses(r *route) []int {
 	return append(s, http.StatusBadRequest, http.StatusUnprocessableEntity)
 }
 
-// shared returns a reference to the shared description of an error response. The
-// status 0 means any other error.
+// shared returns a reference to the shared description of responses with the given
+// error status. Status 0 stands for all error statuses that a route does not list.
 func (a *API) shared(status int) *huma.Response {
 	name, text := "Problem", "Any other error."
 	if status != 0 {
@@ -101,8 +101,8 @@ func (a *API) problemResponse(text string) *huma.Response {
 	}
 }
 
-// otherSuccess returns the description of a successful response with a status other
-// than the usual one.
+// otherSuccess returns the description of a successful response whose status
+// differs from that of the usual response.
 func otherSuccess(usual *huma.Response, status int) *huma.Response {
 	r := &huma.Response{Description: http.StatusText(status)}
 	if status != http.StatusNoContent && status != http.StatusNotModified {
@@ -111,7 +111,7 @@ func otherSuccess(usual *huma.Response, status int) *huma.Response {
 	return r
 }
 
-// Document returns the OpenAPI 3.1 document of all routes declared so far, as
+// Document returns the OpenAPI 3.1 document for all routes declared so far, as
 // indented JSON. The same routes always produce the same bytes.
 func (a *API) Document() []byte {
 	compact, err := json.Marshal(a.huma.OpenAPI())
@@ -141,5 +141,5 @@ func (a *API) Faults() []*fault.Error {
 	return fs
 }
 
-// StatusOf returns the HTTP status of a fault. It is used to generate documentation.
+// StatusOf returns the HTTP status for a fault. It is used to generate documentation.
 func StatusOf(f *fault.Error) int { return statusOf(f) }

@@ -63,8 +63,8 @@ func commonFaults() []*fault.Error {
 	}
 }
 
-// statusOf maps a fault to its HTTP status. Two codes of this package have a status
-// of their own, regardless of their kind.
+// statusOf maps a fault to its HTTP status. Two of this package's codes have their
+// own status, regardless of their kind.
 func statusOf(f *fault.Error) int {
 	switch f.Code {
 	case errMethod.Code:
@@ -103,7 +103,7 @@ func statusOf(f *fault.Error) int {
 }
 
 // statusGone is the status that is logged if the client disconnected before the
-// response.
+// response was sent.
 const statusGone = 499
 
 // Fail responds with err. Handlers of raw routes use it to report errors.

@@ -94,13 +94,13 @@ func (a *API) fixSchemas(r *route, in, out reflect.Type) {
 	}
 }
 
-// mostValues is the maximum number of values of a list parameter that declares no
-// maximum. Each value becomes part of the query, of its plan and of the URL of the
-// next page.
+// mostValues is the maximum number of values for a list parameter that declares no
+// maximum. Each value becomes part of the query, its plan and the URL of the next
+// page.
 const mostValues = 20
 
-// boundLists sets the maximum number of values of each list parameter that declares
-// none.
+// boundLists limits each list parameter that declares no maximum to mostValues
+// values.
 func boundLists(op *huma.Operation) {
 	for _, p := range op.Parameters {
 		if p.Schema.Type == huma.TypeArray && p.Schema.MaxItems == nil {
@@ -172,8 +172,8 @@ func fixSchema(p *huma.Schema, f reflect.StructField, optional bool) *huma.Schem
 	return p
 }
 
-// checkParameters panics if huma would ignore a parameter. This happens to a field of
-// an embedded unexported type, and to a path segment without a field.
+// checkParameters panics if huma would ignore a parameter. huma ignores the fields of
+// an embedded unexported type, and a path parameter that has no field.
 func checkParameters(r *route, in reflect.Type) {
 	have := map[string]bool{}
 	for _, f := range reflect.VisibleFields(in) {

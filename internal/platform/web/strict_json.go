@@ -207,7 +207,7 @@ func (s *scanner) more(end byte) (bool, error) {
 
 // member returns the schema of an object's member, or nil. It rejects names that are
 // not in the schema. encoding/json would accept "Title" for "title" and, if both are
-// present, use the last one, although huma may have validated the other one.
+// present, use whichever comes last, even if huma has validated the other one.
 func (s *scanner) member(schema *huma.Schema, name string) *huma.Schema {
 	if schema == nil || schema.Type != huma.TypeObject {
 		return nil

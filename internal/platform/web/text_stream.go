@@ -12,8 +12,8 @@ import (
 	"wardroom/internal/platform/actor"
 )
 
-// Writing writes a response in pieces. Each piece is sent at once. The function say
-// fails if the client disconnects, does not receive a piece within
+// Writing writes a response in pieces. Each piece is sent immediately. The function
+// say returns an error if the client disconnects, does not receive a piece within
 // Options.SendTimeout, or loses the route's permission.
 type Writing func(say func(text string) error)
 
@@ -45,9 +45,9 @@ func Text[I any](a *API, path string, p actor.Permission, summary string, h func
 // Options.SendTimeout.
 const pieceSize = 64 << 10
 
-// textWriter returns a function that writes pieces of text to w and sends them at
-// once. Before each piece except the first, that function checks the caller's
-// permission again.
+// textWriter returns a function that writes pieces of text to w and sends them
+// immediately. Before each piece except the first, that function checks the
+// caller's permission again.
 func (x *exchange) textWriter(ctx context.Context, w io.Writer) func(text string) error {
 	conn, begun := http.NewResponseController(x.w), false
 	return func(text string) error {

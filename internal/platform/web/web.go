@@ -35,7 +35,7 @@ import (
 // Prefix is the path prefix of the API. Routes are declared without it.
 const Prefix = "/api/v1"
 
-// Options configures an API. Zero fields get the defaults named next to them.
+// Options configures an API. Zero fields get the defaults listed next to them.
 type Options struct {
 	Title       string
 	Version     string
@@ -130,8 +130,8 @@ func New(o Options) *API {
 	return a
 }
 
-// usualHeaders returns the headers of every response. The names are in canonical
-// form, so net/http does not have to convert them.
+// usualHeaders returns the headers that every response has. The names are in
+// canonical form, so net/http does not have to convert them.
 func usualHeaders() http.Header {
 	return http.Header{
 		"X-Content-Type-Options": {"nosniff"},
@@ -200,8 +200,8 @@ type Option func(*route)
 // Status sets the status of a successful response.
 func Status(code int) Option { return func(r *route) { r.status = code } }
 
-// Also documents further statuses: errors, or successful statuses that the handler
-// sets with a Status field. For an error with a named fault, use Fails.
+// Also documents additional statuses: errors, or successful statuses that the
+// handler sets with a Status field. For an error with a named fault, use Fails.
 func Also(codes ...int) Option { return func(r *route) { r.also = append(r.also, codes...) } }
 
 // Fails documents the faults that the handler returns, with their codes and titles.
@@ -219,7 +219,7 @@ func Root() Option { return func(r *route) { r.root = true } }
 // are polled often.
 func Quiet() Option { return func(r *route) { r.quiet = true } }
 
-// Waits sets a time limit for the handler that replaces Options.RequestTimeout. The
+// Waits sets the handler's time limit, which replaces Options.RequestTimeout. The
 // handler should also stop waiting when Stopping is closed.
 func Waits(limit time.Duration) Option { return func(r *route) { r.Limit = limit } }
 

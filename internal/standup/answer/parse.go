@@ -107,8 +107,8 @@ func (r *document) findLabels() {
 	}
 }
 
-// choose decides which shape the labels of each part have. For example, if headings of the
-// same level name all three parts, a line "Done: …" between them is text, not a label.
+// choose decides which shape the labels for each part have. For example, if headings of
+// the same level name all three parts, a line "Done: …" between them is text, not a label.
 func (r *document) choose() {
 	r.best, r.strong = map[part]shape{}, map[partShape]bool{}
 	seen := map[partShape]bool{}
@@ -177,7 +177,7 @@ func (r *document) isLabel(i int) bool {
 var inline = regexp.MustCompile(`(?:^|[\s.;,|/(])((?:\*\*|__|\*|_)?(Yesterday|Today|Blockers?|Impediments?|YESTERDAY|TODAY|BLOCKERS?)(?:\*\*|__|\*|_)?(?:\s?[:：]|\s[-–—]+)(?:\*\*|__|\*|_)?)(?:\s|$)`)
 
 // splitInline splits lines that contain several labels, so that each label starts a line.
-// It looks only for labels of parts that have no label yet, and returns false if it finds
+// It looks only for labels for parts that have no label yet, and returns false if it finds
 // none.
 func (r *document) splitInline() ([]string, bool) {
 	var out []string
@@ -202,9 +202,9 @@ func (r *document) splitInline() ([]string, bool) {
 	return out, found
 }
 
-// inlineLabels returns the positions of labels within line i. It skips labels of the parts
-// in taken, and adds the parts it finds to taken. A single inline label is accepted only
-// if the line also starts with a label.
+// inlineLabels returns the positions of labels within line i. It skips labels for the
+// parts in taken, and adds the parts that it finds to taken. A single inline label is
+// accepted only if the line also starts with a label.
 func (r *document) inlineLabels(i int, taken map[part]bool) []int {
 	if r.fenced[i] || len(taken) == 3 || !strings.ContainsAny(r.lines[i], ":-–—：") {
 		return nil
@@ -255,7 +255,7 @@ func (r *document) sort() Parsed {
 	return b.parsed()
 }
 
-// assembler collects the lines of each part.
+// assembler collects the lines for each part.
 type assembler struct {
 	*document
 	texts map[part][]string
@@ -269,7 +269,7 @@ type assembler struct {
 	blank bool // the previous line was blank
 }
 
-// finish completes the text of the current part and makes next the current part.
+// finish completes the text of the current part. The parameter next becomes the current part.
 func (b *assembler) finish(next part) {
 	if text := trimBlock(b.chunk, b.first); text != "" {
 		b.texts[b.now] = append(b.texts[b.now], text)

@@ -9,8 +9,8 @@ import (
 // This file parses reports in JSON, either bare or in a code block with text around it.
 
 // readJSON parses a report written as a JSON object with a field for each part. The object
-// may be nested in other objects. It returns false for other reports, such as a report
-// with headings that happens to contain JSON.
+// may be nested in other objects. It returns false for a report in any other form, such as
+// a report with headings that happens to contain JSON.
 func readJSON(text string) (Parsed, bool) {
 	before, object, after, ok := cutJSON(text)
 	if !ok || len(newDocument(strings.Split(before+"\n\n"+after, "\n")).best) > 0 {
@@ -73,7 +73,7 @@ const maxDepth = 12
 
 var errJSON = errors.New("not a supported JSON object")
 
-// decodeOrdered decodes s, which must be a single JSON object and nothing else.
+// decodeOrdered decodes s. It fails unless s is a single JSON object and nothing else.
 func decodeOrdered(s string) ([]field, error) {
 	d := json.NewDecoder(strings.NewReader(s))
 	d.UseNumber()
@@ -129,7 +129,7 @@ func decodeValue(d *json.Decoder, depth int) (any, error) {
 	return token, nil
 }
 
-// jsonReport collects the texts of each part of a JSON report.
+// jsonReport collects the texts for each part of a JSON report.
 type jsonReport struct{ texts map[part][]string }
 
 // other adds a text to the part Other.

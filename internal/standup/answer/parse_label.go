@@ -26,8 +26,8 @@ type labelMeaning struct {
 	weak bool
 }
 
-// labelWords maps lower-case phrases to their meanings as labels. It contains the labels
-// of the three parts. It also contains labels of other sections, because a part ends where
+// labelWords maps lower-case phrases to their meanings as labels. It contains labels for
+// the three parts. It also contains labels for other sections, because a part ends where
 // another section begins.
 var labelWords = vocabulary(map[labelMeaning]string{
 	{partYesterday, false}: `yesterday|yesterday's work|yesterday's progress|yesterday's update|yesterday's accomplishments|yesterday's achievements|yesterday's tasks|
@@ -102,7 +102,7 @@ func classify(phrase string) (w labelMeaning, extra string) {
 }
 
 // lookUp returns the meaning of a phrase. The phrase may follow a word such as "my" ("my
-// blockers") or be combined with phrases of the same part ("blockers / risks").
+// blockers") or be combined with phrases for the same part ("blockers / risks").
 func lookUp(p string) labelMeaning {
 	if w, ok := labelWords[p]; ok {
 		return w

@@ -81,7 +81,7 @@ func mentionsBlockers(text string) bool {
 // contradiction matches words suggesting that the text after "None" describes a blocker after all.
 var contradiction = regexp.MustCompile(`(?i)\b(block\w*|wait\w*|stuck|but|however|although|except|depend\w*|risk\w*|task-\d+|need access|pending)\b`)
 
-// cutNone splits the text under the label Blockers. If the text says that there are none,
+// cutNone splits the text under the label Blockers. If the text says that there are no blockers,
 // the result text is empty, and the result after is the remark that follows, if any.
 func cutNone(s string) (text, after string) {
 	if saysNone(s) {

@@ -72,7 +72,7 @@ func cellPart(s string) part {
 	return w.part
 }
 
-// distinct returns how many different parts of a report are named in the cells.
+// distinct returns the number of different parts of a report that the cells name.
 func distinct(cells []string) int {
 	seen := map[part]bool{}
 	for _, c := range cells {
@@ -83,7 +83,7 @@ func distinct(cells []string) int {
 	return len(seen)
 }
 
-// labelledRows returns how many different parts of a report are named at the start of the rows.
+// labelledRows returns the number of different parts of a report that are named at the start of the rows.
 func (t *reportTable) labelledRows() int {
 	var first []string
 	for _, row := range t.rows {

@@ -45,10 +45,10 @@ const (
 )
 
 // ParseReview parses the facilitator's answer: a JSON object with a summary, possibly in a
-// code block or within other text. It tolerates common mistakes of models: unknown fields,
-// null for a list, a single value or plain strings instead of a list of objects, trailing
-// commas and line breaks inside strings. If the text contains several objects with a
-// summary, the last one is used. It returns false if no object has a summary.
+// code block or within other text. It tolerates common mistakes that models make: unknown
+// fields, null for a list, a single value or plain strings instead of a list of objects,
+// trailing commas and line breaks inside strings. If the text contains several objects
+// with a summary, the last one is used. It returns false if no object has a summary.
 func ParseReview(text string) (Review, bool) {
 	const attempts = 32 // each may read the complete text
 	text = strings.ToValidUTF8(text, "\uFFFD")
@@ -170,8 +170,8 @@ func toReview(fields map[string]any) (Review, bool) {
 	return r, true
 }
 
-// rawField returns the field with the given name. It accepts other spellings, such as
-// actionItems or Action Items for action_items.
+// rawField returns the field with the given name. It also accepts other spellings of the
+// name, such as actionItems or Action Items for action_items.
 func rawField(fields map[string]any, name string) any {
 	if v, ok := fields[name]; ok {
 		return v

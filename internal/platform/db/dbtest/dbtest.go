@@ -128,7 +128,7 @@ func Open(t testing.TB, url string) *db.DB {
 }
 
 // Refill runs the INSERT statements of a migration again. Tests call it after they
-// have written, with SQL, to the tables from which these statements read.
+// have changed the tables that these statements read.
 func Refill(t testing.TB, d *db.DB, migration string) {
 	t.Helper()
 	file, err := fs.ReadFile(schema.FS(), migration)

@@ -21,8 +21,8 @@ import (
 )
 
 // template holds the files of an SQLite database that was closed cleanly. Copies keep
-// its modification time. This keeps the lock file valid, so that tests skip the
-// integrity check.
+// the database file's modification time. This keeps the lock file valid, so that tests
+// skip the integrity check.
 type template struct {
 	whole, lock []byte
 	changed     time.Time
