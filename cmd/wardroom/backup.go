@@ -148,8 +148,8 @@ func (t terminal) backups() *backup.Tool {
 	return tool
 }
 
-// progressLine formats the progress of a step. It returns an empty string when the
-// step is over.
+// progressLine formats the progress of one step of a backup, a restore or a check. It
+// returns an empty string when the step is over.
 func progressLine(p backup.Progress) string {
 	switch took := short(p.Took); {
 	case p.Over:

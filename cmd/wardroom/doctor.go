@@ -56,7 +56,8 @@ func (c doctorCmd) Run(ctx context.Context, t terminal) error {
 	return err
 }
 
-// stepPrinter returns a function that prints the result of checking one layer.
+// stepPrinter returns a function that prints the result of checking one layer of the
+// connection.
 func stepPrinter(t terminal) func(gateway.Step) {
 	return func(s gateway.Step) {
 		took := ""
@@ -71,7 +72,7 @@ func stepPrinter(t terminal) func(gateway.Step) {
 	}
 }
 
-// printFindings prints the problems that were found and how to fix them.
+// printFindings prints the connection problems that were found and how to fix them.
 func printFindings(w io.Writer, found gateway.Examination) {
 	fmt.Fprintln(w)
 	for _, f := range found.Warnings {

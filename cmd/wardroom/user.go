@@ -33,7 +33,7 @@ type userCmd struct {
 	Owner    userOwnerCmd    `cmd:"" help:"Make an account the owner. The previous owner becomes an admin."`
 }
 
-// open calls openAccounts with the settings of the command.
+// open calls openAccounts with the command's settings.
 func (c userCmd) open(ctx context.Context, t terminal) (_ context.Context, _ *account.Service, done func() error, _ error) {
 	return openAccounts(ctx, t, c.RawCommon)
 }

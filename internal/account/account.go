@@ -33,7 +33,7 @@ type User struct {
 	Version     int64       `json:"version" doc:"Increases with each change to the account. Logins do not count."`
 }
 
-// AgentUser describes the active account of an agent to other features.
+// AgentUser describes the active account of an agent, for use by other features.
 type AgentUser struct {
 	UserID  string
 	AgentID string

@@ -42,8 +42,8 @@ type notes struct {
 	wake    chan struct{} // wakes Run for a new entry
 }
 
-// auditEntry identifies an occurrence that can be frequent, such as a failed login to one account.
-// All occurrences within a minute become one event with a count.
+// auditEntry identifies a kind of occurrence that can be frequent, such as failed logins to one
+// account. All its occurrences within a minute become one event with a count.
 type auditEntry struct {
 	kind   string // the kind of the event
 	about  event.Subject
@@ -146,8 +146,8 @@ func (n *notes) takeEntries(all bool) map[auditEntry]auditCount {
 	return taken
 }
 
-// Run writes the notes about requests until ctx ends, and then writes the remaining ones. Every
-// process must call it. It always returns nil and logs failed writes.
+// Run writes the stored key uses and audit entries to the database until ctx ends, and then writes
+// the remaining ones. Every process must call it. It always returns nil and logs failed writes.
 func (s *Service) Run(ctx context.Context) error {
 	every := s.NoteEvery
 	if every == 0 {

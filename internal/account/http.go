@@ -55,7 +55,7 @@ func (s *Service) Mount(api *web.API) {
 
 type loginInput struct {
 	Body struct {
-		// The limit equals that on the request body, so that a long email returns 401 and not 422.
+		// The limit equals the limit for request bodies, so that a long email returns 401 and not 422.
 		Email    string `json:"email" maxLength:"1048576"`
 		Password string `json:"password" format:"password"`
 	}

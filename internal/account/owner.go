@@ -13,8 +13,8 @@ import (
 
 // Bootstrap creates the owner's account from BOOTSTRAP_OWNER_EMAIL and BOOTSTRAP_OWNER_PASSWORD, if
 // there is no owner yet, and reports whether it created one. Every replica calls it at startup. The
-// caller must log the warnings. If Bootstrap returns an error, which names the setting to correct,
-// the process must not start.
+// caller must log the warnings. If Bootstrap returns an error, the process must not start. For an
+// invalid setting, the error names the setting.
 func (s *Service) Bootstrap(ctx context.Context, email, password string) (created bool, warnings []string, err error) {
 	if password != "" {
 		if problem := checkPassword(password); problem != "" {

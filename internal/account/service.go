@@ -33,7 +33,7 @@ type Service struct {
 	// Observe, if not nil, is called with the outcome of each login; see
 	// LoginOutcomes. It must not block.
 	Observe func(outcome string)
-	// NoteEvery is the interval at which Run writes its notes; 0 means one minute.
+	// NoteEvery is the interval at which Run writes key uses and audit entries; 0 means one minute.
 	NoteEvery time.Duration
 
 	once       sync.Once
@@ -377,7 +377,7 @@ func (s *Service) Change(ctx context.Context, ref string, c Change, version *int
 func (s *Service) change(ctx context.Context, ref string, c Change, version *int64, may func(tx *db.Tx, was, is User) error) (User, error) {
 	var hash string
 	if c.Password != nil && checkPassword(*c.Password) == "" {
-		// Hash before the transaction starts, so that other transactions do not wait for it.
+		// Hash before the transaction starts, so that other transactions do not wait for the hashing.
 		var err error
 		if hash, err = s.hash(ctx, *c.Password); err != nil {
 			return User{}, err

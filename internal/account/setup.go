@@ -55,9 +55,9 @@ func (s *Service) OfferSetup(ctx context.Context) (token string, until time.Time
 	return token, until, nil
 }
 
-// Setup creates the owner's account with a token from OfferSetup and signs it in. It then
-// invalidates all setup tokens. A wrong token counts as a failed login from the address. If there
-// is already an owner, it returns ErrSetupDone for any token; /config reveals that anyway.
+// Setup creates the owner's account with a token from OfferSetup and signs it in. It then invalidates all setup
+// tokens. A wrong token counts as a failed login from the address. If there is already an owner, it returns
+// ErrSetupDone for any token; /config shows anyway that setup is done.
 func (s *Service) Setup(ctx context.Context, in Setup, from netip.Addr) (_ SignIn, err error) {
 	switch exists, err := s.HasOwner(ctx); {
 	case err != nil:

@@ -26,8 +26,8 @@ type Agent struct {
 	// AsOf is the time at which Name, Emoji and Model were read from the runtime.
 	AsOf    *clock.Time `json:"as_of" doc:"When the agent was last read from the runtime. Null if the runtime did not have it."`
 	Account *Account    `json:"account" doc:"Null if the agent has no active account and therefore cannot take part in standups."`
-	// Presence is nil if the gateway is connected but refuses the request, because "offline" would
-	// be a guess.
+	// Presence is nil if the gateway is connected but does not let Wardroom read the presence,
+	// because "offline" would be a guess.
 	Presence *Presence `json:"presence" doc:"Null if the gateway is connected but does not permit reading it."`
 }
 
@@ -137,8 +137,8 @@ type Account struct {
 type Member struct{ UserID, AgentID, Name string }
 
 // join merges the roster with the accounts. Agents of the roster come first, followed by agents
-// that only have an account. If the roster was stored by an earlier read, in_runtime is null for
-// all agents.
+// that only have an account. If r is the stored roster and was not just read from the runtime,
+// in_runtime is null for all agents.
 func join(r roster, members []Member) []Agent {
 	agents := []Agent{}
 	place := map[string]int{}

@@ -190,8 +190,8 @@ func (s *Service) addSessions(ctx context.Context, p *Page, since time.Time) err
 	return nil
 }
 
-// unrecorded returns the failures of sessions that are not among the records, so that a failed run
-// of a job, task or standup is listed only once.
+// unrecorded returns the sessions' failures that Wardroom has no record of, so that a failed run of
+// a job, task or standup is listed only once.
 func unrecorded(records []Failure, all []Session, since time.Time) []Failure {
 	var found []Failure
 	for _, one := range all {
@@ -214,7 +214,7 @@ func unrecorded(records []Failure, all []Session, since time.Time) []Failure {
 	})
 }
 
-// sameAs reports whether a record is about the failure of a session.
+// sameAs reports whether f, a recorded failure, is the same failure as that of a session.
 func (f Failure) sameAs(session Failure) bool {
 	key := strings.ToLower(session.What)
 	if f.Session == "" || key != f.Session && !strings.HasPrefix(key, f.Session+":") {

@@ -161,7 +161,7 @@ func (a *App) spentOnTask(ctx context.Context, tx *db.Tx, key string) (event.Sub
 	return a.Tasks.SetSpend(ctx, tx, key, task.Spend{CostUSD: sums.CostUSD, Tokens: task.Tokens(sums.Tokens), Unpriced: sums.Unpriced})
 }
 
-// usagePart converts the usage that the runtime reported for a run.
+// usagePart converts the usage that the runtime reported for a run to a usage.Part.
 func usagePart(u gateway.Usage) usage.Part {
 	p := usage.Part{
 		Provider: u.Provider, Model: u.Model,

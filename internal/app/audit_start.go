@@ -20,7 +20,7 @@ const (
 	sameStart = 10 * time.Minute
 )
 
-// started is the payload of the audit event that records a start of Wardroom.
+// started is the payload of the audit event that records that Wardroom started.
 type started struct {
 	Version  string       `json:"version"`
 	Settings config.Given `json:"settings"`
@@ -36,7 +36,7 @@ type change struct {
 	After  *string `json:"after"`
 }
 
-// auditStart records the start of Wardroom and the current settings in the audit log.
+// auditStart records in the audit log that Wardroom has started, and with which settings.
 func (a *App) auditStart(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
 	is, now := started{Version: Version, Settings: a.cfg.Given}, a.opts.Now()

@@ -147,7 +147,7 @@ const archivePace = 20 * time.Millisecond
 const rest = 90 * time.Second
 
 // prepare loads the generated history into the runtime. At the first start it also
-// fills the board.
+// fills the sample board.
 func (d *Demo) prepare(ctx context.Context, state *demoState, board *atomic.Pointer[App]) error {
 	if state.Filled {
 		state.goOn(ctx, d.App, clock.Now())

@@ -259,7 +259,7 @@ func (d *Demo) as(ctx context.Context, agentID string, do func(context.Context) 
 }
 
 // demoWork returns the tasks that the agents work on in the generated history. It
-// derives their keys from the order in which the tasks of the board are created.
+// derives their keys from the order in which the tasks on the sample board are created.
 func demoWork() []demo.Work {
 	tasks := demoTasks()
 	slices.SortStableFunc(tasks, func(a, b demoTask) int { return cmp.Compare(b.daysAgo, a.daysAgo) })

@@ -37,7 +37,7 @@ func firstPast(began time.Time) []demo.Span {
 }
 
 // goOn extends the generated history from the time at which Wardroom last saw the
-// runtime until now. The ledgers already contain everything before that time.
+// runtime until now. Wardroom's database already contains the history before that time.
 func (s *demoState) goOn(ctx context.Context, a *App, now time.Time) {
 	from := now.AddDate(0, 0, -pastDays)
 	if _, known, err := a.Schedules.List(ctx, schedule.Filter{}, "", 0); err == nil && known.AsOf.After(from) {

@@ -87,7 +87,7 @@ func (a *App) taskID(ctx context.Context, q db.Queryer, ref string) (string, err
 	return t.ID, err
 }
 
-// unwanted returns the reason that a task must no longer be dispatched to a user, as a
+// unwanted returns the reason why a task must no longer be dispatched to a user, as a
 // code and a text. Both are empty if the task can still be dispatched.
 func (a *App) unwanted(ctx context.Context, q db.Queryer, taskID, userID string) (code dispatch.Code, why string, err error) {
 	t, err := a.Tasks.Find(ctx, q, taskID)

@@ -33,8 +33,8 @@ func keysOf(cfg config.Config, engine db.Engine) vault.Source {
 	return s
 }
 
-// wirePairing creates the pairing service and loads the stored device. The gateway
-// client needs this device before it connects for the first time.
+// wirePairing creates the pairing service and loads the stored device identity. The
+// gateway client needs this identity before it connects for the first time.
 func (a *App) wirePairing(ctx context.Context) error {
 	a.Pairing = &pairing.Service{
 		DB: a.DB, Runtime: a.Gateway, Keys: keysOf(a.cfg, a.DB.Engine()), Log: a.log, Now: a.opts.Now,
@@ -49,10 +49,10 @@ func (a *App) wirePairing(ctx context.Context) error {
 }
 
 // Examine checks the connection to the agent runtime with the given settings and the
-// stored device. Wardroom does not need to be running. Examine calls the function
-// report with the result for each layer. It returns an error only if the settings are
-// invalid or ctx ends. If the stored device cannot be read, the result contains a
-// warning.
+// stored device identity. Wardroom does not need to be running. Examine calls the
+// function report with the result for each layer. It returns an error only if the
+// settings are invalid or ctx ends. If the stored identity cannot be read, the result
+// contains a warning.
 func Examine(ctx context.Context, cfg config.Config, report func(gateway.Step)) (gateway.Examination, error) {
 	client, err := gateway.New(gatewayOptions(cfg, nil, gateway.Backoff{}))
 	if err != nil {
@@ -71,8 +71,8 @@ func Examine(ctx context.Context, cfg config.Config, report func(gateway.Step)) 
 	return found, err
 }
 
-// storedDevice returns the device that is stored in the database. It returns the zero
-// Identity if none is stored or if the settings contain a device.
+// storedDevice returns the device identity that is stored in the database. It returns
+// the zero Identity if none is stored or if the settings contain a device key.
 func storedDevice(ctx context.Context, cfg config.Config) (gateway.Identity, error) {
 	const limit = 10 * time.Second
 	if cfg.DeviceKey != nil || cfg.GatewayURL == "" || cfg.DatabaseURL == "" {

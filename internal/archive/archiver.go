@@ -173,7 +173,7 @@ type archiver struct {
 	bad      map[name]time.Time // sessions that failed, and when to retry
 }
 
-// errClaimed means that another replica holds the claim.
+// errClaimed means that another replica holds the claim on the archive.
 var errClaimed = errors.New("another replica is archiving")
 
 // pass processes the changes since the last pass, and returns the delay before the next one.
@@ -291,7 +291,7 @@ func (k *archiver) storeChanged(ctx context.Context, rows []gateway.Session, at 
 }
 
 // archiveGone archives the sessions that the runtime no longer has. The result more reports whether
-// the next pass must look up further unlisted sessions.
+// the next pass must look up further sessions that are missing from the runtime's list.
 func (k *archiver) archiveGone(ctx context.Context, rows []gateway.Session, at clock.Time) (more bool, err error) {
 	there, keys := make(map[name]bool, len(rows)), make(map[string]bool, len(rows))
 	for i := range rows {
@@ -334,9 +334,9 @@ func (k *archiver) archiveGone(ctx context.Context, rows []gateway.Session, at c
 	return more, nil
 }
 
-// lookUp asks the runtime for an unlisted session. It reports whether the
-// session still exists, or else why it is gone. The runtime's list leaves out
-// hidden sessions and, if there are very many sessions, the oldest ones.
+// lookUp asks the runtime for a session that its list does not contain. It reports whether the
+// session still exists, or else why it is gone. The list leaves out hidden sessions and, if there
+// are very many sessions, the oldest ones.
 func (k *archiver) lookUp(ctx context.Context, p *kept) (why Ended, is bool, err error) {
 	k.wait(ctx)
 	g, ok, err := k.s.Runtime.Session(ctx, p.seen.Key)
@@ -473,7 +473,7 @@ func (k *archiver) claim(ctx context.Context) error {
 	return nil
 }
 
-// hold renews the claim during long work, unless it was renewed recently.
+// hold renews the claim on the archive during long work, unless it was renewed recently.
 func (k *archiver) hold(ctx context.Context) error {
 	if k.s.Now().Sub(k.claimed) < k.pace.Lease/4 {
 		return nil
@@ -481,7 +481,7 @@ func (k *archiver) hold(ctx context.Context) error {
 	return k.claim(ctx)
 }
 
-// release gives up the claim, so that another replica can continue immediately.
+// release gives up the claim on the archive, so that another replica can continue immediately.
 func (k *archiver) release(ctx context.Context) {
 	if !k.took {
 		return

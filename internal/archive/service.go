@@ -123,8 +123,8 @@ func (s *Service) Get(ctx context.Context, id string) (Archived, error) {
 const pageBytes = 4 << 20
 
 // fitting returns the number of the first message to put on a page of the messages in the range
-// [from, to). If these messages exceed pageBytes, the page starts at the beginning of a later part
-// and has at least one part.
+// [from, to). If these messages exceed pageBytes, the page starts at the beginning of a later
+// stored part of the transcript and has at least one part.
 func fitting(ctx context.Context, q db.Queryer, id string, from, to int64) (int64, error) {
 	sizes, err := sizesBetween(ctx, q, id, from, to)
 	if err != nil || len(sizes) == 0 {

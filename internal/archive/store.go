@@ -28,7 +28,7 @@ func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease ti
 	return n == 1, err
 }
 
-// release gives up the claim.
+// release gives up the owner's claim on the archive.
 func release(ctx context.Context, tx *db.Tx, owner string) error {
 	_, err := tx.Exec(ctx, `UPDATE archive_state SET until = NULL WHERE name = ? AND owner = ?`, state, owner)
 	return err
@@ -147,7 +147,7 @@ func lastPart(ctx context.Context, q db.Queryer, id string) (part, error) {
 	return scanPart(q.QueryRow(ctx, `SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? ORDER BY part DESC LIMIT 1`, id))
 }
 
-// partsBetween returns the parts that contain messages with numbers in the range [from, to).
+// partsBetween returns the parts of a transcript with the messages whose numbers are in [from, to).
 func partsBetween(ctx context.Context, q db.Queryer, id string, from, to int64) ([]part, error) {
 	rows, err := q.Query(ctx, `SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? AND first < ? AND first + messages > ? ORDER BY part`, id, to, from)
 	return db.All(rows, err, scanPart)
@@ -251,7 +251,7 @@ func countOld(ctx context.Context, q db.Queryer, before time.Time) (n int64, old
 	return n, oldest, err
 }
 
-// purgeOld deletes up to limit old sessions, oldest first.
+// purgeOld deletes up to limit sub-agent sessions without activity since the given time, oldest first.
 func purgeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	type going struct {
 		id      string

@@ -24,7 +24,7 @@ const (
 
 // read archives the part of a transcript that is not archived yet, oldest
 // first. Each chunk is committed separately, so that an interrupted read
-// continues after the last one.
+// continues after the last committed chunk.
 //
 // A chunk begins with the last archived message, because results of its tool calls may have arrived
 // since then.

@@ -14,8 +14,8 @@ import (
 	"wardroom/internal/schema"
 )
 
-// Facts are counts that characterize the content of a database. They are read in a single view, and
-// every complete copy of the database has the same counts.
+// Facts are counts that characterize the content of a database. They are read from one snapshot,
+// and every complete copy of the database has the same counts.
 type Facts struct {
 	Schema    int64            `json:"schema"`     // the newest applied migration
 	LastEvent int64            `json:"last_event"` // the newest event ID

@@ -25,9 +25,9 @@ type Restored struct {
 	Value   string // its value; empty if it is the given address
 }
 
-// Restore restores a backup to a new place. It checks the backup first and the restored database
-// afterwards. The parameter into is a folder or a file such as x.db or sqlite:x for SQLite, and the
-// address of a database with an empty schema for PostgreSQL.
+// Restore restores a backup into a new or empty database. It checks the backup first and the
+// restored database afterwards. The parameter into is a folder or a file such as x.db or sqlite:x
+// for SQLite, and the address of a database with an empty schema for PostgreSQL.
 func (t *Tool) Restore(ctx context.Context, file, into string) (r Restored, err error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -19,7 +19,7 @@ type Verified struct {
 	Faults   []string // problems found
 }
 
-// Descriptions of the checks.
+// Descriptions of the checks that a verification performs.
 const (
 	checkedSum      = "checksum of the whole file"
 	checkedFile     = "structure of the SQLite file and its search index"

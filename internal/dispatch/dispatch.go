@@ -136,7 +136,7 @@ func (d *Dispatch) subject() event.Subject {
 // cause returns the key that identifies the inbox item for a failed dispatch.
 func (d *Dispatch) cause() string { return "task/" + d.taskID + "/dispatch" }
 
-// end puts the dispatch into its final state.
+// end marks the dispatch as ended, or as failed if f is not nil.
 func (d *Dispatch) end(now time.Time, f *Failure) {
 	d.State, d.Since, d.endedAt, d.Waiting, d.Error = Ended, clock.At(now), clock.Ptr(now), nil, f
 	d.message = ""

@@ -381,9 +381,9 @@ func (c *runner) queued(ctx context.Context) error {
 	return c.conclude(ctx, a)
 }
 
-// finishUnanswered ends a dispatch whose run ended without an answer in the history. It
-// asks the gateway for the run's result, which is available for a few minutes. It does not
-// send the question again, because the agent would repeat the work.
+// finishUnanswered ends a dispatch whose run ended without leaving an answer in the session's
+// history. It asks the gateway for the run's result, which is available for a few minutes. It
+// does not send the question again, because the agent would repeat the work.
 func (c *runner) finishUnanswered(ctx context.Context, t gateway.Trace, boot string) error {
 	if err := c.accepted(ctx, boot); err != nil {
 		return err
@@ -446,8 +446,8 @@ func (c *runner) checkEligible(ctx context.Context) error {
 }
 
 // handleOvertaken handles a question that the gateway dropped in order to resume an
-// interrupted turn of the same session. For the old run id, the gateway keeps reporting
-// that it dropped the question.
+// interrupted turn of the same session. If the question must be sent again, it gets a new
+// run id, because the gateway keeps reporting the old run id as dropped.
 func (c *runner) handleOvertaken(ctx context.Context, a gateway.Answer) error {
 	if err := sleep(ctx, retryPause); err != nil {
 		return err

@@ -69,7 +69,7 @@ type Service struct {
 	Limit    time.Duration // maximum duration of a run
 }
 
-// The kinds of jobs.
+// The kinds of jobs that the dispatch service runs.
 const (
 	kindDispatch = "dispatch"      // runs a dispatch
 	kindStop     = "stop dispatch" // stops an orphaned run

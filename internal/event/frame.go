@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Topics that a stream can select: the subject kinds of events, and the topics
-// of states.
+// Topics that a stream can select: the subject kinds of events, and the topics of live updates
+// (State).
 const (
 	TopicTask     = "task"
 	TopicProject  = "project"

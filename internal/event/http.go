@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// Mount adds the routes for the log.
+// Mount adds the routes for the event log.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/activity", actor.Read, "List activity, newest first", s.handleActivity, web.Fails(ErrActor, page.ErrCursor),
 		web.Describe("Events about the inbox require the use_inbox permission."))

@@ -158,7 +158,7 @@ func (h *hub) send(batch []frame) {
 }
 
 // publish sends states immediately if none were sent recently. Otherwise it collects them and sends
-// them together at the end of a pause.
+// them together when the pause after the last batch ends.
 func (h *hub) publish(states []frame) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -34,9 +34,9 @@ func CountPurgeable(ctx context.Context, q db.Queryer, before time.Time) (n int6
 	return n, oldest, nil
 }
 
-// Purge deletes up to limit purgeable events older than before, oldest first, and returns the
-// count. A count below limit means that none are left. Streams that resume from a deleted event get
-// a reset.
+// Purge deletes up to limit purgeable events older than the given time, oldest first, and returns
+// the count. A count below limit means that none are left. Streams that resume from a deleted event
+// get a reset.
 func Purge(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	rows, err := tx.Query(ctx, deletePurgeable, before, limit)
 	ids, err := db.All(rows, err, func(row db.Row) (id int64, err error) { return id, row.Scan(&id) })

@@ -104,7 +104,7 @@ func readRange(ctx context.Context, q db.Queryer) (s logRange, err error) {
 
 // following returns up to limit events of any class after id, in order. It returns errPurged if
 // some of them may have been deleted, or if id is higher than the newest ID. In the latter case the
-// database was restored, and IDs are reused. It reads in a single view, so that no events are
+// database was restored, and IDs are reused. It reads from one snapshot, so that no events are
 // deleted between its queries.
 func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event, err error) {
 	err = d.View(ctx, func(q db.Queryer) error {
@@ -178,7 +178,7 @@ func (f Filter) where(known []string) list.Where {
 	return w
 }
 
-// disorder is the maximum by which an event's time can precede the time of an event with a lower
+// disorder is the longest time by which an event's time can precede that of an event with a lower
 // ID. IDs follow the order of commits, but times come from the replicas' clocks at the start of
 // each transaction.
 const disorder = time.Hour

@@ -113,7 +113,7 @@ func frames(events []Event) ([]frame, error) {
 
 // Publish sends states to the streams of this process that selected their topics. States are not
 // stored; streams that start later get them from Current. Publish never blocks. States that are
-// published in one call, or during one pause, are sent as one batch.
+// published in one call, or during the pause after a batch, are sent as one batch.
 func (s *Service) Publish(states ...State) error {
 	if _, wanted := s.hub().position(); !wanted {
 		return nil // skip the encoding

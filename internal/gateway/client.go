@@ -291,8 +291,8 @@ func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
 	return c.serveAttached(ctx, k)
 }
 
-// serveAttached serves the connection k until it ends, then calls detach. The caller has
-// already made requests use k.
+// serveAttached serves the connection k, which requests already use, until it ends. It
+// then calls detach.
 func (c *Client) serveAttached(ctx context.Context, k *conn) (time.Duration, *failure) {
 	defer k.probing.Wait()
 	defer k.closeNow(nil)

@@ -53,9 +53,9 @@ func (b Backoff) withDefaults() Backoff {
 }
 
 // delay returns the time to wait after the given number of consecutive failures, which
-// must be at least 1. The result is random, between half the current step and the whole
-// step, so that clients do not reconnect at the same moment. The parameter asked is the
-// delay that the gateway requested. The result is at least that long, up to maxDelay.
+// must be at least 1. The result is random, between 50% and 100% of the delay for that
+// number of failures, so that clients do not reconnect at the same moment. It is at least
+// asked, the delay that the gateway requested, up to maxDelay.
 func (b Backoff) delay(failures int, p pace, asked time.Duration) time.Duration {
 	step, ceiling := b.Min, b.Max
 	switch p {

@@ -53,10 +53,10 @@ func (c *Client) receive(k *conn, typ websocket.MessageType, data []byte) {
 	k.answer(f)
 }
 
-// receiveRun records that a run has ended if the response reports it. An `agent` request
+// receiveRun records the end of a run if the response f reports it. An `agent` request
 // gets two responses, one immediately and one when its run ends. Only the content shows
-// which of them has arrived. The end is recorded before the response is delivered, so
-// that the caller never finds the run still active.
+// which of the two f is. The end is recorded before the response is delivered, so that
+// the caller never finds the run still active.
 func (c *Client) receiveRun(k *conn, run string, f frame) {
 	if a, ended := readOutcome(f.Payload); ended {
 		k.forgetRun(f.ID)

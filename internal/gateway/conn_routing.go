@@ -87,9 +87,9 @@ func (c *Client) runConn() *conn {
 	return nil
 }
 
-// holdsAdmin reports whether the granted scopes include operator.admin: such a connection
-// must not start runs. If the gateway does not report the granted scopes, holdsAdmin
-// assumes that all requested ones were granted.
+// holdsAdmin reports whether the granted scopes include operator.admin. A connection with
+// this scope must not start runs. If the gateway does not report the granted scopes,
+// holdsAdmin assumes that all requested ones were granted.
 func (c *Client) holdsAdmin(granted []string) bool {
 	return Covered(granted, scopeAdmin) || len(granted) == 0 && slices.Contains(c.opt.Scopes, scopeAdmin)
 }
@@ -152,7 +152,7 @@ func runScopes(asked []string) []string {
 	return scopes
 }
 
-// both returns the client and its starter, if it has one.
+// both returns c and, if there is one, the client whose connection only starts runs.
 func (c *Client) both() []*Client {
 	if c.starter == nil {
 		return []*Client{c}
@@ -160,11 +160,11 @@ func (c *Client) both() []*Client {
 	return []*Client{c, c.starter}
 }
 
-// awaitLeader waits until the starter c may connect, then copies the leader's device and
-// credentials to it. It returns false if ctx ends first. The starter may connect while
-// the leader's connection has operator.admin, or when the gateway rejected nothing but
-// the leader's scopes. If the starter connected before that, it would cause a second
-// pairing request or present a wrong token again.
+// awaitLeader waits until c, the client whose connection only starts runs, may connect.
+// It then gives c the device and the credentials of the main client, c.leader. It returns
+// false if ctx ends first. The client c may connect while the main one has
+// operator.admin, or if the gateway rejected only the main one's scopes. Connecting
+// earlier could cause a second pairing request or present a wrong token again.
 func (c *Client) awaitLeader(ctx context.Context) bool {
 	l := c.leader
 	for {
@@ -218,9 +218,9 @@ func (c *Client) clearStarting() {
 	c.chooseEventSource()
 }
 
-// notifyChange wakes the goroutines that wait for the status of c to change. If c is a
-// starter, it also wakes those that wait for the leader's status. The caller must hold
-// the lock.
+// notifyChange wakes the goroutines that wait for the status of c to change. If c only
+// starts runs, it also wakes those that wait for the status of the main client, c.leader.
+// The caller must hold the lock.
 func (c *Client) notifyChange() {
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -234,7 +234,8 @@ func (c *Client) notifyChange() {
 // chooseEventSource selects the connection whose events are published. It is called
 // whenever a connection is made or lost, and publishes EventConnected or
 // EventDisconnected if the selection changes. The caller must hold the lock, so that a
-// new subscriber sees each connection exactly once. A starter publishes no events itself.
+// new subscriber sees each connection exactly once. A client that only starts runs
+// publishes no events.
 func (c *Client) chooseEventSource() {
 	c.notifyChange()
 	k := c.conn
@@ -256,8 +257,8 @@ func (c *Client) chooseEventSource() {
 }
 
 // publish passes on an event that arrived over the connection k. The gateway sends each
-// event over both connections, so publish drops events from the connection that is not
-// the event source.
+// event over both connections, so publish drops those from the connection that
+// chooseEventSource did not select.
 func (c *Client) publish(k *conn, e Event) {
 	to := c
 	if c.leader != nil {

@@ -110,7 +110,7 @@ func (cr credential) auth() *auth {
 }
 
 // wallet holds the client's credentials and selects the next one to try. Only the
-// goroutine of Run uses it.
+// goroutine that executes Run uses it.
 type wallet struct {
 	shared  string
 	given   string // device token from the settings

@@ -33,7 +33,7 @@ type DeviceEvent struct {
 }
 
 // OnDeviceEvent sets a function that is called with each DeviceEvent. The function runs
-// on the goroutine of Run and must not block. Call OnDeviceEvent before Run.
+// on the goroutine that executes Run and must not block. Call OnDeviceEvent before Run.
 func (c *Client) OnDeviceEvent(fn func(DeviceEvent)) { c.onDeviceEvent = fn }
 
 func (c *Client) emitDeviceEvent(n DeviceEvent) {
@@ -79,8 +79,8 @@ func (c *Client) SetIdentity(id Identity) {
 	}
 }
 
-// applyIdentity starts using the identity that SetIdentity stored. It runs on the
-// goroutine of Run.
+// applyIdentity starts using the identity that SetIdentity stored. It is called on the
+// goroutine that executes Run.
 func (c *Client) applyIdentity() {
 	c.mu.Lock()
 	next := c.next

@@ -33,7 +33,7 @@ type Event struct {
 	Restarted bool
 }
 
-// hub distributes events to subscribers. Its now field must be set before use.
+// hub distributes events to subscribers. Its field named now must be set before use.
 type hub struct {
 	now func() time.Time
 

@@ -28,9 +28,9 @@ type need struct {
 	hidden bool
 }
 
-// needs returns all gateway methods that Wardroom uses, each with the connection over
-// which it is called. Tests enforce that the list is complete and that each method has a
-// lane. Methods that can wake an agent belong to runsLane. This includes tasks.cancel,
+// needs returns all gateway methods that Wardroom uses, each with its lane: the
+// connection over which it is called. Tests enforce that no method and no lane is
+// missing. Methods that can wake an agent belong to runsLane. This includes tasks.cancel,
 // because canceling a sub-agent's run wakes its parent in a new run.
 func needs() []need {
 	const (

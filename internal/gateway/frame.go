@@ -45,7 +45,7 @@ type details struct {
 	ExpectedProtocol number `json:"expectedProtocol"`
 	RetryAfter       number `json:"retryAfterMs"`
 
-	// Set for a device that is waiting for approval.
+	// These lists are set only for a device that is waiting for approval.
 	RequestedScopes []string `json:"requestedScopes"`
 	ApprovedScopes  []string `json:"approvedScopes"`
 }

@@ -154,8 +154,8 @@ func (c *Client) connectParams(cr credential) connectParams {
 	}
 }
 
-// handshakeFrame reads frames until the wanted one arrives. It returns the decoded frame,
-// with known tokens redacted, and also the raw data, which is not redacted.
+// handshakeFrame reads frames until wanted returns true for one. It returns the decoded
+// frame, with known tokens redacted, and also the raw data, which is not redacted.
 func (c *Client) handshakeFrame(ctx context.Context, k *conn, missing string, wanted func(frame) bool) (f frame, raw []byte, fail *failure) {
 	for {
 		typ, data, err := k.ws.Read(ctx)

@@ -227,7 +227,7 @@ func trace(rows []row, newest history, runID string) Trace {
 }
 
 // resume looks for a turn that the gateway resumed after a restart. It searches the rows
-// between the question and the next message to the agent.
+// between the run's question and the next message to the agent.
 func (t *Trace) resume(rows []row, runID string) {
 	i := slices.IndexFunc(rows, func(r row) bool { return r.key() == runID+":user" })
 	rows = rows[i+1:]
@@ -251,7 +251,7 @@ func (t *Trace) resume(rows []row, runID string) {
 }
 
 // resumption is the prefix that marks the gateway's notices about a resumed turn. Rows
-// whose key starts with it are not answers.
+// whose idempotency key starts with it are not answers.
 const resumption = "main-session-restart-recovery:"
 
 // resumes reports whether the row is the gateway's message that tells the agent to
@@ -277,8 +277,8 @@ func (h history) other(runID string) bool {
 }
 
 // undecided reports whether the session has a run in progress whose id the gateway does
-// not report. That run may belong to the question, so the question must not be asked
-// again.
+// not report. That run may be answering the question that the caller looks for, so the
+// question must not be asked again.
 func (h history) undecided() bool {
 	return h.SessionInfo.HasActiveRun && h.SessionInfo.ActiveRunIDs == nil
 }

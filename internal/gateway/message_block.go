@@ -104,8 +104,8 @@ func visible(list []part) string {
 }
 
 // blocks converts the parts of a message to blocks. If a tool call and its result are in
-// the same message, they become one block. It also returns how many parts were
-// dropped.
+// the same message, they become one block. The result left is the number of parts that
+// were dropped.
 func (c *Client) blocks(list []part) (blocks []Block, left int) {
 	blocks = []Block{}
 	room := map[BlockKind]int{TextBlock: turnChars, ThinkingBlock: thinkingChars}
@@ -201,8 +201,8 @@ func (c *Client) fold(rows []turnRow) []Turn {
 	return turns
 }
 
-// result converts a tool result to a turn of its own, because its call is not among the
-// rows.
+// result converts a tool result to a separate turn. It is used if the rows do not include
+// the tool call.
 func (c *Client) result(r turnRow, done part) Turn {
 	t := c.turn(r, nil)
 	call := &ToolCall{ID: c.short(string(r.ToolCallID)), Name: c.short(string(r.ToolName))}

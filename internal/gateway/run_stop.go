@@ -34,8 +34,8 @@ func (c *Client) StopSession(ctx context.Context, sessionKey, runID string) ([]s
 	return ids, nil
 }
 
-// These constants say how often and at what interval abortOthers checks whether stopped
-// runs have ended. In OpenClaw 2026.9.6, that takes about 100 ms.
+// These constants say how many times and at what interval abortOthers checks whether
+// stopped runs have ended. In OpenClaw 2026.9.6, stopping a run takes about 100 ms.
 const (
 	restTries = 10
 	restPause = 200 * time.Millisecond

@@ -145,7 +145,7 @@ var (
 	ErrAssignee = fault.New(fault.Invalid, "inbox_assignee_unknown", "The assignee is unknown or cannot be assigned.")
 )
 
-// check returns an error for values that only a programming error can produce.
+// check returns an error if m has a value that only a programming error can produce.
 func (m NewItem) check() error {
 	switch {
 	case m.Cause == "" || len(m.Cause) > maxCause || plaintext.Lines(m.Cause) != m.Cause:
@@ -158,7 +158,7 @@ func (m NewItem) check() error {
 	return nil
 }
 
-// happened returns At, or the current time if At is zero or in the future.
+// happened returns m.At, or the current time if m.At is zero or in the future.
 func (m NewItem) happened(now time.Time) clock.Time {
 	if m.At.IsZero() || m.At.After(now) {
 		return clock.At(now)

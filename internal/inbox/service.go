@@ -268,8 +268,8 @@ func (s *Service) wake(ctx context.Context, tx *db.Tx, id string) error {
 	return s.record(ctx, tx, woken, i, changes)
 }
 
-// CountResolved returns the number of items that PurgeResolved would delete without its limit, and
-// the time at which the first of them was resolved. The time is zero if there are no such items.
+// CountResolved returns the number of items that PurgeResolved would delete if it had no limit, and
+// the earliest time at which one of them was resolved. The time is zero if there are no such items.
 func (s *Service) CountResolved(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var at *clock.Time
 	if err := s.DB.QueryRow(ctx, countResolved, before).Scan(&n, &at); err != nil {

@@ -57,9 +57,9 @@ func (f Filter) where(ctx context.Context, q db.Queryer, now time.Time) (w list.
 	return w, nil
 }
 
-// ofStates adds the condition for the wanted states to w. An item whose snooze has ended
-// is treated as open. The time is not part of the cursor's fingerprint, because each page
-// is read at a different time.
+// ofStates adds the condition for the filter's states to w. An item whose snooze has ended
+// is treated as open. The filter's fingerprint in a page cursor does not include the time,
+// because each page is read at a different time.
 func (f Filter) ofStates(w *list.Where, now time.Time) {
 	want := f.wanted()
 	if !want[Resolved] {

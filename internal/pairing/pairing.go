@@ -127,8 +127,8 @@ func removal(deviceID string) string { return "openclaw devices remove " + devic
 
 func reminder(deviceID string) Reminder { return Reminder{deviceID, removal(deviceID)} }
 
-// keyPlace and tokenPlace bind an encrypted secret to its device. A secret that is moved to
-// another device's row cannot be decrypted.
+// keyPlace and tokenPlace return the names that bind an encrypted secret to its device. A secret
+// that is moved to another device's row cannot be decrypted.
 func keyPlace(deviceID string) string   { return "pairing/device-key/" + deviceID }
 func tokenPlace(deviceID string) string { return "pairing/device-token/" + deviceID }
 

@@ -9,7 +9,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Values of the database column place.
+// Values of the column place, which distinguishes the current device from its replacement.
 const (
 	placeCurrent = "current"
 	placeNext    = "next"
@@ -32,7 +32,7 @@ func scan(row db.Row) (r stored, err error) {
 	return r, json.Unmarshal([]byte(said), &r.answer)
 }
 
-// load reads the current and the next device; each is nil if there is none.
+// load reads the current device and its replacement; each is nil if there is no such device.
 func load(ctx context.Context, q db.Queryer) (current, next *stored, err error) {
 	rows, err := q.Query(ctx, `SELECT `+columns+` FROM pairing_devices ORDER BY place`)
 	list, err := db.All(rows, err, scan)
@@ -73,9 +73,9 @@ func setSealed(ctx context.Context, tx *db.Tx, place, sealedKey, sealedToken str
 	return err
 }
 
-// claimNext claims the next device until the given time, so that the caller can connect with it. It
-// returns false if there is no next device, if it is not due yet, or if another replica has claimed
-// it.
+// claimNext claims the replacement device until the given time, so that the caller can connect with
+// it. It returns false if there is no replacement, if it is not due yet, or if another replica has
+// claimed it.
 func claimNext(ctx context.Context, tx *db.Tx, now, until time.Time) (r stored, ok bool, err error) {
 	r, err = scan(tx.QueryRow(ctx, `
 		UPDATE pairing_devices SET ask_at = ? WHERE place = 'next' AND ask_at <= ? RETURNING `+columns, until, now))
@@ -85,7 +85,7 @@ func claimNext(ctx context.Context, tx *db.Tx, now, until time.Time) (r stored, 
 	return r, err == nil, err
 }
 
-// setAnswer stores the gateway's response to the next device, and the time of the next attempt.
+// setAnswer stores the gateway's response to the replacement device, and the time of the next attempt.
 func setAnswer(ctx context.Context, tx *db.Tx, deviceID string, a answer, askAt time.Time) error {
 	said, err := json.Marshal(a)
 	if err != nil {
@@ -95,7 +95,7 @@ func setAnswer(ctx context.Context, tx *db.Tx, deviceID string, a answer, askAt 
 	return err
 }
 
-// promote makes the next device the current one.
+// promote makes the replacement device the current one.
 func promote(ctx context.Context, tx *db.Tx, deviceID, replaced string) error {
 	if err := remove(ctx, tx, placeCurrent); err != nil {
 		return err

@@ -102,8 +102,8 @@ func (r *stored) reencrypted(v *vault.Vault) (key, token string, changed bool, e
 	return key, token, changed || also, err
 }
 
-// Run stores device events, follows changes by other replicas, and connects the next
-// device until it is approved. It returns when ctx ends.
+// Run stores device events, follows changes by other replicas, and connects the replacement device
+// until it is approved. It returns when ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	if s.Own != nil {
 		return nil
@@ -258,7 +258,7 @@ func (s *Service) admit(ctx context.Context, tx *db.Tx, current *stored, how Sta
 	return event.Record(ctx, tx, now, event.Audit, "pairing.let_in", subject(current.device.ID), map[string]State{"as": how})
 }
 
-// connectNext connects with the next device when it is due, and makes it the current one
+// connectNext connects with the replacement device when it is due, and makes it the current one
 // once the gateway accepts it. Only one replica does this at a time.
 func (s *Service) connectNext(ctx context.Context) error {
 	const claim = 30 * time.Second // longer than a request to the gateway usually takes
@@ -294,7 +294,7 @@ func (s *Service) connectNext(ctx context.Context) error {
 	})
 }
 
-// replace makes the next device the current one, with its token.
+// replace makes the replacement device the current one, with its token.
 func (s *Service) replace(ctx context.Context, r stored, token string) error {
 	v, err := s.Keys.Find()
 	if err != nil {

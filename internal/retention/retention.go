@@ -32,9 +32,9 @@ type Policy struct {
 	// Count returns the number of rows that Apply would process in total, and the time of the
 	// oldest one, or the zero time if the number is 0.
 	Count func(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error)
-	// Apply archives or deletes up to limit rows older than before and returns their number. A
-	// number below limit means that none are left. The transaction is committed right afterwards.
-	// It is safe to repeat a call.
+	// Apply archives or deletes up to limit rows older than the given time and returns their
+	// number. A number below limit means that none are left. The transaction is committed right
+	// afterwards. It is safe to repeat a call.
 	Apply func(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error)
 }
 

@@ -25,7 +25,7 @@ const (
 	jobKey  = "all"
 )
 
-// Service applies the policies.
+// Service applies the retention policies.
 type Service struct {
 	DB       *db.DB
 	Jobs     *job.Queue

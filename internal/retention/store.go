@@ -28,7 +28,7 @@ func begin(ctx context.Context, tx *db.Tx, o Outcome) (Outcome, error) {
 	return scanOutcome(tx.QueryRow(ctx, `SELECT `+outcomeColumns+` FROM retention_runs WHERE policy = ?`, o.Policy))
 }
 
-// add adds n to the number of processed rows.
+// add adds n to the number of rows that the current run has processed for a policy.
 func add(ctx context.Context, tx *db.Tx, policy string, n int64) error {
 	_, err := tx.Exec(ctx, `UPDATE retention_runs SET gone = gone + ? WHERE policy = ?`, n, policy)
 	return err

@@ -114,7 +114,7 @@ func decode(cursor, bound string, n int) ([]string, error) {
 
 type makeInput struct{ Body Draft }
 
-// jobOutput is the response with a new job.
+// jobOutput is the response to a request that creates a job.
 type jobOutput struct {
 	Location string `header:"Location" doc:"The URL of the new job."`
 	Body     Job
@@ -173,7 +173,7 @@ func (s *Service) handleRuns(ctx context.Context, in *runsInput) (*web.List[Run]
 	return web.Part(ctx, part), err
 }
 
-// Span holds the query parameters for a time range of the ledger.
+// Span holds the query parameters for a time range of the slot ledger.
 type Span struct {
 	From time.Time `query:"from" doc:"Only slots due at this time or later. Defaults to 2 days before \"to\"; if both are omitted, to 1 day ago."`
 	To   time.Time `query:"to" doc:"Only slots due before this time, at most 31 days after \"from\". Defaults to 2 days after \"from\"; if both are omitted, to 1 day from now."`
@@ -214,8 +214,8 @@ func (s *Service) handleJobSlots(ctx context.Context, in *jobSlotsInput) (*web.L
 	return s.slots(ctx, in.ID, in.Span, in.Query)
 }
 
-// slots returns one page of the ledger. The cursor contains the time range, so that all pages use
-// the same range, even if it is the default.
+// slots returns one page of the slot ledger. The cursor contains the time range, so that all pages
+// use the same range, even if it is the default.
 func (s *Service) slots(ctx context.Context, id string, in Span, q page.Query) (*web.List[Slot], error) {
 	bound := filterDigest(id, in.From.String(), in.To.String())
 	parts, err := decode(q.Cursor, bound, 5)

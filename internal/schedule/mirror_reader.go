@@ -198,8 +198,8 @@ type snapshot struct {
 	known reading
 }
 
-// fetch reads the list and the part of the history that is not known yet. It reads the list first,
-// so that the history includes a run that ends in between.
+// fetch reads the list of jobs and the part of the run history that is not known yet. It reads the
+// list first, so that the history includes a run that ends in between.
 func (r *reader) fetch(ctx context.Context, began time.Time) (snapshot, error) {
 	out := snapshot{at: began}
 	var err error

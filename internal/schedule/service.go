@@ -163,7 +163,7 @@ func (s *Service) Runs(ctx context.Context, id string, want page.Want) (part pag
 	return part, err
 }
 
-// exists returns gateway.ErrNoJob unless there is, or was, a job with the ID.
+// exists returns gateway.ErrNoJob unless there is, or was, a job with the given ID.
 func (s *Service) exists(ctx context.Context, id string) error {
 	w, err := findJob(ctx, s.DB, id)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// judged records how far this process has updated the ledger. The zero value is ready to use.
+// judged records how far this process has updated the slot ledger. The zero value is ready to use.
 type judged struct {
 	mu sync.Mutex
 	by time.Time // when the data was read that all slots were last evaluated with
@@ -49,8 +49,8 @@ func (s *Service) Judge(ctx context.Context) error {
 	return nil
 }
 
-// checkDue reports whether there is work to do. It only reads from the database, because it runs
-// every few seconds.
+// checkDue reports whether the slot ledger needs an update. It only reads from the database,
+// because it runs every few seconds.
 func (s *Service) checkDue(ctx context.Context, now time.Time) (known reading, due bool, err error) {
 	if known, err = findReading(ctx, s.DB); err != nil {
 		return known, false, err
@@ -71,8 +71,7 @@ func (s *Service) checkDue(ctx context.Context, now time.Time) (known reading, d
 	return known, due, err
 }
 
-// judgeAll adds due slots to the ledger and updates the state of all slots that are not
-// final.
+// judgeAll adds due slots to the slot ledger and updates the state of all slots that are not final.
 func (s *Service) judgeAll(ctx context.Context, tx *db.Tx, now time.Time, known reading) error {
 	c, err := s.cases(ctx, tx, now)
 	if err != nil || len(c.open) == 0 {

@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/list"
 )
 
-// lock is the database lock for changes to the mirror and the ledger.
+// lock is the database lock for changes to the mirror and the slot ledger.
 const lock = "schedule"
 
 const jobColumns = `id, definition, present, watched_from, next_due, last_due, alarmed, changed_at`

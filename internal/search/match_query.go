@@ -17,8 +17,8 @@ const (
 	inIndex  = `SELECT id FROM (SELECT id FROM search_texts WHERE` + isVector + ` OFFSET 0) AS hits ORDER BY id DESC LIMIT ?`
 )
 
-// amongNewest returns a query that scans only the newest texts. The parameter side is the SQL
-// condition that these texts meet.
+// amongNewest returns a query that scans only the newest texts that meet the SQL condition side.
+// The parameter most is the number of texts to scan.
 func amongNewest(side string, most int) string {
 	return fmt.Sprintf(`SELECT id FROM (SELECT id, words FROM search_texts WHERE %s ORDER BY id DESC LIMIT %d) AS newest WHERE`, side, most) +
 		isVector + ` ORDER BY id DESC LIMIT ?`

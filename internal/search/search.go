@@ -128,7 +128,7 @@ type word struct {
 	other  bool   // whether the normalized word differs from the text
 }
 
-// add appends the next character, which is at the byte offset at.
+// add appends the next character, whose byte offset is the parameter at.
 func (w *word) add(r rune, at int) {
 	if w.runes == 0 {
 		w.start, w.other = at, false

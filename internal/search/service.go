@@ -68,8 +68,7 @@ func (s *Service) Find(ctx context.Context, text string, filter Filter, limit in
 	return results, nil
 }
 
-// sides returns the selected kinds in two groups that share the results between
-// them.
+// sides returns the selected kinds in up to two groups, which share the limit on results.
 func (f Filter) sides() [][]Kind {
 	var sides [][]Kind
 	for _, side := range [][]Kind{{OfTask, OfComment}, {OfReport, OfSession}} {
@@ -107,8 +106,8 @@ func (s *Service) find(ctx context.Context, in db.Queryer, q query, filter Filte
 	return hits, nil
 }
 
-// share divides the limit among the sides. Each side gets its part and whatever the other side does
-// not need.
+// share divides the limit among the groups of hits. Each group gets an equal part and whatever the
+// other does not need.
 func share(sides [][]hit, limit int) []hit {
 	var hits []hit
 	for i, side := range sides {

@@ -21,7 +21,7 @@ const (
 	verifyAfter = 2 * time.Second
 )
 
-// listen applies the gateway's events to the mirror. It never waits for a read of the list.
+// listen applies the gateway's events to the mirror. It never waits for a read of the session list.
 func (s *Service) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		events, stop := s.Runtime.Events(eventBuffer)
@@ -91,7 +91,7 @@ func (s *Service) applyEvent(e gateway.Event) {
 	}
 }
 
-// run applies the start or the end of a run. The caller must hold the lock.
+// run applies the start or the end of a run to the mirror. The caller must hold the lock.
 func (m *mirror) run(run gateway.RunChange, came time.Time) {
 	switch was, going := m.runs[run.SessionKey]; {
 	case run.Began && (going || len(m.runs) < maxSessions):
@@ -110,7 +110,7 @@ func (m *mirror) run(run gateway.RunChange, came time.Time) {
 	}
 }
 
-// remove removes a session. The caller must hold the lock.
+// remove removes a session from the mirror. The caller must hold the lock.
 func (m *mirror) remove(key string, came time.Time) {
 	m.removed[key] = came
 	if len(m.removed) > maxSessions { // the list has not been read for a long time
@@ -128,7 +128,7 @@ func (m *mirror) remove(key string, came time.Time) {
 	m.markChanged(key)
 }
 
-// apply applies the session row in an event. The caller must hold the lock.
+// apply applies the session row in an event to the mirror. The caller must hold the lock.
 func (m *mirror) apply(change gateway.SessionChange, came time.Time) {
 	m.stats.Rows++
 	was := m.rows[change.Key]
@@ -191,8 +191,8 @@ func (m *mirror) awaitRow(key string) {
 	}
 }
 
-// scheduleVerify schedules a read of the list in the background. Requests do not wait for it. The
-// caller must hold the lock.
+// scheduleVerify schedules a read of the session list in the background. Requests do not wait for
+// it. The caller must hold the lock.
 func (m *mirror) scheduleVerify(after time.Duration) {
 	if m.verify.IsZero() {
 		m.verify = time.Now().Add(after)

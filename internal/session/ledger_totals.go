@@ -32,8 +32,8 @@ func (s *Service) LedgerGrown() {
 func (c counted) includes(v version) bool { return c.of == v && !c.noted }
 
 // applyLedgerTotals takes the totals from the ledger for sessions that have changed since the
-// runtime computed its totals. A session in the first list is skipped until the runtime's totals
-// have included it once, because the ledger may lack the session's beginning.
+// runtime computed its totals. A session in the first list that Wardroom read is skipped until the
+// runtime's totals have included it once, because the ledger may lack the session's beginning.
 func (r *reader) applyLedgerTotals(ctx context.Context) {
 	m := &r.s.mirror
 	m.mu.Lock()

@@ -66,7 +66,7 @@ type entry struct {
 	said  time.Time  // when an event brought the last message; zero if a list did
 }
 
-// snapshot is the list at one point in time. It is immutable.
+// snapshot is the list of sessions at one point in time. It is immutable.
 type snapshot struct {
 	asOf   clock.Time
 	rows   []row // in the order of lists
@@ -125,7 +125,7 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// invalidate makes requests wait for a new read of the list. The caller must hold the lock.
+// invalidate makes requests wait for a new read of the session list. The caller must hold the lock.
 func (m *mirror) invalidate() {
 	m.marked++
 	nudge(m.wake)
@@ -142,8 +142,8 @@ func (m *mirror) markChanged(key string) {
 	}
 }
 
-// current returns the current snapshot. It waits for a list that was read on the current
-// connection, and later than any invalidation before the call.
+// current returns the current snapshot. It waits until the session list has been read on the
+// current connection, and later than any invalidation before the call.
 func (s *Service) current(ctx context.Context) (*snapshot, error) {
 	m := &s.mirror
 	m.lock()

@@ -11,8 +11,8 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// Intervals between reads. While no events are missing, only reconcileInterval and verifyInterval
-// apply.
+// Intervals between reads of the session list. While no events are missing, only reconcileInterval
+// and verifyInterval apply.
 const (
 	// reconcileInterval is how often the list is read even if nothing requires it.
 	// Without a subscription to session changes, it is read every unsubscribedInterval.
@@ -34,7 +34,7 @@ const (
 	retryFirst, retryLast = time.Second, 30 * time.Second
 )
 
-// reader reads the list and the totals. Only the goroutine of Run uses it.
+// reader reads the list of sessions and their usage totals. Only the goroutine of Run uses it.
 type reader struct {
 	s              *Service
 	work           *sync.WaitGroup
@@ -126,7 +126,7 @@ func first(a, b time.Time) time.Time {
 	return a
 }
 
-// nextRead returns the time at which to read the list.
+// nextRead returns the time at which to read the session list.
 func (r *reader) nextRead(on any) time.Time {
 	if on != r.tried {
 		return time.Time{} // at once
@@ -159,8 +159,8 @@ func last(a, b time.Time) time.Time {
 	return a
 }
 
-// changes reports whether events have changed the list since the function Service.Read was last
-// called.
+// changes reports whether events have changed the session list since the function Service.Read was
+// last called.
 func (r *reader) changes() bool {
 	m := &r.s.mirror
 	m.mu.Lock()
@@ -184,7 +184,7 @@ func (r *reader) publishRows() {
 	r.s.Read(rows, nil)
 }
 
-// hasList reports whether the last read succeeded.
+// hasList reports whether the last read of the session list succeeded.
 func (r *reader) hasList() bool {
 	m := &r.s.mirror
 	m.mu.Lock()
@@ -192,7 +192,7 @@ func (r *reader) hasList() bool {
 	return m.on != nil && m.err == nil
 }
 
-// rows returns all rows in the order in which lists return them.
+// rows returns all rows in the order in which the API lists sessions.
 func (r *reader) rows() []gateway.Session {
 	m := &r.s.mirror
 	m.mu.Lock()
@@ -205,7 +205,7 @@ func (r *reader) rows() []gateway.Session {
 	return rows
 }
 
-// refresh reads the list once. If the totals are due, it reads them, too.
+// refresh reads the session list once. If the usage totals are due, it reads them, too.
 func (r *reader) refresh(ctx context.Context, on any) {
 	s, m := r.s, &r.s.mirror
 	fresh := on != r.tried
@@ -253,7 +253,7 @@ func (r *reader) refresh(ctx context.Context, on any) {
 	r.publish(list, asOf, sure)
 }
 
-// publish applies a list and wakes waiting requests.
+// publish applies a new session list to the mirror and wakes waiting requests.
 func (r *reader) publish(list gateway.Sessions, asOf clock.Time, sure bool) {
 	m := &r.s.mirror
 	m.mu.Lock()
@@ -313,7 +313,7 @@ func (r *reader) retry(what string) time.Duration {
 	return wait
 }
 
-// warnLeftOut logs a warning, once, if there are too many sessions.
+// warnLeftOut logs a warning, once, if sessions were left out because there are too many.
 func (r *reader) warnLeftOut(left int) {
 	if left > 0 && !r.warnedLeftOut {
 		r.s.Log.Warn("the runtime has too many sessions; the oldest are not shown", "shown", maxSessions, "left_out", left)

@@ -37,10 +37,10 @@ type Service struct {
 	// session's latest state. Calls do not overlap and may block. A lost connection is not a
 	// change.
 	Changed func(changed []Session, gone []string)
-	// Read, if not nil, is called with all sessions and nil after each read of the list, and at
-	// most twice a second after events. When new totals arrive, it is called with the sessions and
-	// their totals. It must not change its arguments and must return quickly, because the next read
-	// waits for it.
+	// Read, if not nil, is called with all sessions after each read of the session list, and at
+	// most twice a second after events; counted is then nil. When new totals arrive, it is called
+	// with the sessions and their totals. It must not change its arguments and must return quickly,
+	// because the next read waits for it.
 	Read func(rows []gateway.Session, counted *gateway.SessionUsage)
 
 	// Noted, if not nil, returns the usage ledger's totals for the given transcripts, by transcript
@@ -125,14 +125,14 @@ func (s *Service) Get(ctx context.Context, key string) (Session, error) {
 	return s.apiSession(&row{Session: g.Session, asOf: asOf}), nil
 }
 
-// foundSession is the gateway's response about a session that is not in the list.
+// foundSession is the gateway's response about a session that the session list does not contain.
 type foundSession struct {
 	gateway.Session
 	there bool
 }
 
 // Doubt marks the mirror as possibly outdated, for example when the gateway has stopped responding.
-// Later requests wait until the list has been read again.
+// Later requests wait until the session list has been read again.
 func (s *Service) Doubt() {
 	s.mirror.lock()
 	defer s.mirror.mu.Unlock()

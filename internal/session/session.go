@@ -207,7 +207,7 @@ func activities(rows []row) map[string]Activity {
 	return all
 }
 
-// sortRows sorts rows in the order in which lists return them.
+// sortRows sorts rows in the order in which the API lists sessions.
 func sortRows(rows []row) {
 	slices.SortFunc(rows, func(a, b row) int { return a.position().compare(b.position()) })
 }

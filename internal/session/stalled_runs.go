@@ -116,7 +116,7 @@ func (s *Service) apiSession(r *row) Session {
 	return out
 }
 
-// latestSnapshot returns the current snapshot without waiting, or nil if the list was not
+// latestSnapshot returns the current snapshot without waiting, or nil if the session list was not
 // read on the current connection.
 func (s *Service) latestSnapshot() *snapshot {
 	on, err := s.Runtime.Connection()

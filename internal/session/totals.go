@@ -9,7 +9,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Intervals between reads of the totals.
+// Intervals between reads of the sessions' usage totals.
 const (
 	// usageGrace is how long a list waits for its totals before it is published without
 	// them.
@@ -32,7 +32,7 @@ type version struct {
 
 func versionOf(r *gateway.Session) version { return version{r.ID, r.UpdatedAt, r.Active} }
 
-// counted holds the totals of a session.
+// counted holds the usage totals of a session.
 type counted struct {
 	gateway.Totals
 	of      version
@@ -40,7 +40,7 @@ type counted struct {
 	noted   bool // the totals are from the usage ledger and newer than the runtime's
 }
 
-// usageReading is one read of the totals.
+// usageReading is one read of the sessions' usage totals.
 type usageReading struct {
 	reading  int
 	versions map[string]version // of the sessions at the time of the request; nil if not known yet
@@ -53,7 +53,7 @@ type usageAnswer struct {
 	err   error
 }
 
-// setSessions stores the sessions as they were at the time of the request.
+// setSessions stores the sessions as they were when the totals were requested.
 func (u *usageReading) setSessions(rows []gateway.Session) {
 	u.rows, u.versions = rows, make(map[string]version, len(rows))
 	for i := range rows {
@@ -61,7 +61,7 @@ func (u *usageReading) setSessions(rows []gateway.Session) {
 	}
 }
 
-// startTotals starts a read of the totals.
+// startTotals starts a read of the sessions' usage totals.
 func (r *reader) startTotals(ctx context.Context) {
 	r.readings++
 	r.asked = time.Now()
@@ -73,7 +73,7 @@ func (r *reader) startTotals(ctx context.Context) {
 	})
 }
 
-// usageNext returns the time at which to read the totals.
+// usageNext returns the time at which to read the sessions' usage totals.
 func (r *reader) usageNext() time.Time {
 	m := &r.s.mirror
 	m.mu.Lock()
@@ -85,7 +85,7 @@ func (r *reader) usageNext() time.Time {
 	return last(r.usageDue, r.usageFree)
 }
 
-// totalsAnswer returns the channel of the current read of totals, or nil.
+// totalsAnswer returns the channel for the result of the current read of usage totals, or nil.
 func (r *reader) totalsAnswer() <-chan usageAnswer {
 	if r.usage == nil {
 		return nil
@@ -172,8 +172,8 @@ func (r *reader) storeTotals(read *usageReading, usage gateway.SessionUsage) (un
 	return uncounted
 }
 
-// staleRetry returns the delay before the next read if the totals do not include the latest change
-// yet.
+// staleRetry returns the delay before the next read if the totals do not include the latest session
+// change yet.
 func (r *reader) staleRetry(uncounted clock.Time) time.Duration {
 	if uncounted != r.uncounted {
 		r.uncounted = uncounted

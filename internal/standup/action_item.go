@@ -100,7 +100,7 @@ func (s *Service) openItems(ctx context.Context, q db.Queryer, row Standup) ([]e
 	}), nil
 }
 
-// itemLines formats the open action items as lines for the review question.
+// itemLines formats the open action items as lines for the question that asks for the review.
 func itemLines(items []effect, most int) []string {
 	if len(items) == 0 {
 		return nil

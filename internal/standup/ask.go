@@ -433,8 +433,8 @@ const minReportedOutage = 2 * time.Second
 // retryHint is appended to the error messages for failures that a retry can fix.
 const retryHint = "A retry asks only for what is missing."
 
-// gatewayTimeout returns the maximum time to wait for the gateway. This is Grace if the
-// gateway has accepted a question during this attempt, otherwise Patience.
+// gatewayTimeout returns the maximum time to wait for the gateway. It is the limit
+// Grace if the gateway has accepted a question during this attempt, otherwise Patience.
 func (m *meeting) gatewayTimeout(ctx context.Context) (time.Duration, error) {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {

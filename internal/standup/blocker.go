@@ -259,8 +259,8 @@ func (b *blockerTracker) newBlocker(n mention) *trackedBlocker {
 	return l
 }
 
-// addMention records that a blocker was mentioned in this standup. No other function
-// changes the blocker's days. addMention can add a day and move FirstSeen to an earlier
+// addMention records that a blocker was mentioned in this standup. No other function changes
+// the days on which the blocker was mentioned. addMention can move FirstSeen to an earlier
 // day, but not to a later one.
 func (b *blockerTracker) addMention(l *trackedBlocker, n mention) {
 	date := b.row.Date
@@ -348,9 +348,9 @@ func (b *blockerTracker) endUnmentioned(named []Blocker) (ended []*trackedBlocke
 	return ended
 }
 
-// awaitsReport reports whether the blocker's state is unknown, because an agent that last
-// reported it has not answered in this standup. Agents that no longer take part are
-// ignored, unless the task is blocked on the board.
+// awaitsReport reports whether the blocker's state is unknown, because one of the agents that
+// reported it most recently has not answered in this standup. Agents that no longer take
+// part are ignored, unless the blocker's task is blocked on the board.
 func (b *blockerTracker) awaitsReport(l *trackedBlocker) bool {
 	for _, agentID := range l.Agents {
 		i := slices.IndexFunc(b.row.Reports, func(r Report) bool { return r.AgentID == agentID })

@@ -195,7 +195,8 @@ func reminder(open []string) string {
 		strings.Join(capLines(open, maxReportFacts/2), "\n") + "\n--- end of data ---\n"
 }
 
-// blockerLines formats the open blockers and the recent escalations as lines for the review question.
+// blockerLines formats the open blockers and the recent escalations as lines for the question that
+// asks for the review.
 func blockerLines(list []Blocker, known []effect, most int) []string {
 	var lines []string
 	if len(list) > 0 {

@@ -149,7 +149,7 @@ func (e *Evidence) addCreated(made []BoardTask) {
 	}
 }
 
-// fillNil replaces nil lists with empty lists. Older records contain nil lists.
+// fillNil replaces nil lists with empty lists. Older records of standups contain nil lists.
 func (e *Evidence) fillNil() {
 	for _, list := range []*[]Item{&e.Finished, &e.Moved, &e.Created, &e.Blocked} {
 		if *list == nil {
@@ -161,7 +161,7 @@ func (e *Evidence) fillNil() {
 	}
 }
 
-// previousReport is the agent's most recent report in another standup.
+// previousReport is the most recent report that an agent gave in another standup.
 type previousReport struct {
 	today, text *string
 	evidence    *Evidence
@@ -176,8 +176,8 @@ func (s previousReport) since() time.Time {
 	return s.reportedAt.Time
 }
 
-// lastReport returns the agent's last report in another standup of the same team, or
-// the zero value if there is none.
+// lastReport returns the agent's last report in any other standup of the given standup's
+// team, or the zero value if the agent has not reported there.
 func lastReport(ctx context.Context, q db.Queryer, standupID, agentID string) (previousReport, error) {
 	var s previousReport
 	var evidence string
@@ -262,7 +262,7 @@ Name tasks by key, such as TASK-12. Be brief. Call a task finished only if it is
 	return b.String()
 }
 
-// lines formats the evidence as lines for the report question.
+// lines formats the evidence as lines for the question that asks for the report.
 func (e *Evidence) lines() []string {
 	lines := []string{fmt.Sprintf("since %s; open tasks: %d", e.Since.Format("2006-01-02 15:04 UTC"), e.Open)}
 	add := func(word string, items []Item) {
@@ -285,7 +285,7 @@ func (e *Evidence) lines() []string {
 	return lines
 }
 
-// activityLines formats the agent's task reports, sessions and run totals as lines for the report question.
+// activityLines formats the agent's task reports, sessions and run totals as lines of the evidence.
 func (e *Evidence) activityLines() []string {
 	var lines []string
 	for _, r := range e.TaskReports {
@@ -314,7 +314,7 @@ func (t Tokens) sum() int64 { return t.Input + t.Output + t.CacheRead + t.CacheW
 
 func days(n int) string { return plural(n, "day") }
 
-// dataBlock joins lines and marks them as data. It omits lines that exceed maxReportFacts bytes.
+// dataBlock joins lines and marks them as data. It omits lines beyond a total of maxReportFacts bytes.
 func dataBlock(lines []string) string {
 	return "--- data ---\n" + strings.Join(capLines(lines, maxReportFacts), "\n") + "\n--- end of data ---\n"
 }

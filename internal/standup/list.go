@@ -63,8 +63,8 @@ func scanBrief(row db.Row) (Brief, error) {
 	return b, err
 }
 
-// updateRoll stores the status of all of a standup's reports in the standup's row, so that
-// lists need no join. This text, called the roll, has one line per report, with the
+// updateRoll stores the status of all of a standup's reports as text in the standup's row, so
+// that lists need no join. The text, called the roll, has one line per report, with the
 // agent's id, the report's status and the agent's name.
 func updateRoll(ctx context.Context, tx *db.Tx, standupID string) error {
 	_, err := tx.Exec(ctx, `

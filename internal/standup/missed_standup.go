@@ -107,7 +107,7 @@ func (s *Service) checkMissedOf(ctx context.Context, of teamSchedule, due []miss
 	return nil
 }
 
-// due returns, for each day that has not been checked for the team, the first scheduled time up to the given time.
+// due returns the team's first scheduled time on each day that has not been checked yet, up to the given time.
 func (s *Service) due(of teamSchedule, until time.Time) []missedSlot {
 	at, why := times(of.Job)
 	if why != "" {

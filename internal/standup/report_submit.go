@@ -30,7 +30,8 @@ var (
 // submitted report is used, and the question ends.
 var errSubmitted = errors.New("the report was submitted")
 
-// Filing is a submitted report. It contains either a single text, which is parsed like an answer, or the three parts.
+// Filing is a submitted report. It contains either a single text, which is parsed like an
+// agent's answer, or the three parts of a report.
 type Filing struct {
 	Text      string `json:"text,omitempty" maxLength:"200000" doc:"The complete report in Markdown. It is parsed into its parts like an answer."`
 	Yesterday string `json:"yesterday,omitempty" maxLength:"50000" doc:"Markdown. Send yesterday, today and blockers instead of text."`
@@ -125,7 +126,7 @@ func (s Standup) reportIndex(agentID string) int {
 	return slices.IndexFunc(s.Reports, func(r Report) bool { return r.AgentID == agentID })
 }
 
-// acceptsReport returns the reason why an agent's report cannot be submitted, or nil.
+// acceptsReport returns the reason why an agent's report cannot be submitted, or nil if it can.
 func (s Standup) acceptsReport(agentID string) error {
 	switch {
 	case s.reportIndex(agentID) < 0:

@@ -23,9 +23,9 @@ import (
 const maxRejections = 3
 
 // findOutcome looks up the outcome of a question in the runtime. The answer may also come
-// from a resumed turn, or from the same question under an earlier number. findOutcome
-// polls as long as the function wait returns true. The arguments of wait are the trace,
-// and whether the agent has seen the question under any of its numbers. The result late is
+// from a resumed turn, or from a lost question that this one replaced. findOutcome polls as
+// long as the function wait returns true. The arguments of wait are the question's trace,
+// and whether the agent has seen the question or one that it replaced. The result late is
 // true if the question's deadline passed first.
 func (m *meeting) findOutcome(ctx context.Context, q question, wait func(t gateway.Trace, asked bool) bool) (_ gateway.Trace, late bool, _ error) {
 	for {

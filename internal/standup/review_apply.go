@@ -138,7 +138,7 @@ func (c *closing) addEffect(kind, subject, words string) {
 }
 
 // earlierEffect returns the most similar effect from earlier runs of this standup. It
-// removes the effect from the list, so that it matches only once. An empty subject matches
+// removes that effect from c.done, so that it matches only once. An empty subject matches
 // all subjects.
 func (c *closing) earlierEffect(kind, subject, words string) (effect, bool) {
 	best, most := -1, 0.0

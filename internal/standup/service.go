@@ -91,8 +91,8 @@ type Service struct {
 	Ran func(ctx context.Context, agentID string, since time.Time) (*Runs, error)
 
 	// Defaults from the settings, which a team can override. Facilitator and Participants
-	// are defaults for the executive team only; the other three are defaults for all
-	// teams.
+	// are defaults for the executive team only; Zone, AgentTimeout and Deadline are defaults
+	// for all teams.
 	Facilitator  string         // an agent_id
 	Participants []string       // agent_ids, in the order they are asked
 	Zone         *time.Location // determines the date of a standup

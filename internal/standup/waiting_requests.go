@@ -156,8 +156,8 @@ func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, 
 // still grow.
 func (m Standup) inProgress() bool { return m.Status == Running && m.Phase != Opened }
 
-// streamTranscript passes the whole transcript, and then each new entry until the standup
-// ends, to the function say. It stops early if say returns an error or stop is closed.
+// streamTranscript passes the transcript to the function say, and then each new entry until
+// the standup ends. It stops early if say returns an error or stop is closed.
 func (s *Service) streamTranscript(ctx context.Context, m Standup, stop <-chan struct{}, say func(string) error) {
 	f := s.sharedReader.follow(m.ID)
 	defer f.leave()

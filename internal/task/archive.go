@@ -77,7 +77,7 @@ func (s *Service) Restore(ctx context.Context, ref string, version *int64) (Task
 // waiting period for automatic archiving began before a given time.
 const archivable = ` FROM tasks WHERE archive_from IS NOT NULL AND archived_at IS NULL AND archive_from < ?`
 
-// CountArchivable returns the number of tasks that ArchiveDone would archive without its
+// CountArchivable returns the number of tasks that ArchiveDone would archive if it had no
 // limit. It also returns the earliest time at which one of these tasks became done or was
 // restored, or the zero time if there are no such tasks.
 func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {

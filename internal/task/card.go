@@ -70,10 +70,10 @@ func (t Task) card(slim bool, now time.Time) (Card, error) {
 	return Card{board, t.Description, rest}, err
 }
 
-// rewriteCards updates the stored cards of tasks. Some writes change a card but
-// not the task's version, for example updates of its comment count or cost.
-// They must increment tasks.shown and then call rewriteCards in the same
-// transaction.
+// rewriteCards updates the stored cards of tasks. Some writes change a task's
+// card but not its version, for example updates to its comment count or cost.
+// Code that makes such a write must increment tasks.shown and then call
+// rewriteCards in the same transaction.
 func rewriteCards(ctx context.Context, tx *db.Tx, ids ...string) error {
 	for _, id := range ids {
 		t, err := find(ctx, tx, id)

@@ -341,9 +341,9 @@ func (s *Service) EndLeases(ctx context.Context) error {
 	}
 }
 
-// skipCount returns the number of top-ranked tasks to skip after lost races.
-// The number is random, so that competing callers spread over the next few
-// tasks. On PostgreSQL, 16 agents claim twice as many tasks this way as they
+// skipCount returns the number of top-ranked tasks to skip after other callers
+// have won the given number of races. It is random, so that competing callers
+// spread over the next few tasks. On PostgreSQL, 16 agents claim twice as many tasks this way as they
 // would by waiting for a lock.
 func skipCount(tries int) int {
 	return rand.IntN(min(2*tries+1, 16)) //nolint:gosec // G404: chance, not a secret

@@ -48,7 +48,7 @@ func gramsOf(text string, shortest int) []string {
 
 // withGrams returns a filter condition for tasks that have the n-grams of a
 // text or are not indexed yet. All tasks that contain the text meet this
-// condition, but so may other tasks.
+// condition, but tasks that do not contain it may meet it too.
 func withGrams(ctx context.Context, q db.Queryer, text string) (narrow, error) {
 	const most = 16 // further n-grams hardly narrow the result
 	_, upto, err := indexed(ctx, q)

@@ -56,7 +56,7 @@ func (s *Service) WorkloadOf(ctx context.Context, agentID string, most int) (Wor
 // newestOf runs a query for each account that an agent has had, and sorts the
 // combined rows with the function newer. It returns up to the given number of
 // rows. The query's first argument is the account ID. A query per account is
-// faster than a single query with an IN condition, because the database would
+// faster than a single query with an IN condition, for which the database would
 // read and sort all rows.
 func newestOf[T any](ctx context.Context, q db.Queryer, agentID string, most int, newer func(a, b T) int, scan func(db.Row) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := q.Query(ctx, `SELECT id FROM users WHERE agent_id = ?`, agentID)

@@ -21,7 +21,7 @@ type InboxItem struct {
 	At                                   time.Time // when the trouble began
 }
 
-// Conditions of a gateway connection. The last two are also kinds of inbox items.
+// Conditions of a gateway connection. All of them except healthy are also kinds of inbox items.
 const (
 	healthy  = "well"
 	unusable = "gateway_trouble" // unusable: unavailable, refusing Wardroom or too slow

@@ -121,7 +121,7 @@ func compareCost(a, b *money.Nano) int {
 
 // storeInProgress replaces the stored usage of a transcript's run in progress, and reports whether
 // there was any usage to store. The caller must hold the ledger's lock, because a concurrent call
-// of note for the same run deletes the rows written here.
+// to note for the same run deletes the rows written here.
 func (s *Service) storeInProgress(ctx context.Context, tx *db.Tx, sessionID string, r Run) (kept bool, err error) {
 	was, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ?`, sessionID)
 	if err != nil {
@@ -185,13 +185,13 @@ func (r *reader) loadInProgress(ctx context.Context) error {
 	return nil
 }
 
-// forgetAfter is how long the stored usage of a run is kept after it was last read if the run never
-// reaches the ledger. That happens if its session is deleted or cannot be read, or if the session's
-// totals arrive first.
+// forgetAfter is how long the usage of a run in progress stays stored after its transcript was last
+// read, if the run never reaches the ledger. That happens if its session is deleted or cannot be
+// read, or if the session's totals arrive first.
 const forgetAfter = 5 * time.Minute
 
-// stopped returns the transcripts that have stored usage of a run in progress but no
-// active run in the last list.
+// stopped returns the transcripts that have stored usage of a run in progress but no active run in
+// the last list of sessions.
 func (r *reader) stopped(rows map[string]*gateway.Session) (ids []string) {
 	if r.unlisted {
 		return nil

@@ -230,7 +230,7 @@ func (r *reader) pause(rows []gateway.Session) time.Duration {
 	return max(wait, time.Second)
 }
 
-// errClaimed means that another process holds the claim.
+// errClaimed means that another process holds the claim to read transcripts.
 var errClaimed = errors.New("another process reads the transcripts")
 
 func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gateway.SessionUsage) error {
@@ -441,7 +441,7 @@ func (r *reader) claim(ctx context.Context) error {
 	return nil
 }
 
-// release gives up the claim, so that another process can continue immediately.
+// release gives up the claim to read transcripts, so that another process can continue immediately.
 func (r *reader) release(ctx context.Context) {
 	if !r.claimed {
 		return

@@ -48,9 +48,9 @@ func (r *reader) unreconciled(rows map[string]*gateway.Session, counted *gateway
 	return list
 }
 
-// gone reports whether a transcript has been missing from the list for at least settleTime. A
-// transcript with a shorter absence may be a new fork. The fork's totals can arrive before the list
-// does, and its copied rows are as old as the original ones.
+// gone reports whether a transcript has been missing from the list of sessions for at least
+// settleTime. A transcript with a shorter absence may be a new fork. The fork's totals can arrive
+// before the list does, and its copied rows are as old as the original ones.
 func (r *reader) gone(id string) bool {
 	since, ok := r.absent[id]
 	if !ok {

@@ -261,7 +261,7 @@ func inCondition(expression string, texts []string) string {
 	return ` AND ` + expression + ` IN (?` + strings.Repeat(`, ?`, len(texts)-1) + `)`
 }
 
-// cell is the usage under one name in one interval.
+// cell is the usage of one name in a dimension, such as one agent, in one interval.
 type cell struct {
 	slot int
 	name string

@@ -107,8 +107,8 @@ func changeCount(ctx context.Context, q db.Queryer) (n int64, err error) {
 }
 
 // begins returns the start time of the ledger, and the time since which Wardroom has followed the
-// runtime. The ledger starts at the time of its first row or at the second time, whichever is
-// earlier. Either time is nil if it is unknown.
+// runtime. The ledger starts with its first row or when Wardroom began to follow the runtime,
+// whichever is earlier. Either time is nil if it is unknown.
 func begins(ctx context.Context, q db.Queryer) (begins, since *clock.Time, err error) {
 	var at *int64
 	err = q.QueryRow(ctx, `SELECT (SELECT MIN(at) FROM usage_ledger), since FROM usage_state WHERE name = ?`, ledger).Scan(&at, &since)
@@ -142,7 +142,7 @@ func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease ti
 	return n == 1, err
 }
 
-// release gives up the claim.
+// release gives up the owner's claim to read transcripts.
 func release(ctx context.Context, tx *db.Tx, owner string) error {
 	_, err := tx.Exec(ctx, `UPDATE usage_state SET until = NULL WHERE name = ? AND owner = ?`, ledger, owner)
 	return err

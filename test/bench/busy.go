@@ -150,7 +150,7 @@ func (b *bench) startBusy(ctx context.Context, url string) (*process, error) {
 	}, bin, "serve")
 }
 
-// workIn creates the sessions and starts a run in each.
+// workIn creates the sessions for the measurement and starts a run in each.
 func workIn(ctx context.Context, runtime *demo.Runtime) (keys []string, err error) {
 	c, err := gateway.New(gateway.Options{URL: runtime.URL(), Token: gatewayToken, Scopes: []string{"operator.read", "operator.write"}})
 	if err != nil {

@@ -109,7 +109,7 @@ func (b *bench) watchers(ctx context.Context, address, token string) ([]string, 
 	return tokens, nil
 }
 
-// viewer is the state of the process that reads the streams.
+// viewer is the state of the process that reads the live streams.
 type viewer struct {
 	watching
 	began          time.Time

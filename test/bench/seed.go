@@ -121,8 +121,8 @@ func (s *seeder) people(ctx context.Context) error {
 	return nil
 }
 
-// meetings opens a standup on each day. The standups are never run, so they end
-// without reports.
+// meetings opens one standup per simulated day. The standups are never run, so they
+// end without reports.
 func (s *seeder) meetings() error {
 	for range meetings {
 		if _, _, err := s.app.Standups.Open(s.by, standup.New{}); err != nil {

@@ -71,8 +71,8 @@ func (m *Model) Script(agent string, r Reply) {
 	m.replies[agent] = r
 }
 
-// Linger sets whether to delay the end of the turn in which the COO starts a standup. The
-// turn ends when the COO is asked for the standup's review in another session.
+// Linger sets whether to delay the end of the turn in which the COO starts a standup. A
+// delayed turn ends when the COO is asked for the standup's review in another session.
 func (m *Model) Linger(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -230,8 +230,8 @@ func (q *run) terminalReply() object {
 }
 
 // receipt returns an object that names the model that produced the answer. If disposition
-// is set, the object also says whether the answer is visible. The copy that the caller
-// receives omits that.
+// is set, the object also says whether the answer is visible. For the copy that the
+// caller receives, disposition is not set.
 func (q *run) receipt(disposition bool) object {
 	m := q.outcome.spent.model
 	out := object{

@@ -75,7 +75,8 @@ func (r *Runtime) serveSocket(b *boot, w http.ResponseWriter, req *http.Request)
 	c.serve(ctx)
 }
 
-// register adds a connection to its boot, unless that boot is stopping.
+// register adds a connection and sends the challenge to the client. It returns false if
+// the simulated gateway process is stopping.
 func (r *Runtime) register(c *connection) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,7 +13,7 @@ const maxJobHistory = 500
 // errInterrupted is the error for a job run that was interrupted by a restart.
 const errInterrupted = "cron: job interrupted by gateway restart"
 
-// runScheduler starts due jobs until the boot ends. It polls, because the clock may jump.
+// runScheduler starts due jobs until b.ctx ends. It polls, because the clock may jump.
 func (r *Runtime) runScheduler(b *boot) {
 	tick := time.NewTicker(r.timing.cron)
 	defer tick.Stop()

@@ -22,9 +22,9 @@ func (r *Runtime) Withhold(scopes ...string) {
 	r.faults.withheld = slices.Clone(scopes)
 }
 
-// RefuseClients passes each client's scopes to match and disconnects the client if match
-// returns true. It also refuses new clients that request such scopes, with the error that
-// a starting gateway sends. A nil function turns the fault off.
+// RefuseClients disconnects the clients for whose scopes the function match returns true.
+// It also refuses new clients with such scopes, with the error that a starting gateway
+// sends. A nil function turns the fault off.
 func (r *Runtime) RefuseClients(match func(scopes []string) bool) {
 	r.mu.Lock()
 	r.faults.refused = match

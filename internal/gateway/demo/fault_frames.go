@@ -38,9 +38,9 @@ func (r *Runtime) Hang(method string, on bool) {
 }
 
 // Reverse holds answers to a method until there are n of them on a connection, then sends
-// them in reverse order. If the method is empty, Reverse holds the answers to all methods
-// except connect together. With n = 2 for `agent`, the result of a run is sent before its
-// "accepted". A value of n below 2 turns the fault off.
+// them in reverse order. If the method is empty, the answers to all methods except
+// connect are held and counted together. With n = 2 for `agent`, the result of a run is
+// sent before its "accepted". A value of n below 2 turns the fault off.
 func (r *Runtime) Reverse(method string, n int) {
 	r.changeFrames(func(w *frameFaults) { set(w.reverse, method, n, n < 2) }, (*connection).releaseReversed)
 }
@@ -62,20 +62,21 @@ func (r *Runtime) MuteEvents(on bool) {
 	r.changeFrames(func(w *frameFaults) { w.muted = on })
 }
 
-// Repeat sends each answer or event with the given name n more times in a row, with the
-// same id and number. Zero turns the fault off.
+// Repeat sends each answer or event with the given name n more times in a row, with its
+// id and sequence number unchanged. Zero turns the fault off.
 func (r *Runtime) Repeat(name string, n int) {
 	r.changeFrames(func(w *frameFaults) { set(w.repeat, name, n, n <= 0) })
 }
 
-// Bloat pads frames with an unknown member, so that each has exactly the given size in
-// bytes. Larger frames are unchanged. The size may exceed the real gateway's limit of
-// 26214400 bytes (25 MiB). Zero turns the fault off.
+// Bloat adds an unknown member to each answer or event with the given name, so that the
+// frame has exactly the given size in bytes. Larger frames are unchanged. The size may
+// exceed the real gateway's limit of 26214400 bytes (25 MiB). Zero turns the fault off.
 func (r *Runtime) Bloat(name string, size int) {
 	r.changeFrames(func(w *frameFaults) { set(w.bloat, name, size, size <= 0) })
 }
 
-// Tear makes the runtime send only half of a frame and then reset the connection.
+// Tear makes the runtime send only the first half of an answer or event with the given
+// name, and then reset the connection.
 func (r *Runtime) Tear(name string, on bool) {
 	r.changeFrames(func(w *frameFaults) { set(w.tear, name, true, !on) })
 }

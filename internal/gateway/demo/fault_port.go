@@ -79,9 +79,8 @@ func (r *Runtime) answeredAtPort(b *boot, w http.ResponseWriter, req *http.Reque
 	return false
 }
 
-// waitAdmitted waits while the port is silent or the runtime is frozen. It reports
-// whether the request may proceed. It returns false if the request's context or the
-// runtime has ended.
+// waitAdmitted waits while the port is silent or the runtime is frozen. It returns false
+// if the request's context or the runtime ends first.
 func (r *Runtime) waitAdmitted(ctx context.Context, b *boot) bool {
 	r.mu.Lock()
 	wait := r.faults.portReleased

@@ -25,9 +25,9 @@ const errSessionChanged = `Session %q changed while starting work. Retry. | SESS
 
 // Resume makes the runtime resume interrupted turns after every future restart, once the
 // port has been open again for the given time. The real gateway took 3 s. A request that
-// arrives before that is accepted, but fails when the turn resumes: its error says that
-// the session changed. The request leaves nothing in the transcript, and repeating it
-// with the same idempotency key returns the same failure. Zero turns this off.
+// arrives before then is accepted, but fails when the turn resumes, because the session
+// has changed. The request leaves nothing in the transcript, and repeating it with the
+// same idempotency key returns the same failure. Zero turns this off.
 func (r *Runtime) Resume(after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,8 +42,8 @@ func (r *Runtime) markInterrupted(q *run) {
 	}
 }
 
-// resumeAll schedules the interrupted turns to resume in this boot. The caller must hold
-// r.mu.
+// resumeAll schedules the interrupted turns to resume in b, the new gateway process. The
+// caller must hold r.mu.
 func (r *Runtime) resumeAll(b *boot) {
 	for _, s := range r.sessions {
 		if s.interrupted == nil {

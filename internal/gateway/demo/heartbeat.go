@@ -15,8 +15,8 @@ const (
 
 // Heartbeat wakes an agent in its main session, as the gateway's timer does. The
 // simulated agent always replies that it has nothing to do. The method chat.history omits
-// the prompt and the reply. The method sessions.get returns both, and the totals include
-// their usage.
+// the prompt and the reply. The method sessions.get returns both, and the session's usage
+// totals include them.
 func (r *Runtime) Heartbeat(agentID string) (runID string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

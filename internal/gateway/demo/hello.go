@@ -138,7 +138,7 @@ func (r *Runtime) status(b *boot) object {
 	}
 }
 
-// taskCounts returns the number of the boot's runs, in total and by status.
+// taskCounts returns the number of stored runs, in total and by status.
 func (b *boot) taskCounts() object {
 	byStatus := map[string]int{"queued": 0, "running": 0, "succeeded": 0, "failed": 0, "timed_out": 0, "cancelled": 0, "lost": 0}
 	active, failures := 0, 0

@@ -19,8 +19,8 @@ import (
 type Past struct {
 	// Spans are the periods in which the team worked before this runtime started,
 	// earliest first. In the gaps between them, previous runtimes were active, but their
-	// sessions are lost. Work is added in a gap only where the gap overlaps the hour
-	// before the end of the next span.
+	// sessions are lost. A gap contains no work, except in the hour before the end of the
+	// next span.
 	Spans []Span
 	// Since excludes work before this time. The zero time keeps everything. Changing
 	// Since does not affect the work after it.
@@ -249,8 +249,8 @@ func (s *session) setEnded(runID, status string, from, to int64) {
 }
 
 // modelCall records that the model wrote the given text at the given time, and returns
-// the usage of the call. After the call, the provider has cached the conversation in
-// whole blocks. The model reads the remainder as uncached input.
+// the usage of the call. The provider caches the conversation only in whole blocks of
+// tokens. The tokens after the last whole block count as uncached input.
 func (s *session) modelCall(text string, at int64) *spent {
 	s.expireCache(at)
 	fresh := s.context - s.cached
@@ -261,8 +261,8 @@ func (s *session) modelCall(text string, at int64) *spent {
 	return &u
 }
 
-// answerCall records a model call that answers the question, the last message in the
-// session, and returns the usage of the call.
+// answerCall records a model call that answers the question, which is the last message in
+// the session. It returns the call's usage.
 func (s *session) answerCall(question, answer string, at int64) *spent {
 	s.expireCache(at)
 	before := s.context - tokens(question)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// pastJob is a scheduled job with a history. The fields late, missed and failed list the
-// runs that went wrong in the first span. Runs are numbered backward from the last one.
+// pastJob is a scheduled job with past runs. The fields late, missed and failed list such
+// runs in the first of Past.Spans by number, counted back from the last run.
 type pastJob struct {
 	agent, name, what, expr, ask, answer string
 	late, missed, failed                 []int

@@ -70,8 +70,8 @@ func (r *Runtime) reportSince(ctx context.Context, agentID, sessionKey string) (
 // finished reports whether the task was finished after the given time.
 func (t Task) finished(since time.Time) bool { return t.DoneAt != nil && t.DoneAt.After(since) }
 
-// newReport derives a report from the tasks on the board: the work done after the time
-// since, the work that comes next, and the blockers.
+// newReport derives a report from the tasks on the board: the work done since the given
+// time, the work that comes next, and the blockers.
 func newReport(tasks []Task, since, now time.Time) report {
 	var out report
 	for _, t := range ordered(tasks, byUpdate) {

@@ -162,7 +162,7 @@ type plan struct {
 }
 
 // think waits while the agent thinks, then returns the answer. It returns false if the
-// run ends before that.
+// run ends first.
 func (r *Runtime) think(ctx context.Context, in Question, a Agent, p plan) (outcome, bool) {
 	if p.silent {
 		<-ctx.Done()

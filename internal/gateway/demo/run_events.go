@@ -21,8 +21,8 @@ func (r *Runtime) emitAccepted(q *run, created bool) {
 }
 
 // emitBegin sends the events for a run that has started. Between the events, it calls the
-// functions started and asked to change the session, at the points where the recording
-// shows these changes.
+// functions started and asked to change the session, at the points where the recordings
+// of the real gateway show these changes.
 func (r *Runtime) emitBegin(q *run, started func(), asked func() (message, int)) {
 	r.emitTask(q, "running", "running", 0)
 	r.emitSession(q.session, object{"reason": "agent.run.started"})
@@ -34,8 +34,8 @@ func (r *Runtime) emitBegin(q *run, started func(), asked func() (message, int))
 	r.emitSession(q.session, object{"phase": "start", "runId": q.id})
 }
 
-// emitEnd sends the events for a run that has ended. It calls the function update to
-// change the session at the point where the recording shows the change.
+// emitEnd sends the events for a run that has ended. It calls update to change the
+// session at the point where the recordings of the real gateway show the change.
 func (r *Runtime) emitEnd(q *run, update func()) {
 	switch {
 	case !q.begun:
@@ -246,7 +246,8 @@ var (
 	filled    = words(`lastRunError label parentSessionKey spawnedBy controlOwnerSessionKey spawnDepth`)
 )
 
-// flatten copies a session row's members to the top level of an event, as the gateway does.
+// flatten copies a session row's members to the top level of an event. If wide is true,
+// it includes the members that only events with a reason contain.
 func flatten(payload, row object, wide bool) {
 	names, blanks := repeated, empty
 	if wide {

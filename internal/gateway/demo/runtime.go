@@ -50,7 +50,7 @@ type Runtime struct {
 	adminRuns   []string         // ids of the runs that were offered the owner tools
 }
 
-// boot is the state of one gateway process. A restart discards it.
+// boot is the state of one simulated gateway process. A restart discards it.
 type boot struct {
 	id       string
 	since    time.Time
@@ -131,8 +131,8 @@ func (r *Runtime) clock() time.Time { return r.options.Now().Add(r.faults.skew) 
 // caller must hold r.mu.
 func (r *Runtime) now() int64 { return r.clock().UnixMilli() }
 
-// startBoot creates a new boot and serves it on the listener ln. The caller must hold
-// r.mu.
+// startBoot starts a simulated gateway process, which serves clients on the listener ln.
+// The caller must hold r.mu.
 func (r *Runtime) startBoot(ln net.Listener) {
 	b := &boot{
 		id: uuid.NewString(), since: time.Now(),
@@ -158,9 +158,9 @@ func (r *Runtime) startBoot(ln net.Listener) {
 	r.options.Log.Debug("demo runtime listening", "url", r.URL(), "boot_id", b.id)
 }
 
-// stopBoot stops the current boot: it refuses new clients, ends queued runs, sends all
-// clients a shutdown event, and closes their connections. The parameter why is the
-// payload of the shutdown event. stopBoot reports whether a boot was running.
+// stopBoot stops the simulated gateway process: it refuses new clients, ends queued runs,
+// sends all clients a shutdown event, and closes their connections. The parameter why is
+// the payload of the shutdown event. stopBoot reports whether a process was running.
 func (r *Runtime) stopBoot(why object) bool {
 	r.mu.Lock()
 	b := r.boot
@@ -187,8 +187,8 @@ func (r *Runtime) stopBoot(why object) bool {
 	return true
 }
 
-// reopen starts the next boot on the same address. It retries until the port is free or the
-// runtime closes.
+// reopen starts the simulated gateway again, on the same address as before. It retries
+// until the port is free or the runtime closes.
 func (r *Runtime) reopen() {
 	for {
 		var config net.ListenConfig
@@ -209,7 +209,7 @@ func (r *Runtime) reopen() {
 	}
 }
 
-// emitPeriodic sends tick and health events at regular intervals until the boot ends.
+// emitPeriodic sends tick and health events at regular intervals until b.ctx ends.
 func (r *Runtime) emitPeriodic(b *boot) {
 	tick, health := time.NewTicker(r.timing.tick), time.NewTicker(r.timing.health)
 	defer tick.Stop()

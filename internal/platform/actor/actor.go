@@ -13,7 +13,7 @@ import (
 type Role string
 
 // The roles of accounts. Only one account can be the owner. Accounts with the role
-// Agent belong to the agents of the runtime.
+// Agent belong to the runtime's agents.
 const (
 	Owner Role = "owner"
 	Admin Role = "admin"

@@ -96,7 +96,7 @@ type Tx struct {
 	held      []func(time.Duration)
 }
 
-// conn adapts statements and their arguments to the engine.
+// conn adapts SQL statements and their arguments to the database engine.
 type conn struct {
 	engine  Engine
 	rebound *textCache // PostgreSQL only: rewritten query texts
@@ -384,7 +384,7 @@ func utc(args []any) []any {
 	return args
 }
 
-// Row is the parameter of a scan function: a *sql.Row or *sql.Rows.
+// Row is a result row that a scan function reads: a *sql.Row or *sql.Rows.
 type Row interface{ Scan(dest ...any) error }
 
 // All reads every row with the function scan and closes the rows. It accepts the

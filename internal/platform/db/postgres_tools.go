@@ -15,15 +15,15 @@ import (
 // Programs holds the settings with which PostgreSQL's command-line tools, such as
 // pg_dump, connect to a database.
 type Programs struct {
-	// Env is the complete environment of a tool. It contains the password, because
-	// other users of the machine can see the arguments of a process. It does not
-	// contain Wardroom's own secrets.
+	// Env is the complete environment for PostgreSQL's tools. It contains the password,
+	// because other users of the machine can see the arguments of a process. It does
+	// not contain Wardroom's own secrets.
 	Env      []string
 	Database string // database name
 	password string
 }
 
-// Hide redacts the password in the output of a tool.
+// Hide redacts the database password in the output of a PostgreSQL tool.
 func (p Programs) Hide(text string) string {
 	if p.password == "" {
 		return text
@@ -90,7 +90,7 @@ func options(settings map[string]string) string {
 }
 
 // environment returns the given variables, together with the variables of this
-// process that the tools need.
+// process that PostgreSQL's tools need.
 func environment(set map[string]string) []string {
 	var env []string
 	for _, pair := range os.Environ() {

@@ -65,7 +65,7 @@ func (g *readQueue) waits() (int64, time.Duration) {
 	return g.waited, g.took
 }
 
-// release passes the slot on to the reader that has waited longest.
+// release passes a slot that is no longer needed to the reader that has waited longest.
 func (g *readQueue) release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

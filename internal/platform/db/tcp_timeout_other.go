@@ -4,6 +4,6 @@ package db
 
 import "syscall"
 
-// setUserTimeout does nothing, because only Linux has this timeout. TCP keepalive
+// setUserTimeout does nothing, because only Linux has TCP_USER_TIMEOUT. TCP keepalive
 // still detects dead connections.
 func setUserTimeout(string, string, syscall.RawConn) error { return nil }

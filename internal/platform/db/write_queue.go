@@ -27,8 +27,8 @@ import (
 )
 
 // Limits on a shared transaction. Joining costs a waiting writer no time, because the
-// writer would otherwise wait for the commit. But the first member must not have to
-// wait for all later ones.
+// writer would otherwise wait for the commit. The limits prevent the transaction's
+// first writer from waiting too long for writers that join later.
 const (
 	maxMembers = 32
 	// joinTime is how long a transaction accepts members after it has begun. On
@@ -38,8 +38,8 @@ const (
 )
 
 // errLost means that a transaction was rolled back although its caller did not cause
-// it: another member failed, or the connection ended before the commit. The caller
-// has not received a result, so the transaction runs again.
+// it: another caller that shared it failed, or the connection ended before the commit.
+// The caller has not received a result, so the transaction runs again.
 var errLost = errors.New("the transaction was rolled back with another one that shared it")
 
 // writers lets writers in one at a time, in order of arrival. database/sql would
@@ -144,8 +144,8 @@ func (w *writers) leave(mine *writer, why error) (*sharedTx, error) {
 }
 
 // next offers the transaction s to the writer that has waited longest, and reports
-// whether the writer takes it. If s is nil, the last transaction has ended, and the
-// writer begins a new one.
+// whether the writer takes it. If s is nil, the previous transaction has ended, and
+// the writer begins a new one.
 func (w *writers) next(s *sharedTx) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -211,8 +211,8 @@ func (d *DB) attempt(ctx context.Context, alone bool, fn func(*Tx) error) error 
 	return nil
 }
 
-// runMember runs fn as a member of the transaction s and then passes s on. If fn
-// fails or panics after it has written, s is marked as lost.
+// runMember runs fn as a member of the transaction s and then passes s on to the next
+// writer. If fn fails or panics after it has written, s is marked as lost.
 func (d *DB) runMember(s *sharedTx, tx *Tx, fn func(*Tx) error) (err error) {
 	s.members++
 	kept := false
@@ -229,8 +229,8 @@ func (d *DB) runMember(s *sharedTx, tx *Tx, fn func(*Tx) error) (err error) {
 	return err
 }
 
-// memberError returns the error that a member receives when err occurs. Another
-// member may have caused err.
+// memberError returns the error that one caller in a shared transaction receives when
+// err occurs. Another caller in that transaction may have caused err.
 func (s *sharedTx) memberError(err error) error {
 	later, ok := errors.AsType[*laterError](err)
 	switch {

@@ -18,7 +18,7 @@ import (
 )
 
 // ErrLost means that the job was canceled or taken over by another process. The
-// holder must stop; its further writes have no effect.
+// function that runs the job must stop; its further writes have no effect.
 var ErrLost = errors.New("the job was taken over or canceled")
 
 // errShutdown is the cancellation cause of jobs that are still running when the
@@ -135,8 +135,8 @@ func (q *Queue) Enqueue(ctx context.Context, tx *db.Tx, kind, key string, payloa
 
 // Cancel cancels the waiting or running job with the given kind and key, if there is
 // one. A job in this process is interrupted when tx commits; a job in another process
-// stops within a third of the lease. Cancel waits for the job's write in progress;
-// later writes by the job have no effect.
+// stops within a third of the lease. If the job is writing, Cancel waits until that
+// write has finished; later writes by the job have no effect.
 func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, kind, key string) error {
 	now, err := tx.Clock(ctx, q.Now())
 	if err != nil {
@@ -155,7 +155,8 @@ func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, kind, key string) error {
 }
 
 // Hold prevents the waiting or running job with the given kind and key from writing
-// until the transaction tx ends. It waits for the job's write in progress.
+// until the transaction tx ends. If the job is writing, Hold first waits until that
+// write has finished.
 func Hold(ctx context.Context, tx *db.Tx, kind, key string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE jobs SET attempt = attempt WHERE kind = ? AND key = ? AND state IN ('ready', 'running')`, kind, key)

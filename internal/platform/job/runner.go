@@ -385,7 +385,7 @@ func (q *Queue) heartbeat(ctx context.Context) error {
 }
 
 // fireDue enqueues a job for each timer that is due. If several replicas try, only
-// the one that updates next_at enqueues the job. A timer that missed several runs
+// the one that updates the timer's row first enqueues the job. A timer that missed several runs
 // fires only once.
 func (q *Queue) fireDue(ctx context.Context) error {
 	if len(q.Timers) == 0 {

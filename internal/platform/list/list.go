@@ -47,8 +47,8 @@ type Sort[T any] struct {
 	Position func(T) []any
 	// Apart maps a column filtered with list.In to an index that starts with that
 	// column followed by Columns. The rows for each value are read through that index
-	// and then merged, because no index returns the rows for several values in this
-	// order. The list's Columns must include the sort's Columns.
+	// and then merged, because no index returns the rows for several values in the
+	// sort order. The list's Columns must include the sort's Columns.
 	Apart map[string]string
 }
 
@@ -165,7 +165,7 @@ func (o order[T]) by() string {
 	return strings.Join(o.Columns, ` DESC, `) + ` DESC`
 }
 
-// beyond returns the SQL condition that selects the rows after a position.
+// beyond returns the SQL condition that selects the rows after a cursor's position.
 func (o order[T]) beyond() string {
 	than := ` > `
 	if o.down {

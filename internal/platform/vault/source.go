@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Source describes where the keys come from: the settings or a key file. The zero
-// Source has no keys.
+// Source describes where the encryption keys come from: the settings or a key file.
+// The zero Source has no keys.
 type Source struct {
 	Key string   // ENCRYPTION_KEY; empty if not set
 	Old []string // ENCRYPTION_KEY_OLD: previous keys, only used to decrypt

@@ -66,7 +66,7 @@ func New(text string, others ...string) (*Vault, error) {
 	return v, nil
 }
 
-// derive derives a key from a text. The key includes its ID.
+// derive derives a key and its ID from a text.
 func derive(text string) (key, error) {
 	secret, err := hkdf.Key(sha256.New, []byte(text), nil, "wardroom vault v1: key", 32)
 	if err != nil {
@@ -106,8 +106,8 @@ func (v *Vault) Seal(place string, secret []byte) string {
 	return version + "." + k.id + "." + base64.RawURLEncoding.EncodeToString(sealed)
 }
 
-// bound returns the additional authenticated data: the version, the key's ID and the
-// place.
+// bound returns the additional authenticated data for a secret: the format version,
+// the key's ID, and the secret's purpose and owner (place).
 func bound(keyID, place string) []byte { return []byte(version + "." + keyID + "." + place) }
 
 // sealedShape matches an encrypted text.
@@ -122,10 +122,10 @@ func KeyOf(sealed string) string {
 	return ""
 }
 
-// Open decrypts a secret that Seal encrypted for the same place. It returns
-// ErrOtherKey if the secret was encrypted with a key that v does not have, and
-// ErrBroken for any other problem. The errors never quote the secret or the encrypted
-// text.
+// Open decrypts a secret that Seal encrypted for the same purpose and owner (place).
+// It returns ErrOtherKey if the secret was encrypted with a key that v does not have,
+// and ErrBroken if it cannot be decrypted for another reason. The errors never quote
+// the secret or the encrypted text.
 func (v *Vault) Open(place, sealed string) ([]byte, error) {
 	m := sealedShape.FindStringSubmatch(sealed)
 	if m == nil {
@@ -161,8 +161,8 @@ func (v *Vault) ids() []string {
 	return out
 }
 
-// Renew encrypts a secret again with the first key and reports whether the encrypted
-// text changed. A text that already uses the first key is returned unchanged.
+// Renew encrypts a secret again with v's encryption key and reports whether the
+// encrypted text changed. A text that already uses that key is returned unchanged.
 func (v *Vault) Renew(place, sealed string) (text string, changed bool, err error) {
 	if KeyOf(sealed) == v.KeyID() {
 		return sealed, false, nil

@@ -49,7 +49,7 @@ func compressible(contentType string) bool {
 }
 
 // compressed returns a handler that compresses the responses of h for clients that
-// accept gzip. The handler h still gets the exchange's own writer.
+// accept gzip. The handler h still gets a writer that records the response's status.
 func (a *API) compressed(h http.HandlerFunc) http.HandlerFunc {
 	packing := a.pack(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := from(r.Context())

@@ -18,8 +18,8 @@ type Table struct {
 	Name    string   // file name for a download, such as audit.csv
 	Columns []string // header row
 	// Rows calls the function row for each row. If that call fails, the client has
-	// disconnected, and Rows must return the error. Any other error ends the response
-	// early.
+	// disconnected, and Rows must return the error. If Rows fails for its own reasons,
+	// the response ends early.
 	Rows func(row func(cells ...string) error) error
 }
 

@@ -64,7 +64,7 @@ func (a *API) renderDocs() (docsPage, error) {
 	}, nil
 }
 
-// These types hold the data for the page's template.
+// These types hold the data for the documentation page's template.
 type (
 	docsView struct {
 		Title, Version string

@@ -19,9 +19,9 @@ func Unchanged(mark func(context.Context) (string, error)) Option {
 	return func(r *route) { r.mark = mark }
 }
 
-// listETag returns the ETag of a list with the given mark. It depends on the URL, the
-// caller, the caller's role and the build, because another build can return other
-// fields. It is weak, because the list is read after the mark and can be newer.
+// listETag returns a list's ETag. It depends on the mark (the state of the list's data), the URL,
+// the caller, the caller's role, and the build, because another build can return other fields.
+// The ETag is weak, because the list is read after the mark and can be newer.
 func (x *exchange) listETag(mark string) string {
 	text := make([]byte, 0, 512)
 	for _, part := range []string{x.api.build, x.caller.ID, string(x.caller.Role), x.r.URL.Path, x.r.URL.RawQuery, mark} {

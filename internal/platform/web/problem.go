@@ -239,7 +239,7 @@ func convertError(ctx huma.Context, _ string, v any) (any, error) {
 // body could contain half a million of them.
 const maxFields = 50
 
-// addDetail adds one of huma's errors to fields, unless the strict checks have
+// addDetail adds one of huma's errors to fields, unless Wardroom's own checks have
 // already rejected the same input.
 func addDetail(fields *fault.Fields, d *huma.ErrorDetail) {
 	if d == nil || len(*fields) >= maxFields {

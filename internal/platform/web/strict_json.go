@@ -67,8 +67,8 @@ func (s *scanner) space() {
 	}
 }
 
-// peek returns the next byte, or 0 at the end. The two cases need no distinction,
-// because a NUL byte is not valid JSON either.
+// peek returns the next byte, or 0 at the end of the input. A NUL byte in the input
+// looks the same, but JSON does not allow one.
 func (s *scanner) peek() byte {
 	if s.pos < len(s.data) {
 		return s.data[s.pos]

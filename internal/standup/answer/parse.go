@@ -12,7 +12,7 @@ import (
 )
 
 // Parsed is an agent's answer, split into the three parts of a report. Each part is
-// Markdown as the agent wrote it, without the label. Text that belongs to none of the
+// Markdown as the agent wrote it, without its label. Text that belongs to none of the
 // three parts is in Other.
 type Parsed struct {
 	Yesterday *string `json:"yesterday"` // nil if empty
@@ -57,7 +57,7 @@ type document struct {
 	strong        map[partShape]bool   // parts and shapes with a label that is not also an ordinary word
 }
 
-// partShape identifies the labels that belong to the same part and have the same shape.
+// partShape identifies a group of labels: those that have one shape and name one part of the report.
 type partShape struct {
 	part  part
 	shape shape
@@ -107,7 +107,7 @@ func (r *document) findLabels() {
 	}
 }
 
-// choose decides which shape the labels for each part have. For example, if headings of
+// choose decides which shape of label to accept for each part. For example, if headings of
 // the same level name all three parts, a line "Done: …" between them is text, not a label.
 func (r *document) choose() {
 	r.best, r.strong = map[part]shape{}, map[partShape]bool{}
@@ -370,7 +370,7 @@ func (b *assembler) label(i int) int {
 	return i
 }
 
-// parsed returns the collected texts.
+// parsed returns the parts of the report, built from the collected lines.
 func (b *assembler) parsed() Parsed {
 	var blockers []string
 	for _, t := range b.texts[partBlockers] { // per text, so that "None" next to a blocker is dropped too

@@ -33,8 +33,8 @@ func (r *document) findFences() {
 
 var thinkingTag = regexp.MustCompile(`^<(think|thinking|thought|reasoning|scratchpad|analysis)>`)
 
-// thinkingLines returns the number of lines at the start that contain an agent's thinking,
-// between tags such as <think>. Statements in these lines are not part of the report.
+// thinkingLines returns the number of lines at the start of a text that contain an agent's
+// thinking, between tags such as <think>. Statements in these lines are not part of the report.
 func thinkingLines(lines []string) int {
 	start := 0
 	for start < len(lines) && strings.TrimSpace(lines[start]) == "" {
@@ -55,8 +55,8 @@ func thinkingLines(lines []string) int {
 	return 0
 }
 
-// fence returns the marker of a line that opens or closes a code block, and its info
-// string. The marker is empty for other lines.
+// fence returns the marker and the info string of a line that opens or closes a code block.
+// The marker is empty if the line does neither.
 func fence(line string) (mark, info string) {
 	t := strings.TrimLeft(line, "> \t")
 	if rest, ok := cutMarker(t); ok {

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// Items splits the text of a part into list items, and text outside of lists into
-// paragraphs. A nested list stays in the item that contains it. A heading, or a line such
-// as "Two things:", is dropped if it only introduces a list.
+// Items splits a part of a report, such as its blockers, into items: one for each list item,
+// and one for each paragraph outside a list. A nested list stays in the item that contains
+// it. A heading, or a line such as "Two things:", is dropped if it only introduces a list.
 func Items(markdown string) []string {
 	var out []string
 	var item []string
@@ -53,7 +53,7 @@ func Items(markdown string) []string {
 	return out
 }
 
-// listIndent returns the indentation of the outermost list.
+// listIndent returns the indentation of the outermost list in a text.
 func listIndent(markdown string) int {
 	least := -1
 	for line := range strings.SplitSeq(markdown, "\n") {
@@ -85,7 +85,7 @@ func TaskKeys(text string) []string {
 	return out
 }
 
-// verdict is what a clause says about its tasks.
+// verdict is what a clause says about the tasks that it names.
 type verdict uint8
 
 const (
@@ -172,7 +172,7 @@ func readClauses(line string) []clause {
 	return out
 }
 
-// readClause determines what a clause says about its tasks.
+// readClause finds the tasks that a clause names and what it says about them.
 func readClause(s string) clause {
 	c := clause{keys: TaskKeys(s)}
 	for _, mark := range []string{"✅", "☑", "✔"} {

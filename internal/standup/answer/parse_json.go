@@ -68,7 +68,7 @@ type field struct {
 	value any // string, json.Number, bool, nil, []any or []field
 }
 
-// maxDepth is the maximum nesting depth of values.
+// maxDepth is the maximum nesting depth of values in a JSON report.
 const maxDepth = 12
 
 var errJSON = errors.New("not a supported JSON object")

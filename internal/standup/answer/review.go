@@ -128,7 +128,7 @@ func repairObject(s string) (string, int) {
 	return b.String(), len(s)
 }
 
-// endsAfter reports whether the next character in s, after white space, ends an object or list.
+// endsAfter reports whether the first character in s other than white space ends an object or list.
 func endsAfter(s string) bool {
 	s = strings.TrimLeft(s, " \t\r\n")
 	return s != "" && (s[0] == '}' || s[0] == ']')
