@@ -112,7 +112,7 @@ unit-sqlite:
 
 unit-postgres:
 	@mkdir -p bin
-	TEST_ENGINES=postgres test/postgres.sh $(UNIT) -parallel 12 $(LONGEST) $(STORED) | $(RAN) record bin/unit-postgres.ran
+	TEST_ENGINES=postgres test/postgres.sh $(UNIT) -parallel 6 $(LONGEST) $(STORED) | $(RAN) record bin/unit-postgres.ran
 
 journey: ## test the built binary with a real agent gateway (installs it once, about 860 MB)
 	@mkdir -p bin
