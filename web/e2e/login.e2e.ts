@@ -76,7 +76,7 @@ describe('an account of one’s own', () => {
     await refused('Email', 'Another account already uses this email.', [open.email, '', open.password])
     await field('Email').fill('ada@example.org')
     await make()
-    await refused('Name', 'is in use', ['ada@example.org', '', open.password])
+    await refused('Name', 'already in use', ['ada@example.org', '', open.password])
     await field('Name').fill('Ada')
     await make()
     await refused('Name', 'Another account already uses this name.', ['ada@example.org', 'Ada', open.password])

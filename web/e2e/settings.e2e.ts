@@ -153,7 +153,7 @@ describe('users', () => {
       await page.goto(`/settings/${part}`)
       await page.getByRole('heading', { name: 'Your role doesn’t allow this' }).waitFor()
       await page
-        .getByText(/Only the owner and admins can (open|use)/)
+        .getByText(/Only the owner and admins can (open|use|run)/)
         .first()
         .waitFor()
       expect(await axeFaults(page), part).toEqual([])

@@ -45,7 +45,7 @@ describe.each(sizes)('standups, %s', (name, look) => {
     await button(page, /^Submit report/)
       .first()
       .click()
-    await page.getByRole('dialog', { name: /^Report of/ }).waitFor()
+    await page.getByRole('dialog', { name: /^Report for/ }).waitFor()
     expect(await axeFaults(page), 'a report to hand in').toEqual([])
     await page.keyboard.press('Escape')
     await button(page, 'Run Standup').click()
