@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,11 +161,11 @@ func (f Filter) where(known []string) list.Where {
 	}
 	if !f.Since.IsZero() {
 		w.And(`at >= ?`, f.Since)
-		w.Hint(`id >= (SELECT id FROM events WHERE at >= ? ORDER BY at LIMIT 1)`, f.Since.Add(-disorder))
+		w.Hint(`id > COALESCE((SELECT id FROM events WHERE at < ? ORDER BY at DESC LIMIT 1), 0)`, f.Since.Add(-disorder))
 	}
 	if !f.Until.IsZero() {
 		w.And(`at < ?`, f.Until)
-		w.Hint(`id <= (SELECT id FROM events WHERE at < ? ORDER BY at DESC LIMIT 1)`, f.Until.Add(disorder))
+		w.Hint(`id < COALESCE((SELECT id FROM events WHERE at >= ? ORDER BY at LIMIT 1), `+strconv.Itoa(math.MaxInt64)+`)`, f.Until.Add(disorder))
 	}
 	switch {
 	case f.SubjectID != "":
@@ -180,7 +181,8 @@ func (f Filter) where(known []string) list.Where {
 
 // disorder is the longest time by which an event's time can precede that of an event with a lower
 // ID. IDs follow the order of commits, but times come from the replicas' clocks at the start of
-// each transaction.
+// each transaction. An event more than disorder outside a time range therefore bounds the IDs in
+// it; a nearer one does not.
 const disorder = time.Hour
 
 // byPerson reports whether the filter selects events by a user's account.

@@ -80,7 +80,7 @@ func (t Task) claimLostError(by actor.Actor, now time.Time) error {
 		return e.With("Your claim has ended and the task is unclaimed. Read the task, then claim it again to continue.")
 	}
 	if held.By == by.ID {
-		return e.With("You have since claimed the task again. The new claim is valid until %s. Send its token.", held.ExpiresAt.UTC().Format(time.RFC3339))
+		return e.With("The token does not belong to your current claim, which is valid until %s. Send that claim's token.", held.ExpiresAt.UTC().Format(time.RFC3339))
 	}
 	return e.With("The task is now claimed by %s, until %s. Stop working on it.", held.Name, held.ExpiresAt.UTC().Format(time.RFC3339))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +70,11 @@ func TestHolding(t *testing.T) {
 			if got[0] != got[1] {
 				t.Errorf("%s: %s is %q, want %q", name, what, got[0], got[1])
 			}
+		}
+	}
+	for want, task := range map[string]Task{"now claimed by CMO, until": again, "not belong to your current claim": twice} {
+		if err := fault.Of(task.checkToken(token(1), cto, later)); err == nil || !strings.Contains(err.Detail, want) {
+			t.Errorf("an earlier token is refused with %v, want %q", err, want)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func literal(text string) string {
 // from returns the FROM and WHERE clauses of the query.
 func (w Where) from(table string) string {
 	var b strings.Builder
-	first, joins, _ := strings.Cut(table, " ")
+	first, joins, _ := strings.Cut(table, " ") // SQLite expects the hint after its table and before the joins
 	b.WriteString(` FROM ` + first)
 	if w.index != "" {
 		b.WriteString(` INDEXED BY ` + w.index)

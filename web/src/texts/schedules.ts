@@ -79,7 +79,7 @@ export const schedules = {
   noCost: 'no runs',
   costNote: 'Average over the last 30 days, excluding unpriced runs',
   off: 'Off',
-  switchLabel: (name: string) => `${name} is on`,
+  switchLabel: (name: string) => `Enable ${name}`,
   switchedOn: (name: string) => `${name} turned on`,
   switchedOff: (name: string) => `${name} turned off`,
   couldNot: (name: string) => `Couldn’t change ${name}`,
