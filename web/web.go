@@ -100,7 +100,7 @@ type forms struct {
 	packed []byte
 }
 
-// newFile returns the file with the given name in dist.
+// newFile returns the file with the given name, such as dist/index.html, in the embedded build.
 func newFile(name string) *file {
 	at := strings.TrimPrefix(name, "dist")
 	f := &file{
@@ -128,8 +128,9 @@ func newFile(name string) *file {
 	return f
 }
 
-// kinds maps the extensions of the built files to their content types. The standard
-// library would use the machine's own tables, which may be wrong.
+// kinds maps the file extensions of the built files to content types. The standard
+// library's mapping is not used, because it depends on the machine's configuration, which
+// may be wrong.
 var kinds = map[string]string{
 	".css":    "text/css; charset=utf-8",
 	".html":   "text/html; charset=utf-8",

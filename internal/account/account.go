@@ -109,7 +109,8 @@ var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 // it.
 const handOverHint = "To transfer ownership, run `wardroom user owner` on the server."
 
-// change returns the change that turns an empty account into n. It fills in the default name.
+// change returns the change that turns an empty account into the one that n requests. It fills in a
+// default name if n has none.
 func (n NewUser) change() Change {
 	if n.Name == "" {
 		n.Name = localPart(n.Email)
@@ -218,7 +219,7 @@ func localPart(email string) string {
 }
 
 // emailKey returns the lower-case form that is used to compare emails. It returns false if s cannot
-// be an email or if the database would reject it as a parameter. It accepts more than checkEmail
+// be an email or contains characters that the database rejects. It accepts more than checkEmail
 // does, so that users with imported accounts can log in.
 func emailKey(s string) (key string, ok bool) {
 	s = strings.TrimSpace(s)
@@ -230,9 +231,10 @@ func emailKey(s string) (key string, ok bool) {
 
 func checkName(s string) string { return label.Wrong(s, maxName) }
 
-// checkPassword describes what is wrong with a new password, or returns "". It rejects NUL, because
-// bcrypt appends a NUL to the password and repeats the result. Passwords with a NUL could therefore
-// match other passwords. It rejects invalid UTF-8, because JSON cannot represent it.
+// checkPassword describes what is wrong with a new password, or returns "". It rejects NUL
+// characters, because bcrypt fills its key with repetitions of the password and a NUL, so that a
+// password with a NUL could match a different password. It rejects invalid UTF-8, because JSON
+// cannot represent it.
 func checkPassword(s string) string {
 	switch {
 	case utf8.RuneCountInString(s) < minPassword:

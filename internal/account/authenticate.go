@@ -40,7 +40,8 @@ func findCaller(ctx context.Context, q db.Queryer, id string) (caller, error) {
 	return scanCaller(q.QueryRow(ctx, `SELECT `+callerColumns+` FROM users u WHERE u.id = ?`, id))
 }
 
-// findKeyHolder returns the account whose API key has the given digest, together with the key.
+// findKeyHolder returns the account whose API key has the given digest. The result's key field
+// contains that key.
 func findKeyHolder(ctx context.Context, q db.Queryer, digest string) (caller, error) {
 	var k Key
 	c, err := scanCaller(q.QueryRow(ctx, `

@@ -34,7 +34,8 @@ const (
 	maxAddresses = 10
 )
 
-// notes holds the data that Run writes to the database later. The zero value is ready to use.
+// notes collects key uses and audit entries in memory until Service.Run writes them to the
+// database. The zero value is ready to use.
 type notes struct {
 	mu      sync.Mutex
 	uses    map[string]time.Time // last use, by key ID
@@ -42,8 +43,8 @@ type notes struct {
 	wake    chan struct{} // wakes Run for a new entry
 }
 
-// auditEntry identifies a kind of occurrence that can be frequent, such as failed logins to one
-// account. All its occurrences within a minute become one event with a count.
+// auditEntry identifies occurrences that are counted together because they can be frequent, such as
+// failed logins to one account. Repeated occurrences within a minute share one event with a count.
 type auditEntry struct {
 	kind   string // the kind of the event
 	about  event.Subject
@@ -127,8 +128,9 @@ func (n *notes) takeUses() map[string]time.Time {
 	return taken
 }
 
-// takeEntries returns the entries with new occurrences. Unless all is true, it omits those that
-// already have an event in the current minute. Run sets all at the end of a minute.
+// takeEntries returns the entries with new occurrences and resets their counts. Unless all is true,
+// it omits entries for which an event was already recorded in the current minute. Run sets all to
+// true at the end of each minute.
 func (n *notes) takeEntries(all bool) map[auditEntry]auditCount {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -146,8 +148,9 @@ func (n *notes) takeEntries(all bool) map[auditEntry]auditCount {
 	return taken
 }
 
-// Run writes the stored key uses and audit entries to the database until ctx ends, and then writes
-// the remaining ones. Every process must call it. It always returns nil and logs failed writes.
+// Run writes to the database the key uses and audit entries that requests have collected in memory.
+// When ctx ends, it writes the remaining ones and returns. Every process must call it. It always
+// returns nil and logs failed writes.
 func (s *Service) Run(ctx context.Context) error {
 	every := s.NoteEvery
 	if every == 0 {
@@ -176,8 +179,8 @@ func (s *Service) warn(ctx context.Context, err error) {
 	}
 }
 
-// writeUses stores when keys were last used, in one transaction. It sorts the keys by
-// ID, so that two replicas cannot deadlock. Uses that cannot be written are lost.
+// writeUses stores the time at which each key was last used, all in one transaction. It sorts the
+// keys by ID, so that two replicas cannot deadlock. Uses that cannot be written are lost.
 func (s *Service) writeUses(ctx context.Context) error {
 	uses := s.notes.takeUses()
 	if len(uses) == 0 {
@@ -197,8 +200,8 @@ func (s *Service) writeUses(ctx context.Context) error {
 	return nil
 }
 
-// writeEntries records audit events for the noted occurrences, in the order in which they last
-// occurred.
+// writeEntries records one audit event for each entry that takeEntries returns, ordered by the time
+// of the last occurrence.
 func (s *Service) writeEntries(ctx context.Context, all bool) error {
 	entries := s.notes.takeEntries(all)
 	if len(entries) == 0 {
@@ -245,7 +248,7 @@ const (
 
 // recordFailure notes a failed attempt by a client that is not signed in. The event's subject is
 // the account, if it is known, or else the client's address. The email that was entered is not
-// stored, because people type their password into the wrong field.
+// stored, because people sometimes type their password into the email field.
 func (s *Service) recordFailure(kind, reason string, tried User, from netip.Addr) {
 	about := event.Subject{Kind: "user", ID: tried.ID, Name: tried.Name}
 	if tried.ID == "" {

@@ -31,8 +31,9 @@ type proof struct {
 	try    *attempt
 }
 
-// check marks the password attempt as successful in tx, the transaction of the confirmed change. It
-// fails if the caller's account was deactivated or its password changed after the proof was created.
+// check marks the password attempt as successful in tx, the transaction that makes the change. It
+// fails if the caller's account was deactivated or its password changed after the proof was
+// created.
 func (p *proof) check(ctx context.Context, tx *db.Tx) error {
 	if err := p.try.succeed(ctx, tx); err != nil {
 		return err

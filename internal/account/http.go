@@ -55,7 +55,8 @@ func (s *Service) Mount(api *web.API) {
 
 type loginInput struct {
 	Body struct {
-		// The limit equals the limit for request bodies, so that a long email returns 401 and not 422.
+		// The limit equals the limit for request bodies, so that a login with a very long email
+		// fails with 401, like one with any other unknown email, and not with 422.
 		Email    string `json:"email" maxLength:"1048576"`
 		Password string `json:"password" format:"password"`
 	}

@@ -31,8 +31,8 @@ type OwnChange struct {
 // Register creates an account with the role user and signs it in, if registration is open. If the
 // email is taken, it returns ErrEmailTaken; Register cannot hide this, because it does not confirm
 // the email by sending a message. If the name is taken, it returns ErrNameTaken, so that users
-// cannot impersonate each other. Both errors count as failed logins from the address, to limit how
-// many emails and names a client can try.
+// cannot impersonate each other. Both errors count as failed logins from the client's address, to
+// limit how many emails and names a client can try.
 func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr) (_ SignIn, err error) {
 	if !s.RegistrationOpen {
 		return SignIn{}, ErrRegistration.With("Ask an admin or the owner to create an account for you.")

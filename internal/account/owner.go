@@ -55,8 +55,8 @@ func (s *Service) Bootstrap(ctx context.Context, email, password string) (create
 	return true, nil, nil
 }
 
-// ignoredSettings returns the warning for bootstrap settings that have no effect because there
-// already is an owner.
+// ignoredSettings returns a warning about the bootstrap settings that are present. They have no
+// effect, because there already is an owner.
 func ignoredSettings(email, password string) []string {
 	switch {
 	case password != "" && email != "":

@@ -58,8 +58,8 @@ func newHasher(cost int) (*hasher, error) {
 }
 
 // bcryptInput returns the bytes to pass to bcrypt for a password: the password itself or, if the
-// password is longer than bcrypt can read, its digest. The digest is base64, because bcrypt cannot
-// distinguish texts with NUL bytes.
+// password is longer than bcrypt can read, its digest. The digest is encoded in base64, because
+// bcrypt cannot distinguish all inputs that contain NUL bytes.
 func bcryptInput(password string) (m []byte, long bool) {
 	if len(password) <= bcryptBytes {
 		return []byte(password), false
@@ -87,12 +87,12 @@ func (k *hasher) hash(ctx context.Context, password string) (string, error) {
 	return string(h), nil
 }
 
-// matches reports whether stored is the hash of password. The parameter stored is empty if there is
-// no account. matches takes the same time in every case.
+// matches reports whether stored is the hash of password. Callers pass an empty stored hash if
+// there is no account. matches takes the same time in every case.
 //
-// It compares the hash of a long password only with long passwords, and a plain hash only with
-// short ones. Otherwise a plain hash would match every password with the same first 72 bytes, and
-// the digest of a long password would itself be a password.
+// It compares hashes that begin with longPrefix only with long passwords; otherwise the digest of a
+// long password would itself work as a password. It compares other hashes only with short
+// passwords, because bcrypt ignores everything after the first 72 bytes of a long one.
 func (k *hasher) matches(ctx context.Context, stored, password string) (bool, error) {
 	release, err := k.slot(ctx)
 	if err != nil {
@@ -118,8 +118,9 @@ func (k *hasher) matches(ctx context.Context, stored, password string) (bool, er
 	return matched && usable, nil
 }
 
-// maxQueue is the maximum number of requests that can wait for a free CPU core. The last one in a
-// full queue waits a few seconds; further requests are rejected and should be retried later.
+// maxQueue is the maximum number of requests that can wait for a free CPU core to hash or compare a
+// password. A request at the end of a full queue waits a few seconds. Further requests are rejected
+// and should be retried later.
 const maxQueue = 32
 
 func busy() error { return ErrBusy.With("Try again in a few seconds.").After(3 * time.Second) }

@@ -33,7 +33,7 @@ type Service struct {
 	// Observe, if not nil, is called with the outcome of each login; see
 	// LoginOutcomes. It must not block.
 	Observe func(outcome string)
-	// NoteEvery is the interval at which Run writes key uses and audit entries; 0 means one minute.
+	// NoteEvery is how often Run writes API key uses and waiting audit entries; 0 means every minute.
 	NoteEvery time.Duration
 
 	once       sync.Once
@@ -73,7 +73,7 @@ func (s *Service) Login(ctx context.Context, email, password string, from netip.
 	return in, err
 }
 
-// LoginOutcomes returns all outcomes that Observe can be called with.
+// LoginOutcomes returns all outcomes that Service.Observe can receive.
 func LoginOutcomes() []string { return []string{"succeeded", "failed", "throttled", "busy", "error"} }
 
 func loginOutcome(err error) string {
@@ -164,7 +164,8 @@ func (s *Service) signIn(ctx context.Context, u row, try *attempt) (SignIn, erro
 }
 
 // refuse records the reason for a failed login in an audit event and in the log, and returns
-// ErrLogin. It does not log the email, because people type their password into the wrong field.
+// ErrLogin. It does not log the email, because people sometimes type their password into the email
+// field.
 func (s *Service) refuse(ctx context.Context, reason string, tried User, from netip.Addr) error {
 	s.recordFailure(loginFailed, reason, tried, from)
 	if s.Log != nil {
@@ -173,8 +174,8 @@ func (s *Service) refuse(ctx context.Context, reason string, tried User, from ne
 	return ErrLogin
 }
 
-// hasher returns the password hasher. The first call creates the hasher, even if the email is
-// unknown, so that the response time reveals nothing.
+// hasher returns the password hasher, which the first call creates. A login calls it before it
+// looks up the email, so that the response time does not reveal whether the account exists.
 func (s *Service) hasher() (*hasher, error) {
 	s.once.Do(func() { s.passwords, s.broken = newHasher(s.Cost) })
 	return s.passwords, s.broken
@@ -266,8 +267,9 @@ func (s *Service) Create(ctx context.Context, n NewUser) (User, error) {
 	return made.User, err
 }
 
-// add stores a new user. The function allowed, if not nil, runs first in the transaction, and its
-// error prevents the insert. The text by, if not empty, is added to the audit event.
+// add stores a new user. It first calls the allowed function, if not nil, in the same transaction;
+// an error prevents the insert. The by parameter says how the account was created; if not empty, it
+// is added to the audit event.
 func (s *Service) add(ctx context.Context, u User, password, by string, allowed func(*db.Tx) error) (row, error) {
 	hash, err := s.hash(ctx, password)
 	if err != nil {
@@ -316,9 +318,9 @@ func record(ctx context.Context, tx *db.Tx, u User, kind string, data any) error
 	return event.Record(ctx, tx, u.UpdatedAt.Time, event.Audit, kind, event.Subject{Kind: "user", ID: u.ID, Name: u.Name}, data)
 }
 
-// unique runs a transaction that writes u. If the email or the agent is already taken, it returns
-// an error that names the user who has it. It relies on the unique indexes, because a check before
-// the write would race.
+// unique runs the transaction fn, which writes u. If another user already has u's email or agent,
+// it returns an error that names that user. It relies on the unique indexes, because a check before
+// the write could miss a concurrent transaction.
 func (s *Service) unique(ctx context.Context, u *User, fn func(*db.Tx) error) error {
 	var err error
 	for range 3 { // the holder may be gone by the time s.taken looks it up
@@ -372,8 +374,8 @@ func (s *Service) Change(ctx context.Context, ref string, c Change, version *int
 	return u, err
 }
 
-// change is like Change, but does not check the caller's password. It calls the function may in the
-// transaction, and an error from that function prevents the change.
+// change is like Change, but does not check the caller's password. In the transaction, it calls the
+// may function with the old and the new user; an error prevents the change.
 func (s *Service) change(ctx context.Context, ref string, c Change, version *int64, may func(tx *db.Tx, was, is User) error) (User, error) {
 	var hash string
 	if c.Password != nil && checkPassword(*c.Password) == "" {
@@ -416,8 +418,8 @@ func (s *Service) change(ctx context.Context, ref string, c Change, version *int
 	return u, nil
 }
 
-// save writes u and records an event if u differs from was, the stored account. An empty hash keeps
-// the current password.
+// save writes u and records an event, unless nothing has changed. The was parameter is the stored
+// account. An empty hash keeps the current password.
 func (s *Service) save(ctx context.Context, tx *db.Tx, was row, u *User, hash string) error {
 	changed := differences(was.User, *u)
 	if hash != "" {
@@ -448,6 +450,6 @@ func (s *Service) SetPassword(ctx context.Context, ref, password string) error {
 	return err
 }
 
-// asSystem returns ctx with Wardroom itself as the actor. Commands and settings on the server use
-// it, because they need no account.
+// asSystem returns ctx with Wardroom itself as the actor. It is for commands on the server and for
+// bootstrap settings, which act without an account.
 func asSystem(ctx context.Context) context.Context { return actor.With(ctx, actor.System) }

@@ -17,8 +17,8 @@ import (
 
 // This file creates the first owner with a token from the server's terminal.
 
-// SetupLife is the lifetime of a setup token. It is long enough to fill in a form, and too short
-// for a token in an old terminal to be useful.
+// SetupLife is the lifetime of a setup token. It is long enough to fill in a form, but so short
+// that a token left in an old terminal is useless.
 const SetupLife = 30 * time.Minute
 
 // Setup is the input for creating the first owner.
@@ -29,10 +29,10 @@ type Setup struct {
 	Password string `json:"password" format:"password" doc:"At least 12 characters. No maximum."`
 }
 
-// OfferSetup creates a setup token, which can be used once to create the owner and expires at the
-// time until. The token is empty if there is already an owner. Each replica may create its own
-// token, and every replica accepts the tokens of all replicas. Only a digest is stored. Print the
-// token to a terminal, never to a log.
+// OfferSetup creates a setup token, which can be used once to create the owner, and returns it with
+// its expiry time. The token is empty if there already is an owner. Each replica may create its own
+// token, and every replica accepts all of them. Only a digest is stored. Print the token to a
+// terminal, never to a log.
 func (s *Service) OfferSetup(ctx context.Context) (token string, until time.Time, err error) {
 	// 26 characters of base32 have 130 bits, which cannot be guessed in 30 minutes.
 	token = rand.Text()
@@ -55,9 +55,10 @@ func (s *Service) OfferSetup(ctx context.Context) (token string, until time.Time
 	return token, until, nil
 }
 
-// Setup creates the owner's account with a token from OfferSetup and signs it in. It then invalidates all setup
-// tokens. A wrong token counts as a failed login from the address. If there is already an owner, it returns
-// ErrSetupDone for any token; /config shows anyway that setup is done.
+// Setup creates the owner's account with a token from OfferSetup and signs it in. It then
+// invalidates all setup tokens. A wrong token counts as a failed login from the client's address.
+// If there already is an owner, Setup returns ErrSetupDone for any token. This reveals nothing new,
+// because /config also shows that setup is done.
 func (s *Service) Setup(ctx context.Context, in Setup, from netip.Addr) (_ SignIn, err error) {
 	switch exists, err := s.HasOwner(ctx); {
 	case err != nil:
@@ -106,8 +107,9 @@ func setupDone() error {
 	return ErrSetupDone.With("Log in, or ask the owner or an admin to create an account for you.")
 }
 
-// refuseSetup records a wrong token in an audit event and the log, and returns err. It returns
-// ErrSetupDone instead if the token is no longer valid because setup is done.
+// refuseSetup records a wrong token in an audit event and the log, and returns err. If the owner
+// has been created in the meantime, it returns ErrSetupDone instead. If err is not ErrSetupToken,
+// it returns err without recording it.
 func (s *Service) refuseSetup(ctx context.Context, err error, from netip.Addr) error {
 	if !errors.Is(err, ErrSetupToken) {
 		return err

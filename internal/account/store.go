@@ -106,8 +106,7 @@ func agentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, error) {
 }
 
 // nameTaken reports whether an account other than the one with the given ID has the given name,
-// ignoring case. It includes deactivated accounts, because their name still appears on their past
-// work.
+// ignoring case. It includes deactivated accounts, because their names still appear on past work.
 func nameTaken(ctx context.Context, q db.Queryer, name, id string) (bool, error) {
 	var n int
 	err := q.QueryRow(ctx, `SELECT COUNT(*) FROM users WHERE name_key = ? AND id <> ?`, strings.ToLower(name), id).Scan(&n)
@@ -134,8 +133,8 @@ func update(ctx context.Context, tx *db.Tx, u row) error {
 	return err
 }
 
-// touch stores the time of a login. It returns false if the account was deactivated or its password
-// changed after u was read.
+// touch stores the time of the user's last login. It stores nothing and returns false if the
+// account has been deactivated or its password has changed since u was read.
 func touch(ctx context.Context, tx *db.Tx, u row, at clock.Time) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE users SET last_login_at = ? WHERE id = ? AND active AND password_hash = ?`, at.Time, u.ID, u.hash)
 	return n == 1, err
@@ -212,7 +211,7 @@ func scanKey(r db.Row) (Key, error) {
 	return k, err
 }
 
-// keys defines the list of a user's keys.
+// keys defines the list of a user's API keys.
 var keys = list.List[Key]{
 	Table: `api_keys`, Columns: keyColumns, Scan: scanKey, Usual: "created",
 	Sorts: map[string]list.Sort[Key]{
@@ -220,7 +219,7 @@ var keys = list.List[Key]{
 	},
 }
 
-// findKey returns a user's key, or ErrKeyNotFound.
+// findKey returns one of a user's API keys, or ErrKeyNotFound.
 func findKey(ctx context.Context, q db.Queryer, userID, id string) (Key, error) {
 	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
 		return Key{}, ErrKeyNotFound // PostgreSQL rejects it as a parameter
@@ -247,13 +246,13 @@ func timePtr(t *clock.Time) *time.Time {
 	return &t.Time
 }
 
-// revokeKey revokes a key. It returns false if the key was already revoked.
+// revokeKey revokes an API key. It returns false if the key was already revoked.
 func revokeKey(ctx context.Context, tx *db.Tx, id string, at time.Time) (bool, error) {
 	n, err := tx.Exec(ctx, `UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`, at, id)
 	return n == 1, err
 }
 
-// touchKey stores the last use of a key, unless another replica has stored a later one.
+// touchKey stores the time of an API key's last use, unless a later time is already stored.
 func touchKey(ctx context.Context, tx *db.Tx, id string, at time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)`, at, id, at)
 	return err

@@ -35,8 +35,8 @@ type tally struct {
 }
 
 // charge counts an attempt as failed before it is checked, so that concurrent attempts cannot
-// exceed the limit. The parameter free is the number of the first failure that blocks further
-// attempts for a while; every later failure does, too.
+// exceed the limit. The free parameter is the number of the first failure that blocks further
+// attempts for a while; each later failure does so, too.
 func (t tally) charge(now time.Time, free int) tally {
 	if now.Sub(t.lastAt) >= forgetAfter {
 		t.failures = 0
@@ -48,8 +48,8 @@ func (t tally) charge(now time.Time, free int) tally {
 	return t
 }
 
-// refund undoes one charge and keeps later charges by other attempts. The parameters before and
-// mine are the tally before and after the charge to undo.
+// refund undoes one charge and keeps later charges by other attempts. The before and mine
+// parameters are the tally before and after the charge being undone.
 func (t tally) refund(before, mine tally, free int) tally {
 	if t.failures == mine.failures && t.lastAt.Equal(mine.lastAt) {
 		t.lastAt = before.lastAt // no other attempt since
@@ -61,8 +61,8 @@ func (t tally) refund(before, mine tally, free int) tally {
 	return t
 }
 
-// pause returns the time for which to block further attempts. The parameter over is the number of
-// failures after the first one that caused a pause.
+// pause returns how long to block further attempts. The over parameter is 0 for the first failure
+// that blocks them, and increases by 1 with each further failure.
 func pause(over int) time.Duration {
 	d := firstPause
 	for ; over > 0 && d < longestPause; over-- {
@@ -123,9 +123,10 @@ func digest(kind, text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// admit counts an attempt as failed and admits it to the check, or returns ErrThrottled. Call leave
-// with the result of the attempt; if the attempt was correct, call succeed before that. If an
-// attempt ends with ErrBusy, it is not counted, because it reveals nothing about the password.
+// admit counts an attempt as failed and allows the caller to check it, or returns ErrThrottled. The
+// caller must pass the result of the check to leave and, if the attempt was correct, call succeed
+// first. An attempt that ends with ErrBusy is not counted, because it reveals nothing about the
+// password.
 //
 // Within a process, it admits one attempt per account and a few per address at a time.
 // Otherwise, ten correct logins at once would look like guessing. Across replicas, only
@@ -186,8 +187,8 @@ func (s *Service) charge(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// tallies returns the tallies of an attempt's subjects, or ErrThrottled if one of
-// them is blocked. The error does not reveal which one, or whether the account exists.
+// tallies returns the tallies of an attempt's subjects, or ErrThrottled if one of them is blocked.
+// The error does not reveal which subject is blocked, or whether the account exists.
 func (s *Service) tallies(ctx context.Context, q db.Queryer, a *attempt, now time.Time) ([]tally, error) {
 	var list []tally
 	var until time.Time
@@ -207,10 +208,10 @@ func (s *Service) tallies(ctx context.Context, q db.Queryer, a *attempt, now tim
 	return list, nil
 }
 
-// succeed clears the account's failures after a correct attempt, and reverts the charge against the
-// address. It does not clear the address's other failures, because an attacker could then reset the
-// count by logging in to an account of their own. Call it first in the transaction, so that all
-// transactions take their locks in the same order.
+// succeed deletes the account's failures after a correct attempt, and undoes the charge against the
+// address. It keeps the address's other failures, because otherwise an attacker could reset their
+// count by logging in to an account of their own. Call it before anything else in the transaction,
+// so that all transactions take their locks in the same order.
 func (a *attempt) succeed(ctx context.Context, tx *db.Tx) error {
 	if a.account != "" {
 		if err := clearFailures(ctx, tx, a.account); err != nil {
@@ -254,7 +255,8 @@ func (s *Service) refundAttempt(ctx context.Context, a *attempt) {
 	}
 }
 
-// clearFailures deletes an account's failures. It takes the same lock as succeed.
+// clearFailures deletes the failed logins counted against an account. It takes the same lock as
+// succeed.
 func clearFailures(ctx context.Context, tx *db.Tx, subject string) error {
 	if err := tx.Lock(ctx, "login/"+subject); err != nil {
 		return err
@@ -262,8 +264,8 @@ func clearFailures(ctx context.Context, tx *db.Tx, subject string) error {
 	return dropTally(ctx, tx, subject)
 }
 
-// recordThrottled records an attempt in an audit event and the log if err is
-// ErrThrottled. It returns err.
+// recordThrottled returns err. If err is ErrThrottled, it first records in an audit event and the
+// log which action was blocked.
 func (s *Service) recordThrottled(ctx context.Context, err error, what string, from netip.Addr) error {
 	if errors.Is(err, ErrThrottled) {
 		s.recordFailure(loginThrottled, what, User{}, from)
@@ -274,7 +276,7 @@ func (s *Service) recordThrottled(ctx context.Context, err error, what string, f
 	return err
 }
 
-// PurgeLoginFailures deletes failures that are too old to count.
+// PurgeLoginFailures deletes failed logins that are too old to count toward the limits.
 func (s *Service) PurgeLoginFailures(ctx context.Context) error {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error { return purgeTallies(ctx, tx, s.Now().Add(-forgetAfter)) })
 	if err != nil {
@@ -294,9 +296,9 @@ type semaphore struct {
 	users int           // holders and waiters
 }
 
-// enter acquires the semaphore for a key; the parameter width is the number of callers that can
-// hold it at once. It returns ErrBusy if too many callers are already waiting. It does not limit
-// the empty key.
+// enter acquires the semaphore for a key, which at most width callers can hold at once. Call leave
+// to release it. enter returns ErrBusy if too many callers are already waiting. The empty key is
+// not limited.
 func (l *semaphores) enter(ctx context.Context, key string, width int) (leave func(), err error) {
 	if key == "" {
 		return func() {}, nil
@@ -325,7 +327,7 @@ func (l *semaphores) enter(ctx context.Context, key string, width int) (leave fu
 	}
 }
 
-// drop ends one caller's use of a semaphore, and deletes the semaphore if no other caller uses it.
+// drop records that a caller no longer uses a semaphore, and deletes it if no other caller does.
 func (l *semaphores) drop(key string, one *semaphore) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 // issuer is the iss claim of Wardroom's tokens.
 const issuer = "wardroom"
 
-// claims are the claims of a token. Only the subject and the times are trusted; permissions are
-// read from the account. The other claims are only information for the client.
+// claims are the claims of a token. Wardroom trusts only the subject and the times, and reads
+// permissions from the account. The other claims merely inform the client.
 type claims struct {
 	jwt.RegisteredClaims
 	Role    actor.Role `json:"role"`
@@ -26,7 +26,7 @@ type claims struct {
 
 var errNoSecret = errors.New("account: no secret for signing tokens")
 
-// issue returns a token for u and its expiry, which is rounded down because tokens
+// issue returns a token for u and the token's expiry time, which is rounded down because tokens
 // contain whole seconds.
 func (s *Service) issue(u User) (token string, expires clock.Time, err error) {
 	if len(s.Secret) == 0 {
@@ -44,9 +44,9 @@ func (s *Service) issue(u User) (token string, expires clock.Time, err error) {
 	return token, clock.At(end), err
 }
 
-// subject returns the user ID and the expiry of a token, or ErrToken. The error reveals only
-// whether the token has expired, because its holder can read that in the token. Any other reason
-// would help a forger.
+// subject returns the user ID and the expiry time in a token, or ErrToken. The error gives no
+// reason unless the token has expired, which its holder can read in the token anyway. Any other
+// reason could help an attacker forge tokens.
 func (s *Service) subject(token string) (id string, expires time.Time, err error) {
 	if len(s.Secret) == 0 {
 		return "", time.Time{}, errNoSecret

@@ -26,8 +26,8 @@ type Agent struct {
 	// AsOf is the time at which Name, Emoji and Model were read from the runtime.
 	AsOf    *clock.Time `json:"as_of" doc:"When the agent was last read from the runtime. Null if the runtime did not have it."`
 	Account *Account    `json:"account" doc:"Null if the agent has no active account and therefore cannot take part in standups."`
-	// Presence is nil if the gateway is connected but does not let Wardroom read the presence,
-	// because "offline" would be a guess.
+	// Presence is nil if the gateway is connected but Wardroom cannot read the presence, because
+	// "offline" would then be a guess.
 	Presence *Presence `json:"presence" doc:"Null if the gateway is connected but does not permit reading it."`
 }
 
@@ -70,8 +70,8 @@ type evidence struct {
 	status     gateway.Status
 }
 
-// presence returns the presence of one agent. The parameter inRuntime says whether the runtime has
-// the agent; it is nil if the roster could not be read.
+// presence returns the presence of one agent. The inRuntime parameter says whether the runtime has
+// the agent; it is nil if the runtime's list of agents could not be read.
 func (e evidence) presence(agentID string, inRuntime *bool, now time.Time) *Presence {
 	switch f := fault.Of(e.err); {
 	case inRuntime != nil && !*inRuntime:
@@ -136,9 +136,9 @@ type Account struct {
 // Member is an agent with an active account.
 type Member struct{ UserID, AgentID, Name string }
 
-// join merges the roster with the accounts. Agents of the roster come first, followed by agents
-// that only have an account. If r is the stored roster and was not just read from the runtime,
-// in_runtime is null for all agents.
+// join merges the roster, which is the runtime's list of agents, with the accounts. Agents that
+// have only an account come last. If r is the stored roster, rather than one just read from the
+// runtime, in_runtime is null for all agents.
 func join(r roster, members []Member) []Agent {
 	agents := []Agent{}
 	place := map[string]int{}

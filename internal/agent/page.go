@@ -58,7 +58,7 @@ type Desk struct {
 	Last    []Task `json:"last" nullable:"false" doc:"The most recently changed tasks; at most 10."`
 }
 
-// Counts is the number of tasks by column.
+// Counts holds the number of tasks in each column of the board.
 type Counts struct {
 	Backlog    int64 `json:"backlog"`
 	Todo       int64 `json:"todo"`
@@ -90,7 +90,7 @@ type Said struct {
 	At        *clock.Time `json:"at" doc:"When the agent answered, otherwise when it was asked."`
 }
 
-// Spend is the recent usage of an agent. Each period includes the shorter periods.
+// Spend is the recent usage of an agent. The longer periods include the shorter ones.
 type Spend struct {
 	Zone   string `json:"zone" example:"Europe/Berlin" doc:"The time zone of the days."`
 	Today  Spent  `json:"today"`
@@ -107,7 +107,7 @@ type Spent struct {
 	CostUSD  *money.Nano `json:"cost_usd" doc:"Null if no run has a known price; 0 only if the cost is 0."`
 }
 
-// Failure describes a failed activity of an agent.
+// Failure describes a failed dispatch, standup report, scheduled job or session of an agent.
 type Failure struct {
 	Kind   string     `json:"kind" enum:"dispatch,standup,job_missed,job_failed,session" doc:"dispatch: a task could not be dispatched, or its run failed. standup: the agent did not answer. job_missed, job_failed: a scheduled job. session: the last run of a session failed."`
 	What   string     `json:"what" example:"TASK-12" doc:"The key of the task, the day of the standup, the name of the job, or the key of the session."`
@@ -119,7 +119,7 @@ type Failure struct {
 	Session string `json:"-"`
 }
 
-// Limits on the contents of a page.
+// Limits on what a Page contains.
 const (
 	maxSessions   = 10
 	maxTasks      = 10
@@ -190,8 +190,8 @@ func (s *Service) addSessions(ctx context.Context, p *Page, since time.Time) err
 	return nil
 }
 
-// unrecorded returns the sessions' failures that Wardroom has no record of, so that a failed run of
-// a job, task or standup is listed only once.
+// unrecorded returns those failures of sessions that Wardroom itself has not recorded, so that a
+// failed run of a job, task or standup is not listed twice.
 func unrecorded(records []Failure, all []Session, since time.Time) []Failure {
 	var found []Failure
 	for _, one := range all {
@@ -214,7 +214,7 @@ func unrecorded(records []Failure, all []Session, since time.Time) []Failure {
 	})
 }
 
-// sameAs reports whether f, a recorded failure, is the same failure as that of a session.
+// sameAs reports whether f, which Wardroom recorded, is the same failure as a session's failure.
 func (f Failure) sameAs(session Failure) bool {
 	key := strings.ToLower(session.What)
 	if f.Session == "" || key != f.Session && !strings.HasPrefix(key, f.Session+":") {

@@ -32,15 +32,15 @@ type Service struct {
 	// Activities returns the activity of each agent that has sessions, as read at the time asOf. It
 	// fails while the runtime is unreachable.
 	Activities func(ctx context.Context) (asOf clock.Time, byAgent map[string]Activity, err error)
-	// Sessions returns the latest sessions of an agent in the runtime, active ones first; the
-	// parameter most limits their number. It fails while the runtime is unreachable.
+	// Sessions returns an agent's latest sessions in the runtime, active ones first. The most
+	// parameter is the maximum number of sessions. Sessions fails while the runtime is unreachable.
 	Sessions func(ctx context.Context, agentID string, most int) ([]Session, error)
 	Records  Records
 	Now      func() time.Time
 }
 
-// rosterInterval is how often the roster is stored, and rosterRetry is the delay after a
-// failure.
+// rosterInterval is how often Run stores the roster, and rosterRetry is the minimum delay before it
+// tries again after a failure.
 const (
 	rosterInterval = 5 * time.Minute
 	rosterRetry    = time.Minute
@@ -78,8 +78,7 @@ func (s *Service) List(ctx context.Context) ([]Agent, error) {
 }
 
 // fetch reads the roster and the activities concurrently, because each can take as long as a
-// request to the gateway. If the roster cannot be read, the field live of the returned roster is
-// false.
+// request to the gateway. If the roster cannot be read, the returned roster's live field is false.
 func (s *Service) fetch(ctx context.Context) (roster, evidence) {
 	type answer struct {
 		agents []gateway.Agent

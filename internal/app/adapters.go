@@ -301,9 +301,9 @@ func (a *App) standupRan(ctx context.Context, agentID string, since time.Time) (
 	return &r, err
 }
 
-// failedSessions counts an agent's sessions whose last run failed since the given
-// time. The sessions of tasks, standups and scheduled jobs are not counted, because
-// agentFailures returns their failures.
+// failedSessions counts an agent's sessions whose last run has failed since the given
+// time. It skips the sessions of tasks, standups and scheduled jobs, because
+// agentFailures covers those.
 func (a *App) failedSessions(ctx context.Context, agentID string, since time.Time, most int) (int, error) {
 	n := 0
 	for _, status := range []string{"failed", "timeout"} {

@@ -49,8 +49,8 @@ func Schema() db.Schema { return db.Schema{Files: schema.FS(), Program: Version}
 // down.
 const grace = 15 * time.Second
 
-// Options holds the options for New that are not settings. The command `wardroom
-// serve` needs only OnSetup.
+// Options holds the options for New that do not come from Wardroom's settings. The
+// command `wardroom serve` needs only OnSetup.
 type Options struct {
 	Demo bool             // reported in the public configuration
 	Cost int              // bcrypt cost; 0 is the default. Tests use the minimum
@@ -82,7 +82,8 @@ type App struct {
 	Trouble   *trouble.Service
 	Gateway   *gateway.Client
 	Queue     *job.Queue // timers and short jobs
-	// These queues have their own workers, because their jobs wait for agents.
+	// StandupQueue, DispatchQueue and StopQueue have their own workers, because their
+	// jobs wait for agents.
 	StandupQueue  *job.Queue
 	DispatchQueue *job.Queue // waits for runs of dispatched tasks, which can take hours
 	StopQueue     *job.Queue // stops the runs of withdrawn tasks

@@ -142,8 +142,8 @@ func NewDemo(ctx context.Context, o DemoOptions, log *slog.Logger) (*Demo, error
 // searchable right away.
 const archivePace = 20 * time.Millisecond
 
-// rest is roughly how long the demo's agents pause between runs. It is chosen so that
-// a day of the demo costs about as much as a day of the generated history.
+// rest is roughly how long the demo's agents pause between runs. With this pause, a day
+// of the running demo costs about as much as a day in the generated history.
 const rest = 90 * time.Second
 
 // prepare loads the generated history into the runtime. At the first start it also
@@ -182,7 +182,8 @@ func (d *Demo) issueKey(ctx context.Context) string {
 	return k.Secret
 }
 
-// Close stops the agents and closes the database of a demo that was not run.
+// Close stops the agents and closes the database. A caller that does not run the demo
+// must call Close.
 func (d *Demo) Close() error { return errors.Join(d.Runtime.Close(), d.App.Close()) }
 
 // demoConfig returns the settings of a demo, except for the address of its runtime.

@@ -33,7 +33,7 @@ type demoTask struct {
 	about        string
 }
 
-// demoTasks returns the tasks of the sample board: a plausible week of a small
+// demoTasks returns the tasks on the sample board: a plausible week of work for a small
 // product team.
 func demoTasks() []demoTask {
 	return []demoTask{
@@ -89,7 +89,7 @@ func (d *Demo) fill(ctx context.Context) error {
 	return nil
 }
 
-// demoBefore maps a task's status to the status that the task had before.
+// demoBefore maps a status to the one that a task on the sample board has just before it.
 func demoBefore() map[task.Status]task.Status {
 	return map[task.Status]task.Status{task.Done: task.InProgress, task.Review: task.InProgress, task.InProgress: task.Todo}
 }

@@ -31,13 +31,15 @@ const (
 	pastStandups = 3  // days with standups before the first start
 )
 
-// firstPast returns the period that the generated history covers at the first start.
+// firstPast returns, as the only element, the period that the generated history covers at
+// the first start.
 func firstPast(began time.Time) []demo.Span {
 	return []demo.Span{{From: began.AddDate(0, 0, -pastDays), Until: began}}
 }
 
-// goOn extends the generated history from the time at which Wardroom last saw the
-// runtime until now. Wardroom's database already contains the history before that time.
+// goOn extends the generated history up to the time now. The added part starts at the
+// time at which Wardroom last read the runtime; Wardroom's database already contains the
+// earlier history.
 func (s *demoState) goOn(ctx context.Context, a *App, now time.Time) {
 	from := now.AddDate(0, 0, -pastDays)
 	if _, known, err := a.Schedules.List(ctx, schedule.Filter{}, "", 0); err == nil && known.AsOf.After(from) {
@@ -89,8 +91,8 @@ func (c *demoClock) set(t time.Time) {
 // pass moves a stopped clock forward by the duration d.
 func (c *demoClock) pass(d time.Duration) { c.back.Add(d.Milliseconds()) }
 
-// wirePast creates a second App that uses the demo's clock, so that everything it
-// writes is dated in the past. Only the standup queue of this App is run.
+// wirePast creates a second App that uses the demo's clock, so that everything it writes
+// is dated in the past. Of its background queues, only the standup queue runs.
 func (d *Demo) wirePast() error {
 	d.past = &App{cfg: d.App.cfg, opts: d.App.opts, log: d.App.log, DB: d.App.DB, Gateway: d.App.Gateway}
 	d.past.opts.Now = d.clock.Now
@@ -122,8 +124,8 @@ func (d *Demo) runStandupQueue(ctx context.Context) (stop func()) {
 	}
 }
 
-// standupTimes returns the start times of the past standups: at 08:06 on each of the last
-// few days before the first start.
+// standupTimes returns the start times of the past standups: at 08:06 on each of the
+// last few days before the demo was first started.
 func (d *Demo) standupTimes() []time.Time {
 	day := d.began.In(d.App.cfg.Timezone)
 	var times []time.Time
@@ -166,7 +168,7 @@ func (d *Demo) hold(ctx context.Context) error {
 }
 
 // watchTimes returns the past times at which the schedule service reads the runtime's
-// jobs: once a day until the first start.
+// jobs: once for each day of the generated past, up to the demo's first start.
 func (d *Demo) watchTimes() []time.Time {
 	var times []time.Time
 	for ago := pastDays; ago >= 0; ago-- {
@@ -175,8 +177,8 @@ func (d *Demo) watchTimes() []time.Time {
 	return times
 }
 
-// openSchedules connects the schedule service for the generated history to the
-// runtime. It returns a function that closes the connection.
+// openSchedules connects the demo runtime to the schedule service that records past job
+// runs. It returns a function that closes the connection.
 func (d *Demo) openSchedules(ctx context.Context) (end func(), err error) {
 	client, err := gateway.New(gatewayOptions(d.App.cfg, slog.New(slog.DiscardHandler), gateway.Backoff{}))
 	if err != nil {
@@ -221,7 +223,7 @@ func jobRuns(ctx context.Context, c *gateway.Client) (all []gateway.JobRun, err 
 	return all, nil
 }
 
-// hindsight is a gateway client for the past. It returns only the job runs that had
+// hindsight is a gateway client whose JobRuns method returns only the job runs that had
 // ended by the time that the demo's clock shows.
 type hindsight struct {
 	*gateway.Client
@@ -242,8 +244,9 @@ func (h *hindsight) JobRuns(_ context.Context, want gateway.JobRunsWanted) (runs
 	return runs[:min(want.Limit, len(runs))], want.Limit < len(runs), nil
 }
 
-// rehearsal replaces the runtime in past standups. The demo's agents answer immediately,
-// and the demo's clock moves forward by the time that each answer would have taken.
+// rehearsal replaces the runtime while past standups are generated. The demo's agents
+// answer immediately, and the demo's clock moves forward by the time that each answer
+// would have taken.
 type rehearsal struct {
 	agents *demo.Runtime
 	clock  *demoClock

@@ -57,8 +57,8 @@ func (a *App) wakeQueues() {
 	a.StopQueue.Wake()
 }
 
-// handOver reads a task with the details that a dispatch sends to the agent, such as
-// the comments.
+// handOver reads a task together with the details that a dispatch sends to the agent,
+// such as the task's comments.
 func (a *App) handOver(ctx context.Context, tx *db.Tx, ref string) (dispatch.Task, error) {
 	h, err := a.Tasks.PrepareDispatch(ctx, tx, ref)
 	if err != nil {
@@ -144,7 +144,7 @@ func (a *App) withdrawTask(ctx context.Context, tx *db.Tx, t task.Task, gone boo
 	return &c, nil
 }
 
-// noteDispatch records the usage of a dispatched run in the ledger.
+// noteDispatch records a dispatched run in the usage ledger.
 func (a *App) noteDispatch(ctx context.Context, tx *db.Tx, u dispatch.RunUsage) error {
 	_, err := a.Usage.Note(ctx, tx, usage.Run{
 		RunID: u.RunID, AgentID: u.AgentID, SessionKey: u.SessionKey, SessionID: u.Usage.SessionID,

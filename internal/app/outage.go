@@ -80,7 +80,7 @@ func (o *outage) watch(ctx context.Context, recovered func()) {
 	}
 }
 
-// metSince reports whether the last failed operation is less than d ago.
+// metSince reports whether an operation has failed within the last d.
 func (o *outage) metSince(d time.Duration) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -49,10 +49,10 @@ func (a *App) wirePairing(ctx context.Context) error {
 }
 
 // Examine checks the connection to the agent runtime with the given settings and the
-// stored device identity. Wardroom does not need to be running. Examine calls the
-// function report with the result for each layer. It returns an error only if the
-// settings are invalid or ctx ends. If the stored identity cannot be read, the result
-// contains a warning.
+// stored device identity. Wardroom does not need to be running. Examine checks one layer
+// after another, such as DNS and TLS, and calls the function report with each result. It
+// returns an error only if the settings are invalid or ctx ends. If the stored identity
+// cannot be read, the returned Examination contains a warning.
 func Examine(ctx context.Context, cfg config.Config, report func(gateway.Step)) (gateway.Examination, error) {
 	client, err := gateway.New(gatewayOptions(cfg, nil, gateway.Backoff{}))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNotReady means that clients should send requests to another replica for now. The
-// member not_ready of the response contains "database", "schema" or "stopping".
+// response's not_ready field contains the reason: "database", "schema" or "stopping".
 var ErrNotReady = fault.New(fault.Unavailable, "not_ready", "Wardroom is not ready for requests.")
 
 // errSlow means that a check of the database timed out. It appears only in the log.
@@ -121,7 +121,7 @@ func (w *watched) ask(ctx context.Context) error {
 	}
 }
 
-// run performs the check and stores the result.
+// run performs the check, caches the result and then closes the channel over.
 func (w *watched) run(ctx context.Context, over chan<- struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()

@@ -70,7 +70,7 @@ const (
 	Reset    Ended = "reset"
 )
 
-// onceOnly reports whether sessions of a kind run once and are never resumed.
+// onceOnly reports whether sessions of the given kind run once and are never resumed.
 func onceOnly(kind string) bool { return kind == subagent || kind == "cron" }
 
 // subagent is the kind of the sessions that agents start.
@@ -85,8 +85,8 @@ func versionOf(g *gateway.Session) int64 {
 	return g.UpdatedAt.UnixMilli()
 }
 
-// lastOf returns the time of the last activity in a session. If that is
-// unknown, it returns the given alternative.
+// lastOf returns the time of the last activity in a session. If that time is unknown, it returns
+// the otherwise parameter.
 func lastOf(g *gateway.Session, otherwise clock.Time) clock.Time {
 	for _, t := range []clock.Time{g.UpdatedAt, g.ActiveAt, g.EndedAt, g.StartedAt} {
 		if !t.IsZero() {

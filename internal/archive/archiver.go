@@ -107,7 +107,8 @@ func (s *Service) Observe(rows []gateway.Session) {
 	}
 }
 
-// take returns the latest snapshot of the sessions, and whether it is new since the last call.
+// take returns the rows of the latest snapshot, sessions that were only in snapshots skipped since the last call, the
+// time of the latest snapshot, and whether it is new since the last call.
 func (m *mirror) take() (rows []gateway.Session, skipped map[name]gateway.Session, at clock.Time, fresh bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -126,8 +127,7 @@ func (m *mirror) putBack(skipped map[name]gateway.Session) {
 	}
 }
 
-// Run archives sessions until ctx ends, in one replica at a time. It always
-// returns nil.
+// Run archives sessions until ctx ends. Only one replica does so at a time. It always returns nil.
 func (s *Service) Run(ctx context.Context) error {
 	k := &archiver{s: s, pace: s.Pace.withDefaults(), redact: newRedactor(), owner: db.NewID()}
 	defer k.release(ctx)
@@ -290,8 +290,8 @@ func (k *archiver) storeChanged(ctx context.Context, rows []gateway.Session, at 
 	return nil
 }
 
-// archiveGone archives the sessions that the runtime no longer has. The result more reports whether
-// the next pass must look up further sessions that are missing from the runtime's list.
+// archiveGone archives the sessions that the runtime no longer has. The more result reports whether the next pass
+// must look up the remaining sessions that are missing from the runtime's list.
 func (k *archiver) archiveGone(ctx context.Context, rows []gateway.Session, at clock.Time) (more bool, err error) {
 	there, keys := make(map[name]bool, len(rows)), make(map[string]bool, len(rows))
 	for i := range rows {
@@ -334,9 +334,8 @@ func (k *archiver) archiveGone(ctx context.Context, rows []gateway.Session, at c
 	return more, nil
 }
 
-// lookUp asks the runtime for a session that its list does not contain. It reports whether the
-// session still exists, or else why it is gone. The list leaves out hidden sessions and, if there
-// are very many sessions, the oldest ones.
+// lookUp asks the runtime for a session that its list does not contain. The session may still exist, because the list
+// omits hidden sessions and, if there are very many, the oldest ones. If it does not, the why result is the reason.
 func (k *archiver) lookUp(ctx context.Context, p *kept) (why Ended, is bool, err error) {
 	k.wait(ctx)
 	g, ok, err := k.s.Runtime.Session(ctx, p.seen.Key)
@@ -356,7 +355,7 @@ func (k *archiver) lookUp(ctx context.Context, p *kept) (why Ended, is bool, err
 	return Reset, false, nil
 }
 
-// ofOneSession reports whether a failure may affect only the requested session.
+// ofOneSession reports whether the cause of an error may be limited to the requested session.
 func ofOneSession(err error) bool {
 	return errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrBusy) || errors.Is(err, gateway.ErrTimeout)
 }
@@ -388,8 +387,8 @@ func (k *archiver) markGone(ctx context.Context, p *kept, why Ended, at clock.Ti
 	})
 }
 
-// readDue reads the transcripts that are not fully archived and have been idle long enough. It
-// returns the time until the next one is due.
+// readDue reads the transcripts that are not fully archived and have been idle long enough. It returns the time until
+// the next transcript is due.
 func (k *archiver) readDue(ctx context.Context) (time.Duration, error) {
 	next, n, fails := look, 0, 0
 	now := k.s.Now()
@@ -449,7 +448,7 @@ func (k *archiver) failed(ctx context.Context, p *kept, err error) error {
 	return nil
 }
 
-// wait limits the rate of requests to the runtime.
+// wait pauses if necessary to limit the rate of requests to the runtime.
 func (k *archiver) wait(ctx context.Context) {
 	sleep(ctx, k.pace.Call-time.Since(k.called))
 	k.called = time.Now()

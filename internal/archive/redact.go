@@ -22,19 +22,18 @@ type pattern struct {
 	is func(value string) bool
 }
 
-// edge matches the places at which a secret may begin: at a word boundary, or after something that
-// only looks like part of a word. Tool output is often raw JSON, where lines end with \n. It can
-// also have color codes, which the gateway's client shortens to "[31m". People do not always put a
-// space before a secret either.
+// edge matches where a secret may begin: at a word boundary, or after characters that only look
+// like part of a word. Tool output is often raw JSON, in which line breaks appear as \n. It can
+// also contain color codes, which the gateway's client shortens to "[31m". Secrets can also follow
+// an underscore.
 const edge = `(?:\b|_|\\[nrtbf]|\[[0-9;]*m)`
 
 // quote matches an optional quotation mark, escaped any number of times, as in
 // JSON within JSON.
 const quote = "(?:\\\\{0,7}[\"'\x60])?"
 
-// patterns returns the known forms of secrets. Vendor keys begin with their
-// documented prefixes and are at least as long as the shortest key of that
-// vendor.
+// patterns returns a pattern for each known form of secret. A pattern for a vendor's keys requires
+// the documented prefix and at least the length of the vendor's shortest key.
 func patterns() []pattern {
 	p := func(kind, text string, group int, hints ...string) pattern {
 		if rest, ok := strings.CutPrefix(text, `\b`); ok {
@@ -47,11 +46,11 @@ func patterns() []pattern {
 	return append(vendors(p), worded(p)...)
 }
 
-// maker compiles a pattern. If the expression begins with \b, maker replaces the \b with the
-// expression edge.
+// maker compiles a pattern. If the expression begins with \b, maker replaces the \b with edge.
 type maker func(kind, text string, group int, hints ...string) pattern
 
-// worded returns the patterns that recognize a secret by the words that precede it.
+// worded returns the patterns that recognize a secret by a word that precedes it, such as
+// "password".
 func worded(p maker) []pattern {
 	named := p("secret", `(?i)([a-z0-9_.-]*(?:api[_-]?key|apikey|secret|token|credentials?|(?:access|account|auth|encryption|private|signing)[_-]?key|session[_-]?id))`+quote+`\s*(?::=|=>|[:=]|\s+is\s+|\s)\s*`+quote+`([A-Za-z0-9+/_.~$!@#%^&*=-]{16,})`, 2,
 		"key", "Key", "KEY", "ecret", "ECRET", "oken", "OKEN", "redential", "REDENTIAL", "ession", "ESSION")
@@ -98,11 +97,10 @@ func vendors(p maker) []pattern {
 	}
 }
 
-// truncatedSecret matches the beginning of a secret at the end of a truncated text.
+// truncatedSecret matches an incomplete secret at the end of truncated text.
 const truncatedSecret = edge + `(?:sk-|sk_|rk_|wrk_|gh[pousr]_|github_pat_|gl[a-z]{2,5}-|xox[a-z]-|AKIA|ASIA|AIza|eyJ|npm_|hf_|SG\.|ya29\.)[A-Za-z0-9._-]*\z`
 
-// redactor removes secrets from texts. Create one with newRedactor. It is safe
-// for concurrent use.
+// redactor replaces secrets in text. Create one with newRedactor. It is safe for concurrent use.
 type redactor struct {
 	patterns  []pattern
 	truncated *regexp.Regexp
@@ -116,8 +114,8 @@ func newRedactor() *redactor {
 	}
 }
 
-// text returns a text with the recognized secrets redacted. If truncated is true, the end of the
-// text is missing, so the text may end with a part of a secret.
+// text redacts the recognized secrets in a text. If truncated is true, the text was cut off, so
+// text also redacts an incomplete secret at its end.
 func (m *redactor) text(text string, truncated bool) string {
 	for _, p := range m.patterns {
 		text = p.redact(text)
@@ -128,7 +126,7 @@ func (m *redactor) text(text string, truncated bool) string {
 	return text
 }
 
-// redact replaces the matches of the pattern.
+// redact replaces the secrets in text that the pattern matches.
 func (p pattern) redact(text string) string {
 	if !p.near(text) {
 		return text
@@ -244,8 +242,8 @@ func chosen(v string) bool {
 	return !reference(v) && classes(v) >= 2 && entropy(v) >= 2
 }
 
-// classes counts the character classes in a text: lower case, upper case,
-// digits, and others.
+// classes returns how many of these classes of characters a text contains: lowercase letters,
+// uppercase letters, digits, and all others.
 func classes(v string) int {
 	var has [4]bool
 	for _, r := range v {

@@ -87,8 +87,8 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 	return part, err
 }
 
-// date sets the time at which each row was last confirmed by the runtime, and how long ago that
-// was.
+// date sets, in each row, the time at which the runtime last confirmed the data, and the time
+// elapsed since then.
 func (s *Service) date(ctx context.Context, q db.Queryer, rows []Archived) error {
 	at, err := findReading(ctx, q)
 	if err != nil {
@@ -122,9 +122,9 @@ func (s *Service) Get(ctx context.Context, id string) (Archived, error) {
 // so a page of 500 of them would not fit into memory.
 const pageBytes = 4 << 20
 
-// fitting returns the number of the first message to put on a page of the messages in the range
-// [from, to). If these messages exceed pageBytes, the page starts at the beginning of a later
-// stored part of the transcript and has at least one part.
+// fitting limits a page of the messages in the range [from, to) to about pageBytes by dropping the
+// oldest ones, and returns the number of the first message left. A shortened page begins where a
+// stored part of the transcript begins, and contains at least one part.
 func fitting(ctx context.Context, q db.Queryer, id string, from, to int64) (int64, error) {
 	sizes, err := sizesBetween(ctx, q, id, from, to)
 	if err != nil || len(sizes) == 0 {
@@ -140,8 +140,8 @@ func fitting(ctx context.Context, q db.Queryer, id string, from, to int64) (int6
 }
 
 // Messages returns up to limit messages in chronological order: those before the cursor, or the
-// newest if the cursor is empty. It returns fewer if the messages are long. The result next is the
-// cursor for older messages, or empty if there are none.
+// newest if the cursor is empty. If the messages are long, it returns fewer. The next result is the
+// cursor for older messages, or empty if no older ones exist.
 func (s *Service) Messages(ctx context.Context, id, cursor string, limit int) (messages []transcript.Message, next string, err error) {
 	given, err := page.Decode(cursor, 2)
 	if err != nil {
@@ -207,10 +207,9 @@ func (s *Service) CountOld(ctx context.Context, before time.Time) (n int64, olde
 	return n, oldest, err
 }
 
-// PurgeOld deletes up to limit archived sub-agent sessions without activity
-// since the given time, oldest first, in the caller's transaction, and returns
-// the count. Their usage stays in the ledger. If the runtime still has a
-// session, only its transcript is deleted.
+// PurgeOld deletes up to limit archived sub-agent sessions without activity since the given time,
+// oldest first, in the caller's transaction, and returns how many it deleted. Their usage stays in
+// the ledger. If the runtime still has a session, only its transcript is deleted.
 func (s *Service) PurgeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	n, err := purgeOld(ctx, tx, before, limit)
 	if err != nil {
@@ -219,8 +218,8 @@ func (s *Service) PurgeOld(ctx context.Context, tx *db.Tx, before time.Time, lim
 	return n, nil
 }
 
-// LastReading returns the time at which all sessions of the runtime were last read, or nil
-// if they never were.
+// LastReading returns the time at which the runtime's list of sessions was last read, or nil if it
+// never was.
 func (s *Service) LastReading(ctx context.Context) (*clock.Time, error) {
 	return findReading(ctx, s.DB)
 }

@@ -16,8 +16,8 @@ import (
 const state = "archive"
 
 // claim gives owner the claim on the archive until the lease ends, and reports whether it
-// succeeded. If force is set, it takes the claim from any holder. This is for SQLite, where only
-// one process runs, so a previous holder must have ended.
+// succeeded. If force is true, it takes the claim even if its lease has not ended. This is for
+// SQLite, where only one process runs, so the previous holder must have exited.
 func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {
 	at, err := tx.Clock(ctx, now)
 	if err != nil {
@@ -34,7 +34,7 @@ func release(ctx context.Context, tx *db.Tx, owner string) error {
 	return err
 }
 
-// putReading stores the time at which all sessions were last read.
+// putReading stores the time at which the runtime's list of sessions was last read.
 func putReading(ctx context.Context, tx *db.Tx, at clock.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE archive_state SET read_at = ? WHERE name = ? AND (read_at IS NULL OR read_at < ?)`, at, state, at)
 	return err
@@ -64,7 +64,7 @@ type name struct{ key, transcript string }
 
 func nameOf(g *gateway.Session) name { return name{g.Key, g.ID} }
 
-// findPresent returns the sessions that the runtime had when it was last read.
+// findPresent returns the sessions that the runtime had when its list was last read.
 func findPresent(ctx context.Context, q db.Queryer) ([]*kept, error) {
 	rows, err := q.Query(ctx, `
 		SELECT id, session_key, transcript_id, agent_id, kind, active, ended_at, version, read_version, last_seq, messages, coverage, purged
@@ -85,8 +85,7 @@ func findPresent(ctx context.Context, q db.Queryer) ([]*kept, error) {
 	})
 }
 
-// findKept returns the state of a session, whether or not the runtime still has
-// it.
+// findKept returns what is stored about a session, whether or not the runtime still has it.
 func findKept(ctx context.Context, q db.Queryer, n name) (k kept, err error) {
 	err = q.QueryRow(ctx, `
 		SELECT id, read_version, last_seq, messages, coverage, purged FROM archive_sessions WHERE session_key = ? AND transcript_id = ?`, n.key, n.transcript).
@@ -124,8 +123,8 @@ func putGone(ctx context.Context, tx *db.Tx, k *kept, why Ended, coverage Covera
 	return err
 }
 
-// putRead stores how much of a transcript is archived. If done is set, the
-// whole transcript is archived.
+// putRead stores how much of a transcript is archived. The done parameter says whether that is all
+// of it.
 func putRead(ctx context.Context, tx *db.Tx, k *kept, began *clock.Time, done bool, why Ended, at clock.Time) error {
 	query := `UPDATE archive_sessions SET last_seq = ?, messages = ?, coverage = ?, began_at = COALESCE(?, began_at)`
 	args := []any{k.lastSeq, k.messages, k.coverage, began}
@@ -147,7 +146,7 @@ func lastPart(ctx context.Context, q db.Queryer, id string) (part, error) {
 	return scanPart(q.QueryRow(ctx, `SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? ORDER BY part DESC LIMIT 1`, id))
 }
 
-// partsBetween returns the parts of a transcript with the messages whose numbers are in [from, to).
+// partsBetween returns the parts of a transcript that contain messages with numbers in [from, to).
 func partsBetween(ctx context.Context, q db.Queryer, id string, from, to int64) ([]part, error) {
 	rows, err := q.Query(ctx, `SELECT `+partColumns+` FROM archive_parts WHERE session_id = ? AND first < ? AND first + messages > ? ORDER BY part`, id, to, from)
 	return db.All(rows, err, scanPart)
@@ -170,7 +169,7 @@ func insertPart(ctx context.Context, tx *db.Tx, id string, p part) error {
 	return err
 }
 
-// words is the part of a transcript that full-text search can find.
+// words is the transcript text that full-text search covers: the beginning and, if long, the end.
 type words struct{ head, tail string }
 
 func findWords(ctx context.Context, q db.Queryer, id string) (w words, err error) {
@@ -237,7 +236,8 @@ func find(ctx context.Context, q db.Queryer, id string) (Archived, error) {
 	return scan(q.QueryRow(ctx, `SELECT `+columns+` FROM `+withUsage+` WHERE id = ?`, id))
 }
 
-// old is the SQL condition that selects the sessions that retention deletes.
+// old is the FROM and WHERE clauses of a query for the sub-agent sessions that retention can
+// delete.
 const old = ` FROM archive_sessions WHERE kind = '` + subagent + `' AND last_at < ? AND archived_at IS NOT NULL`
 
 func countOld(ctx context.Context, q db.Queryer, before time.Time) (n int64, oldest time.Time, err error) {

@@ -27,8 +27,8 @@ type part struct {
 	data                          []byte
 }
 
-// pack encodes messages into parts. The parameter number is the number of the first part, and first
-// is the number of messages before it.
+// pack encodes messages into parts. The number parameter is the number of the first part; the first
+// parameter is how many messages precede that part.
 func pack(messages []transcript.Message, number, first int64) ([]part, error) {
 	var parts []part
 	var text bytes.Buffer

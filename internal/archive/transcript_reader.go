@@ -22,12 +22,11 @@ const (
 	wordsMost = 24 << 10 // bytes of text to index from the beginning, and as many from the end
 )
 
-// read archives the part of a transcript that is not archived yet, oldest
-// first. Each chunk is committed separately, so that an interrupted read
-// continues after the last committed chunk.
+// read archives the messages of a transcript that are not archived yet, oldest first. Each chunk is
+// committed separately, so that an interrupted read continues after the last committed chunk.
 //
 // A chunk begins with the last archived message, because results of its tool calls may have arrived
-// since then.
+// since it was archived.
 func (k *archiver) read(ctx context.Context, p *kept, why Ended) error {
 	version := versionOf(&p.seen)
 	// Retention may have purged the session since the last pass.
@@ -69,8 +68,8 @@ func (k *archiver) read(ctx context.Context, p *kept, why Ended) error {
 	return nil
 }
 
-// errPurged means that retention purged the archived part of a transcript while the rest was being
-// read.
+// errPurged means that retention purged the archived messages of a transcript while newer ones were
+// being read.
 var errPurged = errors.New("the archived part was purged")
 
 // piece is a chunk of a transcript.
@@ -82,8 +81,9 @@ type piece struct {
 	done    bool           // there are no more rows
 }
 
-// chunk reads the rows after the archived ones. The result ok is false if the session has since
-// switched to a new transcript. The parameter total is the last known number of rows, or 0.
+// chunk reads the next rows of a transcript, starting with the last archived one. The total
+// parameter is the transcript's last known number of rows, or 0. The ok result is false if the
+// session has switched to a new transcript.
 func (k *archiver) chunk(ctx context.Context, p *kept, total int64) (c piece, ok bool, err error) {
 	offset := max(total-(max(p.lastSeq, 1)-1+chunk), 0)
 	for range tries {
@@ -124,7 +124,7 @@ func (k *archiver) chunk(ctx context.Context, p *kept, total int64) (c piece, ok
 	return piece{}, false, gateway.ErrBusy.With("The transcript is growing faster than Wardroom can read it.")
 }
 
-// firstOf returns the number of the oldest row of a page, counted from 1.
+// firstOf returns the number of the oldest row on a page. Row numbers start at 1.
 func firstOf(page gateway.TurnPage) int64 {
 	if page.Older == 0 {
 		return 1
@@ -132,11 +132,11 @@ func firstOf(page gateway.TurnPage) int64 {
 	return page.Total - page.Older + 1
 }
 
-// backTo returns the rows of a page and the rows before it, starting with row number from. It sends
-// further requests, because the gateway cuts a page short if its rows are large in total (6 MiB in
-// OpenClaw 2026.9.6). If rows are added in the meantime, the offsets shift and some rows are
-// returned twice; backTo removes the duplicates. The result whole is false if the transcript was
-// replaced or became shorter.
+// backTo returns the rows of a page and those before it, back to the row number in the from
+// parameter. It requests the missing rows, because the gateway shortens a page whose rows are large
+// in total (6 MiB in OpenClaw 2026.9.6). If rows are added between requests, the offsets shift and
+// the gateway returns some rows twice; backTo removes the duplicates. The whole result is false if
+// the transcript was replaced or became shorter.
 func (k *archiver) backTo(ctx context.Context, p *kept, from, offset int64, page gateway.TurnPage) (turns []gateway.Turn, whole bool, err error) {
 	turns = numbered(page.Turns, page.Total-offset)
 	for first := firstOf(page); first > from; first = min(first, firstOf(page)) {
@@ -161,7 +161,7 @@ func (k *archiver) backTo(ctx context.Context, p *kept, from, offset int64, page
 	return turns, true, nil
 }
 
-// numbered gives each turn without a sequence number the lowest number that it can have.
+// numbered adds missing sequence numbers, counting back from upTo, the number of the last row.
 func numbered(turns []gateway.Turn, upTo int64) []gateway.Turn {
 	for i := range turns {
 		if turns[i].Seq == 0 {
@@ -171,7 +171,7 @@ func numbered(turns []gateway.Turn, upTo int64) []gateway.Turn {
 	return turns
 }
 
-// write redacts and stores a chunk after the archived messages.
+// write redacts the messages in a chunk and adds them to the archived ones.
 func (k *archiver) write(ctx context.Context, p *kept, c piece, why Ended) error {
 	messages := make([]transcript.Message, len(c.turns))
 	for i, t := range c.turns {
@@ -242,8 +242,8 @@ func orClaimed(err error) error {
 	return err
 }
 
-// append stores messages after the archived ones. If a message is already archived, the new version
-// replaces it.
+// append adds messages to the archived ones. It first deletes archived messages whose sequence
+// numbers are not below that of the first new message, because the new messages replace them.
 func (k *archiver) append(ctx context.Context, tx *db.Tx, p *kept, messages []transcript.Message) error {
 	if len(messages) == 0 {
 		return nil
@@ -321,8 +321,8 @@ func (k *archiver) index(ctx context.Context, tx *db.Tx, p *kept, g *gateway.Ses
 	return search.PutSession(ctx, tx, search.SessionText{ID: p.id, Title: title, Body: w.head + " " + w.tail})
 }
 
-// with returns w with a text added. The field head keeps the beginning of the transcript; once head
-// is full, tail keeps the end.
+// with returns w with the given text added. The head field keeps the beginning of the transcript;
+// once head is full, the tail field keeps the latest text.
 func (w words) with(text string) words {
 	if room := wordsMost - len(w.head); room > 0 && w.tail == "" {
 		n := whole(text, room)
@@ -338,8 +338,8 @@ func (w words) with(text string) words {
 	return w
 }
 
-// whole returns the length in bytes of the longest prefix of text that has at most the given length
-// and does not split a character.
+// whole returns the length to which text can be cut without splitting a character. The most
+// parameter is the maximum length in bytes.
 func whole(text string, most int) int {
 	if len(text) <= most {
 		return len(text)

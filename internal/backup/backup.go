@@ -74,7 +74,7 @@ func (t *Tool) Stream(ctx context.Context, database string, w io.Writer) (Made, 
 	})
 }
 
-// write creates a sealed backup at the path in the parameter part.
+// write creates a sealed backup in a new file. The part parameter is the file's path.
 func (t *Tool) write(ctx context.Context, database, part string) (Made, error) {
 	f, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -153,7 +153,7 @@ func (t *Tool) inspect(ctx context.Context, d *db.DB) (seen inspection, err erro
 	return seen, err
 }
 
-// errExists means that the target file exists.
+// errExists means that a file to be created already exists.
 var errExists = errors.New("already exists: choose another name")
 
 func isPostgres(database string) bool {

@@ -44,8 +44,8 @@ func (f Facts) diff(other Facts) []string {
 
 var errNotOurs = errors.New("it is not a Wardroom database: it has no table of migrations")
 
-// survey counts the content of a database and lists violations of rules that every transaction
-// preserves. It can also read databases of earlier Wardroom versions.
+// survey returns the Facts of a database. It also checks rules that every transaction preserves,
+// and returns the violations in faults. It can also read databases of earlier Wardroom versions.
 func survey(ctx context.Context, q db.Queryer, engine db.Engine) (f Facts, faults []string, err error) {
 	err = q.QueryRow(ctx, `SELECT MAX(version_id) FROM migrations WHERE is_applied`).Scan(&f.Schema)
 	if db.IsNoTable(err) {
@@ -77,7 +77,7 @@ func survey(ctx context.Context, q db.Queryer, engine db.Engine) (f Facts, fault
 	return f, faults, nil
 }
 
-// known returns an error if the schema version is newer than this program.
+// known returns an error if the schema version is newer than any that this program supports.
 func known(version int64) error {
 	names, err := fs.Glob(schema.FS(), "*.sql")
 	if err != nil {
@@ -122,7 +122,7 @@ func countRows(ctx context.Context, q db.Queryer, engine db.Engine) (map[string]
 	return counts, nil
 }
 
-// checkLog checks that no event ID above the highest purged ID is missing.
+// checkLog checks that the event log has no gaps after the highest ID that was purged.
 func checkLog(ctx context.Context, q db.Queryer, f *Facts) (faults []string, err error) {
 	const purgedSince = 7 // the migration with the column
 	counter := `SELECT last, purged FROM event_counter WHERE one = 1`
@@ -148,8 +148,8 @@ func checkLog(ctx context.Context, q db.Queryer, f *Facts) (faults []string, err
 	return faults, nil
 }
 
-// checkLedger checks that every adjustment recorded for a transcript has a row
-// in the ledger.
+// checkLedger checks that the usage ledger has the recorded number of adjustments for each
+// transcript.
 func checkLedger(ctx context.Context, q db.Queryer, f *Facts) ([]string, error) {
 	var wrong int64
 	err := q.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(cost_nano), 0) AS BIGINT) FROM usage_ledger`).Scan(&f.CostNano)

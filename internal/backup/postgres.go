@@ -15,8 +15,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// dump writes a pg_dump archive to f. It counts the facts for the manifest in the same snapshot
-// that pg_dump reads, by keeping that snapshot's transaction open.
+// dump writes a pg_dump archive to f. It reads the manifest's Facts from the same snapshot as
+// pg_dump. To share the snapshot, it keeps its transaction open until pg_dump ends.
 func (t *Tool) dump(ctx context.Context, database string, f *os.File, m *Manifest) (faults []string, err error) {
 	m.Engine = db.Postgres.String()
 	programs, err := db.ProgramsFor(database)
@@ -53,7 +53,7 @@ func (t *Tool) dump(ctx context.Context, database string, f *os.File, m *Manifes
 	return faults, err
 }
 
-// originOf stores the server version and the schema in the manifest.
+// originOf stores the server's version and the name of the current schema in the manifest.
 func originOf(ctx context.Context, q db.Queryer, m *Manifest) error {
 	var namespace *string
 	err := q.QueryRow(ctx, `SELECT SPLIT_PART(current_setting('server_version'), ' ', 1), current_schema()`).Scan(&m.Server, &namespace)
@@ -67,15 +67,15 @@ func originOf(ctx context.Context, q db.Queryer, m *Manifest) error {
 	return nil
 }
 
-// errNoProgram means that one of PostgreSQL's client programs is missing.
+// errNoProgram means that a PostgreSQL client program, such as pg_dump, is not installed.
 var errNoProgram = errors.New("is not installed here")
 
 // pattern quotes a schema name for pg_dump, so that no character in it has a
 // special meaning.
 func pattern(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// program runs one of PostgreSQL's client programs. It returns the program's standard output, or
-// writes the output to out if that is not nil.
+// program runs a PostgreSQL client program, such as pg_dump. It writes the program's standard
+// output to out or, if out is nil, returns it.
 func program(ctx context.Context, p db.Programs, out *os.File, name string, args ...string) (string, error) {
 	const patience = 5 * time.Second               // for the program to stop
 	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // the name is a constant, and there is no shell

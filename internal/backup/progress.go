@@ -15,7 +15,7 @@ type Progress struct {
 	Over  bool          // the step has ended
 }
 
-// watch reports the progress of a step until stop is called. The function done, which may be nil,
+// watch reports the progress of a step until stop is called. The done function, which may be nil,
 // returns the number of bytes processed so far.
 func (t *Tool) watch(step string, total int64, done func() int64) (stop func()) {
 	if t.Report == nil {

@@ -26,8 +26,8 @@ type Restored struct {
 }
 
 // Restore restores a backup into a new or empty database. It checks the backup first and the
-// restored database afterwards. The parameter into is a folder or a file such as x.db or sqlite:x
-// for SQLite, and the address of a database with an empty schema for PostgreSQL.
+// restored database afterwards. For SQLite, into is a folder, or a file such as x.db or sqlite:x.
+// For PostgreSQL, it is the address of a database whose schema is empty or missing.
 func (t *Tool) Restore(ctx context.Context, file, into string) (r Restored, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -100,8 +100,8 @@ func (t *Tool) restoreSQLite(ctx context.Context, f *os.File, path string) error
 	return err
 }
 
-// unpack writes the content of the backup f, without its seal, to the file at the path in the
-// parameter part, and flushes that file to disk.
+// unpack writes the content of the backup f, without its seal, to a new file, and flushes that file
+// to disk. The part parameter is the new file's path.
 func (t *Tool) unpack(ctx context.Context, f *os.File, part string) (m Manifest, err error) {
 	out, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -168,9 +168,9 @@ func connect(ctx context.Context, address string) (*pgx.Conn, error) {
 	return c, nil
 }
 
-// prepareSchema creates the schema for a dump, unless it exists and is empty. It fails if Wardroom
-// would not look for its tables in that schema. The function undo drops a schema that prepareSchema
-// created.
+// prepareSchema prepares an empty schema with the given name for a restore, and creates it if
+// necessary. It fails if Wardroom would look for its tables in a different schema. The returned
+// undo function drops the schema if prepareSchema created it.
 func prepareSchema(ctx context.Context, c *pgx.Conn, name string) (undo func() error, err error) {
 	undo = func() error { return nil }
 	quoted := pgx.Identifier{name}.Sanitize()

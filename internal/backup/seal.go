@@ -45,7 +45,7 @@ var (
 	errBroken    = errors.New("it is damaged: its content does not match its checksum. Use another backup")
 )
 
-// seal completes m, appends it to f, and returns the size of the file.
+// seal completes the manifest m, appends the seal to f, and returns the size of the file.
 func seal(ctx context.Context, f *os.File, m *Manifest) (int64, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return 0, err
@@ -104,7 +104,7 @@ func unseal(ctx context.Context, f *os.File, content io.Writer) (m Manifest, err
 	return m, nil
 }
 
-// findSeal returns the sizes of the file and of its seal.
+// findSeal returns the size of the file and the length of its seal.
 func findSeal(f *os.File) (size, length int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -127,8 +127,8 @@ func findSeal(f *os.File) (size, length int64, err error) {
 	return size, length, nil
 }
 
-// isBackup reports whether a file ends with a seal. It does not check the
-// content.
+// isBackup reports whether the last line of a file is that of a backup. It does not verify the
+// file's checksum.
 func isBackup(file string) bool {
 	info, err := os.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() {

@@ -52,9 +52,9 @@ func (t *Tool) VerifyDatabase(ctx context.Context, database string) (v Verified,
 	return v, err
 }
 
-// VerifyFile checks a backup. It restores a PostgreSQL backup into a scratch database on the given
-// server, which it creates and drops again. If no server is given, it checks only the backup's
-// checksum and table of contents.
+// VerifyFile checks a backup. To check a PostgreSQL backup, it restores it into a scratch database,
+// which it creates on the given server and then drops. Without a server, it checks only the
+// checksum and the table of contents of a PostgreSQL backup.
 func (t *Tool) VerifyFile(ctx context.Context, file, server string) (v Verified, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -81,8 +81,8 @@ func (t *Tool) VerifyFile(ctx context.Context, file, server string) (v Verified,
 	return v, err
 }
 
-// readWhole reads a whole backup. It checks the backup's seal, and that this program supports the
-// schema version.
+// readWhole reads a whole backup and writes everything before its seal to content. It checks the
+// seal, and that this program supports the backup's schema version.
 func (t *Tool) readWhole(ctx context.Context, f *os.File, content io.Writer) (Manifest, error) {
 	var done counter
 	defer t.watch("Reading", sizeOf(f.Name()), done.load)()
@@ -99,7 +99,7 @@ func (t *Tool) readWhole(ctx context.Context, f *os.File, content io.Writer) (Ma
 	return m, nil
 }
 
-// checkContents compares a dump's table of contents with the manifest.
+// checkContents checks that a dump's table of contents lists every table in the manifest.
 func checkContents(ctx context.Context, file string, v *Verified) error {
 	const rest = "the rows in the dump: use --using postgres://… to restore them into a scratch database"
 	v.Missed = []string{rest}

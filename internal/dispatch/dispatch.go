@@ -1,11 +1,12 @@
 // Package dispatch sends tasks to their agents. Each dispatch is one run in the task's own
-// session. It survives Wardroom crashes and gateway restarts, and the agent is never asked
-// twice.
+// session. A dispatch survives crashes of Wardroom and restarts of the gateway, and the
+// agent never receives its prompt twice.
 //
-// A dispatch is stored before it is sent to the gateway. A job (runner.go) then waits
-// until the gateway and the agent are available, and sends the question with an idempotent
-// run id. After each interruption, the job finds out what happened to the question. A
-// dispatch neither claims nor moves the task: the agent reports the result.
+// A dispatch is stored before it is sent to the gateway. A job (runner.go) then waits until
+// the gateway and the agent are available, and sends the prompt, called the question, with
+// an idempotent run id. After each interruption, the job finds out whether the question
+// arrived and was answered. A dispatch neither claims nor moves the task: the agent reports
+// the result.
 package dispatch
 
 import (
@@ -123,8 +124,9 @@ type InboxItem struct {
 // active reports whether the dispatch is queued or started.
 func (d *Dispatch) active() bool { return d.State == Queued || d.State == Started }
 
-// runID returns the id of the n-th run for the task. The run id includes part of the
-// dispatch's id, because another database may have a task with the same key.
+// runID returns the id of the n-th run for the task. It ends with part of the dispatch's
+// id, so that it is unique even if the gateway is also used with another database that has
+// a task with the same key.
 func (d *Dispatch) runID(n int) string {
 	return fmt.Sprintf("task-%s-%d-%s", d.Task, n, d.ID[max(0, len(d.ID)-8):])
 }
@@ -145,7 +147,7 @@ func (d *Dispatch) end(now time.Time, f *Failure) {
 	}
 }
 
-// outcome converts the answer from an ended run into a Failure. It returns nil if the run
+// outcome returns the Failure for a run that ended with the answer a, or nil if the run
 // succeeded. The parameter late is true if the dispatch's time limit has passed.
 func outcome(a gateway.Answer, late bool, limit time.Duration) *Failure {
 	switch {

@@ -22,9 +22,9 @@ const (
 	AddressVariable = "WARDROOM_URL"     // Wardroom's address, used when it is not configured
 )
 
-// message returns the prompt for the agent. Each line from the board is marked as data,
-// because other agents can write to the board and must not be able to give this agent
-// orders.
+// message returns the prompt for the agent. Each line from the task board is marked as
+// data, because other agents can write to the board and must not be able to give this agent
+// instructions.
 func message(t Task, note, by, address string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are assigned task %s on your team's board. Work on it now, as far as you can in this turn.\n\n", t.Key)

@@ -58,8 +58,9 @@ func (s *Service) stop(ctx context.Context, h *job.Held) error {
 	}
 }
 
-// stopRun stops the run. If that run is not in progress, the gateway may have resumed its
-// turn after a restart, under another run id. In that case stopRun stops the resumed run.
+// stopRun stops the run that o identifies. If that run is not in progress, the gateway may
+// have restarted and resumed the run's turn under another run id. In that case stopRun
+// stops the resumed run.
 func (s *Service) stopRun(ctx context.Context, o orphan) error {
 	stopped, err := s.Runtime.Stop(ctx, o.SessionKey, o.RunID)
 	if err != nil || stopped {

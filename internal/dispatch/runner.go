@@ -92,7 +92,8 @@ func (c *runner) advance(ctx context.Context) error {
 	return c.conclude(ctx, a)
 }
 
-// connected waits for a connection to the gateway until the dispatch's time runs out.
+// connected waits for a connection to the gateway and returns the id of the gateway's
+// process. If the dispatch's time runs out first, connected ends the dispatch.
 func (c *runner) connected(ctx context.Context) (boot string, err error) {
 	for {
 		some := min(waitSlice, c.left())
@@ -168,8 +169,8 @@ func (c *runner) write(ctx context.Context, kind string) error {
 	})
 }
 
-// finish stores that the dispatch has ended. If the run may still be in progress or start
-// later, it also enqueues a job that stops the run.
+// finish records that the dispatch has ended, and then returns errEnded. If the run may
+// still be in progress or start later, finish also enqueues a job that stops the run.
 func (c *runner) finish(ctx context.Context, f *Failure, a gateway.Answer) error {
 	err := c.job.Write(ctx, func(tx *db.Tx) error {
 		if f != nil && c.d.sent && slices.Contains([]Code{Unreachable, TimedOut, Withdrawn, Reassigned, Deactivated, Refused}, f.Code) {
@@ -281,8 +282,8 @@ func (c *runner) prepare(ctx context.Context) error {
 	return nil
 }
 
-// accepted records that the gateway has accepted the question. The first acceptance starts
-// the dispatch's time limit.
+// accepted records that the gateway has accepted the question. When that happens for the
+// first time, the dispatch's time limit starts.
 func (c *runner) accepted(ctx context.Context, boot string) error {
 	if c.d.State == Started && c.d.bootID == boot {
 		return nil
@@ -368,8 +369,9 @@ func (c *runner) recover(ctx context.Context, boot string) (ask bool, _ error) {
 	return false, c.finishUnanswered(ctx, t, boot)
 }
 
-// queued waits while the question is queued behind another run. It returns nil if the question's
-// run has not ended, so that recover can check again whether the run has started.
+// queued waits for a short time while the question is queued behind another run in its
+// session. If the question's run has not ended by then, queued returns nil, and recover
+// checks again whether the run has started.
 func (c *runner) queued(ctx context.Context) error {
 	if c.left() <= 0 {
 		return c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})
@@ -401,9 +403,9 @@ func (c *runner) finishUnanswered(ctx context.Context, t gateway.Trace, boot str
 	return c.conclude(ctx, a)
 }
 
-// findRuns searches the session's history for this dispatch's current and previous
-// questions. The result seen is true if the agent has received the current question or
-// answered any of these questions.
+// findRuns searches the session's history for this dispatch's current question and the
+// questions that it replaced. The result seen is true if the agent has received the current
+// question or answered any of them.
 func (c *runner) findRuns(ctx context.Context) (t gateway.Trace, seen bool, err error) {
 	for n := c.d.number; n >= c.d.first; n-- {
 		found, err := c.Runtime.Find(ctx, c.d.SessionKey, c.d.runID(n))
@@ -435,8 +437,9 @@ func (c *runner) askAgain(ctx context.Context) (bool, error) {
 	return true, c.write(ctx, eventStarted)
 }
 
-// checkEligible ends the dispatch if its question must not be sent again. A reassignment
-// does not end it: the agent that has started the work keeps the task.
+// checkEligible ends the dispatch if its question must not be sent again. If the task was
+// merely reassigned, the dispatch continues, because the agent that has started the work
+// keeps the task.
 func (c *runner) checkEligible(ctx context.Context) error {
 	code, why, err := c.Ineligible(ctx, c.DB, c.d.taskID, c.d.userID)
 	if err == nil && (code == Withdrawn || code == Deactivated) {
@@ -445,8 +448,8 @@ func (c *runner) checkEligible(ctx context.Context) error {
 	return err
 }
 
-// handleOvertaken handles a question that the gateway dropped in order to resume an
-// interrupted turn of the same session. If the question must be sent again, it gets a new
+// handleOvertaken handles a question that the gateway dropped because it was resuming an
+// interrupted turn in the same session. If the question must be sent again, it gets a new
 // run id, because the gateway keeps reporting the old run id as dropped.
 func (c *runner) handleOvertaken(ctx context.Context, a gateway.Answer) error {
 	if err := sleep(ctx, retryPause); err != nil {
@@ -472,8 +475,8 @@ func (c *runner) handleOvertaken(ctx context.Context, a gateway.Answer) error {
 	return err
 }
 
-// outOfTime ends a dispatch whose resumed turn took too long, and stops that turn if
-// its run is known.
+// outOfTime ends the dispatch as timed out, because a turn that the gateway resumed took
+// too long. It also stops that turn if the turn's run is known.
 func (c *runner) outOfTime(ctx context.Context, t gateway.Trace) error {
 	if t.Other && t.Resumed != "" {
 		if _, err := c.Runtime.Stop(ctx, c.d.SessionKey, t.Resumed); err != nil {

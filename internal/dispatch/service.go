@@ -33,18 +33,19 @@ type Runtime interface {
 // Service dispatches tasks. Do not change its exported fields after first use.
 type Service struct {
 	DB *db.DB
-	// Jobs runs the dispatches. Each dispatch occupies a worker until its run ends, possibly for hours.
+	// Jobs is the queue for the jobs that carry out dispatches. Each dispatch occupies a
+	// worker until its run ends, possibly for hours.
 	Jobs *job.Queue
-	// Stops stops orphaned runs. It has separate workers, so that a stop never waits
-	// for a dispatch.
+	// Stops is the queue for the jobs that stop orphaned runs. It has its own workers, so
+	// that stopping a run never has to wait for a dispatch to end.
 	Stops   *job.Queue
 	Runtime Runtime
 	Log     *slog.Logger
 	Now     func() time.Time
 
 	// LockTask reads the task with the given id or key and locks it until the transaction
-	// ends. It returns one of the errors in Refusals if the task's agent could not work on
-	// it.
+	// ends. It returns one of the errors in Refusals if the task's agent cannot work on the
+	// task.
 	LockTask func(ctx context.Context, tx *db.Tx, ref string) (Task, error)
 	Refusals []*fault.Error
 	// TaskID returns the id of a task, given its id or its key.
@@ -52,10 +53,11 @@ type Service struct {
 	// Ineligible returns the reason why a task must no longer be dispatched to the given
 	// account. The code is empty if the task may still be dispatched.
 	Ineligible func(ctx context.Context, q db.Queryer, taskID, userID string) (code Code, why string, err error)
-	// Show updates the dispatch on the task's card. It records no event. It returns a
-	// not-found error if the task has been deleted.
+	// Show stores the dispatch with its task, so that the task's card shows it. It records
+	// no event. It returns a not-found error if the task has been deleted.
 	Show func(ctx context.Context, tx *db.Tx, d Dispatch) error
-	// RecordUsage, if set, records the usage of a run. It is called before any event is recorded.
+	// RecordUsage, if set, records the usage of a run. It is called before the transaction
+	// records any event.
 	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
 	// Raise and Resolve, if set, raise and resolve the inbox item for a failed dispatch.
 	// They record events.
@@ -247,7 +249,7 @@ func (s *Service) gaveUp(ctx context.Context, tx *db.Tx, id string, cause error)
 }
 
 // close ends a dispatch. It stores the dispatch and the usage of its run, updates the
-// task's card and the inbox item, and records the event last.
+// task's card and the inbox item, and finally records an event.
 func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, u *gateway.Usage, said string) error {
 	now := s.Now()
 	d.end(now, f)
@@ -282,7 +284,8 @@ const longestAnswer = 2000
 // kindFailed is the inbox kind for a failed dispatch.
 const kindFailed = "dispatch_failed"
 
-// updateInbox raises an inbox item for a failed dispatch, or resolves the task's item after a successful one.
+// updateInbox raises an inbox item if the dispatch failed, unless it was withdrawn or
+// reassigned. If the dispatch succeeded, updateInbox resolves the task's item.
 func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, d Dispatch) error {
 	switch {
 	case d.State == Ended && s.Resolve != nil:
@@ -304,7 +307,7 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, kind string, d Dispatch
 	return event.Record(ctx, tx, s.Now(), event.Activity, kind, d.subject(), all)
 }
 
-// sleep waits for the given time or until ctx ends.
+// sleep waits until d has elapsed or ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

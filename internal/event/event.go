@@ -21,10 +21,10 @@ const (
 	Audit    Class = "audit"    // accounts, credentials, and settings
 )
 
-// guarded maps some subject kinds to the permission that is required to read activity about them.
+// guarded maps a subject kind to the permission required to read activity about such subjects.
 var guarded = map[string]actor.Permission{TopicInbox: actor.UseInbox}
 
-// hiddenFrom returns the subject kinds that a role cannot read activity about.
+// hiddenFrom returns the subject kinds whose activity a role cannot read.
 func hiddenFrom(r actor.Role) (kinds []string) {
 	for kind, p := range guarded {
 		if !r.May(p) {

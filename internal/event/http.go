@@ -38,8 +38,8 @@ const auditTableText = `Returns all matching events as text/csv with a header ro
 // exportTime is the time limit for downloading the whole audit log.
 const exportTime = 10 * time.Minute
 
-// begin, as StreamOptions.After, makes a stream start with new events instead of replaying past
-// ones.
+// begin is the value of StreamOptions.After that makes a stream start with new events instead of
+// replaying past ones.
 const begin = -1
 
 type eventsInput struct {

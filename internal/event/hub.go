@@ -10,8 +10,8 @@ import (
 	"wardroom/internal/platform/limiter"
 )
 
-// hub sends the events that the log reader (tail.go) reads to every stream of this process. It
-// never waits for a stream.
+// hub distributes events from the log reader (tail.go) to every stream of this process. It never
+// waits for a stream.
 type hub struct {
 	poke   chan struct{}   // wakes the log reader
 	places limiter.Limiter // open streams per user
@@ -29,7 +29,7 @@ type hub struct {
 	keys     atomic.Pointer[[]string]
 }
 
-// feed is the queue of one stream.
+// feed is the queue of batches that wait to be sent on one stream.
 type feed struct {
 	batches chan []frame
 	// gone is closed when the stream falls behind or the service stops. The
@@ -50,8 +50,8 @@ func (h *hub) wake() {
 }
 
 // join adds a stream that has received everything up to pos. The hub sends it the events after the
-// returned ID. If that ID is smaller than pos, the stream must skip the events that it already has;
-// if it is larger, the stream must read the events in between itself.
+// returned ID, from. If from is below pos, the stream must skip the events that it has already
+// received; if it is above pos, the stream must read the events in between itself.
 func (h *hub) join(pos int64, buffer int) (f *feed, from int64) {
 	f = &feed{batches: make(chan []frame, buffer), gone: make(chan struct{})}
 	h.mu.Lock()
@@ -69,7 +69,7 @@ func (h *hub) join(pos int64, buffer int) (f *feed, from int64) {
 	return f, h.at
 }
 
-// follow registers one more stream that wants the messages of the given sessions, until unfollow is
+// follow records that a stream has selected the messages of the given sessions, until unfollow is
 // called.
 func (h *hub) follow(sessions []string) (unfollow func()) {
 	count := func(by int) {
@@ -135,8 +135,8 @@ func (h *hub) position() (at int64, wanted bool) {
 	return h.at, len(h.streams) > 0
 }
 
-// broadcast sends a batch whose last ID is upTo (0 for states) to all streams
-// and returns their number. Streams with a full queue are dropped.
+// broadcast sends a batch of events to all streams, drops those with a full queue, and returns how
+// many are left. The upTo parameter is the ID of the batch's last event.
 func (h *hub) broadcast(batch []frame, upTo int64) (streams int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -157,8 +157,8 @@ func (h *hub) send(batch []frame) {
 	}
 }
 
-// publish sends states immediately if none were sent recently. Otherwise it collects them and sends
-// them together when the pause after the last batch ends.
+// publish sends states immediately if none were sent recently. Otherwise it collects them until the
+// pause after the last batch ends, and then sends them together.
 func (h *hub) publish(states []frame) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

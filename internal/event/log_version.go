@@ -9,18 +9,18 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// LogVersion identifies a state of the log, and so of all data whose changes the log records. Data
-// that is read twice at the same version is the same. The version includes the time of the last
-// event, because a restored database reuses event IDs.
+// LogVersion identifies a state of the log, and therefore of all data whose changes the log
+// records: as long as the version is the same, so is that data. The version includes the time of
+// the last event, because a restored database reuses event IDs.
 type LogVersion struct {
 	last int64
 	at   *clock.Time
 }
 
-// LogVersionColumns are the SQL expressions of a LogVersion. They can be added to any SELECT, so
-// that a query returns the version along with its row. Both expressions look up rows by key,
-// because after a long transaction PostgreSQL may keep hundreds of pages of dead rows for the
-// counter's single row.
+// LogVersionColumns are the SQL expressions for a LogVersion. They can be added to any SELECT, so
+// that a query returns the version along with its row. Both expressions look up rows by key. A
+// table scan could be slow, because after a long transaction PostgreSQL may keep hundreds of pages
+// of dead versions of the counter's single row.
 const LogVersionColumns = `(SELECT last FROM event_counter WHERE one = 1), (SELECT at FROM events WHERE id = (SELECT last FROM event_counter WHERE one = 1))`
 
 // Columns returns the scan targets for LogVersionColumns.

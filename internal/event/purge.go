@@ -10,8 +10,8 @@ import (
 )
 
 // purgeableAt is the SQL expression for the time of an event that can be purged. It is null for
-// events that are kept: those about tasks and those in the audit log. The index events_passing uses
-// exactly this expression.
+// events that are kept: those about tasks and those in the audit log. To use the index
+// events_passing, a query must contain exactly this expression.
 const purgeableAt = `(CASE WHEN class = 'activity' AND subject_kind <> 'task' THEN at END)`
 
 const (
@@ -22,7 +22,7 @@ const (
 )
 
 // CountPurgeable returns the number of events that Purge would remove in total, and the time of the
-// oldest one, or the zero time if the number is 0.
+// oldest one. If there are no such events, it returns the zero time.
 func CountPurgeable(ctx context.Context, q db.Queryer, before time.Time) (n int64, oldest time.Time, err error) {
 	var at *clock.Time
 	if err := q.QueryRow(ctx, countPurgeable, before).Scan(&n, &at); err != nil {
@@ -35,8 +35,8 @@ func CountPurgeable(ctx context.Context, q db.Queryer, before time.Time) (n int6
 }
 
 // Purge deletes up to limit purgeable events older than the given time, oldest first, and returns
-// the count. A count below limit means that none are left. Streams that resume from a deleted event
-// get a reset.
+// how many it deleted. If that is fewer than limit, no such events are left. Clients that resume a
+// stream from a deleted event receive a reset.
 func Purge(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	rows, err := tx.Query(ctx, deletePurgeable, before, limit)
 	ids, err := db.All(rows, err, func(row db.Row) (id int64, err error) { return id, row.Scan(&id) })

@@ -31,7 +31,7 @@ type Service struct {
 }
 
 // Followed returns the keys of the runtime sessions whose messages at least one stream of this
-// process wants. The caller must not modify the result.
+// process has selected. The caller must not modify the result.
 func (s *Service) Followed() []string {
 	if keys := s.hub().keys.Load(); keys != nil {
 		return *keys
@@ -40,8 +40,8 @@ func (s *Service) Followed() []string {
 }
 
 // Activity returns one page of the activity that matches f and that the caller can see, newest
-// first. It sets the class and the actors of f. The parameter by selects the actor by a user's ID
-// or email, by an agent_id, or as "me" or "system". If by is empty, events of all actors match.
+// first. It sets the class and the actors of f. The by parameter identifies the actor by a user's
+// ID or email, by an agent_id, or as "me" or "system". If it is empty, events of all actors match.
 func (s *Service) Activity(ctx context.Context, f Filter, by string, want page.Want) (page.Part[Event], error) {
 	f.hidden = hiddenFrom(actor.From(ctx).Role)
 	return s.read(ctx, Activity, f, by, want)
@@ -84,7 +84,7 @@ func (s *Service) read(ctx context.Context, class Class, f Filter, by string, wa
 	return part, err
 }
 
-// actorIDs resolves the name of an actor to account IDs. It returns none if the name is empty.
+// actorIDs resolves the by parameter of Activity to actor IDs, or to nil if it is empty.
 func actorIDs(ctx context.Context, q db.Queryer, by string) ([]string, error) {
 	switch by {
 	case "":

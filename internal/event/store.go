@@ -45,8 +45,8 @@ func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind stri
 	return nil
 }
 
-// add inserts an event with the next ID and wakes the readers. On PostgreSQL this is one statement,
-// which is sent together with the commit. SQLite needs two statements.
+// add inserts an event with the next ID and wakes the readers. On PostgreSQL it uses a single
+// statement, which is sent together with the commit. On SQLite it needs two statements.
 func add(ctx context.Context, tx *db.Tx, values ...any) error {
 	const rest = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`
 	clause, topic := tx.AlsoWake(topicOfLog)
@@ -83,7 +83,7 @@ func originOf(ctx context.Context, class Class) Origin {
 const topicOfLog = "events"
 
 // RecordPurge records that events with IDs up to upTo may have been deleted. Call it in the
-// transaction that deletes them. Streams that resume from before upTo get a reset.
+// transaction that deletes them. Clients that resume a stream from before upTo receive a reset.
 func RecordPurge(ctx context.Context, tx *db.Tx, upTo int64) error {
 	if _, err := tx.Exec(ctx, `UPDATE event_counter SET purged = ? WHERE one = 1 AND purged < ?`, upTo, upTo); err != nil {
 		return fmt.Errorf("record the deletion of events: %w", err)
@@ -103,10 +103,10 @@ func readRange(ctx context.Context, q db.Queryer) (s logRange, err error) {
 	return s, err
 }
 
-// following returns up to limit events of any class after id, in order. It returns errPurged if
-// some of them may have been deleted, or if id is higher than the newest ID. In the latter case the
-// database was restored, and IDs are reused. It reads from one snapshot, so that no events are
-// deleted between its queries.
+// following returns up to limit events of any class with IDs above id, in order. It returns
+// errPurged if some of them may have been deleted. It also does so if id is above the newest ID,
+// because the database was then restored from a backup and reuses IDs. It reads from one snapshot,
+// so that no events are deleted between its queries.
 func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event, err error) {
 	err = d.View(ctx, func(q db.Queryer) error {
 		at, err := readRange(ctx, q)
@@ -140,8 +140,8 @@ type Filter struct {
 	hidden []string // subject kinds to leave out
 }
 
-// where returns the filter as an SQL condition. The parameter known lists the kinds in the log that
-// match f.Kinds; it is used only if one of f.Kinds ends in ".*".
+// where returns the filter as an SQL condition. The known parameter lists the kinds in the log that
+// match f.Kinds. It is needed only if one of f.Kinds ends in ".*".
 func (f Filter) where(known []string) list.Where {
 	var w list.Where
 	w.And(`class = ?`, f.Class)
@@ -179,13 +179,14 @@ func (f Filter) where(known []string) list.Where {
 	return w
 }
 
-// disorder is the longest time by which an event's time can precede that of an event with a lower
-// ID. IDs follow the order of commits, but times come from the replicas' clocks at the start of
-// each transaction. An event more than disorder outside a time range therefore bounds the IDs in
-// it; a nearer one does not.
+// disorder is how much earlier an event's time can be than the time of an event with a lower ID.
+// IDs follow the order of commits, but times come from the replicas' clocks at the start of each
+// transaction. To limit the IDs in a time range, a query must therefore use events that are more
+// than disorder outside the range.
 const disorder = time.Hour
 
-// byPerson reports whether the filter selects events by a user's account.
+// byPerson reports whether the filter selects events caused by an account, rather than by Wardroom
+// itself or by an anonymous caller.
 func (f Filter) byPerson() bool {
 	return len(f.ActorIDs) > 0 && f.ActorIDs[0] != actor.System.ID && f.ActorIDs[0] != actor.Anonymous.ID
 }
@@ -214,8 +215,9 @@ func ofKinds(w *list.Where, kinds, known []string) {
 	list.HintIn(w, `kind`, known)
 }
 
-// knownKinds returns the kinds in the log that match at least one of the given kinds. The log has a
-// few dozen distinct kinds, and each one takes one index lookup.
+// knownKinds returns the kinds in the log that match at least one of the given kinds. The query is
+// fast, because the log has only a few dozen distinct kinds, and finding each one takes a single
+// index lookup.
 func knownKinds(ctx context.Context, q db.Queryer, given []string) ([]string, error) {
 	if !slices.ContainsFunc(given, isPrefix) {
 		return nil, nil
@@ -260,7 +262,7 @@ func Read(ctx context.Context, q db.Queryer, f Filter, want page.Want) (page.Par
 	return events.Read(ctx, q, f.where(known), want)
 }
 
-// findOwn returns the caller's ID if the email is the caller's own, and actor.NoID otherwise.
+// findOwn returns the caller's ID if the given email is the caller's own, and actor.NoID otherwise.
 func findOwn(ctx context.Context, q db.Queryer, email string) (id string, err error) {
 	err = q.QueryRow(ctx, `SELECT id FROM users WHERE email_key = ? AND id = ?`, strings.ToLower(email), actor.From(ctx).ID).Scan(&id)
 	if db.IsNotFound(err) {

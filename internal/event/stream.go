@@ -13,7 +13,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// ErrStreams means that too many streams are open, for this user or in total.
+// ErrStreams means that too many streams are open, either for the user or in total.
 var ErrStreams = fault.New(fault.Throttled, "too_many_streams", "Too many live streams are open.")
 
 // Limits restricts the streams of one process. Zero fields get the defaults given below.
@@ -135,8 +135,9 @@ var (
 	endAway = end{"database_unavailable", "The database is unavailable. Reconnect with Last-Event-ID in a few seconds."}
 )
 
-// Run sends frames until ctx ends, the client disconnects or falls behind, or
-// the caller loses access. It then sends an "end" frame with the reason.
+// Run sends frames until ctx ends, the client disconnects or falls behind, or the caller loses
+// access. Unless the client has disconnected or ctx has ended, it then sends an "end" frame with
+// the reason.
 func (t *Stream) Run(ctx context.Context, send func(frames []byte) error) {
 	defer t.leave()
 	t.send = send
@@ -201,7 +202,7 @@ func (t *Stream) run(ctx context.Context) error {
 	return t.follow(ctx, feed)
 }
 
-// catchUp reads and sends the events up to an ID.
+// catchUp reads events from the log and sends them, up to the given ID.
 func (t *Stream) catchUp(ctx context.Context, upTo int64) error {
 	for t.pos < upTo {
 		events, err := t.s.readBatch(ctx, t.pos)
@@ -285,8 +286,8 @@ func (t *Stream) recheck(ctx context.Context) error {
 	return nil
 }
 
-// passAll is like pass, but sends the frames of a batch and of all further batches in the queue
-// together.
+// passAll is like pass, but also takes all batches that are waiting in the queue and sends their
+// frames together with those of the given batch.
 func (t *Stream) passAll(ctx context.Context, f *feed, batch []frame) error {
 	for range t.limits.Buffer { // bounded, so that the beat gets its turn
 		if err := t.gather(ctx, batch); err != nil {
@@ -358,8 +359,8 @@ func (t *Stream) wants(f frame) bool {
 	return len(t.opt.Topics) == 0 || slices.ContainsFunc(f.topics, func(topic string) bool { return slices.Contains(t.opt.Topics, topic) })
 }
 
-// mostPending is the number of bytes to buffer before sending them, and the largest size of a
-// buffer that is reused.
+// mostPending is the number of bytes above which the buffered frames are sent. A buffer whose
+// capacity has grown beyond this size is not reused.
 const mostPending = 64 << 10
 
 // flush sends the buffered frames.

@@ -86,7 +86,7 @@ func (s *Service) pull(ctx context.Context) error {
 	}
 }
 
-// pauseFor returns the delay after a batch is sent to the given number of streams.
+// pauseFor returns how long to pause after sending a batch to the given number of streams.
 func pauseFor(streams int) time.Duration {
 	return min(minPause+time.Duration(streams)*pausePerStream, maxPause)
 }
@@ -112,8 +112,8 @@ func frames(events []Event) ([]frame, error) {
 }
 
 // Publish sends states to the streams of this process that selected their topics. States are not
-// stored; streams that start later get them from Current. Publish never blocks. States that are
-// published in one call, or during the pause after a batch, are sent as one batch.
+// stored; streams that start later get them from Current. Publish never blocks. States published in
+// one call, or during the pause that follows each batch, are sent as one batch.
 func (s *Service) Publish(states ...State) error {
 	if _, wanted := s.hub().position(); !wanted {
 		return nil // skip the encoding

@@ -38,7 +38,7 @@ func errUnreadable(method string) error {
 }
 
 // roundTrip sends a request on the connection k and waits up to Options.Timeout for the
-// first response.
+// response. If the request gets two responses, roundTrip returns the first one.
 func (c *Client) roundTrip(ctx context.Context, k *conn, method string, params any, run string) (frame, error) {
 	sent := time.Now()
 	answer, forget, err := k.send(method, params, run, c.opt.Timeout)
@@ -63,8 +63,8 @@ func (c *Client) roundTrip(ctx context.Context, k *conn, method string, params a
 	}
 }
 
-// errSend is returned if a request cannot be written. The goroutine that reads from the
-// broken connection closes it.
+// errSend is returned if a request cannot be written. The caller need not close the
+// broken connection, because the goroutine that reads from it does.
 var errSend = ErrUnreachable.With("The connection was lost while Wardroom was sending the request.")
 
 // late returns the response if it arrived just before the connection ended. Otherwise it
@@ -146,7 +146,7 @@ func (c *Client) scopeFault(scope string) *fault.Error {
 	return e.With("The request requires the %s scope. Add it to AGENTRT_GATEWAY_SCOPES and restart Wardroom.", scope)
 }
 
-// Agents lists the gateway's agents and keeps the order of the gateway's response.
+// Agents returns the gateway's agents in the order in which the gateway lists them.
 func (c *Client) Agents(ctx context.Context) ([]Agent, error) {
 	var out roster
 	if err := c.call(ctx, "agents.list", struct{}{}, &out); err != nil {

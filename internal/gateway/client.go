@@ -232,9 +232,9 @@ func (c *Client) stayConnected(ctx context.Context) {
 	}
 }
 
-// steadyAfter is how long a connection must last before its loss resets the failure
-// count. Otherwise, if a gateway closed every connection immediately, Wardroom would
-// reconnect four times a second.
+// steadyAfter is how long a connection must last for its loss to reset the failure count.
+// If shorter connections also reset it, Wardroom would reconnect several times a second
+// to a gateway that closes every connection immediately.
 const steadyAfter = 5 * time.Second
 
 // restartTakes is how long retries stay frequent after the gateway announces a restart.
@@ -305,9 +305,9 @@ func (c *Client) serveAttached(ctx context.Context, k *conn) (time.Duration, *fa
 	return time.Since(began), fail
 }
 
-// attach makes requests use the connection k. It fails if the client's identity changed
-// while k was connecting. If the identity changes later, SetIdentity closes the
-// connection.
+// attach makes k the connection over which the client sends requests. It fails if the
+// client's identity changed while k was connecting. If the identity changes later,
+// SetIdentity closes the connection.
 func (c *Client) attach(k *conn, h hello) *failure {
 	granted := scopesOf(h.Auth.Scopes)
 	k.tick, k.admin = h.tick(), c.holdsAdmin(granted)

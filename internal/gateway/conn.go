@@ -168,7 +168,8 @@ func (k *conn) run(id string) (string, bool) {
 	return k.asked.get(id)
 }
 
-// forgetRun records that the last response to a request has arrived.
+// forgetRun discards the run id that was remembered for a request, because the last
+// response to the request has arrived.
 func (k *conn) forgetRun(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -15,8 +15,8 @@ type Backoff struct {
 	Jitter  func() float64 // returns a value in [0, 1); random by default
 }
 
-// maxDelay is the longest retry delay that Wardroom accepts from a gateway. After too
-// many wrong tokens, a gateway locks out an address for five minutes.
+// maxDelay limits the retry delay that a gateway can request. It exceeds the five minutes
+// for which a gateway locks out an address after too many wrong tokens.
 const maxDelay = 10 * time.Minute
 
 // pace says how soon the client should retry after a failure.
@@ -54,8 +54,9 @@ func (b Backoff) withDefaults() Backoff {
 
 // delay returns the time to wait after the given number of consecutive failures, which
 // must be at least 1. The result is random, between 50% and 100% of the delay for that
-// number of failures, so that clients do not reconnect at the same moment. It is at least
-// asked, the delay that the gateway requested, up to maxDelay.
+// number of failures, so that clients do not reconnect at the same moment. If the gateway
+// requested the delay asked, the result is at least asked or maxDelay, whichever is
+// shorter.
 func (b Backoff) delay(failures int, p pace, asked time.Duration) time.Duration {
 	step, ceiling := b.Min, b.Max
 	switch p {

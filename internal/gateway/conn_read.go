@@ -54,9 +54,9 @@ func (c *Client) receive(k *conn, typ websocket.MessageType, data []byte) {
 }
 
 // receiveRun records the end of a run if the response f reports it. An `agent` request
-// gets two responses, one immediately and one when its run ends. Only the content shows
-// which of the two f is. The end is recorded before the response is delivered, so that
-// the caller never finds the run still active.
+// gets two responses, one immediately and one when its run ends. Only their content tells
+// them apart. The end is recorded before the response is delivered, so that the caller
+// never finds the run still active.
 func (c *Client) receiveRun(k *conn, run string, f frame) {
 	if a, ended := readOutcome(f.Payload); ended {
 		k.forgetRun(f.ID)

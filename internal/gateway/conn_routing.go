@@ -29,8 +29,8 @@ const (
 	scopeAdmin = "operator.admin"
 )
 
-// lane selects the connection over which a method is called. The list in needs() gives
-// each method's lane.
+// lane selects the connection over which a gateway method is called. The table that
+// needs() returns contains each method's lane.
 type lane uint8
 
 const (
@@ -40,7 +40,7 @@ const (
 	adminLane                // only the client's own connection, for methods that require operator.admin
 )
 
-// laneOf returns the lane that needs() lists for a method, or runsLane if it lists none.
+// laneOf returns a method's lane from needs(), or runsLane if needs() contains none.
 func laneOf(method string) lane {
 	for _, n := range needs() {
 		if n.method == method && n.over != unclassified {
@@ -75,8 +75,9 @@ func (c *Client) connection(method string) (*conn, error) {
 	return starts, nil
 }
 
-// runConn returns the connection that starts runs, or nil if there is none. That
-// connection never has operator.admin. The caller must hold the lock.
+// runConn returns the connection over which runs are started, or nil if runs can't be
+// started now. A connection with the scope operator.admin is never used for this. The
+// caller must hold the lock.
 func (c *Client) runConn() *conn {
 	switch {
 	case c.starting != nil:
@@ -129,8 +130,8 @@ func unrequestedAdmin() *failure {
 		withFix("Update the gateway: Wardroom is tested with version %s.", Tested)
 }
 
-// newStarter returns the client that makes the connection for starting runs. The new
-// client shares c's secrets and runs.
+// newStarter returns a second client, which makes the connection for starting runs. It
+// shares c's secrets and c's record of runs.
 func (c *Client) newStarter() *Client {
 	s := c.cloneAs(nil, wallet{})
 	s.leader, s.secrets, s.runs, s.opt.Log = c, c.secrets, c.runs, c.opt.Log.With("connection", string(StartsRuns))
@@ -152,7 +153,8 @@ func runScopes(asked []string) []string {
 	return scopes
 }
 
-// both returns c and, if there is one, the client whose connection only starts runs.
+// both returns c and, if c has one, its starter: the client that makes the connection for
+// starting runs.
 func (c *Client) both() []*Client {
 	if c.starter == nil {
 		return []*Client{c}
@@ -160,11 +162,12 @@ func (c *Client) both() []*Client {
 	return []*Client{c, c.starter}
 }
 
-// awaitLeader waits until c, the client whose connection only starts runs, may connect.
-// It then gives c the device and the credentials of the main client, c.leader. It returns
-// false if ctx ends first. The client c may connect while the main one has
-// operator.admin, or if the gateway rejected only the main one's scopes. Connecting
-// earlier could cause a second pairing request or present a wrong token again.
+// awaitLeader waits until c, which makes the connection for starting runs, may connect.
+// It then gives c the device and credentials of the main client, c.leader, or returns
+// false if ctx ends first. Client c may connect while the main client has a connection
+// with operator.admin, or if the gateway rejected the main client only because of the
+// scopes that it requested. Without this wait, c could cause a second pairing request or
+// present a wrong token again.
 func (c *Client) awaitLeader(ctx context.Context) bool {
 	l := c.leader
 	for {
@@ -193,7 +196,7 @@ func (c *Client) awaitLeader(ctx context.Context) bool {
 	}
 }
 
-// setStarting makes the connection k the one that starts runs. It returns false if the
+// setStarting makes k the connection over which runs are started. It returns false if the
 // client's identity changed while k was connecting.
 func (c *Client) setStarting(k *conn, as *device, version string, h hello) bool {
 	c.mu.Lock()
@@ -231,10 +234,10 @@ func (c *Client) notifyChange() {
 	}
 }
 
-// chooseEventSource selects the connection whose events are published. It is called
-// whenever a connection is made or lost, and publishes EventConnected or
-// EventDisconnected if the selection changes. The caller must hold the lock, so that a
-// new subscriber sees each connection exactly once. A client that only starts runs
+// chooseEventSource selects the connection whose events are published, and publishes
+// EventConnected or EventDisconnected if the selection changes. It is called whenever a
+// connection is made or lost. The caller must hold the lock, so that a new subscriber
+// neither misses a connection nor is notified of it twice. A client that only starts runs
 // publishes no events.
 func (c *Client) chooseEventSource() {
 	c.notifyChange()

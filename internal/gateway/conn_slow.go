@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// answered records that a response arrived in time, and ends the state Slow. Late
-// responses do not end that state.
+// answered records that a response arrived in time. If the client's state is Slow,
+// answered ends that state. It is not called for late responses.
 func (c *Client) answered(k *conn) {
 	k.answeredAt.Store(int64(time.Since(k.born)))
 	c.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Errors that only requests about scheduled jobs return. Changing jobs requires the scope
+// Errors returned only by requests about scheduled jobs. Changing jobs requires the scope
 // operator.admin; reading them requires operator.read.
 var (
 	// ErrNoJob means that the gateway has no job with this id.
@@ -200,7 +200,7 @@ type NewJob struct {
 }
 
 // AddJob adds a job. If the error includes ErrUnsure, the gateway may have added the job
-// anyway. If the job has no Key, check that before repeating the request.
+// anyway. If the job has no Key, check whether it was added before repeating the request.
 func (c *Client) AddJob(ctx context.Context, n NewJob) (Job, error) {
 	p := addParams{
 		Key: n.Key, Name: n.Name, Description: n.Description, AgentID: n.AgentID, Enabled: n.Enabled, Schedule: n.Schedule.wire(),

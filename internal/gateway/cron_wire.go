@@ -155,7 +155,8 @@ func (n number) span(unit time.Duration) time.Duration {
 	return time.Duration(min(n.count(), int64(maxSpan/unit))) * unit
 }
 
-// timeOrNil is like the method time, but returns nil if the time is absent.
+// timeOrNil returns the time for a number of milliseconds since 1970, or nil if the
+// number is absent or out of range.
 func (n number) timeOrNil() *clock.Time {
 	t := n.time()
 	if t.IsZero() {

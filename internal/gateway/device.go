@@ -86,14 +86,14 @@ func signedText(p connectParams, proof *deviceProof) string {
 	}, "|")
 }
 
-// Kinds of credentials, in the form that Status shows.
+// Kinds of credentials, as Status shows them.
 const (
 	noCredential = "none"
 	sharedToken  = "token"
 	deviceToken  = "device_token"
 )
 
-// credential is what one connection attempt uses to authenticate.
+// credential is the token, if any, with which a connection attempt authenticates.
 type credential struct {
 	kind  string
 	token string
@@ -118,8 +118,8 @@ type wallet struct {
 	refused bool   // the gateway has rejected the given token
 }
 
-// next returns the credential with the fewest rights among those that the gateway has not
-// rejected. If there is no such credential, it returns a rejected device token.
+// next returns the credential with the fewest rights that the gateway has not rejected.
+// If the client has only rejected device tokens, next returns one of them.
 func (w *wallet) next() credential {
 	switch {
 	case w.issued != "":
@@ -134,8 +134,8 @@ func (w *wallet) next() credential {
 	return credential{kind: noCredential}
 }
 
-// reject marks a device token as rejected. It reports whether there is another credential
-// to try.
+// reject marks a device token as rejected. It reports whether next now returns a
+// different credential.
 func (w *wallet) reject(cr credential) bool {
 	if cr.kind != deviceToken {
 		return false
@@ -149,12 +149,12 @@ func (w *wallet) reject(cr credential) bool {
 	return w.next() != cr
 }
 
-// hasOther reports whether there is another credential besides the device token that the
-// gateway issued.
+// hasOther reports whether the client has a credential that it can use instead of the
+// device token that the gateway issued.
 func (w *wallet) hasOther() bool { return w.shared != "" || w.given != "" && !w.refused }
 
-// shareWallet copies the device and the credentials, so that other goroutines can read
-// them.
+// shareWallet copies the device and the credentials to fields that other goroutines can
+// read.
 func (c *Client) shareWallet() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,8 +167,8 @@ func isToken(t string) bool {
 	return t != "" && len(t) <= 1000 && !strings.ContainsFunc(t, func(r rune) bool { return r < '!' || r > '~' })
 }
 
-// keepToken stores the device token that the gateway sent in hello-ok, for use with the
-// next connection.
+// keepToken stores the device token that the gateway sent in hello-ok, so that the next
+// connection can use it.
 func (c *Client) keepToken(raw []byte, cr credential) {
 	var f struct {
 		Payload struct {

@@ -51,9 +51,9 @@ func idOf(d *device) string {
 }
 
 // SetIdentity changes the device that future connections use. If the current connection
-// uses a different device, the client reconnects immediately. If only the token is new,
-// it takes effect with the next connection. If Options sets a device, SetIdentity does
-// nothing.
+// uses a different device, the client reconnects immediately. If only the token differs,
+// the new token is used from the next connection on. If Options sets a device,
+// SetIdentity does nothing.
 func (c *Client) SetIdentity(id Identity) {
 	if len(c.opt.DeviceKey) > 0 {
 		return
@@ -112,8 +112,9 @@ func (c *Client) outdated() bool {
 	return c.next != nil && idOf(newDevice(c.next.Key)) != idOf(c.sharedDevice)
 }
 
-// anotherDevice returns the failure for a connection that ends because the identity has
-// changed. The status shows this failure until the next connection attempt.
+// anotherDevice returns the failure for a connection that the client closes because
+// SetIdentity has set a different device. The status shows it until the next connection
+// attempt.
 func anotherDevice() *failure {
 	return &failure{state: Connecting, pace: soon, text: "Wardroom is reconnecting with another device."}
 }
@@ -131,8 +132,8 @@ type Introduction struct {
 }
 
 // Introduce connects briefly as the device with the given key, using the shared token and
-// a separate connection. It takes at most Options.Timeout. If ctx ends, the result is the
-// same as if the gateway had not answered.
+// a separate connection. It takes at most Options.Timeout. If ctx ends first, the result
+// is the same as if the gateway had not answered in time.
 func (c *Client) Introduce(ctx context.Context, key ed25519.PrivateKey) Introduction {
 	if c.url == nil {
 		return Introduction{State: NotConfigured, Error: notConfigured}

@@ -17,7 +17,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// failure says why there is no connection, in a text for the operator.
+// failure tells the operator why there is no connection and how to fix that.
 type failure struct {
 	state State
 	text  string        // the cause, in full sentences
@@ -50,8 +50,8 @@ func (f *failure) message() string { return strings.TrimSpace(f.text + " " + wit
 // dashboard.
 const whereSettings = "Change settings in Wardroom's environment or .env file, then restart it."
 
-// withSettingsHint appends whereSettings to a fix that names a setting, unless the fix
-// already mentions a restart.
+// withSettingsHint appends whereSettings, which says to restart Wardroom, to a fix that
+// names a setting. If the fix already mentions a restart, it is returned unchanged.
 func withSettingsHint(fix string) string {
 	if !strings.Contains(fix, "AGENTRT_") || strings.Contains(fix, "restart") {
 		return fix
@@ -62,8 +62,9 @@ func withSettingsHint(fix string) string {
 // slowHostFix tells the operator what to do about a slow gateway.
 const slowHostFix = "Check the load of the gateway's host and the port in AGENTRT_GATEWAY_URL, or raise AGENTRT_GATEWAY_TIMEOUT_MS."
 
-// firstFrames is the maximum frame size until the gateway announces its own limit. For
-// comparison, the hello-ok from a gateway with four agents was 26 kB.
+// firstFrames is the maximum frame size up to and including hello-ok, in which the
+// gateway announces its own limit. The hello-ok from a gateway with four agents was 26
+// kB.
 const firstFrames = 4 << 20
 
 // connect opens a connection and performs the handshake. Together they take at most
@@ -154,8 +155,8 @@ func (c *Client) dialFailure(err error, resp *http.Response, reached bool) *fail
 }
 
 // speaksOther reports whether the server answered with something other than HTTP. It
-// parses the error text, because net/http has no error type for that. Some servers send
-// data before the request is written, and net/http then closes the connection.
+// parses the error text, because net/http has no error type for that. A closed connection
+// counts too: net/http closes it if the server sends data before the request is written.
 func speaksOther(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "malformed HTTP") || strings.Contains(text, "readLoopPeekFailLocked: %!w(<nil>)") || errors.Is(err, net.ErrClosed)

@@ -77,10 +77,10 @@ type Examination struct {
 	Steps      []Step     `json:"layers" nullable:"false" doc:"All layers, from the bottom."`
 }
 
-// These constants say how long the result of an examination is reused for later requests.
-// If the gateway rejected a credential, the result is reused for longer: the gateway
-// locks out an address after ten wrong tokens in a minute, and the client's own attempts
-// already send two to four of them.
+// These constants say how long the result of an examination is reused. It is reused for
+// longer (examRefused) if the gateway rejected a credential, because the gateway locks
+// out an address after ten wrong tokens in a minute, and the client's own connection
+// attempts already send two to four of them.
 const (
 	examShared  = 10 * time.Second
 	examRefused = 30 * time.Second
@@ -103,9 +103,9 @@ func newExamCache() examCache { return examCache{turn: make(chan struct{}, 1)} }
 
 // Examine checks each layer between Wardroom and the gateway, from the DNS lookup to the
 // gateway's events, and stops at the first layer that does not work. It opens separate,
-// short connections with the credential that the client would try next, and does not
-// affect the client's own connection. The function report is called after each step. It
-// may be nil.
+// short-lived connections with the credential that the client would try next, and does
+// not affect the client's own connection. If report is not nil, it is called after each
+// step.
 //
 // Only one examination runs at a time, and concurrent callers share its result. An
 // examination takes at most ExamLimit. Examine returns an error only if ctx ends.
@@ -134,8 +134,8 @@ func (c *Client) Examine(ctx context.Context, report func(Step)) (Examination, e
 	return x.copy(), nil
 }
 
-// connectedSince reports whether a connection was made after the given time. If so, an
-// examination from before that time is out of date.
+// connectedSince reports whether the client's current connection was made after the given
+// time. If so, the result of an examination that began at that time is out of date.
 func (c *Client) connectedSince(at clock.Time) bool {
 	now := c.Status()
 	return now.State == Connected && now.Since.After(at.Time)
@@ -255,9 +255,9 @@ func (x *examination) step(l Layer, state StepState, took time.Duration, saw str
 // ok records that a layer works and how long the check took since begin was called.
 func (x *examination) ok(l Layer, saw string) { x.step(l, StepOK, time.Since(x.began), saw) }
 
-// fail records a layer that does not work: the layer set in the failure if there is one,
-// otherwise the layer l. Layers before it that have no result are marked as skipped,
-// because the gateway does not check everything in the order of the layers.
+// fail records that the layer f.layer, or l if f.layer is empty, does not work. It marks
+// earlier layers without a result as skipped, because the gateway does not check the
+// layers in order. It always returns false.
 func (x *examination) fail(l Layer, f *failure) bool {
 	if f.layer != "" {
 		l = f.layer

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// netTrace records the network steps of one HTTP request. The package net/http may call
-// its hooks from other goroutines.
+// netTrace records the network steps of one HTTP request. It has a lock, because net/http
+// may call the tracing hooks from other goroutines.
 type netTrace struct {
 	mu sync.Mutex
 
@@ -126,7 +126,7 @@ func (x *examination) probe(ctx context.Context) (page, error) {
 	return page{resp.StatusCode, resp.Header, body}, err
 }
 
-// networkFailure records which layer made the request for the health page fail.
+// networkFailure records the layer at which the request for the health page failed.
 func (x *examination) networkFailure(ctx context.Context, s *netTrace, err error) bool {
 	c := x.client
 	f := c.dialFailure(err, nil, s.tcp > 0)
@@ -167,9 +167,9 @@ func hungUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// speaksTLS reports whether the server expects TLS. It is used when the server closed an
-// unencrypted connection. It sends nothing except a handshake, so the certificate does
-// not matter.
+// speaksTLS reports whether the server expects TLS. It is called after the server has
+// closed an unencrypted connection. It performs only the handshake and sends no data, so
+// it does not verify the certificate.
 func (c *Client) speaksTLS(ctx context.Context) bool {
 	if c.url.Scheme != "ws" {
 		return false
@@ -199,7 +199,8 @@ func secured(u *url.URL) string {
 	return with.String()
 }
 
-// recordNetwork records that all layers below HTTP work.
+// recordNetwork records that the layers below HTTP (DNS, TCP and TLS) work or were
+// skipped.
 func (x *examination) recordNetwork(s *netTrace) {
 	x.recordDNS(s)
 	x.recordTCP(s)

@@ -32,8 +32,8 @@ func (x *examination) checkGateway(ctx context.Context) bool {
 	}
 }
 
-// authenticate opens one connection and completes its handshake. The result named again
-// is true if the gateway rejected the credential and the client has another one to try.
+// authenticate opens one connection and completes its handshake. In the results, again is
+// true if the gateway rejected the credential and the client has another one to try.
 func (x *examination) authenticate(ctx context.Context) (k *conn, h hello, ok, again bool) {
 	c := x.client
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
@@ -192,8 +192,8 @@ func (x *examination) recordProtocol(h hello) bool {
 	return true
 }
 
-// checkUse serves the connection in the same way as the client, and examines methods and
-// events.
+// checkUse processes the connection's messages in the same way as the client, and
+// examines the gateway's methods and events.
 func (x *examination) checkUse(ctx context.Context, k *conn, h hello) bool {
 	c := x.client
 	events, stop := c.Events(16)

@@ -33,7 +33,8 @@ type Event struct {
 	Restarted bool
 }
 
-// hub distributes events to subscribers. Its field named now must be set before use.
+// hub distributes events to subscribers. Its clock, the field now, must be set before
+// use.
 type hub struct {
 	now func() time.Time
 
@@ -44,10 +45,10 @@ type hub struct {
 
 type subscriber struct{ ch chan Event }
 
-// Events subscribes to all events. If the number of waiting events exceeds the parameter
-// buffer, the subscriber is dropped and its channel is closed. It may subscribe again,
-// but must then reload everything that it derived from events. The channel is also closed
-// when stop is called and when Run returns.
+// Events subscribes to all events. If more events are waiting than the parameter buffer
+// allows, the subscriber is dropped and its channel is closed. The caller may subscribe
+// again, but must then reload everything that it derived from events. The channel is also
+// closed when stop is called and when Run returns.
 func (c *Client) Events(buffer int) (events <-chan Event, stop func()) {
 	s := &subscriber{ch: make(chan Event, max(buffer, 1))}
 	c.mu.Lock()

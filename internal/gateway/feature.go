@@ -29,9 +29,9 @@ type need struct {
 }
 
 // needs returns all gateway methods that Wardroom uses, each with its lane: the
-// connection over which it is called. Tests enforce that no method and no lane is
-// missing. Methods that can wake an agent belong to runsLane. This includes tasks.cancel,
-// because canceling a sub-agent's run wakes its parent in a new run.
+// connection over which it is called. Tests check that the list is complete and that each
+// lane is correct. Methods that can wake an agent belong to runsLane. This includes
+// tasks.cancel, because canceling a sub-agent's run wakes its parent in a new run.
 func needs() []need {
 	const (
 		read, write, admin = scopeRead, scopeWrite, scopeAdmin

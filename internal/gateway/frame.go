@@ -45,7 +45,8 @@ type details struct {
 	ExpectedProtocol number `json:"expectedProtocol"`
 	RetryAfter       number `json:"retryAfterMs"`
 
-	// These lists are set only for a device that is waiting for approval.
+	// RequestedScopes and ApprovedScopes are set only for a device that is waiting for
+	// approval.
 	RequestedScopes []string `json:"requestedScopes"`
 	ApprovedScopes  []string `json:"approvedScopes"`
 }

@@ -16,9 +16,9 @@ import (
 // protocol is the version of the gateway's protocol that Wardroom speaks.
 const protocol = 4
 
-// These constants identify Wardroom to the gateway. The gateway has a list of client
-// names; clientID is the one for services. If such a client runs on the gateway's own
-// host and uses the shared token, it gets exactly the scopes that it requests.
+// These constants identify Wardroom to the gateway. clientID is the name that the gateway
+// defines for services. A client with this name that runs on the gateway's own host and
+// uses the shared token gets exactly the scopes that it requests.
 const (
 	clientID   = "gateway-client"
 	clientMode = "backend"
@@ -154,8 +154,9 @@ func (c *Client) connectParams(cr credential) connectParams {
 	}
 }
 
-// handshakeFrame reads frames until wanted returns true for one. It returns the decoded
-// frame, with known tokens redacted, and also the raw data, which is not redacted.
+// handshakeFrame reads frames until it finds one for which wanted returns true. It
+// returns this frame twice: decoded with known tokens redacted, and as raw data without
+// redaction.
 func (c *Client) handshakeFrame(ctx context.Context, k *conn, missing string, wanted func(frame) bool) (f frame, raw []byte, fail *failure) {
 	for {
 		typ, data, err := k.ws.Read(ctx)

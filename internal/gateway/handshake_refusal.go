@@ -10,8 +10,8 @@ import (
 )
 
 // refusal explains the gateway's error response to a connect request that used the
-// credential cr. If a device token was rejected and there is another credential, the
-// client soon tries again with that one.
+// credential cr. If the gateway rejected a device token and the client has another
+// credential, the client soon tries the other one.
 func (c *Client) refusal(e *wireError, cr credential) *failure {
 	f := c.refusalKind(e, cr)
 	switch e.Details.Code {
@@ -130,7 +130,8 @@ var requestID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`)
 // scopeShape matches a valid scope name from the gateway.
 var scopeShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$`)
 
-// mostScopes limits the number of scopes in a list. A gateway has fewer than that.
+// mostScopes limits how many scopes are kept from a list that the gateway sent. A real
+// gateway has fewer scopes than that.
 const mostScopes = 64
 
 // scopesOf returns the valid scopes in a list that the gateway sent.

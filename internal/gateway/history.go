@@ -44,7 +44,8 @@ type Trace struct {
 }
 
 // Limits for reading a history. Find reads up to historyPages pages of historyPage rows
-// each, until it finds the question. A standup's session has only a few rows.
+// each, until it finds the question that started the run. That is enough for standups,
+// whose sessions have only a few rows.
 const (
 	historyPage  = 200
 	historyPages = 5
@@ -264,7 +265,8 @@ func (r row) resumes() bool {
 }
 
 // active reports whether the session lists the run as in progress or queued. The format
-// of the queue is undocumented, so it is enough that the queue contains the run's id.
+// of the queue is undocumented, so a run counts as queued if its id appears anywhere in
+// the queue.
 func (h history) active(runID string) bool {
 	return slices.Contains(h.SessionInfo.ActiveRunIDs, runID) ||
 		mentions(h.InFlightRun, runID) || mentions(h.PendingInputs, runID)
@@ -309,7 +311,8 @@ func contains(v any, runID string) bool {
 // from the gateway, not from the agent.
 func (r row) failed() bool { return r.StopReason == "error" || r.StopReason == "aborted" }
 
-// end returns a run's outcome and error text, based on the row that reports its failure.
+// end derives a failed run's outcome and error text from the row that reports the
+// failure.
 func (r row) end() (Outcome, string) {
 	text := r.ErrorMessage
 	if text == "" {

@@ -17,9 +17,9 @@ func (r row) large() bool {
 	return r.Role == "assistant" && r.Meta.Reason == "oversized" && r.Meta.ID != ""
 }
 
-// fetchLarge replaces the incomplete rows after a run's question with complete ones,
-// newest first. If the gateway rejects a request for a row, the remaining rows stay
-// incomplete.
+// fetchLarge fetches complete versions of the incomplete rows that follow the question
+// that started a run, and stores them in rows. It begins with the newest row. If the
+// gateway rejects a request for a row, the remaining rows stay incomplete.
 func (c *Client) fetchLarge(ctx context.Context, sessionKey string, rows []row, runID string) error {
 	fetched := 0
 	for i := len(rows) - 1; i >= 0 && fetched < largeMost; i-- {

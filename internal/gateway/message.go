@@ -10,8 +10,8 @@ import (
 )
 
 // Turn is a message in a conversation, including its reasoning and its tool calls with
-// their results. Texts are truncated, and secrets and control characters are removed, but
-// they must still be treated as untrusted.
+// their results. All text is truncated and free of secrets and control characters, but
+// must still be treated as untrusted.
 type Turn struct {
 	ID     string
 	Seq    int64  // row number in the transcript, from 1; 0 when unknown
@@ -25,8 +25,8 @@ type Turn struct {
 	Error  string
 	Usage  *Usage // of this model call; nil when unknown
 	// Origin names the tool that created the message inside the gateway, such as cron or
-	// sessions_send. If the tool is unknown, it names the kind of origin. It is empty for
-	// messages from outside the gateway.
+	// sessions_send, or, if the tool is unknown, the gateway's category for the message's
+	// origin. It is empty for messages from outside the gateway.
 	Origin string
 	JobID  string // of the scheduled job that created it
 	From   string // key of the session that sent it
@@ -47,10 +47,9 @@ const (
 	turnsTried = 4             // attempts to read one page while the transcript grows
 )
 
-// Turns reads a page of a conversation. The parameter offset is the number of newest rows
-// to skip, and limit is the maximum number of rows to read (1 to 500). If the session
-// does not exist, the page is empty. There may be fewer turns than rows, because tool
-// results are merged into their calls.
+// Turns reads a page of a conversation: at most limit rows (1 to 500), after skipping the
+// newest offset rows. If the session does not exist, the page is empty. There may be
+// fewer turns than rows, because tool results are merged into their calls.
 func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset int64) (TurnPage, error) {
 	limit = min(max(limit, 1), turnsMost)
 	p := historyParams{SessionKey: sessionKey, Limit: limit, Offset: max(offset, 0), MaxChars: askedChars}
@@ -87,9 +86,9 @@ func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset
 }
 
 // TurnsBefore is like Turns, but returns only rows with a sequence number below seq. The
-// parameter offset is the number of newest rows to skip, and total is the length of the
-// transcript when offset was counted. TurnsBefore adds the number of rows that were
-// written since then, so that no row is repeated or missed.
+// parameter offset is the number of newest rows to skip in a transcript of total rows. If
+// the transcript has since grown to more than total rows, TurnsBefore skips the new rows
+// too, so that no row is repeated or missed.
 func (c *Client) TurnsBefore(ctx context.Context, sessionKey string, limit int, offset, total, seq int64) (TurnPage, error) {
 	var page TurnPage
 	for range turnsTried {

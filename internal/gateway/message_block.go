@@ -47,8 +47,8 @@ const (
 	ToolPending ToolStatus = "pending"
 )
 
-// Limits for a message. All except the last two are in characters. A message that reaches
-// all limits has about 600,000 characters.
+// Limits for a message: the last two are numbers of blocks and tool calls, and the others
+// are in characters. A message that reaches all limits has about 600,000 characters.
 const (
 	turnChars     = 20_000 // all texts together
 	thinkingChars = 8_000  // all reasoning together
@@ -104,8 +104,8 @@ func visible(list []part) string {
 }
 
 // blocks converts the parts of a message to blocks. If a tool call and its result are in
-// the same message, they become one block. The result left is the number of parts that
-// were dropped.
+// the same message, they become one block. The function also returns the number of parts
+// that it dropped.
 func (c *Client) blocks(list []part) (blocks []Block, left int) {
 	blocks = []Block{}
 	room := map[BlockKind]int{TextBlock: turnChars, ThinkingBlock: thinkingChars}
@@ -212,7 +212,7 @@ func (c *Client) result(r turnRow, done part) Turn {
 }
 
 // arguments returns the arguments of a tool call as JSON, with every string in them
-// sanitized. The result cut is the number of characters that were removed from the end.
+// sanitized. It also returns the number of characters that it removed from the end.
 func (c *Client) arguments(raw json.RawMessage) (text string, cut int64) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", 0
@@ -253,7 +253,7 @@ func (c *Client) cleanJSON(v any) any {
 	}
 }
 
-// Said returns the texts of a turn's text blocks, one per line.
+// Said returns the text of the turn's text blocks, joined by line breaks.
 func (t Turn) Said() string {
 	var texts []string
 	for _, b := range t.Blocks {

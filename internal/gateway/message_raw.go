@@ -12,8 +12,8 @@ const rawTurnsMost = 500
 
 // RawTurns reads the newest rows of a conversation, at most limit (1 to 500). It includes
 // rows that Turns does not return: the polls that wake agents, and answers without
-// content. They are included because they also consume tokens. The result does not
-// identify the transcript. To find out which transcript it is, call Turns afterwards.
+// content. They are included because they also consume tokens. The rows do not contain
+// the transcript's id. To get it, call Turns afterwards.
 func (c *Client) RawTurns(ctx context.Context, sessionKey string, limit int) ([]Turn, error) {
 	params := struct {
 		Key   string `json:"key"`

@@ -46,7 +46,7 @@ func (c *Client) SendMessage(ctx context.Context, s OutgoingMessage) error {
 	return nil
 }
 
-// Limits for Sent, which reads only the newest rows, with truncated texts.
+// Limits for Sent, which reads only the newest rows and truncates their text.
 const (
 	sentRows  = 100
 	sentChars = 100

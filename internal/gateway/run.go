@@ -113,10 +113,10 @@ type agentParams struct {
 	Timeout        int64  `json:"timeout,omitempty"`
 }
 
-// Wait waits for a run to end, for at most the duration limit, plus up to Options.Timeout
-// for the response. If the run has not ended by then, the Outcome is Running: call Wait
-// again. For an unknown run, the Outcome is Running too. After a gateway restart, only
-// Find shows whether the run existed.
+// Wait waits for a run to end. It waits at most limit, plus up to Options.Timeout for the
+// response. If the run has not ended by then, the Outcome is Running, and the caller can
+// call Wait again. The Outcome for an unknown run is also Running. After a gateway
+// restart, only Find shows whether the run existed.
 func (c *Client) Wait(ctx context.Context, runID string, limit time.Duration) (Answer, error) {
 	r := c.runs.watch(runID)
 	if a, ended := r.ended(); ended {
@@ -155,8 +155,9 @@ func (c *Client) completeText(ctx context.Context, runID string, a Answer) (Answ
 	return a, nil
 }
 
-// waitOn calls agent.wait and returns its result. If the second response to the question
-// arrives first, waitOn returns the answer from that response instead.
+// waitOn calls agent.wait and returns its result. When a run ends, the gateway also sends
+// a second response to the question. If that arrives first, waitOn returns the answer
+// from it.
 func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limit time.Duration) (Answer, error) {
 	limit = max(limit, 0)
 	params := struct {
@@ -200,9 +201,9 @@ func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limi
 	return c.cleaned(runID, a), nil
 }
 
-// awaitUsage waits briefly for the second response to the question. Only that response
-// contains the token counts and the cost of the run, and it arrives within milliseconds
-// of the run's end. If the run was started on another connection, awaitUsage does not
+// awaitUsage waits briefly for the second response to the question, which the gateway
+// sends within milliseconds of the run's end. Only that response contains the run's token
+// counts and cost. If the run was started over another connection, awaitUsage does not
 // wait.
 func (c *Client) awaitUsage(ctx context.Context, k *conn, r *run, a Answer) Answer {
 	if c.runs.expected(r) != k {
@@ -223,8 +224,8 @@ func (c *Client) awaitUsage(ctx context.Context, k *conn, r *run, a Answer) Answ
 	return a
 }
 
-// cleaned returns a copy of an answer whose texts contain no secrets or control
-// characters.
+// cleaned returns a copy of an answer with secrets and control characters removed from
+// its text.
 func (c *Client) cleaned(runID string, a Answer) Answer {
 	a.RunID = runID
 	a.Text = c.secrets.multiline(a.Text)
@@ -236,8 +237,9 @@ func (c *Client) cleaned(runID string, a Answer) Answer {
 // runsKept limits how many runs are remembered with their answers.
 const runsKept = 256
 
-// runs holds the runs that this process started, by run id. It passes the second response
-// to a question to the caller that is waiting for it. The zero value is ready to use.
+// runs holds the runs that this process started, by run id. Callers that wait for a run
+// get the answer when the gateway's second response to the question arrives. The zero
+// value is ready to use.
 type runs struct {
 	mu   sync.Mutex
 	ring ring[*run]
@@ -268,9 +270,9 @@ func (rs *runs) watch(id string) *run {
 	return rs.get(id)
 }
 
-// begin is like watch, but for a run that is about to be started. If there already is a
-// result for the run, begin discards it, because the gateway may have restarted since
-// then.
+// begin is like watch, but for a run that is about to be started. If the run already has
+// a result, begin discards it, because the gateway may have restarted since the result
+// arrived.
 func (rs *runs) begin(id string) *run {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

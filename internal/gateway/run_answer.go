@@ -158,7 +158,8 @@ func isOvertaken(message string) bool {
 	return strings.Contains(message, "SESSION_WORK_START_CHANGED") || strings.Contains(message, "changed while starting work")
 }
 
-// readOvertaken is like readOutcome, but for a response that contains only an error.
+// readOvertaken reads an error response. It returns false unless the error means that the
+// gateway dropped the question because its session had changed.
 func readOvertaken(f frame) (Answer, bool) {
 	if f.Error == nil || !isOvertaken(f.Error.Message) && !isOvertaken(f.Error.Details.Code) {
 		return Answer{}, false
@@ -166,8 +167,8 @@ func readOvertaken(f frame) (Answer, bool) {
 	return Answer{Outcome: Failed, Error: f.Error.Message, Overtaken: true}, true
 }
 
-// outcomePayload is the payload of the second response to a question. The gateway also
-// sends it when a question is repeated after its run has ended.
+// outcomePayload is the payload of the second response to a question, which the gateway
+// sends when the run has ended, and again if the question is repeated after that.
 type outcomePayload struct {
 	Status     string `json:"status"`
 	Summary    string `json:"summary"`
@@ -191,8 +192,8 @@ type outcomePayload struct {
 	} `json:"result"`
 }
 
-// readOutcome reads how a run ended. It returns false for any payload other than the
-// second response to a question.
+// readOutcome reads the outcome of a run from the gateway's second response to the
+// question. It returns false for any other payload.
 func readOutcome(payload json.RawMessage) (Answer, bool) {
 	var p outcomePayload
 	if len(payload) == 0 || json.Unmarshal(payload, &p) != nil {

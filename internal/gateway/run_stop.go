@@ -41,10 +41,11 @@ const (
 	restPause = 200 * time.Millisecond
 )
 
-// abortOthers ends the runs that other clients started in a session. It first waits until
-// the runs in the parameter stopped have ended, because chat.abort ignores runs of other
-// clients while one of Wardroom's runs is still listed. It returns the ids in stopped and
-// those of the runs that it ended.
+// abortOthers ends the runs that other clients started in a session. The parameter
+// stopped contains the ids of Wardroom's runs that were just stopped. While one of them
+// is still listed, chat.abort ignores other clients' runs, so abortOthers first waits
+// until they have ended. It returns the ids in stopped and those of the runs that it
+// ended.
 func (c *Client) abortOthers(ctx context.Context, sessionKey string, stopped []string) ([]string, error) {
 	for range restTries {
 		more, err := c.abort(ctx, sessionKey, "")
@@ -68,10 +69,11 @@ func (c *Client) abortOthers(ctx context.Context, sessionKey string, stopped []s
 // in the session and returns their ids.
 //
 // The method chat.abort ends only runs that were started over the same connection or, for
-// a paired device, over any connection of that device. To end other runs, it requires
-// operator.admin. A question also has an entry in the gateway's task ledger. Every client
-// that may write to the session can cancel that entry with tasks.cancel, which ends the
-// run (observed in OpenClaw 2026.9.6). Messages have no such entry.
+// a paired device, over any connection of that device. Ending any other run requires
+// operator.admin. A run that a question started also has an entry in the gateway's task
+// ledger. Every client that may write to the session can cancel that entry with
+// tasks.cancel, which ends the run (observed in OpenClaw 2026.9.6). A run that a message
+// started has no such entry.
 func (c *Client) abort(ctx context.Context, sessionKey, runID string) ([]string, error) {
 	params := struct {
 		SessionKey string `json:"sessionKey"`

@@ -168,7 +168,7 @@ func (s *secrets) bounded(text string, most int) string {
 func (s *secrets) multiline(text string) string { return s.redact(plaintext.Lines(s.redact(text))) }
 
 // text is like multiline, but truncates the text. The parameter most is the maximum
-// number of characters. The result cut reports whether the text was longer.
+// number of characters. The second result reports whether the text was longer.
 func (s *secrets) text(text string, most int) (clean string, cut bool) {
 	text = s.multiline(text)
 	n := 0
@@ -182,7 +182,7 @@ func (s *secrets) text(text string, most int) (clean string, cut bool) {
 }
 
 // bound is like multiline, but truncates the text. The parameter most is the maximum
-// number of characters. The result cut is the number of characters removed.
+// number of characters. The second result is the number of characters removed.
 func (s *secrets) bound(text string, most int) (clean string, cut int64) {
 	clean = s.multiline(text)
 	n, end := 0, len(clean)

@@ -12,10 +12,10 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Session is a conversation with an agent, from the gateway's list of sessions. Its texts
-// are truncated, and secrets and control characters are removed from them. An empty text,
-// a zero number or a zero time means that the value is unknown. Two Sessions can be
-// compared with ==.
+// Session is a conversation with an agent, from the gateway's list of sessions. Its text
+// fields are truncated, and secrets and control characters are removed from them. An
+// empty string, a zero number or a zero time means that the value is unknown. Two
+// Sessions can be compared with ==.
 type Session struct {
 	Key          string // such as "agent:cto:main"; exactly as the gateway sends it
 	ID           string // id of the transcript; changes with a reset
@@ -68,8 +68,8 @@ type SessionUsage struct {
 	// result, initially zeros, and Fresh is false.
 	Fresh bool
 	// At is when the computation ran, by the gateway's clock, or zero if unknown. Later
-	// usage is not included. The gateway returns the same result for 30 seconds, and once
-	// more after that, however old the result is.
+	// usage is not included. The gateway returns the same result for 30 seconds. The
+	// first request after that still gets the old result, regardless of its age.
 	At     clock.Time
 	Totals map[string]Totals
 	// Transcripts contains the usage by transcript and model. It includes deleted
@@ -219,15 +219,15 @@ func (c *Client) readSession(raw json.RawMessage) (Session, bool) {
 	return s, ok
 }
 
-// rowFacts contains the facts in a session row that are not part of Session.
+// rowFacts contains the information in a session row for which Session has no field.
 type rowFacts struct {
 	stamp    int64 // when the row was built; 0 when unknown
 	whole    bool  // complete: it says whether a run is in progress
 	archived bool
 }
 
-// readRow is like readSession, but also returns the facts in the row that are not part of
-// Session.
+// readRow is like readSession, but also returns the information for which Session has no
+// field.
 func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 	var r sessionRow
 	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.Key)) {

@@ -6,9 +6,9 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// SessionChange is a change to a session that an event reports. If two events report the
-// same session, the one that arrives later has the newer data, because the gateway builds
-// the row when it sends the event.
+// SessionChange is an event's report of a change to a session. If two events are about
+// the same session, the later one has the newer data, because the gateway reads the
+// session's current data when it sends an event.
 type SessionChange struct {
 	Key   string  // empty when the event names no session
 	Row   Session // the session's current row; set only if Whole
@@ -63,7 +63,7 @@ func (e Event) Run() (RunChange, bool) {
 
 // SessionOf returns the change to a session that an event reports. It returns false if
 // the event changes nothing in the list of sessions. If neither Whole nor Gone is set,
-// something has changed that the event does not describe: read the list again.
+// the event does not describe the whole change: read the list of sessions again.
 func (c *Client) SessionOf(e Event) (SessionChange, bool) {
 	switch e.Name {
 	case "sessions.changed", "session.message":

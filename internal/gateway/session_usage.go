@@ -16,8 +16,8 @@ const (
 	mostNanos, mostNanosAll = 100_000_000_000_000, 1_000_000_000_000_000
 )
 
-// tokens returns a number of tokens. It returns false if the number is absent or not
-// plausible.
+// tokens returns the number as a token count. It returns false if the number is absent or
+// not plausible.
 func (n number) tokens() (int64, bool) {
 	v, ok := n.whole()
 	return v, ok && v >= 0 && v <= mostTokens
@@ -55,8 +55,8 @@ type usageDetail struct {
 	} `json:"modelUsage"`
 }
 
-// transcript reads the usage for each model from a row. It returns false if any part of
-// the row is unreadable, because an incomplete sum would be wrong.
+// transcript reads the usage for each model from a sessions.usage row. It returns false
+// if any part of the row is unreadable, because an incomplete sum would be wrong.
 func (c *Client) transcript(key, id, agentID word, d usageDetail) (TranscriptUsage, bool) {
 	t := TranscriptUsage{SessionKey: c.short(string(key)), SessionID: c.short(string(id)), AgentID: c.short(string(agentID)), LastAt: d.LastActivity.time()}
 	if t.SessionID == "" || !validKey(string(key)) {

@@ -31,12 +31,11 @@ func (s Status) as(p Purpose) Connection {
 	return Connection{p, s.State, s.Since, s.LastError, s.ConnectedAt, s.LastSeenAt, s.RetryAt, s.ScopesAsked, s.ScopesGranted}
 }
 
-// Status returns the current status. With two connections, the state is Connected only if
-// both are connected. Otherwise it is the state of the connection that is down. If both
-// are down, it is the state of the client's own connection. With two connections,
-// ConnectedAt is nil unless both are up. There is one exception: if the gateway rejected
-// only operator.admin, the connection for starting runs still works, so ConnectedAt is
-// set.
+// Status returns the current status. With two connections, the state is Connected and
+// ConnectedAt is set only if both are connected. Otherwise the state is that of the
+// connection that is down or, if both are down, that of the connection with
+// operator.admin. There is one exception: if the gateway rejected only operator.admin,
+// the connection that starts runs still works, so ConnectedAt is set.
 func (c *Client) Status() Status {
 	s := c.ownStatus()
 	if s.State == NotConfigured {
@@ -78,8 +77,8 @@ func runsUnavailable(text string) string {
 	return "The connection that starts runs failed. " + text
 }
 
-// ownStatus returns the status of the client's own connection. It ignores the separate
-// connection that starts runs.
+// ownStatus returns the status of the client's own connection. It ignores the second
+// connection, which only starts runs.
 func (c *Client) ownStatus() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -65,8 +65,8 @@ func colons(sum [32]byte) string {
 }
 
 // pinned lists the fingerprints of the pinned certificates, so that the operator can
-// compare them with that of the gateway's certificate. While a certificate is being
-// replaced, there are two.
+// compare them with the fingerprint of the gateway's certificate. Two certificates are
+// pinned, for example, while one replaces the other.
 func (c *Client) pinned() string {
 	const shown = 3
 	var names []string

@@ -10,7 +10,7 @@ import (
 )
 
 // Mount adds the routes for the inbox. They require the permission use_inbox, because an
-// item's detail may quote an agent, and other agents must not read the quote.
+// item's detail may quote text by one agent that other agents must not read.
 func (s *Service) Mount(api *web.API) {
 	web.Get(api, "/inbox", actor.UseInbox, "List inbox items, most urgent first", s.handleList,
 		web.Fails(ErrAssignee, page.ErrCursor), web.Describe(listText))
@@ -63,7 +63,8 @@ type Versioned struct {
 	web.IfMatch
 }
 
-// answer calls the function do with the version from the If-Match header and returns the resulting item.
+// answer passes the version from the If-Match header to the function do and returns the
+// item that do returns.
 func (v Versioned) answer(do func(version *int64) (Item, error)) (*web.Tagged[Item], error) {
 	version, err := v.Version()
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package inbox keeps the ranked list of issues that need a human: escalations,
-// failures, and missed standups and jobs.
+// Package inbox keeps the ranked list of issues that need a human: escalations, failures,
+// missed standups, and missed scheduled jobs.
 //
 // Other packages raise an item when something needs attention, and resolve the item when
-// its cause has ended. Both happen in the other package's transaction. Each cause has a
+// its cause has ended. Both happen in the calling package's transaction. Each cause has a
 // single item, which counts how often it was raised.
 package inbox
 
@@ -34,8 +34,9 @@ type NewItem struct {
 	// Subject is the task, standup, agent, or other thing that the item is
 	// about. It may be empty.
 	Subject event.Subject
-	// At is the time at which the issue occurred, which may be before the item is raised,
-	// for example while Wardroom was down. A zero or future time means now.
+	// At is the time at which the issue occurred. It may be earlier than the time at which
+	// the item is raised, for example if Wardroom was down in between. A zero or future
+	// time means now.
 	At time.Time
 }
 
@@ -145,7 +146,8 @@ var (
 	ErrAssignee = fault.New(fault.Invalid, "inbox_assignee_unknown", "The assignee is unknown or cannot be assigned.")
 )
 
-// check returns an error if m has a value that only a programming error can produce.
+// check returns an error if the cause, kind, or severity of m is invalid, which can only
+// result from a programming error.
 func (m NewItem) check() error {
 	switch {
 	case m.Cause == "" || len(m.Cause) > maxCause || plaintext.Lines(m.Cause) != m.Cause:
@@ -166,7 +168,7 @@ func (m NewItem) happened(now time.Time) clock.Time {
 	return clock.At(m.At)
 }
 
-// open returns a new item for m, whose cause has no item yet.
+// open returns a new item for m. The cause of m must not have an item yet.
 func (m NewItem) open(id string, now time.Time) Item {
 	at := m.happened(now)
 	i := Item{
@@ -175,7 +177,7 @@ func (m NewItem) open(id string, now time.Time) Item {
 	return i.withTexts(m)
 }
 
-// withTexts returns the item with the kind, texts, and subject of m.
+// withTexts returns a copy of the item with the kind, texts, and subject from m.
 func (i Item) withTexts(m NewItem) Item {
 	i.Kind, i.Detail = Kind(m.Kind), markdown(m.Detail, maxDetail)
 	i.Title = cmp.Or(line(m.Title, maxTitle), "Something needs your attention")
@@ -185,9 +187,9 @@ func (i Item) withTexts(m NewItem) Item {
 	return i
 }
 
-// repeat returns the item after m has raised the item's cause again. A resolved item
-// reopens with m's severity. An acknowledged or snoozed item keeps its state unless the
-// severity rises. Then it reopens, because users have seen it only at the lower severity.
+// repeat returns the item after m has raised its cause again. A resolved item reopens with
+// m's severity. An acknowledged or snoozed item keeps its state unless the severity rises.
+// If it rises, the item reopens, because users have seen it only at the lower severity.
 func (i Item) repeat(m NewItem, now time.Time) Item {
 	i = i.at(now).withTexts(m)
 	i.Count++
@@ -285,7 +287,8 @@ func (i Item) checkUnresolved(verb string) error {
 	return ErrResolved.With("The item was resolved by %s. Reopen it before you %s it.", i.Resolution.By.Name, verb).Fact("resolution", i.Resolution)
 }
 
-// checkVersion fails with ErrStale if a version is given that is not the item's current version.
+// checkVersion fails with ErrStale if version is not nil and differs from the item's
+// current version.
 func (i Item) checkVersion(version *int64) error {
 	if version == nil || *version == i.Version {
 		return nil

@@ -38,7 +38,8 @@ const (
 	resolved = "inbox.resolved" // by a user, or because the cause has ended
 )
 
-// batch is the maximum number of snoozes that one transaction ends. Short transactions let other writers proceed.
+// batch is the maximum number of snoozes to end in one transaction. Short transactions let
+// other writers proceed.
 const batch = 100
 
 // Raise opens an item in the caller's transaction. If the cause already has an item, Raise
@@ -89,8 +90,8 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 }
 
 // ResolveCause resolves the item for a cause that has ended. The parameter why becomes the
-// note. It has no effect if there is no item or the item is already resolved. Call it
-// after the transaction's other statements.
+// note of the resolution. ResolveCause has no effect if the cause has no item or the item
+// is already resolved. Call it after the transaction's other statements.
 func (s *Service) ResolveCause(ctx context.Context, tx *db.Tx, cause, why string) error {
 	if err := s.resolveCause(ctx, tx, cause, why); err != nil {
 		return fmt.Errorf("resolve %.200q in the inbox: %w", cause, err)
@@ -203,7 +204,8 @@ func (s *Service) do(ctx context.Context, id string, version *int64, kind string
 	return i, nil
 }
 
-// change applies an action to an item. The caller must have read the item in the same transaction.
+// change applies an action to the item old, which the caller must have read in the same
+// transaction. It records an event if the action changed anything.
 func (s *Service) change(ctx context.Context, tx *db.Tx, old Item, kind string, d action) (Item, error) {
 	now := s.Now()
 	i, err := d(old.at(now), actor.From(ctx), now)
@@ -268,8 +270,9 @@ func (s *Service) wake(ctx context.Context, tx *db.Tx, id string) error {
 	return s.record(ctx, tx, woken, i, changes)
 }
 
-// CountResolved returns the number of items that PurgeResolved would delete if it had no limit, and
-// the earliest time at which one of them was resolved. The time is zero if there are no such items.
+// CountResolved returns how many items were resolved before the given time, and the
+// earliest time at which one of them was resolved. That time is zero if there are no such
+// items.
 func (s *Service) CountResolved(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var at *clock.Time
 	if err := s.DB.QueryRow(ctx, countResolved, before).Scan(&n, &at); err != nil {

@@ -58,8 +58,8 @@ func (f Filter) where(ctx context.Context, q db.Queryer, now time.Time) (w list.
 }
 
 // ofStates adds the condition for the filter's states to w. An item whose snooze has ended
-// is treated as open. The filter's fingerprint in a page cursor does not include the time,
-// because each page is read at a different time.
+// is treated as open. The filter's fingerprint in a page cursor must not depend on the
+// parameter now, because now differs from page to page.
 func (f Filter) ofStates(w *list.Where, now time.Time) {
 	want := f.wanted()
 	if !want[Resolved] {
@@ -187,8 +187,8 @@ const (
 )
 
 // purgeResolved deletes items that were resolved before the given time, oldest first. It
-// uses one statement per item, because PostgreSQL would scan the whole table for a list of
-// IDs.
+// deletes each item with a separate statement, because PostgreSQL would scan the whole
+// table if one statement contained a list of IDs.
 func purgeResolved(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	rows, err := tx.Query(ctx, longResolved, before, limit)
 	ids, err := db.All(rows, err, scanID)
@@ -203,9 +203,9 @@ func purgeResolved(ctx context.Context, tx *db.Tx, before time.Time, limit int) 
 	return int64(len(ids)), nil
 }
 
-// findUsers returns the IDs of the accounts that match a user reference in a filter. An
-// agent_id can match several accounts. For an email that the caller may not look up,
-// findUsers returns actor.NoID.
+// findUsers returns the IDs of the accounts that match ref, which is an ID, email, or
+// agent_id from a filter. An agent_id can match several accounts. For an email that the
+// caller may not look up, findUsers returns actor.NoID, which matches no account.
 func findUsers(ctx context.Context, q db.Queryer, ref string) ([]string, error) {
 	lower := strings.ToLower(ref)
 	if actor.OwnEmailOnly(ctx, ref) {

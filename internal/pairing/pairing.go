@@ -26,7 +26,7 @@ var (
 	// ErrSettings means that the device is configured in the settings, which take
 	// precedence.
 	ErrSettings = fault.New(fault.Conflict, "pairing_in_settings", "The device is configured in Wardroom's settings.")
-	// ErrNone means that there is no device, or that no device waits for approval.
+	// ErrNone means that Wardroom has no device, or no replacement device waiting for approval.
 	ErrNone = fault.New(fault.NotFound, "pairing_none", "Wardroom has no such device.")
 	// ErrNotPaired means that a device cannot be replaced before the gateway has
 	// accepted it.
@@ -107,7 +107,7 @@ type Reminder struct {
 	Remove string `json:"remove_command" doc:"Command that removes the device, to run on the gateway's host."`
 }
 
-// Forgotten is what remains to be done after Wardroom has forgotten a device.
+// Forgotten describes what the operator still has to do after Wardroom has forgotten a device.
 type Forgotten struct {
 	Devices []Reminder `json:"devices" nullable:"false" doc:"Devices that the gateway may still list."`
 	Detail  string     `json:"detail" doc:"Explanation of what to do."`
@@ -184,8 +184,8 @@ type answer struct {
 	Error   string           `json:"error"`
 }
 
-// open decrypts the identity in a row. It omits a token that another gateway issued, so
-// that the current one does not receive it.
+// open decrypts a device's key and token. It omits a token that a different gateway issued, so that
+// the gateway at the given address does not receive it.
 func (r stored) open(v *vault.Vault, address string) (gateway.Identity, error) {
 	seed, err := v.Open(keyPlace(r.device.ID), r.sealedKey)
 	if err != nil {

@@ -51,7 +51,7 @@ type Service struct {
 	events   []gateway.DeviceEvent
 }
 
-// held is the device that this replica's client uses.
+// held is the device that the gateway client in this replica uses.
 type held struct {
 	deviceID    string
 	sealedKey   string // as read from the database, to detect changes
@@ -78,7 +78,7 @@ func (s *Service) Show(ctx context.Context) (Pairing, error) {
 	return s.show(s.Runtime.Status(), current, next, trouble), nil
 }
 
-// decrypt decrypts the identity of a device.
+// decrypt returns the decrypted key and token of a device.
 func (s *Service) decrypt(r stored) (gateway.Identity, error) {
 	v, err := s.Keys.Find()
 	if err != nil {
@@ -124,8 +124,8 @@ func (s *Service) Start(ctx context.Context) (p Pairing, made bool, err error) {
 	return s.applied(ctx, made)
 }
 
-// newDeviceIfNone returns a new device with its key encrypted, or nil if a readable device
-// exists.
+// newDeviceIfNone returns a new device with its key encrypted, or nil if a device already exists.
+// If the existing device's secrets cannot be decrypted, it returns ErrOtherKey.
 func (s *Service) newDeviceIfNone(ctx context.Context) (*stored, error) {
 	current, _, err := load(ctx, s.DB)
 	if err != nil {
@@ -254,8 +254,8 @@ func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) 
 	return s.applied(ctx, made)
 }
 
-// rotateFault returns the error for rotating a device without an encryption key. If there is no
-// device either, it returns ErrNone.
+// rotateFault returns the error for Rotate if the encryption key is not available. If there is no
+// device to replace, that is ErrNone, and otherwise ErrOtherKey.
 func (s *Service) rotateFault(ctx context.Context, cause error) error {
 	current, _, err := load(ctx, s.DB)
 	switch {
@@ -267,8 +267,8 @@ func (s *Service) rotateFault(ctx context.Context, cause error) error {
 	return ErrOtherKey.With("%s", unreadable(cause))
 }
 
-// CancelRotation discards the device that waits to replace the current one. It returns
-// ErrNone if there is none.
+// CancelRotation discards the device that is waiting to replace the current one. It returns ErrNone
+// if no device is waiting.
 func (s *Service) CancelRotation(ctx context.Context) (Pairing, error) {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		if err := tx.Lock(ctx, lockName); err != nil {

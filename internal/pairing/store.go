@@ -46,8 +46,8 @@ func load(ctx context.Context, q db.Queryer) (current, next *stored, err error) 
 	return current, next, err
 }
 
-// insert adds a device. The parameter askAt is the time at which to connect with the device for the
-// first time. It is nil for the current device, because the client uses that one immediately.
+// insert adds a device. For a replacement device, askAt is the time of the first attempt to connect
+// with it. It is nil for the current device, which the client uses immediately.
 func insert(ctx context.Context, tx *db.Tx, r stored, now time.Time, askAt *time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO pairing_devices (`+columns+`, ask_at) VALUES (?, ?, ?, ?, '', NULL, '', ?, '', NULL, '', '{}', ?)`,
@@ -55,13 +55,13 @@ func insert(ctx context.Context, tx *db.Tx, r stored, now time.Time, askAt *time
 	return err
 }
 
-// setToken stores the token of a device, or removes it.
+// setToken stores the token of a device, or removes it if the sealed parameter is empty.
 func setToken(ctx context.Context, tx *db.Tx, place, sealed, gateway string, at *clock.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE pairing_devices SET sealed_token = ?, gateway = ?, token_at = ? WHERE place = ?`, sealed, gateway, at, place)
 	return err
 }
 
-// setAdmitted stores how the gateway accepted a device.
+// setAdmitted stores whether the gateway approved a device or accepted it without approval.
 func setAdmitted(ctx context.Context, tx *db.Tx, place string, how State, at time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE pairing_devices SET admitted = ?, admitted_at = ? WHERE place = ?`, string(how), clock.At(at), place)
 	return err
@@ -73,9 +73,9 @@ func setSealed(ctx context.Context, tx *db.Tx, place, sealedKey, sealedToken str
 	return err
 }
 
-// claimNext claims the replacement device until the given time, so that the caller can connect with
-// it. It returns false if there is no replacement, if it is not due yet, or if another replica has
-// claimed it.
+// claimNext claims the replacement device until the given time, so that only the caller connects
+// with it. It returns false if there is no replacement device, if the next attempt is not due yet,
+// or if another replica has claimed the device.
 func claimNext(ctx context.Context, tx *db.Tx, now, until time.Time) (r stored, ok bool, err error) {
 	r, err = scan(tx.QueryRow(ctx, `
 		UPDATE pairing_devices SET ask_at = ? WHERE place = 'next' AND ask_at <= ? RETURNING `+columns, until, now))

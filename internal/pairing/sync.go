@@ -15,8 +15,8 @@ import (
 	"wardroom/internal/platform/vault"
 )
 
-// maxEvents limits the device events that are kept while the database is unavailable.
-// Only the latest of each kind matters.
+// maxEvents is how many device events are kept while the database is unavailable. Older ones are
+// dropped, because only the latest event of each kind matters.
 const maxEvents = 32
 
 // HandleEvent queues a device event from the gateway client. It does not block.
@@ -28,7 +28,7 @@ func (s *Service) HandleEvent(n gateway.DeviceEvent) {
 	s.wake()
 }
 
-// wake makes Run do its next step immediately.
+// wake makes Run process pending work immediately.
 func (s *Service) wake() {
 	select {
 	case s.wakeups() <- struct{}{}:
@@ -41,9 +41,9 @@ func (s *Service) wakeups() chan struct{} {
 	return s.wakeup
 }
 
-// Load passes the stored device to the client before it first connects, and re-encrypts secrets
-// that were encrypted with an old key. If the device's secrets cannot be decrypted, it logs this
-// and returns nil. It returns only database errors.
+// Load passes the stored device to the client; call it before the client first connects. It also
+// re-encrypts secrets that were encrypted with an old key. If the device's secrets cannot be
+// decrypted, it logs this and returns nil. It returns only database errors.
 func (s *Service) Load(ctx context.Context) error {
 	if s.Own != nil {
 		return nil
@@ -143,8 +143,8 @@ func (s *Service) step(ctx context.Context) error {
 }
 
 // syncClient passes the stored device to the client if it has changed. If the stored device's
-// secrets cannot be decrypted, for example during a change of keys, a client that already uses the
-// device keeps it. Other clients then use no device.
+// secrets cannot be decrypted, for example during a change of keys, a client that already uses this
+// device keeps it, and a client that uses another device stops using that one.
 func (s *Service) syncClient(ctx context.Context) error {
 	if s.Own != nil {
 		return nil
@@ -200,8 +200,7 @@ func (s *Service) storeEvents(ctx context.Context) error {
 	return nil
 }
 
-// storeEvent stores one device event. If the event has a token that is already stored, nothing
-// changes.
+// storeEvent stores one device event. It does not rewrite a token that is already stored.
 func (s *Service) storeEvent(ctx context.Context, n gateway.DeviceEvent) error {
 	v, err := s.Keys.Find()
 	if err != nil {
@@ -235,7 +234,8 @@ func (s *Service) storeEvent(ctx context.Context, n gateway.DeviceEvent) error {
 	})
 }
 
-// keepToken stores the current device's token.
+// keepToken stores the current device's token, and records that the gateway has approved the
+// device.
 func (s *Service) keepToken(ctx context.Context, tx *db.Tx, current *stored, v *vault.Vault, token, has string) error {
 	if token != has {
 		now := clock.At(s.Now())
@@ -249,7 +249,7 @@ func (s *Service) keepToken(ctx context.Context, tx *db.Tx, current *stored, v *
 	return s.admit(ctx, tx, current, Paired)
 }
 
-// admit records how the gateway accepted the current device.
+// admit records whether the gateway approved the current device or accepted it without approval.
 func (s *Service) admit(ctx context.Context, tx *db.Tx, current *stored, how State) error {
 	now := s.Now()
 	if err := setAdmitted(ctx, tx, placeCurrent, how, now); err != nil {
@@ -258,8 +258,8 @@ func (s *Service) admit(ctx context.Context, tx *db.Tx, current *stored, how Sta
 	return event.Record(ctx, tx, now, event.Audit, "pairing.let_in", subject(current.device.ID), map[string]State{"as": how})
 }
 
-// connectNext connects with the replacement device when it is due, and makes it the current one
-// once the gateway accepts it. Only one replica does this at a time.
+// connectNext connects with the replacement device when the next attempt is due, and makes it the
+// current one once the gateway accepts it. Only one replica does this at a time.
 func (s *Service) connectNext(ctx context.Context) error {
 	const claim = 30 * time.Second // longer than a request to the gateway usually takes
 	var r stored

@@ -34,7 +34,7 @@ func (s *Service) show(st gateway.Status, current, next *stored, trouble error) 
 	return p
 }
 
-// own fills in the pairing for a device that Wardroom created.
+// own sets the fields of p for a device that Wardroom created.
 func (p *Pairing) own(st gateway.Status, current *stored, trouble error) {
 	d := deviceOf(publicOf(current.device))
 	d.MadeAt = current.device.MadeAt
@@ -99,7 +99,7 @@ func (p *Pairing) missing(st gateway.Status) []Missing {
 	return out
 }
 
-// detail explains the state.
+// detail explains the state of the pairing and, where possible, what to do.
 func (s *Service) detail(p Pairing, st gateway.Status, trouble error) string {
 	var b strings.Builder
 	switch p.State {

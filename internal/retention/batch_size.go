@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Limits of the batch size. A batch is one transaction. On SQLite it blocks all other writers, and
-// on PostgreSQL those that record an event, so it must not take more than 50 ms. The size adapts to
-// the duration of the last batch, and the thresholds leave room for slower batches, such as an
-// SQLite commit with a checkpoint. Because a busy machine can be several times slower, the size
-// shrinks fast and grows slowly.
+// Limits on the batch size. A batch is one transaction. On SQLite it blocks all other writers, and
+// on PostgreSQL all transactions that record an event, so it must not take more than 50 ms. The
+// size adapts to the duration of the last batch. The thresholds are far below 50 ms, because some
+// batches are slower, such as one whose commit makes SQLite run a checkpoint. Because a busy
+// machine can be several times slower, the size shrinks fast and grows slowly.
 const (
 	firstBatch   = 50
 	minBatch     = 5
@@ -34,7 +34,7 @@ func nextSize(size int, held time.Duration) int {
 	return size
 }
 
-// pause waits as long as the last batch took, so that others can write.
+// pause waits as long as the last batch took, so that other transactions can write.
 func pause(ctx context.Context, took time.Duration) error {
 	rest := time.NewTimer(max(took, minRest))
 	defer rest.Stop()

@@ -9,7 +9,7 @@ import (
 	"wardroom/internal/platform/web"
 )
 
-// longestWait is the longest time for which a request can wait for a run to end.
+// longestWait is the longest time that a request can wait for a retention run to end.
 const longestWait = 10 * time.Minute
 
 // Mount registers the routes for retention.

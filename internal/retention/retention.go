@@ -29,12 +29,12 @@ type Policy struct {
 	// Count and Apply are nil.
 	NotYet string
 
-	// Count returns the number of rows that Apply would process in total, and the time of the
-	// oldest one, or the zero time if the number is 0.
+	// Count returns the number of rows that Apply would process in total, and the time of the oldest
+	// one. If there are no such rows, it returns the zero time.
 	Count func(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error)
-	// Apply archives or deletes up to limit rows older than the given time and returns their
-	// number. A number below limit means that none are left. The transaction is committed right
-	// afterwards. It is safe to repeat a call.
+	// Apply archives or deletes up to limit rows older than the given time and returns how many it
+	// processed. If that is fewer than limit, no such rows are left. The transaction is committed
+	// right afterwards. A call can safely be repeated.
 	Apply func(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error)
 }
 
@@ -115,9 +115,9 @@ type Outcome struct {
 	Error      *string     `json:"error" doc:"Why the policy failed; null if it succeeded. The next run processes the rest."`
 }
 
-// daysAgo returns the start of the day that is the given number of days before today in the given
-// zone. If the clocks skip midnight on that day, the result is the first moment after the skipped
-// time; if midnight occurs twice, it is the first midnight.
+// daysAgo returns the start of the day that was the given number of days ago in the given time
+// zone. A day normally starts at midnight. If the clocks skip midnight on that day, it starts right
+// after the skipped time; if midnight occurs twice, it starts at the first one.
 func daysAgo(now time.Time, zone *time.Location, days int) (time.Time, error) {
 	midnight, err := cron.Parse("0 0 * * *", zone.String())
 	if err != nil {

@@ -80,8 +80,8 @@ func (s *Service) apply(ctx context.Context, h *job.Held, p Policy) error {
 	return h.Write(ctx, func(tx *db.Tx) error { return s.finish(ctx, tx, p.Name, nil) })
 }
 
-// batch processes up to size rows in one transaction, and returns their number and the time for
-// which it blocked other writers.
+// batch processes up to size rows in one transaction, and returns how many it processed and how
+// long it blocked other writers.
 func (s *Service) batch(ctx context.Context, h *job.Held, p Policy, before time.Time, size int) (n int64, held time.Duration, err error) {
 	err = h.Write(ctx, func(tx *db.Tx) (err error) {
 		tx.Held(func(d time.Duration) { held = d })

@@ -14,8 +14,8 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// nightly is the cron expression for the daily run. The time is in a quiet hour, after the time at
-// which most zones change their clocks.
+// nightly is the cron expression for the daily run. The run starts in a quiet hour, and later than
+// the hour in which most time zones change their clocks.
 const nightly = "15 3 * * *"
 
 // Kind and key of a run in the queue. All runs have the same key, so the queue allows one at a time
@@ -40,7 +40,7 @@ type Service struct {
 // Kind returns the job kind for the queue.
 func (s *Service) Kind() job.Kind { return job.Kind{Do: s.work, GaveUp: s.gaveUp, Attempts: 5} }
 
-// Timer returns the timer that starts a run every night. It fails if the zone has no IANA
+// Timer returns the timer that starts a run every night. It fails if the time zone has no IANA
 // name.
 func (s *Service) Timer() (job.Timer, error) {
 	at, err := cron.Parse(nightly, s.Zone.String())
@@ -124,8 +124,7 @@ func (s *Service) Run(ctx context.Context) (Run, error) {
 	})
 }
 
-// enqueue queues a run. The function in the parameter also, if not nil, is called in the same
-// transaction.
+// enqueue queues a run. It calls the also function, if not nil, in the same transaction.
 func (s *Service) enqueue(ctx context.Context, also func(*db.Tx, Run) error) (Run, error) {
 	var made Run
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -156,8 +155,8 @@ func (s *Service) enqueue(ctx context.Context, also func(*db.Tx, Run) error) (Ru
 	return made, nil
 }
 
-// AwaitEnd waits until a run has ended on any replica, the time limit has passed, or the channel
-// stop is closed. It returns the state of the run.
+// AwaitEnd waits until a run has ended, the time limit has passed, or the stop channel is closed.
+// It returns the state of the run. Any replica may execute the run.
 func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, stop <-chan struct{}) (Run, error) {
 	const poll = 150 * time.Millisecond
 	tick := time.NewTicker(poll)

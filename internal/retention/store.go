@@ -34,7 +34,7 @@ func add(ctx context.Context, tx *db.Tx, policy string, n int64) error {
 	return err
 }
 
-// end records that a run has finished applying a policy, and returns the result.
+// end records that a run has finished applying a policy, and returns the policy's outcome.
 func end(ctx context.Context, tx *db.Tx, policy string, now time.Time, failure *string) (Outcome, error) {
 	return scanOutcome(tx.QueryRow(ctx, `
 		UPDATE retention_runs SET finished_at = ?, failure = ? WHERE policy = ? RETURNING `+outcomeColumns, clock.At(now), failure, policy))

@@ -8,7 +8,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// FailedSlot is a scheduled time of a job whose run was missed or failed.
+// FailedSlot describes a scheduled run of a job that was missed or failed.
 type FailedSlot struct {
 	JobID, Name, State, Reason string
 	DueAt                      clock.Time

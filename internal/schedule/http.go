@@ -91,16 +91,17 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*listOutput, e
 	return &listOutput{List: *web.Page(ctx, jobs, next), AsOf: known.AsOf.Format(clock.Layout), Away: known.Away}, nil
 }
 
-// filterDigest returns a short digest of a list's filters. Each cursor contains it, so
-// that a client cannot use a cursor with other filters by mistake. It is not a security
-// measure.
+// filterDigest returns a short digest of a list's filters. Each cursor contains it, so that a
+// client cannot by mistake use a cursor with filters other than those it was issued for. It is not
+// a security measure.
 func filterDigest(filters ...string) string {
 	sum := sha256.Sum256([]byte(page.Encode(filters...)))
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// decode parses a cursor of n parts and rejects a cursor that was issued for different filters. It
-// returns the parts after the filter digest, or nil for an empty cursor.
+// decode parses a cursor of n parts. The first part is the digest of the list's filters; decode
+// rejects the cursor if that part differs from bound. It returns the other parts, or nil for an
+// empty cursor.
 func decode(cursor, bound string, n int) ([]string, error) {
 	parts, err := page.Decode(cursor, n)
 	if err != nil || parts == nil {
@@ -215,7 +216,7 @@ func (s *Service) handleJobSlots(ctx context.Context, in *jobSlotsInput) (*web.L
 }
 
 // slots returns one page of the slot ledger. The cursor contains the time range, so that all pages
-// use the same range, even if it is the default.
+// use the same range, even if it is the default, which depends on the current time.
 func (s *Service) slots(ctx context.Context, id string, in Span, q page.Query) (*web.List[Slot], error) {
 	bound := filterDigest(id, in.From.String(), in.To.String())
 	parts, err := decode(q.Cursor, bound, 5)
@@ -245,7 +246,7 @@ func (s *Service) slots(ctx context.Context, id string, in Span, q page.Query) (
 
 func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
-// parseMicros parses a time formatted by micros.
+// parseMicros parses a time that the function micros has formatted.
 func parseMicros(text string) (time.Time, error) {
 	const first, last = -62_135_596_800_000_000, 253_402_300_799_999_999 // the years 1 to 9999
 	n, err := strconv.ParseInt(text, 10, 64)

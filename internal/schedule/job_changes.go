@@ -53,7 +53,8 @@ type Delivered struct {
 	Mode string `json:"mode" enum:"none,announce," doc:"none (default), or announce to send the answer to the agent's last chat channel."`
 }
 
-// check converts t to the schedule of a job, and adds validation errors to bad.
+// check converts t to the gateway's form of a job schedule, and adds validation errors to bad. The
+// zone parameter is the time zone to use if t has none.
 func (t Times) check(bad *fault.Fields, zone string) gateway.JobSchedule {
 	out := gateway.JobSchedule{Kind: "cron", Expr: strings.Join(strings.Fields(t.Expr), " "), Zone: or(t.Zone, zone)}
 	if _, err := clock.Zone(out.Zone); err != nil {
@@ -66,21 +67,22 @@ func (t Times) check(bad *fault.Fields, zone string) gateway.JobSchedule {
 
 func capitalize(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// Limits on a job's texts, in characters.
+// Limits on the length of a job's name, description and message, in characters.
 const (
 	maxName        = 200
 	maxDescription = 2000
 	maxMessage     = 20_000
 )
 
-// checkLength adds a validation error if a text has more characters than the parameter most allows.
+// checkLength adds a validation error if a text has more characters than the most parameter allows.
 func checkLength(bad *fault.Fields, pointer, text string, most int) {
 	if n := utf8.RuneCountInString(text); n > most {
 		bad.Add(pointer, "Must be at most %[2]d characters, but has %[1]d.", n, most)
 	}
 }
 
-// checkName returns a job's name without surrounding spaces, and validates it.
+// checkName returns a job's name without surrounding spaces. If the name is invalid, it adds a
+// validation error to bad.
 func checkName(bad *fault.Fields, name string) string {
 	name = strings.TrimSpace(name)
 	if wrong := label.Wrong(name, maxName); wrong != "" {
@@ -89,8 +91,8 @@ func checkName(bad *fault.Fields, name string) string {
 	return name
 }
 
-// checkMessage returns a message without hidden characters and surrounding spaces, and
-// validates that it is not blank.
+// checkMessage returns a message without hidden characters or surrounding spaces. If the message is
+// blank, it adds a validation error to bad.
 func checkMessage(bad *fault.Fields, pointer, text string) string {
 	text = strings.TrimSpace(plaintext.Lines(text))
 	if text == "" {
@@ -99,8 +101,8 @@ func checkMessage(bad *fault.Fields, pointer, text string) string {
 	return text
 }
 
-// checkAgent validates that the runtime has an agent with the given ID. If bad already has errors,
-// checkAgent does nothing, because it would have to send a request to the runtime.
+// checkAgent adds a validation error if the runtime has no agent with the given ID. If bad already
+// has errors, it does nothing, to save a request to the runtime.
 func (s *Service) checkAgent(ctx context.Context, bad *fault.Fields, id *string) error {
 	if id == nil || len(*bad) > 0 {
 		return nil
@@ -140,12 +142,12 @@ func (s *Service) Make(ctx context.Context, d Draft) (Job, error) {
 	return s.api(w, Known{AsOf: w.changedAt}), nil
 }
 
-// errNotYet means that no earlier request has created the job.
+// errNotYet means that no earlier request with the same Idempotency-Key has created the job.
 var errNotYet = errors.New("the job was not created")
 
-// make creates the job in the runtime. It does this between two transactions, so that no
-// transaction is open while it waits for the runtime. If the process ends in between, a retry finds
-// the job in the runtime by its key.
+// make creates the job in the runtime and stores it. It sends the request to the runtime between
+// two transactions, so that none is open while it waits. If the process ends before the second
+// transaction, a retry finds the job in the runtime by its key.
 func (s *Service) make(ctx context.Context, n gateway.NewJob) (mirroredJob, error) {
 	find := func(ctx context.Context, q db.Queryer, id string) (mirroredJob, error) {
 		w, err := findJob(ctx, q, id)
@@ -184,7 +186,7 @@ func (s *Service) make(ctx context.Context, n gateway.NewJob) (mirroredJob, erro
 	return w, err
 }
 
-// wrote stores a job in the form that the runtime returned after a change, and records the change.
+// wrote stores a job as the runtime returned it after a user's action, and records that action.
 func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind string, data map[string]any) (mirroredJob, error) {
 	if err := tx.Lock(ctx, lock); err != nil {
 		return mirroredJob{}, err
@@ -212,16 +214,16 @@ func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind stri
 	return *is, s.recordAction(ctx, tx, jobAction{kind, j.ID, j.Name, data})
 }
 
-// conflictError returns the error for changing a job whose revision is not the expected
-// one.
+// conflictError returns the error for a request that expects a revision other than the job's
+// current one.
 func conflictError(expected string, is gateway.Job) error {
 	return gateway.ErrJobChanged.With("Read the job again and retry the change.").
 		Fact("expected_revision", plaintext.Line(expected)).Fact("current_revision", is.Revision).Fact("current", is)
 }
 
 // Change updates a job in the runtime. It returns gateway.ErrJobChanged with both revisions if the
-// job has changed since the caller read it, or if it changes at the same time. A change that alters
-// nothing is not sent to the runtime.
+// job has changed since the caller read it, or if another change is made at the same time. If c
+// matches the current job, nothing is sent to the runtime.
 func (s *Service) Change(ctx context.Context, id string, c Change) (Job, error) {
 	now, err := s.Runtime.Job(ctx, id)
 	if err != nil {
@@ -262,7 +264,8 @@ func (s *Service) Change(ctx context.Context, id string, c Change) (Job, error) 
 	return s.api(w, Known{AsOf: clock.At(s.Now())}), nil
 }
 
-// unchangedJob returns the mirrored job after a change that alters nothing.
+// unchangedJob returns the stored copy of a job that did not need to be changed. If there is no
+// current copy, it returns j itself.
 func (s *Service) unchangedJob(ctx context.Context, tx *db.Tx, j gateway.Job) (mirroredJob, error) {
 	w, err := findJob(ctx, tx, j.ID)
 	if err != nil || w != nil && w.present {

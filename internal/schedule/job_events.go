@@ -19,8 +19,7 @@ type jobAction struct {
 	data     map[string]any
 }
 
-// recordAction records an action both as activity and in the audit log, because jobs
-// cause costs.
+// recordAction records an action both as activity and in the audit log, because jobs cost money.
 func (s *Service) recordAction(ctx context.Context, tx *db.Tx, d jobAction) error {
 	if err := s.recordEvent(ctx, tx, event.Activity, d.kind, d.id, d.name, d.data); err != nil {
 		return err
@@ -28,12 +27,12 @@ func (s *Service) recordAction(ctx context.Context, tx *db.Tx, d jobAction) erro
 	return s.recordEvent(ctx, tx, event.Audit, d.kind, d.id, d.name, d.data)
 }
 
-// readFirst is the advice in errors about changes that the runtime has not confirmed.
+// readFirst is the advice in errors about changes that the runtime may or may not have made.
 const readFirst = "Read the job again before you retry."
 
-// unconfirmedError returns the error for a failed action. If the runtime may have performed the
-// action, the error says so and adds the advice in the parameter next. The action is then recorded
-// as unconfirmed, even if the client has disconnected.
+// unconfirmedError returns the error for a failed action. If the runtime may nevertheless have
+// performed the action, it adds this and the advice in the next parameter to the error, and records
+// the action as unconfirmed, even if the client has disconnected.
 func (s *Service) unconfirmedError(ctx context.Context, err error, d jobAction, next string) error {
 	if !errors.Is(err, gateway.ErrUnsure) {
 		return err

@@ -48,8 +48,8 @@ type Delivery struct {
 	Mode string `json:"mode" maxLength:"400" doc:"none, announce to send the answer to the agent's last chat channel, or the current value."`
 }
 
-// AsRead holds the read-only fields of a job. If a request contains one of the first three, its
-// value must be the current one. The other fields change by themselves and are ignored.
+// AsRead holds the read-only fields of a job. In a change to a job, id, wakeMode and conditional,
+// if present, must have their current values. All other fields are ignored.
 type AsRead struct {
 	ID          *string           `json:"id,omitempty" maxLength:"512" doc:"Read-only. Ignored for a new job."`
 	WakeMode    *string           `json:"wakeMode,omitempty" maxLength:"400" doc:"Read-only. New jobs have the value \"now\"."`
@@ -89,7 +89,7 @@ func (d Draft) checkCopied(bad *fault.Fields) {
 	}
 }
 
-// edit collects the differences between a change and the current job.
+// edit compares a requested change with the current job and collects the fields that differ.
 type edit struct {
 	now     gateway.Job
 	ask     gateway.JobChange
@@ -97,8 +97,8 @@ type edit struct {
 	bad     fault.Fields
 }
 
-// diff returns the request that applies c to the job. It also returns the changed fields, each with
-// its values before and after the change.
+// diff compares c with the job. It returns the change to request from the gateway, and the changed
+// fields, each with its old and new value (for the message, its length).
 func (s *Service) diff(ctx context.Context, c Change, now gateway.Job) (gateway.JobChange, map[string][2]any, error) {
 	e := edit{now: now, changes: map[string][2]any{}}
 	e.texts(c)

@@ -16,7 +16,7 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Intervals and limits for the reader.
+// Intervals and limits for mirroring the runtime's jobs.
 const (
 	// pause is the minimum time between two reads. A run causes two events, and many jobs
 	// are often due at the same time.
@@ -66,7 +66,8 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// ReadOnce reads everything once and updates the ledger, for callers that do not call Run.
+// ReadOnce mirrors the jobs and their runs once and updates the slot ledger. It is for callers that
+// do not call Run.
 func (s *Service) ReadOnce(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
 	if _, err := s.Runtime.Connection(); err != nil {
@@ -116,7 +117,7 @@ func (s *Service) listen(ctx context.Context, wake chan<- struct{}) {
 	}
 }
 
-// reader reads the runtime. Only the goroutine of Run uses it.
+// reader reads the jobs and their runs from the runtime. It is not safe for concurrent use.
 type reader struct {
 	s      *Service
 	last   time.Time         // start of the last successful read
@@ -143,7 +144,7 @@ func (r *reader) due(ctx context.Context) bool {
 	return err == nil && found
 }
 
-// read reads everything once and updates the ledger.
+// read mirrors the jobs and their runs once and updates the slot ledger.
 func (r *reader) read(ctx context.Context) {
 	s := r.s
 	on, err := s.Runtime.Connection()
@@ -189,7 +190,7 @@ func (r *reader) logFailure(ctx context.Context, err error) {
 	r.logged = text
 }
 
-// snapshot is the result of one read.
+// snapshot holds the jobs and runs that one read of the runtime returned.
 type snapshot struct {
 	at    time.Time // start of the read
 	jobs  []gateway.Job
@@ -198,8 +199,8 @@ type snapshot struct {
 	known reading
 }
 
-// fetch reads the list of jobs and the part of the run history that is not known yet. It reads the
-// list first, so that the history includes a run that ends in between.
+// fetch reads the list of jobs, and the runs in the history that may be new. It reads the list
+// first, so that the history includes any run that ends between the two reads.
 func (r *reader) fetch(ctx context.Context, began time.Time) (snapshot, error) {
 	out := snapshot{at: began}
 	var err error
@@ -241,7 +242,8 @@ func (r *reader) fetch(ctx context.Context, began time.Time) (snapshot, error) {
 	return out, nil
 }
 
-// runOf converts a run from the runtime's form.
+// runOf converts a gateway.JobRun to a Run. It computes a missing start or end time from the
+// duration.
 func runOf(r gateway.JobRun) Run {
 	out := Run{
 		JobID: r.JobID, RunID: r.RunID, SessionKey: r.SessionKey, Status: r.Status, Error: r.Error, Summary: r.Summary,
@@ -343,8 +345,8 @@ func (s *Service) storeJob(ctx context.Context, tx *db.Tx, v observation, was *m
 	return putJobs(ctx, tx, is)
 }
 
-// storeRuns writes new runs, and resolves the inbox items of jobs with a successful manual
-// run and of removed jobs.
+// storeRuns stores new runs. It resolves a job's inbox items if one of the new runs is a successful
+// manual run of the job, or if the job was removed.
 func (s *Service) storeRuns(ctx context.Context, tx *db.Tx, runs []Run, removed []string) error {
 	byHand := map[string]bool{}
 	for _, r := range runs {

@@ -29,8 +29,8 @@ const (
 	maxSlotsAtOnce = 200
 )
 
-// due returns the slots that are due and not in the ledger yet. It also returns the job as it must
-// be stored together with these slots.
+// due returns the due slots that are not in the ledger yet. It also returns the job with lastDue
+// and nextDue updated accordingly.
 func (w mirroredJob) due(now time.Time, grace time.Duration) (mirroredJob, []Slot) {
 	var slots []Slot
 	p, why := planOf(w.job)
@@ -64,11 +64,11 @@ type observation struct {
 	began   time.Time // start of the last scheduled run; zero without one
 }
 
-// apply returns the stored job as updated by an observation, the slots that only the job's previous
-// definition had, and whether the stored job has changed. The parameter was is nil for a new job.
+// apply updates the stored job was, which is nil for a new job, with an observation. It returns the
+// updated job, the slots to add for the job's previous definition, and whether the job has changed.
 //
-// The time of a change between two reads is unknown, so slots between those reads are added only if
-// a run for them was observed.
+// A job can change at any time between two reads, so slots between those reads are added only if a
+// run for them was observed.
 func (s observation) apply(was *mirroredJob, grace time.Duration) (is mirroredJob, slots []Slot, changed bool) {
 	is = mirroredJob{job: s.job, text: s.text, present: s.present, changedAt: clock.At(s.at)}
 	if was == nil || !was.present {
@@ -101,8 +101,8 @@ func (s observation) apply(was *mirroredJob, grace time.Duration) (is mirroredJo
 	return is, slots, true
 }
 
-// observedSlots returns the slots that were due while the previous definition was known to
-// apply, or for which a run started.
+// observedSlots returns those of the given slots that were due by the time of the previous read,
+// when the previous definition still applied, or for which a run started.
 func (s observation) observedSlots(slots []Slot) []Slot {
 	return slices.DeleteFunc(slots, func(slot Slot) bool {
 		return slot.DueAt.After(s.knownTo) && s.began.Before(slot.DueAt.Add(-earlyTolerance)) || slot.DueAt.After(s.at) && s.began.Before(slot.DueAt.Add(-earlyTolerance))

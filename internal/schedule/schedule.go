@@ -23,13 +23,14 @@ import (
 var (
 	// ErrKind means that a change is only possible for cron jobs.
 	ErrKind = fault.New(fault.Conflict, "job_not_editable", "Only cron jobs can be edited.")
-	// ErrGoing means that the runtime did not start a job, usually because it is running.
+	// ErrGoing means that the runtime did not start a job on request, usually because the job is
+	// already running.
 	ErrGoing = fault.New(fault.Conflict, "job_not_started", "The agent runtime did not start the job.")
 	// ErrSpan means that the requested time range is empty or too long.
 	ErrSpan = fault.New(fault.Invalid, "slots_span_invalid", "The time range is invalid.")
 )
 
-// Runtime is the part of the gateway client that schedules use.
+// Runtime is the part of the gateway client that this package uses.
 type Runtime interface {
 	Connection() (id any, err error)
 	Events(buffer int) (events <-chan gateway.Event, stop func())
@@ -62,7 +63,7 @@ type Time struct {
 	Local string     `json:"local" maxLength:"40" example:"2026-11-20T09:00:00+01:00" doc:"The same time in the job's time zone, or in UTC if the job has none."`
 }
 
-// Run is a finished run of a job. Its texts come from agents and are untrusted.
+// Run is a finished run of a job. Its text comes from agents and is untrusted.
 type Run struct {
 	JobID      string     `json:"job_id"`
 	RunID      string     `json:"run_id" doc:"Empty if unknown."`
@@ -171,7 +172,8 @@ func (p plan) upcoming(j gateway.Job, t time.Time, n int) (due []time.Time) {
 	return due
 }
 
-// following returns the time of the run after an upcoming run, or the zero time if unknown.
+// following returns the time of the next run of j after a run at the given time, or the zero time
+// if unknown.
 func (p plan) following(j gateway.Job, at time.Time) time.Time {
 	if !p.times.IsZero() {
 		return p.times.Next(at)

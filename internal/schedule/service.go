@@ -17,8 +17,8 @@ import (
 	"wardroom/internal/platform/page"
 )
 
-// Service serves and changes the runtime's scheduled jobs, and keeps the slot ledger. Run reads the
-// runtime, and Judge updates the ledger. The exported fields must not change once either has been
+// Service serves and changes the runtime's scheduled jobs, and keeps the slot ledger. Run mirrors
+// the jobs, and Judge updates the ledger. The exported fields must not change after either has been
 // called.
 type Service struct {
 	DB       *db.DB
@@ -28,8 +28,8 @@ type Service struct {
 	Zone     *time.Location // the default time zone of new jobs
 	Grace    time.Duration  // how late a run can start before it is missed
 	Patience time.Duration  // how long requests wait for the first read
-	// Raise raises an inbox item, and Resolve resolves it. After these calls, the same transaction
-	// may write only events.
+	// Raise raises an inbox item, and Resolve resolves it. After calling either, the caller may
+	// write only events in the same transaction.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// Changed, if not nil, is called with the IDs of changed and of removed jobs. Calls do
@@ -93,8 +93,8 @@ func (s *Service) Get(ctx context.Context, id string) (Job, error) {
 	return s.api(*w, known), nil
 }
 
-// known returns how fresh the mirror is. If the runtime has never been read, it waits for
-// the first read, or fails with the reason why the runtime cannot be read.
+// known returns how fresh the mirror is. If the jobs have never been read, it waits for the first
+// read, or returns the error that prevents it.
 func (s *Service) known(ctx context.Context) (Known, error) {
 	late := time.NewTimer(s.Patience)
 	defer late.Stop()
@@ -129,7 +129,7 @@ func (s *Service) known(ctx context.Context) (Known, error) {
 	}
 }
 
-// api converts a job to its form in API responses.
+// api converts a stored job to a Job for API responses.
 func (s *Service) api(w mirroredJob, k Known) Job {
 	now := s.Now()
 	j := Job{Job: w.job, NextRuns: []Time{}, Since: w.since, Grace: int64(s.Grace / time.Second), AsOf: k.AsOf, Live: k.Away == ""}
@@ -175,8 +175,8 @@ func (s *Service) exists(ctx context.Context, id string) error {
 	return nil
 }
 
-// CountOld returns the number of slots and runs that PurgeOld would delete in total, and the time
-// of the oldest one, or the zero time if the number is 0.
+// CountOld returns how many slots and runs PurgeOld would delete without a limit, and the time of
+// the oldest one. If the number is 0, the time is zero.
 func (s *Service) CountOld(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var at *clock.Time
 	if err := s.DB.QueryRow(ctx, countOld, before, before).Scan(&n, &at); err != nil {
@@ -188,8 +188,8 @@ func (s *Service) CountOld(ctx context.Context, before time.Time) (n int64, olde
 	return n, oldest, nil
 }
 
-// PurgeOld deletes up to limit slots and runs older than the given time, in the caller's
-// transaction, and returns their number.
+// PurgeOld deletes slots and runs older than the given time, at most limit in total, in the
+// caller's transaction. It returns how many it deleted.
 func (s *Service) PurgeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	if err := tx.Lock(ctx, lock); err != nil {
 		return 0, err

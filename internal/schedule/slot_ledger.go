@@ -126,8 +126,8 @@ func (s *Service) judgeAll(ctx context.Context, tx *db.Tx, now time.Time, known 
 	return s.reportChanges(ctx, tx, all)
 }
 
-// trackAlarm clears the field resolved of each change that has no inbox item to resolve. It also
-// updates and returns the field alarmed, which is true if the job may have inbox items.
+// trackAlarm updates and returns w.alarmed, which is true if the job may have inbox items. It also
+// clears the resolved field of each change that has no inbox item to resolve.
 func (w *mirroredJob) trackAlarm(all []slotChange) bool {
 	for i := range all {
 		n := &all[i]
@@ -142,7 +142,7 @@ func (w *mirroredJob) trackAlarm(all []slotChange) bool {
 // alertStates returns the states that raise an inbox item, one item per state.
 func alertStates() []State { return []State{Missed, Failed} }
 
-// cases are the slots to evaluate.
+// cases holds the slots whose states may have to change, and their jobs.
 type cases struct {
 	jobs  map[string]*mirroredJob
 	open  map[string][]Slot      // by job, in chronological order
@@ -206,11 +206,11 @@ func (f facts) judgeJob(w mirroredJob, open []Slot) []Slot {
 	return after
 }
 
-// skippedTime explains why a slot was missed when the clocks went forward. If a day skips the job's
-// time, the runtime (OpenClaw 2026.9.6) does not run the job at another time of that day.
+// skippedTime explains a slot that was missed because the clocks went forward past its time. The
+// runtime (OpenClaw 2026.9.6) does not run the job at another time on that day.
 const skippedTime = " The clocks went forward and skipped this time. Run the job now if necessary, or change its time."
 
-// differs reports whether a slot has changed and must be written.
+// differs reports whether a slot differs from its stored version and must be written.
 func (s Slot) differs(was Slot) bool {
 	return s.State != was.State || s.Reason != was.Reason || s.final != was.final || !same(s.StartedAt, was.StartedAt) || !same(s.recheckAt, was.recheckAt)
 }
@@ -224,9 +224,9 @@ type slotChange struct {
 	count    int     // number of slots that this change combines
 }
 
-// slotChangesOf returns the state changes of one job's slots in order. It combines the changes to
-// consecutive missed slots, or to consecutive failed slots, into one, which describes the last slot
-// and contains the number of slots.
+// slotChangesOf returns the state changes to report for one job's slots, in chronological order. It
+// combines consecutive changes to missed, or to failed, into one change, which describes the last
+// of these slots and counts them.
 func slotChangesOf(before, after []Slot) []slotChange {
 	var out []slotChange
 	for i, slot := range after {

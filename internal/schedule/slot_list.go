@@ -17,7 +17,7 @@ type SlotFilter struct {
 	From, To time.Time
 }
 
-// maxSpan is the longest time range of a request.
+// maxSpan is the longest time range for which a request can list slots.
 const maxSpan = 31 * 24 * time.Hour
 
 // Slots returns at most limit slots that match a filter, sorted by time and starting after the
@@ -64,7 +64,8 @@ func (s *Service) Slots(ctx context.Context, f SlotFilter, after *slotKey, limit
 }
 
 // upcomingSlots returns the slots that are not in the ledger yet. It repeatedly takes the earliest
-// slot of all jobs and does not compute all slots of each job, because one job can have thousands.
+// next slot among all jobs instead of computing all slots of each job, because one job can have
+// thousands.
 func (s *Service) upcomingSlots(jobs []mirroredJob, f SlotFilter, after *slotKey, limit int) []Slot {
 	var q queue
 	for _, w := range jobs {

@@ -167,8 +167,8 @@ func (f facts) eventTime(s Slot) time.Time {
 	return s.DueAt.Time
 }
 
-// skipReason returns the reason why the runtime skipped a slot although its scheduler works, or ""
-// if no reason is known.
+// skipReason returns the reason why the runtime deliberately skipped a slot, or "" if no reason is
+// known.
 func (f facts) skipReason(s Slot) string {
 	if s.DueAt.Before(f.since) {
 		return "The job was changed, disabled or removed before it ran."

@@ -25,7 +25,7 @@ func scanJob(row db.Row) (w mirroredJob, err error) {
 	return w, json.Unmarshal([]byte(w.text), &w.job)
 }
 
-// presentJobs returns the jobs that the runtime has.
+// presentJobs returns the stored jobs that have not been removed from the runtime, sorted by ID.
 func presentJobs(ctx context.Context, q db.Queryer) ([]mirroredJob, error) {
 	rows, err := q.Query(ctx, `SELECT `+jobColumns+` FROM schedule_jobs WHERE present ORDER BY id`)
 	return db.All(rows, err, scanJob)
@@ -107,7 +107,7 @@ func clearAlarm(ctx context.Context, tx *db.Tx, id string) error {
 	return err
 }
 
-// textOf returns a job in its stored form, which is JSON.
+// textOf returns a job as JSON, the format in which jobs are stored.
 func textOf(j gateway.Job) (string, error) {
 	text, err := json.Marshal(j)
 	return string(text), err
@@ -119,7 +119,7 @@ func scanRun(row db.Row) (r Run, err error) {
 	return r, row.Scan(&r.JobID, &r.StartedAt, &r.EndedAt, &r.RunID, &r.SessionKey, &r.Status, &r.Error, &r.Summary, &r.Manual)
 }
 
-// runs defines the list of a job's runs.
+// runs defines how the API lists a job's runs.
 var runs = list.List[Run]{
 	Table: `schedule_runs`, Columns: runColumns, Scan: scanRun, Usual: "-started",
 	Sorts: map[string]list.Sort[Run]{
@@ -189,8 +189,7 @@ func slotsBetween(ctx context.Context, q db.Queryer, f SlotFilter, after *slotKe
 	return db.All(rows, err, scanSlot)
 }
 
-// reading is the time range in which Wardroom knows all runs. It is zero if the runs were never
-// read.
+// reading is the time range for which Wardroom knows every run. It is zero before the first read.
 type reading struct{ from, to time.Time }
 
 func findReading(ctx context.Context, q db.Queryer) (r reading, err error) {
@@ -224,9 +223,9 @@ const (
 	oldRuns  = `SELECT job_id, started_at FROM schedule_runs WHERE ended_at < ? ORDER BY ended_at, job_id, started_at LIMIT ?`
 )
 
-// purge deletes up to limit final slots and runs older than the given time and returns their
-// number. If there are none, it deletes removed jobs. It deletes rows one by one, because
-// PostgreSQL would scan the whole table for a list of keys.
+// purge deletes final slots and runs older than the given time, at most limit in total, and returns
+// how many it deleted. If it finds none, it deletes removed jobs that have no slots. It deletes
+// rows one by one, because PostgreSQL would scan the whole table if one statement listed all keys.
 func purge(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	type key struct {
 		job string

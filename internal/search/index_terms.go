@@ -60,9 +60,9 @@ func (f Filter) prefixes(titles bool) (all []string) {
 	return all
 }
 
-// match returns the search expression in the engine's syntax. It finds the texts of any of the
-// given classes that contain all words of q. The parameter endings maps the prefix of a class to
-// the possible last words. For a class that is not in endings, the last word of q matches all words
+// match returns the search expression, in the engine's syntax, for texts that contain all words of
+// q and belong to a class with one of the given prefixes. In a class that endings contains, the
+// last word of q stands for the words listed there. In any other class, it stands for all words
 // that begin with it.
 func (q query) match(engine db.Engine, prefixes []string, endings map[string][]string) string {
 	quote, and, or, begins := `"`, ` AND `, ` OR `, `*`

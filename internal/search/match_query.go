@@ -24,8 +24,8 @@ func amongNewest(side string, most int) string {
 		isVector + ` ORDER BY id DESC LIMIT ?`
 }
 
-// fewNewest is the number of texts that PostgreSQL scans first. If enough of
-// them match, it scans manyNewest.
+// fewNewest is the number of texts that PostgreSQL scans first. If these contain too few matches,
+// but a scan of manyNewest texts should find enough, it does that scan.
 const fewNewest, manyNewest = 500, 5_000
 
 // found returns the IDs of the newest texts that the filter selects and that contain the words of
@@ -101,8 +101,8 @@ func (q query) endings(ctx context.Context, in db.Queryer, prefixes []string) (m
 	return all, nil
 }
 
-// ofRuns reports whether the filter selects reports or sessions rather than
-// tasks and comments.
+// ofRuns reports whether the filter selects reports or sessions. The filter must not combine these
+// with tasks or comments; see sides.
 func (f Filter) ofRuns() bool {
 	return len(f.Kinds) > 0 && f.Kinds[0] != OfTask && f.Kinds[0] != OfComment
 }

@@ -119,7 +119,7 @@ func kindOf(r rune, within bool) (inWord, alone bool) {
 	return inWord, alone
 }
 
-// word collects the characters of a word while the function each reads a text.
+// word builds up one word while the each function scans a text.
 type word struct {
 	text   string
 	start  int
@@ -128,7 +128,7 @@ type word struct {
 	other  bool   // whether the normalized word differs from the text
 }
 
-// add appends the next character, whose byte offset is the parameter at.
+// add appends the next character. The parameter at is its byte offset in the text.
 func (w *word) add(r rune, at int) {
 	if w.runes == 0 {
 		w.start, w.other = at, false

@@ -10,7 +10,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Service searches texts.
+// Service performs full-text searches.
 type Service struct {
 	DB *db.DB
 }
@@ -29,10 +29,11 @@ const maxResults = 100
 // sorted newest first. The order is stable and the same on both engines. No character has a special
 // meaning. If text contains no words, Find returns nothing.
 //
-// Reports and sessions are numerous and similar, so they get at most half of the results unless
-// tasks and comments need less than the other half, and vice versa.
+// Reports and sessions are numerous and similar, so they may fill only half of the results; the
+// other half is for tasks and comments. If one side has too few matches for its half, the other
+// side gets the rest.
 //
-// Each caller can run at most two searches at once, as with lists; see db.LimitReads.
+// Find waits while the caller already runs two long reads, such as lists; see db.LimitReads.
 func (s *Service) Find(ctx context.Context, text string, filter Filter, limit int) ([]Result, error) {
 	q := query{wordsOf(text)}
 	if len(q.words) == 0 {
@@ -86,7 +87,8 @@ type hit struct {
 	titled bool // whether the title has all the words
 }
 
-// find returns the first matches among the texts that the filter selects. Title matches come first.
+// find returns at most limit texts that the filter selects and that match q. Title matches come
+// first.
 func (s *Service) find(ctx context.Context, in db.Queryer, q query, filter Filter, limit int) (hits []hit, err error) {
 	for _, titles := range []bool{true, false} {
 		if len(hits) == limit {
@@ -106,8 +108,8 @@ func (s *Service) find(ctx context.Context, in db.Queryer, q query, filter Filte
 	return hits, nil
 }
 
-// share divides the limit among the groups of hits. Each group gets an equal part and whatever the
-// other does not need.
+// share picks at most limit hits from the groups and sorts them. Each group gets an equal part of
+// the limit, plus what the other group does not need.
 func share(sides [][]hit, limit int) []hit {
 	var hits []hit
 	for i, side := range sides {

@@ -12,8 +12,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Add indexes a new text, in the transaction that has written it. Deleting the
-// text also deletes its index entry.
+// Add indexes a new text, in the transaction that writes the text. Deleting the text also deletes
+// its index entry.
 func Add(ctx context.Context, tx *db.Tx, t Text) error { return put(ctx, tx, t, addWords) }
 
 // Put is like Add, but for a text that may be indexed already.
@@ -51,8 +51,8 @@ func putVector(ctx context.Context, tx *db.Tx, task string, comment *string, wor
 }
 
 // addWords adds the words of a text to the index. It does not use RETURNING or ON CONFLICT, because
-// SQLite would then add a savepoint, which makes FTS5 flush its buffer. Tasks that are committed
-// together would then not be written together.
+// SQLite would then add a savepoint, which makes FTS5 flush its buffer. The index entries of tasks
+// that are committed together would then be written one by one.
 func addWords(ctx context.Context, tx *db.Tx, task string, comment *string, words string) error {
 	_, err := tx.Exec(ctx, `INSERT INTO search_texts (task_id, comment_id) VALUES (?, ?)`, task, comment)
 	if err == nil {
@@ -71,7 +71,8 @@ func putWords(ctx context.Context, tx *db.Tx, task string, comment *string, word
 	return err
 }
 
-// vector formats words as a PostgreSQL tsvector. Words contain no quotes.
+// vector formats words as a PostgreSQL tsvector. It does not escape them, because words contain no
+// quotes.
 func vector(words []string) string {
 	if len(words) == 0 {
 		return ``

@@ -84,8 +84,8 @@ func (f Filter) digest() string {
 // cursor returns the parts of a cursor that continues a list after the given session.
 func (f Filter) cursor(s Session) []string { return append([]string{f.digest()}, positionOf(s)...) }
 
-// after parses a cursor and rejects one that belongs to a list with another filter. It returns nil
-// for an empty cursor.
+// after parses a cursor and rejects one that was issued for a different filter. It returns nil for
+// an empty cursor.
 func (f Filter) after(cursor string) (*position, error) {
 	parts, err := page.Decode(cursor, 4)
 	if err != nil || parts == nil {
@@ -119,7 +119,7 @@ func readPosition(parts []string) (*position, error) {
 	return &position{active: active, updated: numbers[0], key: parts[2]}, nil
 }
 
-// parseNumbers parses the non-negative numbers of a cursor.
+// parseNumbers parses those parts of a cursor that are non-negative numbers.
 func parseNumbers(parts []string) ([]int64, error) {
 	numbers := make([]int64, len(parts))
 	for i, p := range parts {

@@ -11,7 +11,7 @@ import (
 // the last run of a session, the session's totals come from the usage ledger, which reads
 // the transcript when a run ends.
 
-// Noted holds the totals of a transcript from the usage ledger.
+// Noted holds a transcript's totals according to the usage ledger.
 type Noted struct {
 	gateway.Totals
 	Version time.Time // the last change of the session up to which the ledger is complete
@@ -31,9 +31,9 @@ func (s *Service) LedgerGrown() {
 // session.
 func (c counted) includes(v version) bool { return c.of == v && !c.noted }
 
-// applyLedgerTotals takes the totals from the ledger for sessions that have changed since the
-// runtime computed its totals. A session in the first list that Wardroom read is skipped until the
-// runtime's totals have included it once, because the ledger may lack the session's beginning.
+// applyLedgerTotals takes totals from the ledger for sessions that have changed since the runtime
+// computed theirs. If a session was already in the first list that this process read, the ledger
+// may lack its beginning, so it is skipped until the runtime has computed its totals once.
 func (r *reader) applyLedgerTotals(ctx context.Context) {
 	m := &r.s.mirror
 	m.mu.Lock()
@@ -85,7 +85,7 @@ func covers(t, was gateway.Totals) bool {
 		(was.Pricing == gateway.Unpriced || t.CostNanoUSD >= was.CostNanoUSD-rounding)
 }
 
-// same reports whether two totals are equal except for rounding.
+// same reports whether two sets of totals are equal, ignoring rounding differences in the cost.
 func same(a, b gateway.Totals) bool {
 	by := a.CostNanoUSD - b.CostNanoUSD
 	a.CostNanoUSD = b.CostNanoUSD

@@ -14,8 +14,8 @@ type Messages struct {
 	older *older               // nil on the oldest page
 }
 
-// older is the position of the messages that precede a page. It applies to the transcript as it was
-// when the page was read.
+// older is the position of the next older page of messages. It refers to the transcript as it was
+// when the newer page was read.
 type older struct {
 	transcript         string
 	total, offset, seq int64

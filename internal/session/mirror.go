@@ -83,8 +83,8 @@ type Counts struct {
 	Corrected uint64 // rows that differed between a list and the events
 }
 
-// Counts returns the statistics about the mirror. Corrected rows indicate a bug in Wardroom or in
-// the gateway.
+// Counts returns the statistics about the mirror. A Corrected count above 0 indicates a bug in
+// Wardroom or in the gateway.
 func (s *Service) Counts() Counts {
 	s.mirror.mu.Lock()
 	defer s.mirror.mu.Unlock()
@@ -110,8 +110,8 @@ func (m *mirror) lock() {
 	m.init()
 }
 
-// broadcast wakes all requests that are waiting in the function current. The caller must hold the
-// lock.
+// broadcast wakes all requests that are waiting for a read of the session list. The caller must
+// hold the lock.
 func (m *mirror) broadcast() {
 	close(m.changed)
 	m.changed = make(chan struct{})
@@ -143,7 +143,7 @@ func (m *mirror) markChanged(key string) {
 }
 
 // current returns the current snapshot. It waits until the session list has been read on the
-// current connection, and later than any invalidation before the call.
+// current connection, by a read that started after every invalidation that preceded the call.
 func (s *Service) current(ctx context.Context) (*snapshot, error) {
 	m := &s.mirror
 	m.lock()
@@ -308,8 +308,8 @@ func (m *mirror) wantTotals(was, k *entry) {
 	nudge(m.wake)
 }
 
-// newer reports whether an entry comes from an event that was received after the time asked, and no
-// events have been missed since. The caller must hold the lock.
+// newer reports whether an entry comes from an event that was received at or after the given time,
+// and no events have been missed since the event. The caller must hold the lock.
 func (m *mirror) newer(k *entry, asked time.Time) bool {
 	return k.epoch == m.epoch && !k.came.Before(asked)
 }

@@ -278,8 +278,8 @@ func (r *reader) publish(list gateway.Sessions, asOf clock.Time, sure bool) {
 	}
 }
 
-// list reads the list of sessions. It first subscribes to session changes if that was not yet tried
-// on this connection.
+// list reads the list of sessions. It first subscribes to session changes if it has not yet tried
+// to do so on this connection.
 func (r *reader) list(ctx context.Context, on any, fresh bool) (gateway.Sessions, error) {
 	if r.usage == nil && (fresh || !time.Now().Before(r.usageFree)) {
 		r.startTotals(ctx)
@@ -306,14 +306,15 @@ func (r *reader) list(ctx context.Context, on any, fresh bool) (gateway.Sessions
 	return r.s.Runtime.ListSessions(ctx, maxSessions)
 }
 
-// retry counts another failure and returns the delay before the next attempt.
+// retry counts an unsuccessful attempt of the given kind and returns the delay before the next one.
 func (r *reader) retry(what string) time.Duration {
 	wait := min(retryFirst<<min(r.tries[what], 10), retryLast)
 	r.tries[what]++
 	return wait
 }
 
-// warnLeftOut logs a warning, once, if sessions were left out because there are too many.
+// warnLeftOut logs a warning when the session list begins to omit sessions because there are too
+// many.
 func (r *reader) warnLeftOut(left int) {
 	if left > 0 && !r.warnedLeftOut {
 		r.s.Log.Warn("the runtime has too many sessions; the oldest are not shown", "shown", maxSessions, "left_out", left)

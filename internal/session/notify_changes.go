@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// notifyInterval is the minimum time between two calls of Changed for the same session. The first
+// notifyInterval is the minimum time between two calls to Changed for the same session. The first
 // change after a pause is reported immediately.
 const notifyInterval = 250 * time.Millisecond
 

@@ -40,8 +40,8 @@ func subject(key string) event.Subject {
 	return event.Subject{Kind: event.TopicSession, ID: key, Name: key}
 }
 
-// record records an action on a session both as activity and in the audit log, because it
-// can cause costs.
+// record records an action on a session, both as activity and in the audit log. The action is
+// audited because it can cause costs.
 func (s *Service) record(ctx context.Context, tx *db.Tx, kind, key string, data map[string]any) error {
 	if err := event.Record(ctx, tx, s.Now(), event.Activity, kind, subject(key), data); err != nil {
 		return err
@@ -49,12 +49,12 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, kind, key string, data 
 	return event.Record(ctx, tx, s.Now(), event.Audit, kind, subject(key), data)
 }
 
-// errNotSent means that no earlier request has sent the message.
+// errNotSent means that Wardroom has stored no result for the request's Idempotency-Key.
 var errNotSent = errors.New("the message was not sent")
 
 // Send sends a message to an existing session and returns when the runtime has accepted it.
 // Requests with the same Idempotency-Key send the message only once, because Wardroom stores the
-// result. If it could not store the result, it looks up the message's run ID in the runtime.
+// result. If no result is stored, Send first checks whether the runtime already has the message.
 func (s *Service) Send(ctx context.Context, key, text string) (Sent, error) {
 	text = strings.TrimSpace(plaintext.Lines(text))
 	if err := checkText(text); err != nil {
@@ -142,7 +142,7 @@ func (s *Service) sendError(ctx context.Context, err error, key string, data map
 	return errors.Join(err, noted)
 }
 
-// recordUnconfirmed records an action that the runtime has not confirmed, even if the
+// recordUnconfirmed records an action that the runtime has not confirmed. It does so even if the
 // client has disconnected.
 func (s *Service) recordUnconfirmed(ctx context.Context, kind, key string, data map[string]any) error {
 	data["confirmed"] = false

@@ -11,7 +11,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Runtime is the part of the gateway client that sessions use.
+// Runtime is the part of the gateway client that this package uses.
 type Runtime interface {
 	Connection() (id any, err error)
 	Events(buffer int) (events <-chan gateway.Event, stop func()) // starts with EventConnected if there is a connection
@@ -37,10 +37,10 @@ type Service struct {
 	// session's latest state. Calls do not overlap and may block. A lost connection is not a
 	// change.
 	Changed func(changed []Session, gone []string)
-	// Read, if not nil, is called with all sessions after each read of the session list, and at
-	// most twice a second after events; counted is then nil. When new totals arrive, it is called
-	// with the sessions and their totals. It must not change its arguments and must return quickly,
-	// because the next read waits for it.
+	// Read, if not nil, is called with all sessions after each read of the session list and, at
+	// most twice a second, after events. In these calls, counted is nil. When new totals arrive,
+	// Read is called with the sessions and their totals. It must not change its arguments and must
+	// return quickly, because the next read waits for it.
 	Read func(rows []gateway.Session, counted *gateway.SessionUsage)
 
 	// Noted, if not nil, returns the usage ledger's totals for the given transcripts, by transcript

@@ -1,11 +1,10 @@
-// Package session serves the sessions of the agent runtime, with their tokens, costs
-// and messages.
+// Package session serves the sessions of the agent runtime, with their tokens, costs and messages.
 //
 // Service keeps a mirror of the runtime's sessions (mirror.go). It applies the rows in the
-// gateway's events (gateway_events.go) and regularly reads the list (mirror_reader.go), so the load
-// on the gateway does not depend on the number of clients. Requests never return stale data. If an
-// event reports a change without its details, they wait until the list has been read again. While
-// the gateway is unreachable, they fail.
+// gateway's events (gateway_events.go) and regularly reads the list of all sessions
+// (mirror_reader.go), so the load on the gateway does not depend on the number of clients. Requests
+// never return stale data. If an event reports a change without its details, they wait until the
+// list has been read again. While the gateway is unreachable, they fail.
 package session
 
 import (
@@ -19,7 +18,7 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// ErrNotFound means that the runtime has no session with the key.
+// ErrNotFound means that the runtime has no session with the given key.
 var ErrNotFound = fault.New(fault.NotFound, "session_not_found", "Session not found.")
 
 // Session is an agent's conversation in the runtime. Unknown values are null, never zero.
@@ -96,7 +95,7 @@ func (r *row) position() position {
 	return p
 }
 
-// api converts the row to its form in API responses.
+// api converts the row to a Session for API responses.
 func (r *row) api() Session {
 	s := Session{
 		Key: r.Key, AgentID: r.AgentID, Kind: text(r.Kind), Label: text(r.Label), Status: text(r.Status), Active: r.Active,

@@ -74,7 +74,8 @@ func (s *sharedReads[K, V]) join(of K) (r *reading[V], mine bool, before *readin
 	return t.waiting, true, t.going
 }
 
-// perform runs fn and gives the result to all callers that wait for a reading.
+// perform waits until the reading before, if any, has ended. It then runs fn and gives the result
+// to all callers that wait for r.
 func (s *sharedReads[K, V]) perform(ctx context.Context, of K, r, before *reading[V], fn func() (V, error)) {
 	r.left = true // until fn has returned
 	defer close(r.done)
@@ -92,8 +93,8 @@ func (s *sharedReads[K, V]) perform(ctx context.Context, of K, r, before *readin
 	r.left = ctx.Err() != nil
 }
 
-// promote makes a waiting reading the one in progress, so that new callers wait for the
-// next one.
+// promote marks a waiting reading as in progress, so that later callers wait for the reading after
+// it.
 func (s *sharedReads[K, V]) promote(of K, r *reading[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

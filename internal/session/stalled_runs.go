@@ -49,16 +49,17 @@ func (g *activityLog) record(key string, at time.Time) {
 	}
 }
 
-// recordEvent stores the time of a run's activity if the event shows that the run is active.
+// recordEvent checks whether an event shows that a run is active and, if so, stores the time of
+// this activity.
 func (g *activityLog) recordEvent(e gateway.Event, now time.Time) {
 	if key, ok := e.Activity(); ok {
 		g.record(key, now)
 	}
 }
 
-// last returns the time at which a row's run was last active. This is the time of the last event, the last
-// activity according to the gateway, or the start of the run. The result is therefore correct even
-// after a restart or a lost connection.
+// last returns the time at which a row's run was last active: the latest of its last event, its
+// last activity according to the gateway, and its start. Thanks to the gateway's times, the result
+// is correct even after a restart or a lost connection.
 func (g *activityLog) last(r *row, now time.Time) time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -106,8 +107,7 @@ func (s *Service) silentSince(r *row) (since time.Time, stalled bool) {
 	return since, now.Sub(since) >= s.StalledAfter
 }
 
-// apiSession converts a row to its form in API responses, including whether its run is
-// stalled.
+// apiSession converts a row to a Session for API responses and sets whether its run is stalled.
 func (s *Service) apiSession(r *row) Session {
 	out := r.api()
 	if since, stalled := s.silentSince(r); stalled {
@@ -116,8 +116,8 @@ func (s *Service) apiSession(r *row) Session {
 	return out
 }
 
-// latestSnapshot returns the current snapshot without waiting, or nil if the session list was not
-// read on the current connection.
+// latestSnapshot returns the current snapshot without waiting, or nil if the session list has not
+// been read successfully on the current connection.
 func (s *Service) latestSnapshot() *snapshot {
 	on, err := s.Runtime.Connection()
 	if err != nil {
@@ -132,8 +132,8 @@ func (s *Service) latestSnapshot() *snapshot {
 	return m.compose()
 }
 
-// find returns the index of a session. The gateway stores keys in lower case, so keys
-// like agent:cto:task:TASK-12 are found in both forms.
+// find returns the index of a session. The gateway stores keys in lower case, so find also looks up
+// the lower-case form of a key like agent:cto:task:TASK-12.
 func (shown *snapshot) find(key string) (place int, ok bool) {
 	if place, ok = shown.place[key]; !ok {
 		place, ok = shown.place[strings.ToLower(key)]
@@ -181,8 +181,8 @@ func (s *Service) stallCheckInterval() time.Duration {
 }
 
 // notifyStalled calls Changed with the sessions whose run has stalled or recovered since the last
-// call. Only the notifier's goroutine calls it. It skips sessions that Changed has not been called
-// with yet, because their removal would not be reported.
+// call. Only the notifier's goroutine calls it. It skips sessions that Changed has not received
+// yet, because pendingChanges would not report their removal.
 func (s *Service) notifyStalled() {
 	shown := s.latestSnapshot()
 	if shown == nil || s.Changed == nil {
@@ -338,8 +338,8 @@ func (s *Service) storeStalls(ctx context.Context, seen runStates) (kept map[str
 // the end late does not raise another inbox item.
 const endedRetention = time.Hour
 
-// endStall records in the table that a run has ended, which counts as the run's last activity. It
-// deletes the run after endedRetention.
+// endStall updates the table after a run has ended. For a stalled run, it stores the end as the
+// run's last activity. It deletes any other run once its last activity is endedRetention ago.
 func (s *Service) endStall(ctx context.Context, tx *db.Tx, key string, of runState) error {
 	now := s.Now()
 	if of.stalled {

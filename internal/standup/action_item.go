@@ -46,8 +46,9 @@ func sameItem(a, b string) bool {
 	return x != "" && x == y || strings.EqualFold(a, b)
 }
 
-// makeTask returns the key of an action item's task. It creates the task unless this
-// standup or one in the last knownDays days has already created it.
+// makeTask returns the key of the task for an action item. It creates the task unless this
+// standup has already created it, or a standup in the last knownDays days has and the task
+// is still open.
 func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, error) {
 	for _, e := range c.fresh {
 		if e.Kind == "task" && strings.EqualFold(e.Words, w.Title) {

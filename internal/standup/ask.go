@@ -18,9 +18,10 @@ import (
 // maxAnswer is the maximum length of an answer in characters. Longer answers are truncated.
 const maxAnswer = 200_000
 
-// ask sends a question to an agent, waits until the question has ended and returns it.
-// After a crash, it continues with the stored question instead of asking twice; the
-// gateway recognizes the run id. It ignores questions that ended before the given time.
+// ask sends a question to an agent, waits until the question has been answered or has
+// failed, and returns it. After a crash, ask continues with the stored question instead of
+// asking twice; the gateway recognizes the run id. It ignores earlier questions that ended
+// before the given time.
 func (m *meeting) ask(ctx context.Context, agentID, purpose string, since *clock.Time, message func() string) (question, error) {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {
@@ -169,9 +170,9 @@ func (m *meeting) runQuestion(ctx context.Context, q question, fresh bool) (ques
 	}
 }
 
-// historyUnreadable reports whether, for longer than the agent timeout, the gateway has
-// been too busy to return a question's outcome. It sets *since to the time when the
-// gateway became too busy.
+// historyUnreadable reports whether the question's deadline has passed and the gateway has
+// been too busy to return its outcome for longer than the agent timeout. It sets *since to
+// the time at which the gateway became too busy.
 func (m *meeting) historyUnreadable(err error, q question, since *time.Time) bool {
 	if !errors.Is(err, gateway.ErrBusy) {
 		*since = time.Time{}
@@ -184,8 +185,8 @@ func (m *meeting) historyUnreadable(err error, q question, since *time.Time) boo
 	return now.Sub(*since) > m.AgentTimeout && now.After(q.DeadlineAt.Time)
 }
 
-// notRecordedError is a database error that occurred after the gateway accepted a
-// question. It is not a failure of the gateway or the agent.
+// notRecordedError is a database error that occurred after the gateway accepted a question.
+// It does not mean that the gateway or the agent failed.
 type notRecordedError struct{ error }
 
 func (u notRecordedError) Unwrap() error { return u.error }
@@ -303,8 +304,8 @@ func (m *meeting) askAgain(ctx context.Context, q question) (question, error) {
 		"The gateway restarted while "+q.AgentID+" was answering, and the answer was lost. "+q.AgentID+" is asked again.")
 }
 
-// dropOutdatedReviews drops the review questions that an earlier attempt left open, if a
-// report has arrived after they were asked.
+// dropOutdatedReviews drops the review questions that an earlier attempt left open and that
+// were asked before the latest report arrived.
 func (m *meeting) dropOutdatedReviews(ctx context.Context, tx *db.Tx, row Standup) ([]question, error) {
 	all, err := questions(ctx, tx, m.id)
 	if err != nil {
@@ -354,13 +355,13 @@ func (m *meeting) finish(ctx context.Context, q question, a gateway.Answer) (que
 }
 
 // save stores a question, provided that this process still holds the standup's job. If the
-// question was dropped because its report was submitted, save keeps it dropped, stores the
-// cost of the run and returns errSubmitted.
+// question was dropped because the report that it asks for was submitted, save leaves it
+// dropped, stores the cost of the run and returns errSubmitted.
 func (m *meeting) save(ctx context.Context, q question) error { return m.saveWithUsage(ctx, q, nil) }
 
 // saveWithUsage is like save, but also records the usage of an ended run. It ignores usage
-// that was read from a session's history, because that may belong to a resumed run, which
-// the ledger includes separately.
+// that was read from a session's history, because such usage may belong to a resumed run,
+// which the usage ledger records separately.
 func (m *meeting) saveWithUsage(ctx context.Context, q question, u *gateway.Usage) error {
 	filed := false
 	err := m.job.Write(ctx, func(tx *db.Tx) error {
@@ -386,9 +387,9 @@ func (m *meeting) saveWithUsage(ctx context.Context, q question, u *gateway.Usag
 	return err
 }
 
-// awaitGateway waits for a connection and returns the gateway's boot id. If there was no
-// connection at first, it extends the deadline of the question q by the time that it
-// waited. The parameter q may be nil.
+// awaitGateway waits for a connection and returns the gateway's boot id. If the gateway was
+// disconnected at first, the deadline of the question q is extended by the time spent
+// waiting. The parameter q may be nil.
 func (m *meeting) awaitGateway(ctx context.Context, q *question) (boot string, err error) {
 	st := m.Runtime.Status()
 	there := st.State == gateway.Connected || st.ConnectedAt != nil
@@ -433,8 +434,8 @@ const minReportedOutage = 2 * time.Second
 // retryHint is appended to the error messages for failures that a retry can fix.
 const retryHint = "A retry asks only for what is missing."
 
-// gatewayTimeout returns the maximum time to wait for the gateway. It is the limit
-// Grace if the gateway has accepted a question during this attempt, otherwise Patience.
+// gatewayTimeout returns the maximum time to wait for the gateway: Grace if the gateway has
+// accepted a question during this attempt, otherwise Patience.
 func (m *meeting) gatewayTimeout(ctx context.Context) (time.Duration, error) {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {
@@ -450,9 +451,9 @@ func (m *meeting) gatewayTimeout(ctx context.Context) (time.Duration, error) {
 }
 
 // pause waits briefly before a failed request is retried. It returns a Failure if the
-// gateway has accepted no question for longer than gatewayTimeout, even if it is
-// connected. This limit does not apply while the gateway is busy; then the agent timeout
-// applies.
+// gateway, even though it may be connected, has accepted no question for longer than
+// gatewayTimeout. While the gateway is busy, the agent timeout applies instead of this
+// limit.
 func (m *meeting) pause(ctx context.Context, why error) error {
 	if errors.Is(why, gateway.ErrBusy) {
 		m.silentSince = time.Time{} // the gateway responded

@@ -48,7 +48,7 @@ const (
 	endLeft      = "left"    // its reporter has no active account or is no longer a participant
 )
 
-// States of a blocker's task on the board.
+// Possible states on the board of the task that a blocker is about.
 const (
 	boardBlocked  = "blocked"
 	boardOpen     = "open"
@@ -201,8 +201,8 @@ func equalPtr[T comparable](a, b *T) bool {
 }
 
 // byWords matches the mentions in one report with existing blockers by wording, starting
-// with the most similar pair. Each blocker matches at most one mention. The result is nil
-// for a mention without a match.
+// with the most similar pair. Each blocker matches at most one mention. The result contains
+// one element for each mention: the matching blocker, or nil if none matches.
 func (b *blockerTracker) byWords(named []mention, taken map[*trackedBlocker]bool) []*trackedBlocker {
 	type pair struct {
 		mention int
@@ -232,8 +232,9 @@ func (b *blockerTracker) byWords(named []mention, taken map[*trackedBlocker]bool
 	return found
 }
 
-// sameTasks reports whether the blocker and the mention can be the same, judging by their
-// tasks. They can be if one of them has no task, or if both texts name the same tasks.
+// sameTasks reports whether, judging by their tasks, the blocker and the mention can be the
+// same blocker. This is possible if one of them has no task, or if the texts of both name
+// the same tasks.
 func (l *trackedBlocker) sameTasks(n mention) bool {
 	if l.Task == nil || n.task == nil {
 		return true
@@ -328,8 +329,8 @@ func (l *trackedBlocker) end(why string, now time.Time) {
 	l.Status, l.EndedWhy, l.EndedAt, l.changed = BlockerEnded, &why, clock.Ptr(now), true
 }
 
-// endUnmentioned ends the blockers that nobody reported again. The parameter named
-// contains the blockers in the standup's record. A blocker stays open as long as
+// endUnmentioned ends the open blockers that no participant reported again. The parameter
+// named contains the blockers in the standup's record. A blocker stays open as long as
 // awaitsReport returns true for it.
 func (b *blockerTracker) endUnmentioned(named []Blocker) (ended []*trackedBlocker) {
 	for _, l := range b.blockers {
@@ -348,9 +349,9 @@ func (b *blockerTracker) endUnmentioned(named []Blocker) (ended []*trackedBlocke
 	return ended
 }
 
-// awaitsReport reports whether the blocker's state is unknown, because one of the agents that
-// reported it most recently has not answered in this standup. Agents that no longer take
-// part are ignored, unless the blocker's task is blocked on the board.
+// awaitsReport reports whether it is unknown if the blocker still exists, because an agent
+// that reported it most recently has not answered in this standup. Agents that no longer
+// take part are ignored, unless the blocker's task is blocked on the board.
 func (b *blockerTracker) awaitsReport(l *trackedBlocker) bool {
 	for _, agentID := range l.Agents {
 		i := slices.IndexFunc(b.row.Reports, func(r Report) bool { return r.AgentID == agentID })
@@ -399,8 +400,8 @@ func (l *trackedBlocker) recordEntry(date string) Blocker {
 	return e
 }
 
-// blockedSince returns the day since which the task has been blocked, according to the
-// report's evidence. It returns "" if the task is not blocked.
+// blockedSince returns the day since which the task has been blocked, or "" if the report's
+// evidence does not list the task as blocked.
 func (r Report) blockedSince(task *string, timezone string) string {
 	zone, err := time.LoadLocation(timezone)
 	if task == nil || r.Evidence == nil || err != nil {

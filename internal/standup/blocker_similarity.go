@@ -104,7 +104,8 @@ func isName(s, before string) bool {
 	return unicode.IsUpper(first) || size == len(s) && first < 0x80
 }
 
-// add adds a word to w, unless the word is a number that is only a count, as in "12 tests fail".
+// add adds the word x, which follows the word before, to w. It skips numbers that are only
+// counts, as in "12 tests fail".
 func (w *wording) add(x word, before string) {
 	if unicode.IsDigit([]rune(x.text)[0]) && (before == "" || isSmall(before)) {
 		return
@@ -165,8 +166,8 @@ func (w wording) single() bool {
 	})
 }
 
-// missing reports whether the text w has words that the text o does not contain in any form,
-// and whether one of these words is a name.
+// missing reports whether w contains words of which o contains no form, and whether one of
+// these words is a name.
 func (w wording) missing(o wording) (some, name bool) {
 	for _, x := range w.words {
 		if slices.ContainsFunc(o.words, x.formOf) {

@@ -29,9 +29,9 @@ func scanBlocker(row db.Row) (*trackedBlocker, error) {
 	return &l, json.Unmarshal([]byte(days), &l.Days)
 }
 
-// blockersFor returns the blockers that a standup's reports can match. These are the
-// team's open blockers, blockers that an earlier run of the same standup ended, and
-// blockers that have ended since the standup asked its participants.
+// blockersFor returns the team's blockers that the mentions in a standup's reports can
+// match: the open blockers, those that an earlier run of the same standup ended, and those
+// that have ended since the standup asked its participants.
 func blockersFor(ctx context.Context, q db.Queryer, team, standupID string, asked time.Time) ([]*trackedBlocker, error) {
 	rows, err := q.Query(ctx, `
 		SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'open'
@@ -165,7 +165,8 @@ func effectsOf(ctx context.Context, q db.Queryer, standupID string) ([]effect, e
 	return db.All(rows, err, scanEffect)
 }
 
-// effectsSince returns up to 200 of a team's effects of the given kind, since the given day, newest first.
+// effectsSince returns a team's effects of the given kind from the given day or later,
+// newest first. It returns at most 200.
 func effectsSince(ctx context.Context, q db.Queryer, team, kind, from string) ([]effect, error) {
 	rows, err := q.Query(ctx, `SELECT `+effectColumns+` FROM standup_effects WHERE team = ? AND kind = ? AND date >= ?
 		ORDER BY date DESC, standup_id DESC, seq DESC LIMIT 200`, team, kind, from)

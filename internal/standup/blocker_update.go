@@ -10,9 +10,9 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// loadTracker loads the blockers that a standup can match. Until the transaction ends, it
-// locks all blockers, so that no other standup or timer changes them. Callers must take
-// this lock before they lock other rows.
+// loadTracker loads the blockers that the mentions in a standup's reports can match. It
+// locks all blockers until the transaction ends, so that no other standup or timer can
+// change them. Callers must not have locked any other rows before.
 func (s *Service) loadTracker(ctx context.Context, tx *db.Tx, row Standup, reports [][]mention) (*blockerTracker, error) {
 	b := &blockerTracker{row: row, now: s.Now(), team: row.Team}
 	if err := tx.Lock(ctx, blockersLock); err != nil {
@@ -66,7 +66,8 @@ func (m *meeting) takeBlockers(ctx context.Context, tx *db.Tx, row *Standup) (en
 
 // resolveEnded resolves the inbox items for ended blockers and records an event for each
 // blocker. If the facilitator escalated a blocker, its item is resolved only if the
-// blocker ended because of a change on the board, not because it is no longer reported.
+// blocker's task changed on the board. If the blocker is merely no longer reported, the
+// item stays open.
 func (s *Service) resolveEnded(ctx context.Context, tx *db.Tx, row Standup, ended []*trackedBlocker) error {
 	for _, l := range ended {
 		own := l.Cause != nil && *l.Cause == l.cause()
@@ -85,7 +86,8 @@ func (s *Service) resolveEnded(ctx context.Context, tx *db.Tx, row Standup, ende
 	return nil
 }
 
-// cause returns the cause of the inbox item that is raised when the blocker reaches escalationAge.
+// cause returns the key that identifies the inbox item raised when the blocker reaches
+// escalationAge.
 func (l *trackedBlocker) cause() string { return "blocker/" + l.ID }
 
 // endReason returns a text that explains why the blocker ended.

@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// Claim is a statement about a task that an agent makes in a report and that the board
+// Claim is a statement that an agent's report makes about a task but that the board
 // contradicts. Only unambiguous statements are considered; see answer.FinishedClaims and
 // answer.Statements.
 type Claim struct {
@@ -39,7 +39,8 @@ type boardState struct {
 	blocked bool // marked as blocked, or waiting for other tasks
 }
 
-// disputes returns the task's state on the board if that state contradicts the given statement, otherwise "".
+// disputes returns the task's state on the board if it contradicts the given statement, or
+// "" if it does not.
 func (b boardState) disputes(says string) string {
 	switch {
 	case says == answer.Done && b.status == "":
@@ -145,8 +146,8 @@ func (r Report) omissions(last *string) []Item {
 }
 
 // mentionsTitle reports whether a text mentions a task by its title, because agents do not
-// always write the task's key. This is so if all significant words of the title are in the
-// parameter words, which contains the text's words.
+// always write the task's key. A text does so if its words, which are passed in the
+// parameter words, include all significant words of the title.
 func mentionsTitle(words map[string]bool, title string) bool {
 	const short = 4 // letters; shorter words count only if the title has no longer ones
 	all := wordsOf(title)

@@ -102,7 +102,7 @@ func (s Standup) noReportReason(r Report) string {
 	return spaced(string(r.Status))
 }
 
-// noReport is the start of the transcript entry for a failed report.
+// noReport is the prefix of the transcript entry for a report that could not be obtained.
 const noReport = "No report. "
 
 // blockedFacts lists the standup's blockers and the other blocked tasks in its evidence, each with its age.

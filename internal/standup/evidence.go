@@ -63,7 +63,7 @@ type Runs struct {
 // FromLedger is the value of Runs.Source if the totals cover all of the agent's runs.
 const FromLedger = "ledger"
 
-// Tokens contains the numbers of tokens that runs have used.
+// Tokens contains the number of tokens of each type that runs have used.
 type Tokens struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
@@ -161,7 +161,8 @@ func (e *Evidence) fillNil() {
 	}
 }
 
-// previousReport is the most recent report that an agent gave in another standup.
+// previousReport is the most recent report that an agent gave in a standup other than the
+// current one.
 type previousReport struct {
 	today, text *string
 	evidence    *Evidence
@@ -177,7 +178,7 @@ func (s previousReport) since() time.Time {
 }
 
 // lastReport returns the agent's last report in any other standup of the given standup's
-// team, or the zero value if the agent has not reported there.
+// team, or the zero value if no such report exists.
 func lastReport(ctx context.Context, q db.Queryer, standupID, agentID string) (previousReport, error) {
 	var s previousReport
 	var evidence string
@@ -226,9 +227,9 @@ func classifyTasks(tasks []BoardTask, since, now time.Time) *Evidence {
 	return e
 }
 
-// Limits on a single report and a single question. They keep a very long report from
-// crowding out the others, and limit the time that a transaction spends on matching
-// blockers.
+// Limits on the contents of a single report and a single question. They keep a very long
+// report from crowding out other reports, and limit the time that a transaction spends on
+// matching blockers.
 const (
 	maxFindings    = 50     // blockers, claims and omitted tasks of one report, each
 	maxReportFacts = 12_000 // bytes of data in the report question
@@ -314,7 +315,8 @@ func (t Tokens) sum() int64 { return t.Input + t.Output + t.CacheRead + t.CacheW
 
 func days(n int) string { return plural(n, "day") }
 
-// dataBlock joins lines and marks them as data. It omits lines beyond a total of maxReportFacts bytes.
+// dataBlock joins lines and puts them between marks that identify them as data. It omits
+// the lines that would exceed a total of maxReportFacts bytes.
 func dataBlock(lines []string) string {
 	return "--- data ---\n" + strings.Join(capLines(lines, maxReportFacts), "\n") + "\n--- end of data ---\n"
 }

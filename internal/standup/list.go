@@ -35,8 +35,9 @@ func (f Filter) where() list.Where {
 	return w
 }
 
-// list defines how standups are listed. They are sorted by day and, if the list includes
-// several teams, then by team key.
+// list returns the definition of the list of standups: what is read, and how it can be
+// sorted. Standups are sorted by day and, if the list includes several teams, then by team
+// key.
 func (f Filter) list() list.List[Brief] {
 	byDay := list.Sort[Brief]{Columns: []string{`date`}, Position: func(b Brief) []any { return []any{b.Date} }}
 	if f.Team == "" {
@@ -63,9 +64,9 @@ func scanBrief(row db.Row) (Brief, error) {
 	return b, err
 }
 
-// updateRoll stores the status of all of a standup's reports as text in the standup's row, so
-// that lists need no join. The text, called the roll, has one line per report, with the
-// agent's id, the report's status and the agent's name.
+// updateRoll stores the roll of a standup in the standup's row, so that lists need no join.
+// The roll is a text with one line per report: the agent's id, the report's status and the
+// agent's name.
 func updateRoll(ctx context.Context, tx *db.Tx, standupID string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE standups SET roll = COALESCE((
@@ -74,8 +75,9 @@ func updateRoll(ctx context.Context, tx *db.Tx, standupID string) error {
 	return err
 }
 
-// parseRoll parses a roll written by updateRoll. Ids and statuses contain no spaces. Names
-// should not contain line breaks, but if one does, the line break is kept.
+// parseRoll parses a roll written by updateRoll. Ids and statuses contain no spaces. A line
+// that is not a complete entry is treated as part of the name before it, which must then
+// contain a line break.
 func parseRoll(text string) []BriefReport {
 	if text == "" {
 		return []BriefReport{}

@@ -26,15 +26,15 @@ const (
 var errDeadline = errors.New("the standup exceeded its deadline")
 
 // meeting is one attempt to run a standup. All of its state is in the database, so that
-// another process can continue the attempt at any point. It writes through its job, so
-// that its writes fail as soon as another process has taken over the job.
+// another process can continue the attempt at any point. It writes to the database through
+// its job, so that writes fail as soon as another process has taken over the job.
 type meeting struct {
 	*Service
 	job *job.Held
 	id  string
 
-	// The team's limits when this attempt started. They shadow the fields of Service with
-	// the same names.
+	// These are the team's limits as of the start of this attempt. They shadow the fields
+	// with the same names in Service.
 	AgentTimeout time.Duration
 	Deadline     time.Duration
 
@@ -121,7 +121,7 @@ func (m *meeting) step(ctx context.Context, name string, fn func(tx *db.Tx, row 
 
 // gather stores the participants' evidence, then checks that there is a participant to ask
 // and that the gateway is available. The evidence is stored first, so that it is kept even
-// if the checks fail. The evidence for existing reports does not change.
+// if the checks fail. Reports that have already been given keep their evidence.
 func (m *meeting) gather(ctx context.Context) error {
 	row, err := m.Get(ctx, m.id)
 	if err != nil {

@@ -15,13 +15,14 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// maxMissedAge is the maximum age of missed standups that are reported after Wardroom was down.
+// maxMissedAge is the maximum age at which a missed standup is still reported, for example
+// after Wardroom was down for a long time.
 const maxMissedAge = 31 * 24 * time.Hour
 
 // FallbackKind is the kind of job that starts a missed standup. The job's key contains the standup's day and team.
 const FallbackKind = "standup fallback"
 
-// missedSlot is a time at which a standup should have started but may not have.
+// missedSlot is a scheduled time at which a standup may have failed to start.
 type missedSlot struct {
 	day string // the day of the standup
 	due time.Time
@@ -107,7 +108,8 @@ func (s *Service) checkMissedOf(ctx context.Context, of teamSchedule, due []miss
 	return nil
 }
 
-// due returns the team's first scheduled time on each day that has not been checked yet, up to the given time.
+// due returns the team's scheduled times up to the given time, except those already
+// checked. It returns only the first time on each day.
 func (s *Service) due(of teamSchedule, until time.Time) []missedSlot {
 	at, why := times(of.Job)
 	if why != "" {
@@ -128,8 +130,9 @@ func (s *Service) due(of teamSchedule, until time.Time) []missedSlot {
 	return due
 }
 
-// began reports whether the team's standup for a scheduled time was started or canceled. A
-// time shortly before midnight also matches a standup on the next day.
+// began reports whether the team's standup for a scheduled time was started or canceled. If
+// the grace period for starting extends past midnight, a standup of the next day also
+// counts if it was created within that period.
 func (s *Service) began(ctx context.Context, tx *db.Tx, t Team, d missedSlot) (bool, error) {
 	m, err := findByDay(ctx, tx, t.Key, d.day)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -213,8 +216,8 @@ func wallClock(at time.Time, zone string) string {
 // missedCause returns the cause of the inbox item for a missed standup.
 func missedCause(team, day string) string { return "standup/missed/" + team + "/" + day }
 
-// resolveMissed resolves the inbox item for a missed standup. It is called when the
-// standup has completed.
+// resolveMissed resolves the inbox item that was raised if the standup did not start on
+// time. It is called when the standup completes.
 func (s *Service) resolveMissed(ctx context.Context, tx *db.Tx, m Standup) error {
 	return s.resolve(ctx, tx, missedCause(m.Team, m.Date), "The standup of "+m.Date+" is completed.")
 }

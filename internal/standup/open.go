@@ -19,8 +19,8 @@ type opened struct {
 	created bool
 }
 
-// key encodes the result so that it can be stored under an Idempotency-Key. A repeated
-// request then gets the same answer as the first.
+// key encodes the result as a string, which is stored under the request's Idempotency-Key.
+// A repeated request then gets the same answer as the first.
 func (o opened) key() string {
 	if o.created {
 		return o.id
@@ -28,7 +28,7 @@ func (o opened) key() string {
 	return existedPrefix + o.id
 }
 
-// existedPrefix marks the key of a result whose standup already existed.
+// existedPrefix is the prefix of the encoded result if the standup already existed.
 const existedPrefix = "had "
 
 // findOpening decodes a string returned by opened.key and checks that the standup still exists.
@@ -72,7 +72,8 @@ func (s *Service) openIn(ctx context.Context, tx *db.Tx, n New, now time.Time, m
 	return s.recordOpened(ctx, tx, t, made, members)
 }
 
-// recordOpened stores the pending reports, the first transcript entry and the event for a new standup.
+// recordOpened completes a new standup: it stores a pending report for each participant,
+// the first transcript entry and the event.
 func (s *Service) recordOpened(ctx context.Context, tx *db.Tx, t Team, made Standup, members []Member) (opened, error) {
 	now := made.CreatedAt.Time
 	for i, agentID := range t.Participants {

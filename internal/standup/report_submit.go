@@ -26,8 +26,8 @@ var (
 	ErrEnded              = fault.New(fault.Conflict, "standup_ended", "The standup has ended.")
 )
 
-// errSubmitted means that the report was submitted while the agent was being asked. The
-// submitted report is used, and the question ends.
+// errSubmitted means that a report was submitted while Wardroom was asking the agent for
+// it. The submitted report is used, and the question is dropped.
 var errSubmitted = errors.New("the report was submitted")
 
 // Filing is a submitted report. It contains either a single text, which is parsed like an
@@ -180,7 +180,8 @@ func (s *Service) submitReport(ctx context.Context, tx *db.Tx, row Standup, from
 // is a limit because the transcript contains the full text of every answer.
 const maxAnswers = 30
 
-// checkSubmissionLimit fails with ErrTooManySubmissions if the agent has already given maxAnswers answers.
+// checkSubmissionLimit fails with ErrTooManySubmissions if the standup already contains
+// maxAnswers answers from the agent.
 func checkSubmissionLimit(ctx context.Context, tx *db.Tx, standupID, agentID string) error {
 	var n int
 	err := tx.QueryRow(ctx, `

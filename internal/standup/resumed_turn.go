@@ -18,15 +18,16 @@ import (
 // after it is ready). The answer of that run answers Wardroom's question, and the
 // gateway rejects questions sent to the session at that moment.
 
-// maxRejections is the maximum number of times that a question may be rejected because its session
-// changed. The gateway resumes a turn only once, so further rejections have another cause.
+// maxRejections is the maximum number of times that a question may be rejected because its
+// session changed. A session changes when the gateway resumes an interrupted turn. The
+// gateway does that only once, so further rejections have another cause.
 const maxRejections = 3
 
-// findOutcome looks up the outcome of a question in the runtime. The answer may also come
-// from a resumed turn, or from a lost question that this one replaced. findOutcome polls as
-// long as the function wait returns true. The arguments of wait are the question's trace,
-// and whether the agent has seen the question or one that it replaced. The result late is
-// true if the question's deadline passed first.
+// findOutcome looks up the outcome of the question q in the runtime. The answer may also
+// come from a resumed turn, or from a lost question that q replaced. While there is no
+// answer and the function wait returns true, findOutcome looks again. The arguments of wait
+// are the question's trace, and whether the agent has seen q or a question that q replaced.
+// The result late is true if the question's deadline passed first.
 func (m *meeting) findOutcome(ctx context.Context, q question, wait func(t gateway.Trace, asked bool) bool) (_ gateway.Trace, late bool, _ error) {
 	for {
 		t, asked, err := m.findTrace(ctx, q)
@@ -73,10 +74,10 @@ func (m *meeting) findTrace(ctx context.Context, q question) (t gateway.Trace, a
 }
 
 // retryRejected handles a question that the gateway rejected because its session changed.
-// It first waits for an answer from a resumed turn. If none arrives, it replaces the
-// question with one that has the next number, because the gateway would reject the old
-// number again. The deadline stays the same. The result done is true if the question has
-// ended.
+// It first waits for an answer from a resumed turn. If none arrives and the parameter again
+// is true, it replaces the question with one that has a new run id, because the gateway
+// would reject the old run id again. The deadline stays the same. The result done is true
+// if the question has ended and no replacement was created.
 func (m *meeting) retryRejected(ctx context.Context, q question, a gateway.Answer, again bool) (next question, done bool, _ error) {
 	if err := m.shortDelay(ctx); err != nil {
 		return q, false, err

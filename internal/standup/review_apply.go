@@ -102,11 +102,11 @@ func (m *meeting) closing(ctx context.Context, tx *db.Tx, row *Standup) (*closin
 	return c, err
 }
 
-// knownDays is the number of days for which escalations and action items are remembered in
-// order to detect repetitions.
+// knownDays is the number of days for which a team's escalations and action items are
+// remembered, so that repeated ones are recognized.
 const knownDays = 14
 
-// lately returns the date knownDays days before the standup.
+// lately returns the date that is knownDays days before the day of the standup.
 func (s Standup) lately() (string, error) {
 	day, err := time.Parse(time.DateOnly, s.Date)
 	return day.AddDate(0, 0, -knownDays).Format(time.DateOnly), err
@@ -137,9 +137,9 @@ func (c *closing) addEffect(kind, subject, words string) {
 	c.fresh = append(c.fresh, effect{c.row.ID, kind, subject, words, c.row.Date})
 }
 
-// earlierEffect returns the most similar effect from earlier runs of this standup. It
-// removes that effect from c.done, so that it matches only once. An empty subject matches
-// all subjects.
+// earlierEffect finds the effect from earlier runs of this standup whose wording is most
+// similar to words. It removes that effect from c.done, so that it matches only once. An
+// empty subject matches all subjects.
 func (c *closing) earlierEffect(kind, subject, words string) (effect, bool) {
 	best, most := -1, 0.0
 	w := wordingOf(words)
@@ -359,9 +359,9 @@ func (c *closing) causeOf(w answer.Escalation, task *int64, l *trackedBlocker) s
 	return best
 }
 
-// markEscalated sets the cause of an escalated blocker. If the blocker already had an item
-// with another cause, such as its age, that item is resolved, so that each problem has
-// only one item.
+// markEscalated sets the cause of an escalated blocker. If the blocker already had an inbox
+// item with another cause, such as the blocker's age, that item is resolved, so that each
+// problem has only one open item.
 func (c *closing) markEscalated(ctx context.Context, l *trackedBlocker, cause string) error {
 	if equalPtr(l.Cause, &cause) {
 		return nil

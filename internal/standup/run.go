@@ -78,8 +78,8 @@ func (s *Service) startAttempt(ctx context.Context, tx *db.Tx, m *Standup) error
 }
 
 // resetForAttempt resets the reports and questions for the next attempt. A retry of a
-// failed standup keeps whatever it can reuse. A new run of a completed standup keeps
-// nothing.
+// failed standup keeps those that it can reuse. A new run of a completed standup keeps
+// none.
 func (s *Service) resetForAttempt(ctx context.Context, tx *db.Tx, m *Standup, now time.Time) error {
 	anew := m.Status == Completed
 	asked, err := questions(ctx, tx, m.ID)

@@ -45,7 +45,8 @@ func (t Team) jobName() string {
 	return jobNamePrefix + "-" + t.Key
 }
 
-// jobDeclaration returns the key by which the runtime recognizes the job, so that it does not create the job twice.
+// jobDeclaration returns the key that identifies the team's job to the runtime, so that
+// declaring the job again does not create a second one.
 func (t Team) jobDeclaration() string { return "wardroom/" + t.jobName() }
 
 // Schedule describes the runtime's scheduled job that starts a team's standups.
@@ -65,7 +66,8 @@ type Schedule struct {
 	Warnings     []string     `json:"warnings" nullable:"false" doc:"Problems that would keep the job from working."`
 }
 
-// Plan is the requested state of a schedule. Omitted fields stay unchanged or, in a new job, get their defaults.
+// Plan is the requested state of a schedule. An omitted field keeps the existing job's
+// value. If the job is new, the field gets its default.
 type Plan struct {
 	Expr       *string `json:"expr,omitempty" maxLength:"500" doc:"A cron expression with five fields: minute, hour, day of month, month, weekday. Default: 0 9 * * 1-5 (9 a.m. on weekdays)." example:"0 9 * * 1-5"`
 	Timezone   *string `json:"timezone,omitempty" maxLength:"64" doc:"The IANA time zone of expr. Default: the team's time zone." example:"Europe/Berlin"`
@@ -132,7 +134,7 @@ func (s *Service) desiredJob(t Team, p Plan, was seenJob, now *gateway.Job) (des
 	return a, bad.Err()
 }
 
-// or returns *given, or the parameter there if given is nil.
+// or returns *given, or the fallback there if given is nil.
 func or[T any](given *T, there T) T {
 	if given != nil {
 		return *given
@@ -147,7 +149,8 @@ func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 // the URL into a shell, so it must not contain shell syntax.
 const addressChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:[]"
 
-// serviceAddress validates a Wardroom URL and removes the API's path prefix.
+// serviceAddress returns a Wardroom URL without the API's path prefix, and whether the
+// URL is valid.
 func serviceAddress(text string) (string, bool) {
 	text = strings.TrimSuffix(strings.TrimRight(strings.TrimSpace(text), "/"), "/api/v1")
 	u, err := url.Parse(text)
@@ -173,10 +176,9 @@ func exposesKey(address string) bool {
 	return err != nil || !ip.IsLoopback()
 }
 
-// jobMessage returns the job's instructions for the facilitator, who must open and run the
-// team's standup. The message contains the name of the environment variable with the API
-// key, but not the key. For the executive team, it omits the team, because that is the
-// default.
+// jobMessage returns the job's instructions for the facilitator, who must open and run
+// the team's standup. The message contains the name of the environment variable with the
+// API key, but not the key. It does not name the executive team, which is the default.
 func jobMessage(address, key string) string {
 	whose, body, data := "", "No body.", ""
 	if key != Executive {
@@ -229,9 +231,10 @@ func (a desiredJob) change(j gateway.Job) (c gateway.JobChange, names []string) 
 	return c, names
 }
 
-// pick finds the team's job by name among the jobs in the runtime. It prefers the job with
-// the given id, otherwise the facilitator's oldest job. It also returns the ids of
-// duplicates.
+// pick finds the team's job among the jobs in the runtime. Candidates have the team's job
+// name, and either have the given id or run as the facilitator. pick prefers the
+// candidate with the given id, then the oldest one, and returns the ids of all other
+// candidates in others.
 func (t Team) pick(jobs []gateway.Job, id string) (found *gateway.Job, others []string) {
 	others = []string{}
 	ours := slices.DeleteFunc(slices.Clone(jobs), func(j gateway.Job) bool {
@@ -250,7 +253,7 @@ func (t Team) pick(jobs []gateway.Job, id string) (found *gateway.Job, others []
 	return found, others
 }
 
-// yesFirst orders true before false.
+// yesFirst compares two booleans for sorting: true comes before false.
 func yesFirst(a, b bool) int {
 	switch {
 	case a == b:
@@ -276,7 +279,8 @@ func times(j gateway.Job) (at cron.Schedule, why string) {
 	return at, ""
 }
 
-// view builds the API response for a job.
+// view builds the API response that describes a team's job. The parameter live is true if
+// the job was just read from the runtime, and seen is the time at which it was read.
 func (s *Service) view(t Team, j gateway.Job, live bool, seen clock.Time, address string) Schedule {
 	out := Schedule{
 		Team: t.Key, Job: j, Live: live, SeenAt: seen, NextRuns: []clock.Time{}, ServiceURL: address, Variable: KeyVariable,

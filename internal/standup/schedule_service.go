@@ -77,9 +77,9 @@ type setting struct {
 	changed    []string
 }
 
-// recordSetting records an activity event and an audit event about a setting, with
-// additional facts. The audit event exists because a schedule makes an agent work, and
-// thus costs money, without any further request.
+// recordSetting records an activity event and an audit event, both about the given
+// setting and with the given facts. The audit event is needed because a schedule makes an
+// agent work, and thus costs money, without any further request.
 func (s *Service) recordSetting(ctx context.Context, tx *db.Tx, is setting, facts map[string]any) error {
 	kind := "schedule.changed"
 	if is.found == nil {
@@ -94,8 +94,9 @@ func (s *Service) recordSetting(ctx context.Context, tx *db.Tx, is setting, fact
 	return event.Record(ctx, tx, now, event.Audit, kind, is.team.scheduleSubject(), facts)
 }
 
-// unconfirmed handles a setting that failed. If the runtime may have applied the change
-// anyway, unconfirmed records the setting as not confirmed and says so in the error.
+// unconfirmed handles an error that occurred when a setting was sent to the runtime. If
+// the runtime may have applied the setting anyway, unconfirmed records it as unconfirmed
+// and explains this in the returned error.
 func (s *Service) unconfirmed(ctx context.Context, err error, is setting) error {
 	if !errors.Is(err, gateway.ErrUnsure) {
 		return err
@@ -181,7 +182,8 @@ func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
 	return s.withWarnings(ctx, t, s.view(t, was.Job, false, was.SeenAt, was.ServiceURL))
 }
 
-// withWarnings adds warnings about problems that prevent the job from working.
+// withWarnings adds warnings to the response about problems with the job, such as an
+// agent without an active account or a URL without encryption.
 func (s *Service) withWarnings(ctx context.Context, t Team, out Schedule) (Schedule, error) {
 	members, err := s.Members(ctx)
 	if err != nil {
@@ -203,9 +205,10 @@ func (s *Service) withWarnings(ctx context.Context, t Team, out Schedule) (Sched
 	return out, nil
 }
 
-// RefreshSchedules stores the current state of each team's job in the runtime. This also
-// detects jobs that were created or changed there by others. RefreshSchedules reads all
-// jobs with a single request. If the runtime is unavailable, it changes nothing.
+// RefreshSchedules reads the standup jobs from the runtime with a single request, and
+// updates the stored state of each team's job. This also detects jobs that others created
+// or changed in the runtime. If the runtime is unavailable, RefreshSchedules changes
+// nothing.
 func (s *Service) RefreshSchedules(ctx context.Context) error {
 	before, err := s.teamSchedules(ctx)
 	if err != nil {
@@ -233,7 +236,8 @@ func (s *Service) RefreshSchedules(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// refreshSchedule stores the current state of one team's job. The parameter jobs contains all jobs in the runtime.
+// refreshSchedule updates the stored state of one team's job. The parameter jobs contains
+// the standup jobs in the runtime.
 func (s *Service) refreshSchedule(ctx context.Context, before teamSchedule, jobs []gateway.Job) error {
 	team, was := before.team.Key, before.seenJob
 	found, _ := before.team.pick(jobs, was.Job.ID)
@@ -255,7 +259,8 @@ func (s *Service) refreshSchedule(ctx context.Context, before teamSchedule, jobs
 	})
 }
 
-// seenFresh is the interval at which seen_at is updated while a job is unchanged.
+// seenFresh is the minimum interval between updates of the stored time at which a job was
+// last seen, as long as the job does not change.
 const seenFresh = 10 * time.Minute
 
 // sameJob reports whether two jobs are equal, including the state of their runs.
@@ -265,9 +270,9 @@ func sameJob(a, b gateway.Job) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// saveSeen stores the job as just seen in the runtime; nil means that there is no job. If
-// the job or its schedule has changed, no scheduled time before the change is treated as
-// missed.
+// saveSeen stores the job j as last seen in the runtime at the given time; nil means that
+// there is no job. If the job was created, removed, enabled, disabled or rescheduled,
+// standups that were scheduled for an earlier time do not count as missed.
 func (s *Service) saveSeen(ctx context.Context, tx *db.Tx, team string, j *gateway.Job, address string, now time.Time) error {
 	if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
 		return err

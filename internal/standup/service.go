@@ -43,7 +43,8 @@ type BoardTask struct {
 // Member is an agent with an active account.
 type Member struct{ AgentID, Name string }
 
-// RunUsage is the token usage and cost of one of a standup's runs, as reported by the runtime.
+// RunUsage is the token usage and cost of a run that a standup started, as reported by
+// the runtime.
 type RunUsage struct {
 	StandupID, RunID, AgentID, SessionKey string
 	StartedAt, EndedAt                    time.Time
@@ -74,13 +75,13 @@ type Service struct {
 	// there is no inbox.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
-	// RecordUsage, if not nil, records the usage of a run in the transaction that stores
-	// that the run has ended. It may be called more than once for the same run.
+	// RecordUsage, if not nil, records the usage of a run in the same transaction that
+	// stores the end of the run. It may be called more than once for the same run.
 	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
 
-	// Made returns the newest tasks that an agent created for others since the given time.
-	// Made, Reported, Sessions and Ran are optional. If one of them is nil, the evidence
-	// omits the data that it would return.
+	// Made returns the newest tasks that an agent created for others since the given
+	// time. Made, Reported, Sessions and Ran are optional. If one of them is nil, the
+	// data that it would return is missing from a report's Evidence.
 	Made func(ctx context.Context, agentID string, since time.Time) ([]BoardTask, error)
 	// Reported returns an agent's task reports since the given time, newest first.
 	Reported func(ctx context.Context, agentID string, since time.Time) ([]TaskReport, error)
@@ -357,7 +358,8 @@ func (s *Service) fail(ctx context.Context, tx *db.Tx, m *Standup, f *Failure) e
 }
 
 // dropQuestionsUnless drops the open questions of a failed standup. It keeps them if the
-// failure's code is GatewayUnreachable, so that a retry can look for their answers.
+// failure's code is GatewayUnreachable, so that a retry can look for the answers in the
+// runtime.
 func dropQuestionsUnless(ctx context.Context, tx *db.Tx, id, code string, now time.Time) error {
 	if code == GatewayUnreachable {
 		return nil

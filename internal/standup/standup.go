@@ -246,8 +246,8 @@ func isDay(text string) bool {
 	return err == nil && day.Year() >= 1 && day.Format(time.DateOnly) == text
 }
 
-// hasDay reports whether a date exists in a time zone. When a place moved across the date
-// line, its time zone skipped a day.
+// hasDay reports whether a date exists in a time zone. A time zone that moves across the
+// date line can skip a date, as Samoa's did on 30 December 2011.
 func hasDay(zone *time.Location, day string) bool {
 	noon, err := time.ParseInLocation(time.DateOnly+" 15", day+" 12", zone)
 	return err == nil && noon.Format(time.DateOnly) == day

@@ -42,7 +42,8 @@ func scan(row db.Row) (Standup, error) {
 	return s, json.Unmarshal([]byte(escalations), &s.Escalations)
 }
 
-// values returns the values of the columns listed in the constant columns, except the id.
+// values returns the standup's column values, in the order of the constant columns and
+// without the id.
 func (s Standup) values() []any {
 	var code, detail *string
 	if s.Failure != nil {
@@ -163,9 +164,9 @@ func (s *Standup) load(ctx context.Context, q db.Queryer) error {
 	return s.loadCost(ctx, q)
 }
 
-// ledgerCost is an SQL expression for the cost of a question's run according to the usage
-// ledger. The ledger also includes runs whose end the standup did not see, such as stopped
-// runs. The cost is null unless the whole run is priced.
+// ledgerCost is an SQL expression for the cost of the run that a question started,
+// according to the usage ledger. The ledger also contains runs whose end the standup
+// missed, such as stopped runs. The cost is null unless the whole run is priced.
 const ledgerCost = `(SELECT CASE WHEN SUM(l.unpriced) = 0 THEN CAST(SUM(l.cost_nano) AS BIGINT) END
 	FROM usage_ledger l WHERE l.run_id IN (q.run_id, 'priced:' || q.run_id))`
 
@@ -219,7 +220,7 @@ func reports(ctx context.Context, q db.Queryer, standupID string) ([]Report, err
 }
 
 // putReport stores a report at its position in the standup and updates the search index,
-// which contains only answered reports.
+// which contains a report only while its status is answered.
 func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Report) error {
 	evidence, err := json.Marshal(r.Evidence)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 
 // maxLineText is the maximum length of an entry in the plain-text transcript, in
 // characters. It is about two pages. Longer entries are truncated, so that a long answer
-// does not bury the rest.
+// does not bury the other entries.
 const maxLineText = 4000
 
 // plainText formats an entry for the plain-text transcript. The first line contains the
-// time, the sender and the receiver; the indented text follows.
+// time, the sender and the receiver; the entry's text follows, indented.
 func (l Line) plainText(timezone string) string {
 	zone, err := time.LoadLocation(timezone)
 	if err != nil {

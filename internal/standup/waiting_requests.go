@@ -17,8 +17,8 @@ import (
 // wait for it.
 const pollInterval = 150 * time.Millisecond
 
-// waitRetryAfter is the value of the Retry-After header if a request cannot wait because
-// no slot is free.
+// waitRetryAfter is the value of the Retry-After header in the response to a request that
+// cannot wait for a standup because too many requests already do.
 const waitRetryAfter = 15 * time.Second
 
 // Limits limits how many requests to this process may wait for standups at the same time.
@@ -85,9 +85,9 @@ func (l *sharedReader) follow(id string) follower {
 	}}
 }
 
-// read returns a state of the standup that is at most pollInterval old. The state is never
-// older than the follower's registration, so that a client sees its own changes. The
-// function read is passed the state that was read before, or the zero Standup.
+// read returns the standup's state, at most pollInterval old and read after the follower
+// registered, so that a client sees its own changes. The parameter read receives the
+// previously read state, or at first the zero Standup, and returns the current state.
 func (f follower) read(ctx context.Context, read func(context.Context, Standup) (Standup, error)) (Standup, error) {
 	select {
 	case f.reading <- struct{}{}:
@@ -117,9 +117,8 @@ func (s *Service) rereadIfChanged(ctx context.Context, id string, last Standup) 
 	return s.Get(ctx, id)
 }
 
-// waitUntil waits until the function good returns true for the standup that f follows. It
-// stops waiting earlier if ctx ends or stop is closed. It returns the standup as last
-// read.
+// waitUntil waits until the parameter good returns true for the standup that f follows,
+// until ctx ends, or until stop is closed. It returns the standup as last read.
 func (s *Service) waitUntil(ctx context.Context, f follower, stop <-chan struct{}, good func(Standup) bool) (Standup, error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -138,8 +137,9 @@ func (s *Service) waitUntil(ctx context.Context, f follower, stop <-chan struct{
 	}
 }
 
-// AwaitEnd waits for a standup to end, on whichever replica it runs. It stops waiting
-// after the time limit, or when stop is closed. It returns the standup's current state.
+// AwaitEnd waits for a standup to end, regardless of which replica runs it. It stops
+// waiting after the time limit, or when stop is closed. It returns the standup's current
+// state.
 func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, stop <-chan struct{}) (Standup, error) {
 	short, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -156,8 +156,9 @@ func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, 
 // still grow.
 func (m Standup) inProgress() bool { return m.Status == Running && m.Phase != Opened }
 
-// streamTranscript passes the transcript to the function say, and then each new entry until
-// the standup ends. It stops early if say returns an error or stop is closed.
+// streamTranscript calls say with the existing transcript and then with new entries as
+// they are added, until the standup ends. It stops early if say returns an error or stop
+// is closed.
 func (s *Service) streamTranscript(ctx context.Context, m Standup, stop <-chan struct{}, say func(string) error) {
 	f := s.sharedReader.follow(m.ID)
 	defer f.leave()

@@ -17,8 +17,8 @@ import (
 
 // Archive archives a task. An archived task does not appear in lists, and it
 // cannot be claimed or changed until it is restored. Archiving an archived task
-// has no effect. Archive fails with ErrWithAgent if the task is dispatched and
-// the caller may not stop the run.
+// has no effect. Archive fails with ErrWithAgent if the task has an active
+// dispatch that the caller is not allowed to end.
 func (s *Service) Archive(ctx context.Context, ref string, version *int64) (Task, error) {
 	by := actor.From(ctx)
 	return s.write(ctx, "archive task", func(tx *db.Tx) (Task, []pendingEvent, error) {
@@ -139,9 +139,9 @@ func (s *Service) archiveOne(ctx context.Context, tx *db.Tx, id string) ([]pendi
 // deleted is the event kind for the deletion of a task.
 const deleted = "task.deleted"
 
-// Delete permanently deletes a task but keeps its history. If other tasks
-// depend on it or have it as their parent, these relations are removed, and an
-// event is recorded for each of the other tasks.
+// Delete permanently deletes a task but keeps its events. It removes the task
+// from other tasks' dependencies and parent fields, and records an event for
+// each task that it changes this way.
 func (s *Service) Delete(ctx context.Context, ref string, version *int64) error {
 	_, err := s.write(ctx, "delete task", func(tx *db.Tx) (Task, []pendingEvent, error) {
 		if err := tx.Lock(ctx, boardLock); err != nil {

@@ -30,9 +30,10 @@ const (
 )
 
 // WatchBlocked is a periodic job that raises inbox items for tasks that stay
-// blocked, and resolves the items for tasks that are no longer blocked. It
-// skips a task if a standup has already raised the blocker, or if a person has
-// resolved the item. It writes nothing if there is nothing to do.
+// blocked, and resolves the items for tasks that are no longer blocked. It does
+// not raise an item if a standup has already raised one for the same blocker,
+// or if a person has resolved the item. It writes nothing if there is nothing
+// to do.
 func (s *Service) WatchBlocked(ctx context.Context) error {
 	if s.Raise == nil || s.Resolve == nil {
 		return nil
@@ -93,10 +94,10 @@ func (t blockedTask) inboxItem(now time.Time) InboxItem {
 // The task's ID follows it.
 const blockedCause = "task/blocked/"
 
-// longBlocked returns up to 100 blocked tasks that must be raised in the inbox.
-// It returns tasks for which no item has been raised since they were blocked,
-// and tasks whose open item must become more severe. After these are raised,
-// the next call returns more.
+// longBlocked returns up to 100 tasks that have been blocked for a long time
+// and must be raised in the inbox: tasks for which no item has been raised
+// since they were blocked, and tasks whose open item now needs a higher
+// severity. Once these have been raised, the next call returns further tasks.
 func longBlocked(ctx context.Context, q db.Queryer, now time.Time) ([]blockedTask, error) {
 	rows, err := q.Query(ctx, `
 		SELECT t.id, t.number, t.blocked_reason, t.blocked_since, t.blocked_by FROM tasks t
@@ -121,9 +122,9 @@ func longBlocked(ctx context.Context, q db.Queryer, now time.Time) ([]blockedTas
 // the item no longer applies.
 type endedCause struct{ cause, why string }
 
-// unblocked returns up to 100 open inbox items to resolve, because the task is
-// no longer blocked or was archived or deleted. It skips items that a person
-// has reopened.
+// unblocked returns up to 100 open inbox items to resolve, because their tasks
+// are no longer blocked or were archived or deleted. It skips items that a
+// person has reopened.
 func unblocked(ctx context.Context, q db.Queryer) ([]endedCause, error) {
 	rows, err := q.Query(ctx, `
 		SELECT i.cause, i.subject_name, CASE WHEN t.id IS NULL THEN 'was deleted' WHEN t.archived_at IS NOT NULL THEN 'is archived' ELSE 'is no longer blocked' END

@@ -51,9 +51,9 @@ func (s *Service) Bulk(ctx context.Context, refs []string, c Change) ([]Outcome,
 	return outcomes, nil
 }
 
-// bulkIn changes all tasks first and then records all events. This way, the
-// transaction never waits for a task's row while it holds the lock on the event
-// log's counter.
+// bulkIn changes all the given tasks before it records any events. This way,
+// the transaction never waits for a task's row while it holds the lock on the
+// event log's counter.
 func (s *Service) bulkIn(ctx context.Context, tx *db.Tx, refs []string, c Change) ([]Outcome, error) {
 	// Take the lock before writing any task: two bulk changes could otherwise
 	// deadlock on each other's rows.

@@ -46,7 +46,8 @@ func (c *Card) AppendJSON(to []byte) []byte {
 // MarshalJSON implements json.Marshaler.
 func (c Card) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil), nil }
 
-// cardJSON returns the two JSON objects that a Card consists of.
+// cardJSON returns two JSON objects for use in a Card: one with the fields
+// before the description, and one with the fields after it.
 func (t Task) cardJSON() (board, rest string, err error) {
 	const description = `,"description":"",` // cannot occur within a value, because quotes in values are escaped
 	t.Description = ""
@@ -72,8 +73,8 @@ func (t Task) card(slim bool, now time.Time) (Card, error) {
 
 // rewriteCards updates the stored cards of tasks. Some writes change a task's
 // card but not its version, for example updates to its comment count or cost.
-// Code that makes such a write must increment tasks.shown and then call
-// rewriteCards in the same transaction.
+// Code that makes such a write must increment the column tasks.shown instead of
+// the version, and then call rewriteCards in the same transaction.
 func rewriteCards(ctx context.Context, tx *db.Tx, ids ...string) error {
 	for _, id := range ids {
 		t, err := find(ctx, tx, id)
@@ -154,8 +155,9 @@ func (d cardRow) stale(now time.Time) bool {
 	return !d.stored || d.until != nil && !now.Before(d.until.Time)
 }
 
-// sorting is a column by which cards are sorted, with functions that access its
-// value in a row.
+// sorting is a column by which cards can be sorted. Its functions access the
+// column's value in a row: to returns a pointer for scanning it, and value
+// returns it.
 type sorting struct {
 	column string
 	to     func(*cardRow) any

@@ -35,7 +35,8 @@ var (
 	ErrNotOpen   = fault.New(fault.Conflict, "task_not_open", "Tasks in review or done cannot be claimed.")
 )
 
-// starts reports whether a move to this column starts or finishes a task.
+// starts reports whether moving a task to this status starts or finishes the
+// task.
 func (s Status) starts() bool { return s == InProgress || s == Review || s == Done }
 
 // activeClaim returns the claim unless it has expired.
@@ -117,10 +118,10 @@ func (t *Task) claim(by actor.Actor, now, until time.Time) {
 	t.Claim = &Claim{By: by.ID, Name: by.Name, ExpiresAt: clock.At(until)}
 }
 
-// endClaim removes the claim from a task that moves to another column. If
-// someone other than the holder moved the task, the former holder is stored in
-// lostBy. If the holder finishes an unassigned task, it is assigned to the
-// holder.
+// endClaim removes the claim from a task that moves to another column. If the
+// move was made by someone other than the holder, the former holder is recorded
+// in the task's lostBy field. If the holder finishes an unassigned task, the
+// task is assigned to the holder.
 func (t *Task) endClaim(to Status, by actor.Actor) {
 	old := t.Claim
 	t.Claim, t.lostBy = nil, nil
@@ -188,10 +189,10 @@ func (s *Service) Claim(ctx context.Context, ref string, opt ClaimOptions) (Task
 	return t.withToken(), err
 }
 
-// ClaimNext claims the next available task. It prefers tasks that are assigned
-// to the caller to unassigned tasks, and then goes by priority, due time, and
-// position. Concurrent callers may get a task slightly further down this order.
-// The result ok is false if no task is available.
+// ClaimNext claims the next available task. Tasks that are assigned to the
+// caller come before unassigned tasks; each group is sorted by priority, due
+// time, and position. Competing callers may get a task slightly later in this
+// order. The result ok is false if no task is available.
 func (s *Service) ClaimNext(ctx context.Context, opt ClaimOptions) (t Task, ok bool, err error) {
 	by := actor.From(ctx)
 	d, err := lease(opt.Lease)
@@ -341,17 +342,17 @@ func (s *Service) EndLeases(ctx context.Context) error {
 	}
 }
 
-// skipCount returns the number of top-ranked tasks to skip after other callers
-// have won the given number of races. It is random, so that competing callers
-// spread over the next few tasks. On PostgreSQL, 16 agents claim twice as many tasks this way as they
-// would by waiting for a lock.
+// skipCount returns how many of the next tasks to skip, given how many times
+// another caller has claimed a task first. It is random, so that competing
+// callers spread over the next few tasks. On PostgreSQL, 16 agents claim twice
+// as many tasks this way as they would by waiting for a lock.
 func skipCount(tries int) int {
 	return rand.IntN(min(2*tries+1, 16)) //nolint:gosec // G404: chance, not a secret
 }
 
-// nextFor returns the next task for a user to claim, after skipping the given number of
-// tasks that come before it. It ignores the user's own tasks that are already dispatched.
-// If there is no task to claim, it fails with a not-found error.
+// nextFor returns the next task for a user to claim, after skipping the given
+// number of tasks. It ignores tasks that are assigned to the user but already
+// dispatched. If there is no task to claim, it fails with a not-found error.
 func nextFor(ctx context.Context, q db.Queryer, userID string, skip int) (Task, error) {
 	return scan(q.QueryRow(ctx, nextQuery, userID, skip, skip))
 }

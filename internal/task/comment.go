@@ -258,7 +258,7 @@ func (c Comment) packMentions() string {
 	return string(text)
 }
 
-// findAnyComment finds the comment with the given ID, whichever task it is on.
+// findAnyComment finds the comment with the given ID on any task.
 func findAnyComment(ctx context.Context, q db.Queryer, id string) (Comment, error) {
 	c, err := scanComment(q.QueryRow(ctx, `SELECT `+commentColumns+` FROM comments WHERE id = ?`, strings.ToLower(id)))
 	if db.IsNotFound(err) {
@@ -281,8 +281,9 @@ func findComment(ctx context.Context, q db.Queryer, ref, id string) (Task, Comme
 	return t, c, err
 }
 
-// countComment adds the given number to the task's comment count. This also
-// locks the task's row until the transaction ends.
+// countComment changes the task's comment count by the given number, which is
+// negative after a deletion. This also locks the task's row until the
+// transaction ends.
 func countComment(ctx context.Context, tx *db.Tx, taskID string, by int) error {
 	n, err := tx.Exec(ctx, `UPDATE tasks SET comment_count = comment_count + ?, shown = shown + 1 WHERE id = ?`, by, taskID)
 	if err == nil && n == 0 {
@@ -339,8 +340,9 @@ func updateComment(ctx context.Context, tx *db.Tx, old, c Comment) error {
 	return err
 }
 
-// deleteComment deletes the comment c. If the parameter exact is true, it fails
-// with ErrCommentChanged if the stored version differs from c's version.
+// deleteComment deletes the comment c. If the parameter exact is true and the
+// stored version differs from c's version, it fails with ErrCommentChanged
+// instead.
 func deleteComment(ctx context.Context, tx *db.Tx, c Comment, exact bool) error {
 	statement, args := `DELETE FROM comments WHERE id = ?`, []any{c.ID}
 	if exact {

@@ -23,7 +23,7 @@ var (
 	ErrNoAgent = fault.New(fault.Conflict, "task_without_agent", "The task is not assigned to an active agent.")
 	ErrIsDone  = fault.New(fault.Conflict, "task_done", "The task is done.")
 	// ErrWithAgent means that the change would end a dispatch that the caller
-	// may not end.
+	// is not allowed to end.
 	ErrWithAgent = fault.New(fault.Forbidden, "task_with_agent", "The task is currently dispatched to an agent.")
 )
 
@@ -60,8 +60,8 @@ type DispatchError struct {
 func (d *Dispatch) active() bool { return d != nil && (d.State == Queued || d.State == Started) }
 
 // mayEndDispatch fails with ErrWithAgent if the task has an active dispatch
-// that the actor may not end. The dispatched agent and users who may stop runs
-// can end it.
+// that the actor is not allowed to end. The dispatched agent and users who may
+// dispatch tasks are allowed to end it.
 func (t Task) mayEndDispatch(by actor.Actor) error {
 	d := t.Dispatch
 	own := by.AgentID != "" && d != nil && by.AgentID == d.AgentID
@@ -112,9 +112,10 @@ type Related struct {
 
 // PrepareDispatch reads a task that is to be dispatched to its agent. It fails
 // if the task has no active agent, is done or archived, waits on other tasks,
-// or is claimed by another user. If the agent has lost a claim on the task, the
-// record of that loss is cleared. PrepareDispatch takes the board's lock, so
-// that concurrent dispatches of the same task run one after the other.
+// or is claimed by another user. If the agent has lost an earlier claim on the
+// task, PrepareDispatch clears the record of that, so that the agent can report
+// again. It takes the board's lock, so that concurrent dispatches of the same
+// task run one after the other.
 func (s *Service) PrepareDispatch(ctx context.Context, tx *db.Tx, ref string) (DispatchInput, error) {
 	if err := tx.Lock(ctx, boardLock); err != nil {
 		return DispatchInput{}, err
@@ -164,8 +165,8 @@ func (s *Service) PrepareDispatch(ctx context.Context, tx *db.Tx, ref string) (D
 	return h, err
 }
 
-// Find is like Get, but reads in the caller's transaction or view. The returned
-// task can have an expired claim.
+// Find is like Get, but reads in the caller's transaction or read-only view.
+// The returned task can still contain an expired claim.
 func (s *Service) Find(ctx context.Context, q db.Queryer, ref string) (Task, error) {
 	return find(ctx, q, ref)
 }
@@ -218,10 +219,10 @@ func (s *Service) SetSpend(ctx context.Context, tx *db.Tx, key string, sp Spend)
 	return t.Subject(), err == nil, err
 }
 
-// withdraw ends the dispatch of a task that is about to be archived or deleted,
-// and returns the event to record. It must run before any other write to the
-// task. It updates t to the current row, which stays locked until the
-// transaction ends.
+// withdraw ends the dispatch of a task that is about to be deleted (gone is
+// true) or archived, and returns the event to record. It must run before any
+// other write to the task. If it ends the dispatch of a task to archive, it
+// reloads t; the task's row then stays locked until the transaction ends.
 func (s *Service) withdraw(ctx context.Context, tx *db.Tx, t *Task, gone bool) ([]pendingEvent, error) {
 	if s.Withdraw == nil || t.Dispatch == nil || !gone && !t.Dispatch.active() {
 		return nil, nil

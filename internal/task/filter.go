@@ -46,8 +46,8 @@ const (
 )
 
 // where returns the SQL condition for the filter. It also returns the parts of
-// the condition that an index can answer, starting with those expected to match
-// the fewest tasks. Names in the filter must already be resolved to IDs.
+// the condition for which there is an index, starting with those expected to
+// match the fewest tasks. Names in the filter must already be resolved to IDs.
 func (f Filter) where(now time.Time) (list.Where, []narrow) {
 	var w list.Where
 	var narrows []narrow
@@ -103,11 +103,11 @@ func (f Filter) where(now time.Time) (list.Where, []narrow) {
 	return w, narrows
 }
 
-// in returns an SQL IN condition with a placeholder for each value.
+// in returns the SQL operator IN with a list of placeholders, one for each
+// value.
 func in(values []any) string { return `IN (?` + strings.Repeat(`, ?`, len(values)-1) + `)` }
 
-// anys converts the values to the form in which they are stored. It omits
-// duplicates.
+// anys converts each value with the function stored and omits duplicates.
 func anys[T any](values []T, stored func(T) any) (all []any) {
 	for _, v := range values {
 		if s := stored(v); !slices.Contains(all, s) {
@@ -156,10 +156,9 @@ func numbered(query string, args ...any) narrow {
 	return narrow{`tasks_by_number`, query, args, `number IN (` + query + `)`}
 }
 
-// few is a threshold: up to this number of matches, it is faster to read and
-// sort the matches than to scan the list in its order. The threshold is needed
-// because SQLite has no statistics to decide this, and PostgreSQL has none for
-// n-grams.
+// few is the number of matches up to which it is faster to read and sort the
+// matches than to scan the list in its order. The constant is needed because
+// SQLite has no statistics to decide this, and PostgreSQL has none for n-grams.
 const few = 2000
 
 // where returns the SQL condition for the filter, after resolving names to IDs.
@@ -202,8 +201,9 @@ func (s *Service) where(ctx context.Context, q db.Queryer, f Filter, want page.W
 	return w, nil
 }
 
-// leads reports whether the filter has a part that always matches few tasks. If
-// so, it makes the query use the index for that part.
+// leads reports whether the filter contains a condition that always matches few
+// tasks, such as being blocked. If so, it makes the query use the index for
+// that condition.
 func (f Filter) leads(w *list.Where) bool {
 	switch {
 	case f.Holder != "" && f.Holder != Nobody:
@@ -221,7 +221,8 @@ func (f Filter) leads(w *list.Where) bool {
 	return true
 }
 
-// apply makes the query use the index that n names.
+// apply makes the query use n's index, or tasks_archived_by_number if the query
+// selects archived tasks.
 func (n narrow) apply(w *list.Where, archived bool) {
 	if n.hint != "" {
 		w.Hint(n.hint, n.args...)
@@ -267,7 +268,7 @@ var tasks = list.List[Task]{
 }
 
 // inOrder maps each sort order to the index that contains the tasks in that
-// order, except archived tasks.
+// order. These indexes do not contain archived tasks.
 var inOrder = map[string]string{
 	"key": `tasks_by_number`, "created": `tasks_by_creation`, "updated": `tasks_by_update`,
 	"due": `tasks_by_due`, "position": `tasks_by_position`, "priority": `tasks_by_rank`,

@@ -404,7 +404,7 @@ type BulkResult struct {
 	Problem *BulkProblem `json:"problem" doc:"Why the task was not changed; null on success."`
 }
 
-// BulkProblem is the reason why a bulk change did not change one of its tasks.
+// BulkProblem is the reason why a bulk change did not change a task.
 type BulkProblem struct {
 	Code   string         `json:"code"`
 	Title  string         `json:"title"`

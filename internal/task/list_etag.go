@@ -14,10 +14,10 @@ import (
 )
 
 // listETag returns an identifier for the board's state. As long as the
-// identifier is unchanged, reading a list again returns the same tasks. The
-// identifier consists of the event log's version, which changes whenever a task
-// or a name changes, and the time when a claim last expired, because no event
-// is recorded when a claim expires.
+// identifier stays the same, a repeated request for a list returns the same
+// tasks. The identifier consists of the event log's version, which changes with
+// every change to a task or to a name that tasks show, and the time at which a
+// claim last expired, because no event is recorded when a claim expires.
 //
 // Callers must get the identifier before they read the list. The list can then
 // be newer than its ETag, which only causes one unnecessary read by the client.
@@ -34,8 +34,8 @@ func (s *Service) listETag(ctx context.Context) (string, error) {
 	return asOf + "/" + strconv.FormatInt(ended, 10), err
 }
 
-// claimEnds caches the time when a claim last expired. The cached time is valid
-// until the next claim expires or the log has a new version.
+// claimEnds caches the time at which a claim last expired. The cached time is
+// valid until the next claim expires or the event log's version changes.
 type claimEnds struct {
 	mu    sync.Mutex
 	asOf  string

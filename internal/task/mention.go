@@ -21,8 +21,8 @@ const (
 )
 
 // mentionCandidates returns the names that each "@" in the text may refer to,
-// longest first. A name is an agent ID or has up to three words. Code in the
-// text is ignored.
+// longest first. Each name is either an agent ID or one to three words. Code in
+// the text is ignored.
 func mentionCandidates(markdown string) [][]string {
 	text := withoutCode(markdown)
 	var found [][]string
@@ -44,7 +44,7 @@ func mentionCandidates(markdown string) [][]string {
 	return found
 }
 
-// namesAt returns the names that may be at the start of a text, longest first.
+// namesAt returns the names with which the text may begin, longest first.
 func namesAt(text string) (names []string) {
 	runes := 0
 	for end, words := 0, 0; words < maxNameWords; words++ {
@@ -184,7 +184,8 @@ func withoutSpans(text string) string {
 
 func runOf(text string) int { return len(text) - len(strings.TrimLeft(text, "`")) }
 
-// closing returns the offset after the next run of exactly n backticks, or -1.
+// closing returns the offset just after the next run of exactly n backticks, or
+// -1 if there is no such run.
 func closing(text string, n int) int {
 	for at := 0; ; {
 		i := strings.IndexByte(text[at:], '`')

@@ -46,9 +46,10 @@ func gramsOf(text string, shortest int) []string {
 	return grams
 }
 
-// withGrams returns a filter condition for tasks that have the n-grams of a
-// text or are not indexed yet. All tasks that contain the text meet this
-// condition, but tasks that do not contain it may meet it too.
+// withGrams returns a filter condition for the tasks that may contain the text.
+// These are the tasks whose n-grams include those of the text, and the tasks
+// that are not indexed yet. The condition also matches some tasks that do not
+// contain the text.
 func withGrams(ctx context.Context, q db.Queryer, text string) (narrow, error) {
 	const most = 16 // further n-grams hardly narrow the result
 	_, upto, err := indexed(ctx, q)
@@ -62,8 +63,8 @@ func withGrams(ctx context.Context, q db.Queryer, text string) (narrow, error) {
 	return numbered(query+` UNION ALL SELECT number FROM tasks WHERE number > ?`, arg, upto), err
 }
 
-// indexed returns two task numbers: the last number in use, and the number up
-// to which all tasks are indexed.
+// indexed returns two task numbers: last is the most recently assigned number,
+// and all tasks with numbers up to upto are indexed.
 func indexed(ctx context.Context, q db.Queryer) (last, upto int64, err error) {
 	err = q.QueryRow(ctx, `SELECT last, (SELECT upto FROM task_grams_state WHERE one = 1) FROM task_counter WHERE one = 1`).Scan(&last, &upto)
 	if err != nil {

@@ -24,11 +24,12 @@ type Place struct {
 // board.
 var ErrNeighbor = fault.New(fault.Invalid, "neighbour_unknown", "The position refers to a task that is not on the board.")
 
-// A position is a string of digits. Positions are compared as text, like the
-// digits after a decimal point. The position of a new task is its number,
-// padded to twelve digits. The position of a moved task has further digits and
-// does not end in 0, so that it never equals the position of a future task.
-// Digits sort the same in all database collations.
+// A position is a string of digits that determines a task's place on the board.
+// Positions are compared as text, like the digits after a decimal point. The
+// position of a new task is its number, padded to twelve digits. The position
+// of a moved task has more digits and does not end in 0, so that it never
+// equals the position of a future task. All database collations sort digits in
+// the same order.
 const (
 	placeDigits = 12
 	stepDigits  = 6
@@ -96,8 +97,9 @@ func beforeFirst(first string) string {
 	return between("", first)
 }
 
-// split parses a position. It returns the task number at the start and the
-// number formed by the next stepDigits digits.
+// split parses a position. It returns the number in the first placeDigits
+// digits, which is a task number, and the number in the stepDigits digits after
+// them.
 func split(position string) (whole, step int64) {
 	for i := range placeDigits + stepDigits {
 		to := &whole
@@ -205,8 +207,9 @@ func neighbor(ctx context.Context, tx *db.Tx, condition, order string, args ...a
 	return position, err
 }
 
-// spread shortens the positions of moved tasks without changing their order. It
-// applies to positions that begin with the task number in the parameter whole.
+// spread shortens the positions of moved tasks without changing their order, to
+// make room for further moves. It changes only positions that begin with the
+// digits in the parameter whole.
 func spread(ctx context.Context, tx *db.Tx, whole string) error {
 	const digits = 9
 	n, _ := split(whole)

@@ -103,8 +103,9 @@ func setDependencies(ctx context.Context, q db.Queryer, t *Task, refs []Name) er
 
 // checkCycle fails with ErrCycle if the second task already depends on the
 // first task or is a subtask of it, directly or through other tasks. The
-// parameter next is an SQL query that selects either the parents or the
-// dependencies of the tasks in the table "above".
+// parameter next is the recursive part of an SQL query: for the tasks found so
+// far, which are in the table "above", it selects either the parents or the
+// dependencies.
 func checkCycle(ctx context.Context, q db.Queryer, t, to Task, next string) error {
 	var n int
 	err := q.QueryRow(ctx, `

@@ -96,18 +96,18 @@ func (r Report) digest(by actor.Actor) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// unchangedBy reports whether a repeated report would leave the task unchanged.
-// It ignores claims, because the original report may have ended the caller's
-// claim.
+// unchangedBy reports whether a repeated report, which makes the change c,
+// would leave the task unchanged. It ignores claims, because the caller's claim
+// may have ended with the original report.
 func (t Task) unchangedBy(c Change, by actor.Actor) bool {
 	updated := t
 	return updated.apply(c, t.UpdatedAt.Time, by) == nil && len(diff(t, updated)) == 0
 }
 
 // Report applies a report to a task. If the task is claimed, only the holder
-// can report. A client that got no response can retry: if the caller repeats
-// the last report word for word and it would change nothing, Report returns the
-// task and records nothing.
+// can report. A client that got no response can send the same report again: if
+// it is identical to the task's last report and would change nothing, Report
+// returns the task and records nothing.
 func (s *Service) Report(ctx context.Context, ref string, r Report) (Task, error) {
 	by := actor.From(ctx)
 	r.Text = strings.TrimSpace(plaintext.Lines(r.Text))

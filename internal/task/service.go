@@ -23,11 +23,11 @@ import (
 type Service struct {
 	DB  *db.DB
 	Now func() time.Time
-	// Withdraw, if set, stops the agent's work on a dispatched task. It is
-	// called before the task is archived, if its dispatch is active. It is also
-	// called before the task is deleted, with the parameter gone set to true.
-	// It returns the ended dispatch, or nil if no dispatch was active. It
-	// writes no event.
+	// Withdraw, if set, stops the agent's work on a dispatched task. It returns
+	// the ended dispatch, or nil if no dispatch was active. It writes no event.
+	// It is called before a task with an active dispatch is archived. It is
+	// also called, with gone set to true, before a task that has been
+	// dispatched is deleted.
 	Withdraw func(ctx context.Context, tx *db.Tx, t Task, gone bool) (*Dispatch, error)
 	// Raise and Resolve, if set, raise and resolve the inbox items for tasks
 	// that stay blocked. They write events, so they must be called after the
@@ -166,9 +166,10 @@ func (f Filter) lookUp(ctx context.Context, q db.Queryer) (_ Filter, err error) 
 	return f, nil
 }
 
-// lookUp returns the ID of a user in a filter. If there is no such account, it
-// fails with the given error. For an email that the caller may not look up, it
-// returns an ID that matches no account.
+// lookUp returns the ID of a user who is named in a filter. If there is no such
+// account, it fails with the error in the parameter unknown. For an email that
+// the caller is not allowed to look up, it returns an ID that matches no
+// account.
 func lookUp(ctx context.Context, q db.Queryer, p Person, unknown *fault.Error) (Person, error) {
 	switch p {
 	case "", Nobody:
@@ -191,9 +192,9 @@ func (s *Service) Update(ctx context.Context, ref string, c Change, version *int
 }
 
 // write runs the function fn in a transaction and then records the events that
-// fn returned. If another transaction changed the task in the meantime, write
-// runs fn again on the current row. If the caller gave a version, fn then fails
-// with ErrStale; otherwise the change is applied.
+// fn returned. If fn fails because another transaction has changed the task,
+// write runs fn again on the current row. If the client specified a version, fn
+// then fails with ErrStale; otherwise it applies the change.
 func (s *Service) write(ctx context.Context, what string, fn func(*db.Tx) (Task, []pendingEvent, error)) (Task, error) {
 	var t Task
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -300,9 +301,9 @@ func (s *Service) changed(ctx context.Context, tx *db.Tx, old Task, c Change) (T
 	return t, nil
 }
 
-// save stores the differences between the tasks old and t. It returns the event
-// to record, which includes the additional facts in the parameter data. If
-// there are neither differences nor additional facts, save does nothing.
+// save stores the differences between the tasks old and t. It returns the
+// stored task and the event to record, which also contains the entries in data.
+// If the tasks are equal and data is empty, save does nothing.
 func (s *Service) save(ctx context.Context, tx *db.Tx, old, t Task, kind string, data map[string]any) (Task, []pendingEvent, error) {
 	changes := diff(old, t)
 	if len(changes) == 0 && len(data) == 0 {

@@ -263,7 +263,7 @@ func findAccount(ctx context.Context, q db.Queryer, ref string) (id string, acti
 }
 
 // findPerson finds an account for a filter. It is like findAccount, but returns
-// actor.NoID for an email that the caller may not look up.
+// actor.NoID for an email that the caller is not allowed to look up.
 func findPerson(ctx context.Context, q db.Queryer, ref string) (id string, err error) {
 	if !actor.OwnEmailOnly(ctx, ref) {
 		id, _, err = findAccount(ctx, q, ref)

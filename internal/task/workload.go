@@ -18,8 +18,8 @@ type Workload struct {
 	Last    []Task           // its most recently changed tasks
 }
 
-// WorkloadOf returns an agent's workload. It includes up to the given number of
-// the agent's tasks, most recently changed first.
+// WorkloadOf returns an agent's workload. It includes the agent's most recently
+// changed tasks, up to the number in the parameter most.
 func (s *Service) WorkloadOf(ctx context.Context, agentID string, most int) (Workload, error) {
 	d := Workload{Open: map[Status]int64{Backlog: 0, Todo: 0, InProgress: 0, Review: 0}}
 	const own = `WITH own AS (SELECT id FROM users WHERE agent_id = ?) `
@@ -53,11 +53,11 @@ func (s *Service) WorkloadOf(ctx context.Context, agentID string, most int) (Wor
 	return d, err
 }
 
-// newestOf runs a query for each account that an agent has had, and sorts the
-// combined rows with the function newer. It returns up to the given number of
-// rows. The query's first argument is the account ID. A query per account is
-// faster than a single query with an IN condition, for which the database would
-// read and sort all rows.
+// newestOf runs a query for each account that belongs or belonged to an agent,
+// and returns the combined rows in the order that the parameter newer defines,
+// up to the number in most. The query's first argument is the account ID. A
+// query per account is faster than a single query with an IN condition, because
+// the database would read and sort all rows for that.
 func newestOf[T any](ctx context.Context, q db.Queryer, agentID string, most int, newer func(a, b T) int, scan func(db.Row) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := q.Query(ctx, `SELECT id FROM users WHERE agent_id = ?`, agentID)
 	accounts, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })

@@ -10,8 +10,8 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// Message is one message of a conversation, with its tool calls. Its texts come from
-// agents and are untrusted.
+// Message is one message of a conversation, with its tool calls. Its text comes from agents and is
+// untrusted.
 type Message struct {
 	ID         *string     `json:"id"`
 	Seq        *int64      `json:"seq" doc:"The position in the transcript, from 1. Some numbers have no message. Null if unknown."`
@@ -126,8 +126,8 @@ func (m *Message) Each(fn func(text *string, cut, json bool)) {
 	}
 }
 
-// Brief returns the message and shortens it if its texts together exceed the given number of bytes.
-// It adds the numbers of omitted characters and blocks to the message's counts.
+// Brief returns the message, shortened if its text exceeds the given number of bytes in total. The
+// message's counts of omitted characters and blocks then include what Brief has omitted.
 func (m Message) Brief(most int) Message {
 	const each, blocks = 500, 16
 	size := 0

@@ -25,10 +25,11 @@ type Gateway interface {
 // called. Its exported fields must not be changed after that.
 //
 // Every replica monitors its own connection. A timer in the job queue would not work,
-// because it runs on only one replica. The first replica in trouble raises the inbox item.
-// A replica resolves the item when it becomes connected, but not if it was connected all
-// the time. Other replicas that are still in trouble do not raise the item again, because
-// their trouble began before the item was resolved.
+// because it runs on only one replica. The first replica that has a problem raises the
+// inbox item. A replica resolves the item when its connection becomes healthy; a replica
+// whose connection was healthy all along does not. Other replicas that still have the
+// problem do not raise the item again, because their problem began before the item was
+// resolved.
 type Service struct {
 	DB      *db.DB
 	Gateway Gateway
@@ -36,7 +37,7 @@ type Service struct {
 	Now     func() time.Time
 	Every   time.Duration // interval of the checks
 	// Raise adds an item to the inbox. Resolve resolves the item with the given cause.
-	// After one of them is called, the transaction may only record events.
+	// Both record events, so they must be called after all other writes of a transaction.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// Away, if not nil, reports whether an error is caused by a database outage, which is
@@ -66,8 +67,8 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// Observe records the state of the connection, so that changes between two checks are
-// not missed.
+// Observe records the state of the connection. It is called on every state change, so
+// that changes between two calls to Check are not missed.
 func (s *Service) Observe(status gateway.Status) {
 	doing, known := classify(status)
 	if !known {
@@ -81,8 +82,8 @@ func (s *Service) Observe(status gateway.Status) {
 	s.current.state, s.current.device, s.current.downOnly = status.State, status.DeviceID, downPurpose(status)
 }
 
-// Check raises or resolves an inbox item if the connection's condition requires it and has
-// lasted long enough.
+// Check raises an inbox item if the connection has had a problem for at least the grace
+// period of that problem. If the connection is healthy, Check resolves all items.
 func (s *Service) Check(ctx context.Context) error {
 	s.Observe(s.Gateway.Status()) // the condition can change even if the state does not
 	s.mu.Lock()

@@ -29,7 +29,8 @@ const (
 )
 
 // How long a condition must last before an inbox item is raised. These delays avoid items
-// for a gateway that is restarting and for a pairing that is about to be approved.
+// for a gateway that is just restarting and for a device that is approved soon after its
+// first request.
 const (
 	unusableGrace = 5 * time.Minute
 	pairingGrace  = time.Minute
@@ -68,8 +69,8 @@ func (is condition) due(now time.Time) bool {
 	return is.doing != "" && !is.reported && now.Sub(is.since.Time) >= after
 }
 
-// cause returns the cause of the inbox item for the given kind of trouble. The cause never
-// changes, so that repeated trouble increases the count of the same item.
+// cause returns the cause of the inbox item for the given kind of problem. The cause
+// never changes, so that a recurring problem increases the count of the existing item.
 func cause(kind string) string { return "gateway/" + kind }
 
 // inboxItem returns the inbox item for the condition.
@@ -102,8 +103,8 @@ func (is condition) inboxItem() InboxItem {
 	return m
 }
 
-// downPurpose returns the purpose of a connection that is down while another connection is
-// up. It returns "" if all connections are up or all are down.
+// downPurpose returns the purpose of a connection that is down while at least one other
+// connection is up. It returns "" if all connections are up or all are down.
 func downPurpose(status gateway.Status) (only gateway.Purpose) {
 	up := 0
 	for _, one := range status.Connections {

@@ -9,7 +9,7 @@ import (
 )
 
 // Recent is an agent's usage in recent periods. Each period starts at midnight in the time zone
-// that the field Zone names.
+// given by Zone.
 type Recent struct {
 	Zone                             string
 	FromToday, FromWeek, FromMonth   clock.Time // when today, the last 7 days and the last 30 days begin
@@ -40,7 +40,7 @@ func (s *Service) ofAgent(agentID string) selection {
 	return selection{engine: s.DB.Engine(), dimension: string(ByAgent), only: []string{agentID}}
 }
 
-// always is a time in milliseconds that is later than every row of the ledger.
+// always is a Unix time in milliseconds that is later than the time of any ledger row.
 var always = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 
 // OfAgentSince returns the usage of an agent's runs that ended at or after a given time.

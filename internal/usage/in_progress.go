@@ -204,8 +204,8 @@ func (r *reader) stopped(rows map[string]*gateway.Session) (ids []string) {
 	return ids
 }
 
-// deleteStopped deletes the stored usage of transcripts that no longer have an active run, unless
-// it was read within the last forgetAfter.
+// deleteStopped deletes the stored usage of transcripts that no longer have an active run. It keeps
+// usage that was read less than forgetAfter ago.
 func (r *reader) deleteStopped(ctx context.Context, rows map[string]*gateway.Session) error {
 	before := clock.At(r.s.Now().Add(-forgetAfter))
 	for _, id := range r.stopped(rows) {

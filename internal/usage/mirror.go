@@ -88,8 +88,8 @@ func (s *Service) Follow(ctx context.Context) error {
 	return nil
 }
 
-// Run writes the usage in the transcripts to the ledger until ctx ends. Only one process at a time
-// does this, but Changed and Grown are called in every process. Run returns nil after its
+// Run reads transcripts and adds their usage to the ledger until ctx ends. Only one process at a
+// time does this, but Changed and Grown are called in every process. Run returns nil after its
 // goroutines have ended.
 func (s *Service) Run(ctx context.Context) error {
 	var work sync.WaitGroup
@@ -292,8 +292,8 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 	return nil
 }
 
-// dueTranscripts returns the sessions of a list by transcript ID, and the sessions whose
-// transcripts must be read now.
+// dueTranscripts returns the given sessions by transcript ID, and those sessions whose transcripts
+// must be read now.
 func (r *reader) dueTranscripts(rows []gateway.Session) (by map[string]*gateway.Session, due []*gateway.Session) {
 	by = make(map[string]*gateway.Session, len(rows))
 	r.runs, r.parents = map[string]string{}, parentsOf(rows)

@@ -66,9 +66,9 @@ func checkPrices(list []Price) error {
 	return wrong.Err()
 }
 
-// of returns the price of a model at a given time, or nil if it has none. A price for the given
-// provider takes precedence over one that applies to any provider. Among the prices that remain,
-// the latest one applies.
+// of returns the price of a model at a given time, or nil if it has none. Prices for the given
+// provider take precedence over prices that apply to any provider. Among prices of equal
+// precedence, the most recent one applies.
 func (p Prices) of(provider, model string, at time.Time) *Price {
 	day := at.UTC().Format(time.DateOnly)
 	var best *Price
@@ -85,8 +85,8 @@ func (p Prices) of(provider, model string, at time.Time) *Price {
 	return best
 }
 
-// estimate returns the cost of a model's tokens at a given time, or false if the model has no
-// price.
+// estimate returns what tokens cost at the price that the model had at the given time. It returns
+// false if the model had no price or if the cost overflows.
 func (p Prices) estimate(provider, model string, t Tokens, at time.Time) (money.Nano, bool) {
 	best := p.of(provider, model, at)
 	if best == nil {

@@ -49,8 +49,9 @@ func (r *reader) unreconciled(rows map[string]*gateway.Session, counted *gateway
 }
 
 // gone reports whether a transcript has been missing from the list of sessions for at least
-// settleTime. A transcript with a shorter absence may be a new fork. The fork's totals can arrive
-// before the list does, and its copied rows are as old as the original ones.
+// settleTime. A transcript that has been missing for a shorter time may be a new fork, whose totals
+// can arrive before the updated list. The function final cannot detect that, because a fork's
+// copied rows are as old as the original ones.
 func (r *reader) gone(id string) bool {
 	since, ok := r.absent[id]
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Report is the usage of a period. It contains the total, a series over time, and groups. All of
+// Report is the usage in a period. It contains the total, a series over time, and groups. All of
 // them are read from one snapshot of the database, so their sums agree.
 type Report struct {
 	From   clock.Time  `json:"from"`

@@ -28,7 +28,8 @@ const (
 	byTranscript = "transcript"
 )
 
-// columnOf maps each dimension to the SQL expression for a ledger row's name in that dimension.
+// columnOf maps each dimension to an SQL expression that returns a ledger row's value in that
+// dimension, such as its agent ID.
 var columnOf = map[string]string{
 	overall: "''", string(ByAgent): "agent_id", string(BySource): "source", string(BySession): "session_key", string(ByJob): "job_id",
 	string(ByTask): "task_key", string(ByStandup): "standup_id", string(ByModel): "CASE WHEN provider = '' THEN model ELSE provider || '/' || model END",
@@ -140,8 +141,8 @@ type Transcript struct {
 	Copied  bool      // it started as a copy of another transcript, whose sums include the copied part
 }
 
-// OfTranscripts returns the usage of transcripts by ID. Transcripts that were never
-// read are missing.
+// OfTranscripts returns the usage of the given transcripts by ID. It omits transcripts that were
+// never read.
 func (s *Service) OfTranscripts(ctx context.Context, ids []string) (map[string]Transcript, error) {
 	by := map[string]Transcript{}
 	for some := range slices.Chunk(ids, 500) {
@@ -210,8 +211,8 @@ func piecesOf(intervals []interval) []piece {
 	return all
 }
 
-// selection selects usage by one dimension. If the field only is not empty, it selects only the
-// usage under the names in that field.
+// selection selects usage by one dimension, such as by agent: that of the names listed in
+// selection.only, or of all names if the list is empty.
 type selection struct {
 	engine    db.Engine
 	dimension string

@@ -39,8 +39,8 @@ type Service struct {
 	// or the stored usage of runs in progress. It must not block.
 	Changed func()
 	// Spent, if not nil, is called in the transaction that adds usage for a task. It updates data
-	// that depends on the task's usage, but does not record an event. It returns the subject for
-	// that event, and whether the task exists.
+	// that depends on the task's usage. It leaves recording an event to the caller, and returns the
+	// subject for that event and whether the task exists.
 	Spent func(ctx context.Context, tx *db.Tx, taskKey string) (event.Subject, bool, error)
 	// Away, if not nil, reports whether an error means that the database is unavailable, and logs
 	// the outage.
@@ -67,8 +67,8 @@ func (s *Service) Note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	return isNew, err
 }
 
-// spent calls the field Spent for each task that has new usage, and returns the subjects for the
-// events about these tasks.
+// spent calls s.Spent for each task that has new usage, and returns the subjects for the events
+// about these tasks.
 func (s *Service) spent(ctx context.Context, tx *db.Tx, keys ...string) ([]event.Subject, error) {
 	if s.Spent == nil {
 		return nil, nil
@@ -162,8 +162,9 @@ func (s *Service) price(ctx context.Context, tx *db.Tx, r *row) error {
 	return nil
 }
 
-// Report returns the usage of a period. If bars is true, the report includes bars with the usage by
-// group. Each caller can run at most two reports at once, as with lists; see db.LimitReads.
+// Report returns the usage in a period. If bars is true, the report includes bars with the usage by
+// group. Report waits while the caller already runs two long reads, such as lists; see
+// db.LimitReads.
 func (s *Service) Report(ctx context.Context, p Period, g Group, bars bool) (r Report, err error) {
 	if err := p.check(g == ByHour); err != nil {
 		return Report{}, err

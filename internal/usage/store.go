@@ -299,8 +299,8 @@ func insertPrices(ctx context.Context, tx *db.Tx, p Prices) error {
 	return err
 }
 
-// unpricedRows returns ledger rows without a price in order of time, starting after a given row. It
-// skips rows that got a price later, from an estimate or from the runtime.
+// unpricedRows returns ledger rows without a price, in chronological order, starting after the
+// given row. It skips rows for which an estimate or the runtime has since provided a price.
 func unpricedRows(ctx context.Context, q db.Queryer, after row, limit int) ([]row, error) {
 	rows, err := q.Query(ctx, `
 		SELECT run_id, provider, model, at, agent_id, session_key, session_id, source, job_id, task_key, standup_id, input, output, cache_read, cache_write, other
@@ -317,7 +317,7 @@ func unpricedRows(ctx context.Context, q db.Queryer, after row, limit int) ([]ro
 	})
 }
 
-// costOf returns a known cost of n nano-dollars.
+// costOf returns a pointer to a cost of n nano-dollars. A nil pointer means that a cost is unknown.
 func costOf(n int64) *money.Nano {
 	cost := money.Nano(n)
 	return &cost

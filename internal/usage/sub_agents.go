@@ -60,8 +60,9 @@ func placeOf(key string) (place, detail string) {
 	return place, detail
 }
 
-// inheritPurpose assigns a run that another agent started to the task or job that the other agent
-// works for. The parameter from is the session of the other agent.
+// inheritPurpose sets the task or job of a run that another agent started, unless it is set
+// already. The run inherits it from the session that the parameter from identifies, or from an
+// ancestor of that session.
 func (r *Run) inheritPurpose(from string, f parents) {
 	if r.Source != SubAgent || r.TaskKey != "" || r.JobID != "" {
 		return

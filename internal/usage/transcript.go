@@ -14,7 +14,7 @@ import (
 	"wardroom/internal/platform/money"
 )
 
-// sync reads a transcript and adds the runs that have ended since the last read to the ledger.
+// sync reads a transcript and adds to the ledger the runs that have ended since the last read.
 func (r *reader) sync(ctx context.Context, row *gateway.Session) error {
 	s, version, began := r.s, versionOf(row), time.Now()
 	t, err := readTranscript(ctx, s.DB, row.ID)
@@ -56,8 +56,8 @@ type reading struct {
 	completeFrom  int64 // no rows are missing from this one on
 }
 
-// turns reads the turns of a transcript that follow the row number seq. It returns nil if the
-// session has since switched to a new transcript.
+// turns reads the turns of a transcript that follow row number seq. It returns nil if the session
+// has since switched to a new transcript.
 func (s *Service) turns(ctx context.Context, row *gateway.Session, seq int64) (*reading, error) {
 	page, err := s.Runtime.Turns(ctx, row.Key, pageSize, 0)
 	var all []gateway.Turn
@@ -98,13 +98,14 @@ func (s *Service) turns(ctx context.Context, row *gateway.Session, seq int64) (*
 	return &reading{all[:first], all[first:], completeFrom}, nil
 }
 
-// contextTurns is the number of earlier rows that are read along with new ones. They show which run
-// continues if a run has no message of its own.
+// contextTurns is the number of earlier rows that are read along with new ones. They show what
+// started a run if no message in the new rows did.
 const contextTurns = 20
 
-// addHiddenTurns adds the newest rows that the gateway's history omits. From the row completeFrom
-// on, no rows are missing; it is math.MaxInt64 if the gateway cannot return the omitted rows. The
-// result ours is false if the rows may belong to another transcript.
+// addHiddenTurns returns the shown turns together with the newest rows that the gateway's history
+// omits. From row number completeFrom on, no rows are missing; if the gateway cannot return the
+// omitted rows, completeFrom is math.MaxInt64. The result ours is false if the rows may belong to
+// another transcript.
 func (s *Service) addHiddenTurns(ctx context.Context, row *gateway.Session, shown []gateway.Turn, newest int64) (all []gateway.Turn, completeFrom int64, ours bool, err error) {
 	kept, err := s.Runtime.RawTurns(ctx, row.Key, int(min(newest, pageSize))+contextTurns)
 	if errors.Is(err, gateway.ErrRefused) || err == nil && (len(kept) == 0 || kept[0].Seq == 0) {
@@ -298,8 +299,8 @@ func (s *parser) startRun(id string, seq int64, at time.Time, row *gateway.Sessi
 	s.pending, s.last = &f, f.trigger
 }
 
-// firstUnfinished returns the first row of the message or run that has no usage yet, or 0 if there
-// is none.
+// firstUnfinished returns the row number of the last message if it has no answer yet, or else the
+// first row of an active run that has no usage yet. It returns 0 if there is neither.
 func (s *parser) firstUnfinished(row *gateway.Session) int64 {
 	switch {
 	case s.question != nil:

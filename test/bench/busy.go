@@ -43,9 +43,9 @@ type busying struct {
 }
 
 // busy holds the results of a measurement with 50 sessions that change constantly.
-// Times are in milliseconds, measured from just before the gateway creates its event.
-// If a session changes again within 250 ms, the first change is neither published nor
-// counted.
+// Times are in milliseconds, measured from just before the gateway creates the event
+// for a change. If a session changes again within 250 ms, the earlier change is neither
+// published nor counted as missing.
 type busy struct {
 	Streams  int     `json:"streams"`
 	Sessions int     `json:"sessions"`
@@ -177,8 +177,8 @@ func workIn(ctx context.Context, runtime *demo.Runtime) (keys []string, err erro
 	return keys, nil
 }
 
-// work changes the sessions constantly. After a pause, it changes each session once
-// more.
+// work changes the sessions constantly. After a pause, it makes one final change to
+// each session, which every stream must receive. It returns the number of changes.
 func (b *bench) work(runtime *demo.Runtime, keys []string, ask busying) (changes int, err error) {
 	var n atomic.Int64
 	label := func(key string, n int64) error {

@@ -35,8 +35,8 @@ type watching struct {
 }
 
 // watched holds the results of a measurement with live streams. Times are in
-// milliseconds, measured from the answer to a change, which is sent after the commit.
-// Only Sent99 is measured from the request.
+// milliseconds and start when the change is answered, which happens after its commit.
+// Only Sent99 starts when the request is sent.
 type watched struct {
 	Streams int     `json:"streams"`
 	Rate    int     `json:"rate"`
@@ -176,7 +176,7 @@ func (v *viewer) open(ctx context.Context, token string) (net.Conn, *bufio.Reade
 func (v *viewer) mark() []byte { return fmt.Appendf(nil, `"live-%d-`, v.Lap) }
 
 // follow reads a stream and records when each change arrives. It does not parse the
-// frames: the readers run on the same machine as the server and must use less CPU time.
+// frames: the readers share a machine with the server and must use little CPU time.
 func (v *viewer) follow(r *bufio.Reader, seen []time.Duration) {
 	mark := v.mark()
 	for {

@@ -21,8 +21,8 @@ import (
 	"wardroom/internal/task"
 )
 
-// Values for the benchmark's accounts. The secret is only used to sign tokens for
-// databases that are deleted when the program ends.
+// Values for the benchmark's accounts. The secret only signs tokens for servers whose
+// databases are deleted when the program ends.
 const (
 	password = "a password for measuring"
 	secret   = "bench-bench-bench-bench-bench-bench-bench-bench-bench"
@@ -75,7 +75,7 @@ func (s *seeder) move(by time.Duration) {
 	s.at.Store(&next)
 }
 
-// fill opens the service, creates the tasks from have+1 to size, and closes the
+// fill opens the service, creates the tasks numbered have+1 to size, and closes the
 // service again, because a database in use cannot be copied. If have is 0, it first
 // creates the accounts and the standups.
 func (s *seeder) fill(ctx context.Context, cfg config.Config, have, size int) (err error) {
@@ -136,7 +136,7 @@ func (s *seeder) meetings() error {
 	return nil
 }
 
-// tasks creates the tasks from have+1 to size and changes half of them.
+// tasks creates the tasks numbered have+1 to size and sets the status of half of them.
 func (s *seeder) tasks(ctx context.Context, have, size int) error {
 	const batch = 500
 	statuses := []task.Status{task.Todo, task.InProgress, task.Review, task.Backlog, task.Done}

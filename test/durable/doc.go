@@ -3,6 +3,6 @@
 // kill the service at each point of a standup.
 //
 // The service has no code for these tests. To stop it at a chosen point, the tests
-// watch the requests that arrive at the runtime (see demo.Runtime.Watch), or use a
-// trap in the database that holds a transaction at a chosen row.
+// watch the requests that arrive at the runtime (see demo.Runtime.Watch), or set a
+// database trigger that blocks the service's transaction at a chosen row.
 package durable

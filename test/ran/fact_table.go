@@ -24,9 +24,9 @@ var (
 	later = "**Not yet**"
 )
 
-// parse reads the rows `| id | fact | where | tests |`. It returns an error for a
-// duplicate ID. It also returns an error for a row without a file or a test, unless
-// the row is marked as not yet true.
+// parse reads the rows `| id | fact | where | tests |`. It returns an error if two
+// rows have the same ID. It also returns an error if a row names no file or no test,
+// unless the row is marked as not yet true.
 func parse(text string) ([]fact, error) {
 	var facts []fact
 	seen := map[string]bool{}
@@ -58,14 +58,14 @@ func parse(text string) ([]fact, error) {
 	return facts, nil
 }
 
-// named returns the backquoted test names in a text, sorted and without duplicates.
+// named returns the test names that text has in backquotes, sorted and without duplicates.
 func named(text string) []string {
 	tests := slices.DeleteFunc(words(text), func(w string) bool { return !test.MatchString(w) })
 	slices.Sort(tests)
 	return slices.Compact(tests)
 }
 
-// words returns the texts that are enclosed in backquotes.
+// words returns the strings that are enclosed in backquotes in a table cell or other text.
 func words(cell string) []string {
 	var out []string
 	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {

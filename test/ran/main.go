@@ -2,7 +2,7 @@
 //
 //	go test -json ./... | go run ./test/ran record FILE   shows the test output and writes the passed tests to FILE
 //	go run ./test/ran check DOCUMENT.md... FILE...        fails if a test named in a document has not passed,
-//	                                                      or if a skipped test has passed in no other run
+//	                                                      or if a test was skipped and has not passed in another run
 package main
 
 import (

@@ -107,8 +107,8 @@ func (r *recorder) take(l line) {
 	}
 }
 
-// show prints the output of a failed test. A verbose run has already printed the
-// output, so show only adds the last part to the recap.
+// show prints the output of a failed test. In a verbose run, the output has already
+// been printed, so show adds the end of it to the recap instead.
 func (r *recorder) show(name string) {
 	output := r.output[name]
 	if output == nil {

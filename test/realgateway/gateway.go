@@ -26,9 +26,9 @@ import (
 //go:embed openclaw.json
 var config []byte
 
-// Time limits for the gateway. It started in 10 s on an idle machine and in 29 s on a
-// busy one; slower machines need more. An idle gateway stops within 5 s. A run that waits
-// for its model would delay that by minutes.
+// Time limits for starting and stopping the gateway. It started in 10 s on an idle
+// machine and in 29 s on a busy one; slower machines need more. An idle gateway stops
+// within 5 s. With a run that is waiting for its model, it would take minutes.
 const (
 	gatewayStart = 3 * time.Minute
 	gatewayStop  = 10 * time.Second
@@ -144,7 +144,7 @@ func (a Access) settings(t testing.TB) []byte {
 }
 
 // starting makes gateways start one after the other. Two gateways that start at the
-// same time can fail on a machine with two busy cores.
+// same time can fail on a busy two-core machine.
 var starting sync.Mutex
 
 // Start starts a stopped or killed gateway and waits until it is ready.
@@ -165,7 +165,7 @@ func (g *Gateway) Start(t testing.TB) {
 }
 
 // env returns the environment variables for the gateway and its operator's commands.
-// They keep both away from the user's own gateway.
+// They prevent both from using the files of a gateway that the user has installed.
 func (g *Gateway) env() []string {
 	programs := []string{filepath.Join(g.home, "bin"), filepath.Join(g.home, "node_modules", ".bin"), os.Getenv("PATH")}
 	var more []string
@@ -214,7 +214,7 @@ func (g *Gateway) Stop(t testing.TB) {
 	g.proc.stop(t, gatewayStop)
 }
 
-// Kill kills the gateway at once, without closing the connections of its clients.
+// Kill kills the gateway immediately, so it cannot close its clients' connections first.
 func (g *Gateway) Kill(testing.TB) { g.proc.kill() }
 
 // Restart stops the gateway and starts it again with the same state. The gateway

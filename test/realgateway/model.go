@@ -350,9 +350,9 @@ func shell(lines []string) *toolCall {
 	return &toolCall{Name: "exec", Args: map[string]any{"command": strings.Join(lines, "\n")}}
 }
 
-// handedOver returns the tool call with which an agent answers a dispatched task, or
-// nil. The call runs the commands in the message to report the start and then the end
-// of the work.
+// handedOver returns the tool call with which an agent responds to a dispatched task,
+// or nil if prompt dispatches none. The call runs each command in the prompt twice:
+// once to report the start of the work, and once to report its end.
 func handedOver(prompt string) *toolCall {
 	if !strings.HasPrefix(prompt, "You are assigned task ") && !strings.Contains(prompt, "\nYou are assigned task ") && !strings.Contains(prompt, "] You are assigned task ") {
 		return nil

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// orders matches instructions to the model. They can appear in a question or in a
-// tool's result:
+// orders matches orders, which are instructions to the model. They can appear in a
+// question or in a tool's result:
 //
 //	[[say TEXT]]         answer with TEXT
 //	[[use TOOL {JSON}]]  call a tool before the answer
 //	[[wait 30s]]         wait before the answer
 //	[[fail 400]]         return an HTTP status instead of an answer
 //
-// In a run with several model calls, a shell command can print an order, such as
-// [[fail 400]]. It then applies to the call that follows the command.
+// In a run with several model calls, an order that a shell command prints, such as
+// [[fail 400]], applies to the model call after that command.
 var orders = regexp.MustCompile(`\[\[(say|use|wait|fail) ([^\[\]]*(?:\[\[[^\[\]]*\]\])?[^\[\]]*)\]\]`)
 
 // obey executes the orders in text. It returns the answer or the tool call that they

@@ -27,9 +27,9 @@ type process struct {
 	exited chan struct{} // closed when the program has ended
 }
 
-// startProcess starts cmd. When the test owner ends, the program is killed if it is
-// still running. The test t may be a subtest of owner, because a program restarted
-// in one subtest is also used by later ones.
+// startProcess starts cmd. The program is killed if it is still running when owner
+// ends. The test t may be a subtest of owner: a program that one subtest restarts must
+// keep running for the subtests that follow.
 func startProcess(t, owner testing.TB, name string, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{name: name, cmd: cmd, log: &output{}, exited: make(chan struct{})}
@@ -56,7 +56,7 @@ func startProcess(t, owner testing.TB, name string, cmd *exec.Cmd) *process {
 	return p
 }
 
-// kill kills the process group at once, to simulate a power failure.
+// kill kills the process group immediately, to simulate a power failure.
 func (p *process) kill() {
 	if p.running() {
 		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // an error means that the group is gone already

@@ -40,8 +40,8 @@ func (g *Gateway) certificate() ([]byte, error) {
 	return block.Bytes, nil
 }
 
-// Fingerprint returns the SHA-256 hash of a certificate in DER format. The result has
-// the same form as in openssl: AB:CD:…
+// Fingerprint returns the SHA-256 hash of a certificate in DER format, written as
+// openssl writes it: AB:CD:…
 func Fingerprint(der []byte) string {
 	return strings.ReplaceAll(fmt.Sprintf("% X", sha256.Sum256(der)), " ", ":")
 }

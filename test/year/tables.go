@@ -77,14 +77,14 @@ func (w writer) tables() []table {
 func taskID(n string) string  { return fmt.Sprintf(`'t-' || (%d - (%s))`, firstTask, n) }
 func taskKey(n string) string { return fmt.Sprintf(`'TASK-' || (%d - (%s))`, firstTask, n) }
 
-// userID returns an SQL expression for an account's ID. It chooses among the given
-// number of accounts by n modulo that number.
+// userID returns an SQL expression for an account's ID. The expression selects the
+// account with the index n modulo among.
 func userID(n string, among int) string {
 	return fmt.Sprintf(`'`+userPrefix+`' || (100 + (%s) %% %d)`, n, among)
 }
 
-// agentID returns an SQL expression for an agent's ID. It selects the agent by n
-// modulo the number of agents.
+// agentID returns an SQL expression for an agent's ID. The expression selects the agent
+// with the index n modulo the number of agents.
 func agentID(n string) string {
 	return fmt.Sprintf(`CASE (%s) %% %d WHEN 0 THEN 'coo' WHEN 1 THEN 'cto' WHEN 2 THEN 'cpo' WHEN 3 THEN 'cmo' ELSE 'a-' || ((%s) %% %d) END`, n, agents, n, agents)
 }
@@ -158,8 +158,8 @@ func (w writer) events() table {
 	)}
 }
 
-// perStandup is the number of reports in each standup. A standup has the same
-// number of questions and of transcript lines.
+// perStandup is the number of reports in each standup. It is also the number of
+// questions and the number of transcript lines.
 const perStandup = 8
 
 func (w writer) standups() []table {
@@ -262,8 +262,8 @@ func (w writer) usage() []table {
 	}
 }
 
-// words returns the search tables. The text of each task, comment, session and report
-// has a unique word, a word that it shares with every 50th row, and some words that
+// words returns the tables for full-text search. The text of each task, comment,
+// session and report contains a unique word, one of 50 area words, and some words that
 // all rows contain.
 func (w writer) words() []table {
 	texts := []struct {

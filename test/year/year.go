@@ -1,9 +1,9 @@
-// Package year fills a database with a year of use, for the growth test and the
-// benchmark. It writes rows with bulk SQL. This takes seconds; writing them through
-// the services would take an hour.
+// Package year fills a database with the data from a year of use, for the growth test
+// and the benchmark. It writes rows with bulk SQL. This takes seconds; writing them
+// through the services would take an hour.
 //
-// The rows are spread evenly over the time before now, so a larger database has a
-// longer history, not busier days.
+// The number of rows per day is constant, so a larger database has a longer history,
+// not busier days.
 package year
 
 import (
@@ -71,8 +71,8 @@ func TaskID(i int) string { return fmt.Sprint("t-", firstTask-i) }
 func EventID(i int) int64 { return firstEvent - int64(i) }
 
 // lastMigration is the last migration to apply before the tables are filled. Later
-// migrations create further tables and fill them from the existing ones with their
-// own SQL.
+// migrations create tables and fill them from the existing ones, so they must run after
+// that.
 const lastMigration = "0035"
 
 // Schema returns the migrations to apply before calling Grow. Apply the remaining
@@ -146,8 +146,8 @@ func (w writer) setUp(ctx context.Context, tx *db.Tx) error {
 }
 
 // setCounters sets the event and task counters to the numbers of the newest rows. On
-// PostgreSQL it also leaves dead row versions in the counter tables, like many
-// changes during a long transaction.
+// PostgreSQL it also leaves dead row versions in the counter tables, as many changes
+// during a long transaction would.
 func (w writer) setCounters(ctx context.Context, tx *db.Tx, size Size) error {
 	for table, last := range map[string]int{"event_counter": firstEvent, "task_counter": firstTask} {
 		if w.engine == db.Postgres {
@@ -190,7 +190,7 @@ type writer struct {
 	engine db.Engine
 }
 
-// fill inserts the rows with the numbers from <= i < to, oldest first.
+// fill inserts the rows whose number i satisfies from <= i < to, oldest first.
 func (w writer) fill(ctx context.Context, tx *db.Tx, t table, from, to int) error {
 	if from >= to {
 		return nil
@@ -213,8 +213,8 @@ const secondsOfYear = 365 * 24 * 60 * 60
 // is the number of rows that the table gets per year.
 func age(full int) string { return fmt.Sprintf(`i * %d / %d`, secondsOfYear, full) }
 
-// at returns an SQL expression for the time that lies the given number of seconds in
-// the past.
+// at returns an SQL expression for the time that is the given number of seconds before
+// the plan's Now.
 func (w writer) at(seconds string) string {
 	if w.engine == db.Postgres {
 		return fmt.Sprintf(`(TIMESTAMP '%s' - (%s) * INTERVAL '1 second')`, w.plan.Now.UTC().Format("2006-01-02 15:04:05.000000"), seconds)
@@ -222,20 +222,20 @@ func (w writer) at(seconds string) string {
 	return w.micros(seconds)
 }
 
-// micros returns the time that lies the given number of seconds in the past, as an
-// SQL expression in microseconds since 1970.
+// micros returns an SQL expression for the time that is the given number of seconds
+// before the plan's Now. The expression's value is in microseconds since 1970.
 func (w writer) micros(seconds string) string {
 	return fmt.Sprintf(`(%d - (%s) * 1000000)`, w.plan.Now.UnixMicro(), seconds)
 }
 
-// millis returns the time that lies the given number of seconds in the past, as an
-// SQL expression in milliseconds since 1970.
+// millis returns an SQL expression for the time that is the given number of seconds
+// before the plan's Now. The expression's value is in milliseconds since 1970.
 func (w writer) millis(seconds string) string {
 	return fmt.Sprintf(`(%d - (%s) * 1000)`, w.plan.Now.UnixMilli(), seconds)
 }
 
-// day returns an SQL expression for the date that lies the given number of days in
-// the past.
+// day returns an SQL expression for the date that is the given number of days before
+// the plan's Now.
 func (w writer) day(days string) string {
 	if w.engine == db.Postgres {
 		return fmt.Sprintf(`TO_CHAR(DATE '%s' - CAST(%s AS INTEGER), 'YYYY-MM-DD')`, w.plan.Now.UTC().Format(time.DateOnly), days)
@@ -243,8 +243,8 @@ func (w writer) day(days string) string {
 	return fmt.Sprintf(`DATE('%s', '-' || (%s) || ' days')`, w.plan.Now.UTC().Format(time.DateOnly), days)
 }
 
-// pick returns an SQL expression that selects one of the values by n modulo their
-// number.
+// pick returns an SQL expression for one of the values. The expression selects the
+// value with the index n modulo the number of values.
 func pick(n string, values ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `CASE (%s) %% %d`, n, len(values))

@@ -175,8 +175,8 @@ func (r *Runtime) handleAbort(c call) (any, *failure) {
 	return object{"ok": true, "aborted": len(ids) > 0, "runIds": ids}, nil
 }
 
-// abortGrace is how long the gateway keeps reporting an aborted run after the run has
-// ended.
+// abortGrace is how long after an abort the gateway still includes the run's id in
+// responses to chat.abort.
 const abortGrace = 100 * time.Millisecond
 
 // recentlyAborted returns the ids of the session's runs that were aborted less than
@@ -220,8 +220,7 @@ func (q *run) timeoutFields() object {
 	}
 }
 
-// terminalReply returns the answer in the form that clients other than the caller
-// receive.
+// terminalReply returns a run's answer in the form used by `agent` events and agent.wait.
 func (q *run) terminalReply() object {
 	if q.outcome.text == "" {
 		return object{"disposition": "empty"}
@@ -229,9 +228,9 @@ func (q *run) terminalReply() object {
 	return object{"disposition": "visible", "text": truncate(q.outcome.text, replyChars-1, "…")}
 }
 
-// receipt returns an object that names the model that produced the answer. If disposition
-// is set, the object also says whether the answer is visible. For the copy that the
-// caller receives, disposition is not set.
+// receipt returns an object that names the model that produced a run's answer. If
+// disposition is true, the object also says whether the answer is visible, as it does in
+// `agent` events and in responses to agent.wait.
 func (q *run) receipt(disposition bool) object {
 	m := q.outcome.spent.model
 	out := object{
@@ -280,7 +279,8 @@ func (c call) sendFinal(q *run) {
 	c.reply(out)
 }
 
-// result returns the answer together with its usage and cost.
+// result returns the `result` member of the second response to an `agent` request: the
+// run's answer or timeout error, and the details of the run.
 func (q *run) result() object {
 	late := q.outcome.kind == timedOut
 	payloads := []object{}

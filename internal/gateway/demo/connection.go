@@ -91,8 +91,8 @@ func (r *Runtime) register(c *connection) bool {
 	return true
 }
 
-// unregister removes a connection. Runs that the client started continue, but its
-// agent.wait requests end.
+// unregister removes a connection. Runs that the client started continue, but agent.wait
+// requests that are pending on the connection are dropped.
 func (r *Runtime) unregister(c *connection) {
 	r.mu.Lock()
 	delete(r.conns, c)

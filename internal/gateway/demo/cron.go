@@ -84,7 +84,8 @@ const (
 	cronWindow = time.Minute
 )
 
-// rateLimited applies the rate limit to a method that changes jobs.
+// rateLimited returns the handler serve with a rate limit added. It is used for the
+// methods that change jobs.
 func (r *Runtime) rateLimited(serve func(c call) (any, *failure)) func(c call) (any, *failure) {
 	return func(c call) (any, *failure) {
 		now := r.clock()
@@ -189,8 +190,8 @@ func nextOrNever(next int64) int64 {
 func preview() object { return object{"label": "not requested", "detail": "not requested"} }
 
 // jobOf decodes a request and returns the job whose id the request contains. If there is
-// no such job, it returns a failure whose message begins with the text in the parameter
-// words.
+// no such job, it returns a failure. The parameter words is the beginning of the
+// failure's message.
 func (r *Runtime) jobOf(c call, p params, in any, id *string, words string) (*cronJob, *failure) {
 	if f := p.read(c.method, "", c.params, in); f != nil {
 		return nil, f

@@ -1,14 +1,14 @@
 // Package demo is a small simulated agent runtime: four agents read the task board, pause
 // to think, answer like colleagues, and spend imaginary tokens at real prices. `wardroom
-// demo` runs it so that a first look at Wardroom needs nothing else. The tests run it too,
-// and inject faults into it.
+// demo` runs it so that people can try Wardroom without a real runtime. The tests run it
+// too, and inject faults into it.
 //
 // It speaks the protocol of the real gateway (OpenClaw 2026.9.6) over a loopback socket.
 // For the methods that it serves, it sends the same frames, errors and close codes as the
-// real gateway, and events in the same order. Tests compare its frames with recordings in
-// testdata. Scheduled jobs run on time. No model is ever called and nothing leaves the
-// machine: besides answering, an agent can only open and run a standup over HTTP, at a
-// loopback address that it finds in a message.
+// real gateway, and sends events in the same order. Tests compare its frames with
+// recordings in testdata. Scheduled jobs run on time. No model is ever called and nothing
+// leaves the machine: besides answering, an agent can only open and run a standup over
+// HTTP, at a loopback address that it finds in a message.
 package demo
 
 import (
@@ -62,10 +62,10 @@ type Options struct {
 	// Board returns the tasks that an agent talks about. It is called during a run, while
 	// no lock is held. If Board is nil, the board is empty.
 	Board func(ctx context.Context, agentID string) ([]Task, error)
-	// LastStandup returns the time at which an agent last answered in a standup, or the zero time if
-	// it never did. It ignores the standup whose sessions have the given name, such as
-	// standup:2026-11-20. It is called during a run, while no lock is held. If
-	// LastStandup is nil, no agent has ever answered.
+	// LastStandup returns the time at which an agent last answered in a standup, or the
+	// zero time if it never did. It ignores the current standup, which the parameter name
+	// identifies (for example, standup:2026-11-20). It is called during a run, while no
+	// lock is held. If LastStandup is nil, no agent has ever answered.
 	LastStandup func(ctx context.Context, agentID, name string) (time.Time, error)
 	// Env returns the value of an environment variable as the agents' tools see it, or an
 	// empty string if the variable is not set. Agents get credentials this way, because

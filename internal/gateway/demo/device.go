@@ -59,8 +59,8 @@ func (r *Runtime) readDevice(c *connection, in connectRequest, client clientInfo
 	return nil, deviceRefused("device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature")
 }
 
-// signedPayloads returns the texts that the device may have signed, in version 3 and
-// version 2 of the format.
+// signedPayloads returns the payloads that the device may have signed: one in version 3
+// of the payload format and one in version 2.
 func (d device) signedPayloads(in connectRequest, client clientInfo, auth credentials) []string {
 	fields := func(version string, more ...string) string {
 		return strings.Join(append([]string{
@@ -102,8 +102,8 @@ func readCredentials(raw json.RawMessage) (credentials, *failure) {
 	return auth, authParams.read("connect", "/auth", raw, &auth)
 }
 
-// signedToken returns the token that the device's signature covers: the first one in the
-// request. It never returns the password.
+// signedToken returns the token that the device's signature covers: the first of Token,
+// DeviceToken and BootstrapToken that is not empty. It never returns the password.
 func (a credentials) signedToken() string {
 	for _, s := range []string{a.Token, a.DeviceToken, a.BootstrapToken} {
 		if s != "" {

@@ -121,9 +121,9 @@ func (r *Runtime) Starting(on bool) {
 	r.starting = on
 }
 
-// Refreshing makes the given number of calls to sessions.usage return what the real
-// gateway returns before it has read its files: zero totals, and null usage for every
-// session. Zero turns the fault off.
+// Refreshing makes the next calls to sessions.usage return what the real gateway returns
+// before it has read its files: zero totals, and null usage for every session. The
+// parameter calls says how many calls are affected. Zero turns the fault off.
 func (r *Runtime) Refreshing(calls int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

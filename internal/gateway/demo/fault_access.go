@@ -22,9 +22,9 @@ func (r *Runtime) Withhold(scopes ...string) {
 	r.faults.withheld = slices.Clone(scopes)
 }
 
-// RefuseClients disconnects the clients for whose scopes the function match returns true.
-// It also refuses new clients with such scopes, with the error that a starting gateway
-// sends. A nil function turns the fault off.
+// RefuseClients disconnects each client for which match, called with the client's scopes,
+// returns true. It also refuses new clients that request such scopes, with the error that
+// a starting gateway sends. A nil function turns the fault off.
 func (r *Runtime) RefuseClients(match func(scopes []string) bool) {
 	r.mu.Lock()
 	r.faults.refused = match
@@ -82,8 +82,9 @@ func (r *Runtime) protocolVersion() int {
 	return protocol
 }
 
-// Skew shifts the gateway's clock by the duration d. This affects the challenge, ticks,
-// other timestamps and the check of a signature's age, but not timers.
+// Skew shifts the gateway's clock by the duration d. This affects all timestamps, such as
+// those in the challenge and in ticks, and the check of a signature's age, but not
+// timers.
 func (r *Runtime) Skew(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -37,16 +37,16 @@ func (r *Runtime) Hang(method string, on bool) {
 	r.changeFrames(func(w *frameFaults) { set(w.lag, method, neverAnswer, !on) }, (*connection).releaseDelayed)
 }
 
-// Reverse holds answers to a method until there are n of them on a connection, then sends
-// them in reverse order. If the method is empty, the answers to all methods except
-// connect are held and counted together. With n = 2 for `agent`, the result of a run is
-// sent before its "accepted". A value of n below 2 turns the fault off.
+// Reverse holds answers to a method until a connection has n of them, then sends them in
+// reverse order. If the method is empty, the answers to all methods except connect are
+// reversed together. With n = 2 for `agent`, the result of a run is sent before the
+// "accepted" response. A value of n below 2 turns the fault off.
 func (r *Runtime) Reverse(method string, n int) {
 	r.changeFrames(func(w *frameFaults) { set(w.reverse, method, n, n < 2) }, (*connection).releaseReversed)
 }
 
-// LoseEvents drops events of one kind after numbering them, so that clients see a gap in
-// the numbers.
+// LoseEvents drops events of one kind after giving them sequence numbers, so that clients
+// see a gap in the sequence.
 func (r *Runtime) LoseEvents(event string, on bool) {
 	r.changeFrames(func(w *frameFaults) { set(w.lose, event, true, !on) })
 }

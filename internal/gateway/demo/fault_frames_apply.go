@@ -227,8 +227,8 @@ func bloat(frame object, size int) []byte {
 	return slices.Concat(data[:at], bytes.Repeat([]byte("x"), max(0, size-len(data))), data[at:])
 }
 
-// tear sends the first half of a frame and resets the connection. It is called by write,
-// without the lock.
+// tear sends the first half of a frame and resets the connection. Call it without holding
+// the lock, because writing may block.
 func (c *connection) tear(data []byte) {
 	n := len(data)
 	header := []byte{0x81, 127, 0, 0, 0, 0, byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}

@@ -49,8 +49,8 @@ func (r *Runtime) Inject(frame []byte, binary bool) {
 	}
 }
 
-// changes maps each kind of garbage that alters frames to the function that alters a
-// frame.
+// changes contains, for each kind of Garbage that changes valid frames, the function that
+// does so.
 var changes = map[Garbage]func(object) object{
 	WrongTypes: func(frame object) object {
 		return changeMembers(frame, "payload", "error", "seq")(changeType)
@@ -167,8 +167,9 @@ func decoded(frame object) any {
 	return v
 }
 
-// walk rebuilds a JSON value from its leaves up. It calls the function change with each
-// value and the name of the member that holds it. A value in a list gets the list's name.
+// walk rebuilds a JSON value from its leaves up. It replaces each value with the result
+// of change, which it calls with the value and the name of the member that holds it. For
+// a value in a list, that is the name of the member that holds the list.
 func walk(v any, change func(name string, v any) any) any {
 	var down func(name string, v any) any
 	down = func(name string, v any) any {
@@ -201,8 +202,8 @@ func changeMembers(frame object, members ...string) func(func(string, any) any) 
 	}
 }
 
-// changeType returns a value of a different JSON type than v. It returns an object
-// unchanged.
+// changeType returns a value of a different JSON type than v, or v itself if it is an
+// object.
 func changeType(_ string, v any) any {
 	switch v := v.(type) {
 	case string:

@@ -13,7 +13,7 @@ import (
 // as a new run in the same session.
 
 // recoveryText is the message that precedes a resumed turn in the transcript.
-// recoveryTool is the message's source.
+// recoveryTool is the tool that the transcript names as the source of that message.
 const (
 	recoveryText = "[system] Your previous turn was interrupted by a gateway restart. Continue from the existing transcript."
 	recoveryTool = "main_session_restart_recovery"
@@ -34,8 +34,8 @@ func (r *Runtime) Resume(after time.Duration) {
 	r.faults.resume = max(0, after)
 }
 
-// markInterrupted records a run that a restart interrupted, if the run should be resumed.
-// The caller must hold r.mu.
+// markInterrupted records that a restart interrupted a run, if resuming was turned on
+// with Resume. The caller must hold r.mu.
 func (r *Runtime) markInterrupted(q *run) {
 	if r.faults.resume > 0 {
 		q.session.interrupted = q

@@ -10,7 +10,7 @@ import (
 )
 
 // object is a JSON object. The demo uses map literals instead of structs, because the
-// members of the gateway's frames vary with state, and because map literals are easy to
+// members of a frame depend on the gateway's state, and because map literals are easy to
 // compare with the recordings.
 type object = map[string]any
 
@@ -46,9 +46,9 @@ type params struct {
 // words splits a space-separated list.
 func words(s string) []string { return strings.Fields(s) }
 
-// read decodes the JSON in raw into v. The parameter name is the method's name, for the
-// error message. The parameter at is a JSON pointer to the object within the method's
-// parameters, empty for the parameters themselves.
+// read decodes the JSON in raw into v. It uses name and at only in error messages: name
+// is the method's name, and at is a JSON pointer to the object within the method's
+// parameters, or empty for the parameters as a whole.
 func (p params) read(name, at string, raw json.RawMessage, v any) *failure {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
@@ -124,8 +124,8 @@ func jsonType(kind string) string {
 	return kind
 }
 
-// encode returns a frame as JSON. Frames contain only plain values, so a failure is a
-// bug, and encode panics.
+// encode returns a frame as JSON. Frames contain only plain values, so encoding can fail
+// only because of a bug. In that case, encode panics.
 func encode(frame any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -58,8 +58,8 @@ type clientInfo struct {
 	DeviceFamily string `json:"deviceFamily"`
 }
 
-// connect handles the first request on a connection. It answers hello-ok, or refuses the
-// client and closes the connection.
+// connect handles the first request on a connection. It accepts the client with a
+// hello-ok response, or refuses the client and closes the connection.
 func (r *Runtime) connect(c *connection, req request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

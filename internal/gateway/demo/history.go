@@ -118,8 +118,8 @@ func truncate(text string, most int, mark string) string {
 	return text
 }
 
-// dropOversized returns the given row, or a placeholder without content and run id if the
-// row is too large.
+// dropOversized returns the given row. If the row is too large, it returns a placeholder
+// without the row's content and run id.
 func dropOversized(row object) object {
 	data, err := json.Marshal(row)
 	if err != nil || len(data) <= maxRowBytes {

@@ -49,7 +49,7 @@ func (c *connection) send(l outFrame) {
 	c.applyFaults(l)
 }
 
-// queueFrame queues the packets into which a frame was encoded.
+// queueFrame queues the packets to send for the frame l.
 func (c *connection) queueFrame(l outFrame, packets ...packet) {
 	for _, p := range packets {
 		c.enqueue(p)
@@ -72,7 +72,7 @@ func (c *connection) event(name string, payload, stateVersion any) {
 	c.send(outFrame{name: name, frame: frame})
 }
 
-// reply answers a request with a payload. The method refuse answers it with an error.
+// reply answers a request with a payload. To answer with an error, use refuse.
 func (c call) reply(payload any) {
 	c.send(object{"type": "res", "id": c.id, "ok": true, "payload": payload})
 }

@@ -60,8 +60,8 @@ func (r *Runtime) Pending() []PairingRequest {
 	return list
 }
 
-// Approve pairs the device that made a request. If the device is already paired, Approve
-// also grants it the requested scopes. The device gets a new token when it next connects.
+// Approve approves a pairing request. It pairs the device, or grants the requested scopes
+// to a device that is already paired. The device gets a new token when it next connects.
 // Approve reports whether the request existed.
 func (r *Runtime) Approve(requestID string) bool {
 	r.mu.Lock()
@@ -134,7 +134,8 @@ func newDeviceToken() string {
 }
 
 // admitDevice checks the device of a client that used the shared token. It returns the
-// device if it is paired, or nil if the client needs no pairing. The caller must hold r.mu.
+// paired device, nil if the client needs no device, or the failure to send to the client.
+// The caller must hold r.mu.
 func (r *Runtime) admitDevice(d *device, in connectRequest, client clientInfo) (*pairedDevice, *failure) {
 	switch {
 	case d == nil && r.pairings.required:

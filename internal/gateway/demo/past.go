@@ -18,12 +18,12 @@ import (
 // restart.
 type Past struct {
 	// Spans are the periods in which the team worked before this runtime started,
-	// earliest first. In the gaps between them, previous runtimes were active, but their
-	// sessions are lost. A gap contains no work, except in the hour before the end of the
-	// next span.
+	// earliest first. Previous runtimes were active in the gaps between them, but their
+	// sessions are lost. The gaps contain no work, with one exception: the hour before
+	// the end of a span contains work even if it begins in the gap before the span.
 	Spans []Span
-	// Since excludes work before this time. The zero time keeps everything. Changing
-	// Since does not affect the work after it.
+	// Since excludes work before this time and leaves later work unchanged. The zero time
+	// excludes nothing.
 	Since time.Time
 	Work  []Work // tasks that the agents worked on
 }
@@ -144,7 +144,7 @@ func threads() []thread {
 	return all
 }
 
-// key returns a thread's session key, without the suffix for the day.
+// key returns the session key for a thread, without the date that the caller appends.
 func (t thread) key() string {
 	if t[0].place == subAgentPlace {
 		return "agent:" + t[0].agent + ":subagent:" + t[0].label
@@ -329,9 +329,9 @@ type DirectAnswer struct {
 }
 
 // AnswerDirectly makes an agent answer a question immediately and without a client. The
-// answer is recorded as if the question had arrived at the current time of the runtime's
-// clock and the agent had needed the given time to answer. The demo sets the clock back
-// and calls AnswerDirectly to create standups for past days.
+// question is recorded with the current time of the runtime's clock, and the answer with
+// that time plus the duration took. The demo sets the clock back and calls AnswerDirectly
+// to create standups for past days.
 func (r *Runtime) AnswerDirectly(ctx context.Context, agentID, sessionKey, runID, question string, took time.Duration) (DirectAnswer, error) {
 	a, ok := r.agent(agentID)
 	if !ok {

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// pastJob is a scheduled job with past runs. The fields late, missed and failed list such
-// runs in the first of Past.Spans by number, counted back from the last run.
+// pastJob is a scheduled job with past runs. The fields late, missed and failed say which
+// runs in the first of Past.Spans started late, did not start or failed. They count the
+// runs backward: 1 is the last run in that span.
 type pastJob struct {
 	agent, name, what, expr, ask, answer string
 	late, missed, failed                 []int

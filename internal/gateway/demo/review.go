@@ -45,8 +45,8 @@ type assignedTask struct {
 }
 
 // review returns the facilitator's closing answer for a standup, based on the agents'
-// tasks. The answer resolves recent blockers and escalates old ones. It is formatted as a
-// model would do it: a sentence, then JSON in a code fence.
+// tasks. The answer resolves recent blockers and escalates old ones. Like a real model's
+// answer, it consists of some text, followed by JSON in a code fence.
 func (r *Runtime) review(ctx context.Context, sessionKey string) (string, error) {
 	all, done := []assignedTask{}, []string{}
 	for _, a := range r.options.Agents {
@@ -183,7 +183,8 @@ func summary(all []assignedTask, done []string, out review) string {
 	return strings.Join(sentences, " ")
 }
 
-// enumerate joins up to three task keys into a phrase that also says how many more exist.
+// enumerate joins task keys into a phrase that contains at most three of them, such as
+// "A, B, C and 2 more".
 func enumerate(keys []string) string {
 	more := len(keys) - 3
 	switch {

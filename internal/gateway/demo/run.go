@@ -20,8 +20,8 @@ const (
 	drained         // still queued when the gateway stopped
 )
 
-// task returns the task ledger's status for a run that ended this way. The method session
-// returns the status for the run's session.
+// task returns the task ledger's status for a run that ended this way. For the status of
+// the run's session, use session.
 func (e ending) task() string {
 	return [...]string{"completed", "failed", "timed_out", "cancelled", "failed"}[e]
 }
@@ -302,7 +302,8 @@ func (r *Runtime) drain(b *boot) {
 	clear(b.waiters)
 }
 
-// store adds a run under its id, and removes runs that ended long ago.
+// store adds a run under its id. It removes runs that ended more than runRetention ago,
+// and further ended runs, oldest first, if there are too many.
 func (b *boot) store(q *run, now time.Time) {
 	for id, old := range b.runs {
 		if old.ended && now.Sub(time.UnixMilli(old.endedAt)) > runRetention {

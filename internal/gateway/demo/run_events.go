@@ -20,9 +20,9 @@ func (r *Runtime) emitAccepted(q *run, created bool) {
 	r.emitSession(q.session, object{"reason": "participants"})
 }
 
-// emitBegin sends the events for a run that has started. Between the events, it calls the
-// functions started and asked to change the session, at the points where the recordings
-// of the real gateway show these changes.
+// emitBegin sends the events for a run that has started. The functions started and asked
+// change the session. They are called between the events, at the points where the
+// recordings of the real gateway show these changes.
 func (r *Runtime) emitBegin(q *run, started func(), asked func() (message, int)) {
 	r.emitTask(q, "running", "running", 0)
 	r.emitSession(q.session, object{"reason": "agent.run.started"})
@@ -193,8 +193,8 @@ func (r *Runtime) emitChat(q *run, state string, more object) {
 	r.broadcast(audience{scope: scopeRead}, "chat", payload, nil)
 }
 
-// emitSession sends a sessions.changed event. The parameter what contains the cause:
-// either a reason or a run phase.
+// emitSession sends a sessions.changed event. The parameter what contains the event's
+// `reason` or `phase` member, which says what happened.
 func (r *Runtime) emitSession(s *session, what object) {
 	row := r.eventRow(s)
 	payload := merge(object{"sessionKey": s.key, "agentId": s.agentID, "ts": r.now(), "session": row}, what)
@@ -229,9 +229,9 @@ func (r *Runtime) eventRow(s *session) object {
 	return row
 }
 
-// These variables list the members of a session row that events repeat at the top level,
-// and those that events set to null. Only events with a reason include those in
-// repeatedWide and emptyWide.
+// The variables repeated and filled list the members of a session row that events copy to
+// their top level. Events set the members in empty to null, unless filled copies them.
+// Only events with a `reason` member use repeatedWide and emptyWide.
 var (
 	repeated = words(`updatedAt sessionId participants participantCount kind visibility archived pinned unread
 		activitySummary lastActivityAt permissionModePending createdVia createdAt displayName effectiveFastMode
@@ -246,8 +246,9 @@ var (
 	filled    = words(`lastRunError label parentSessionKey spawnedBy controlOwnerSessionKey spawnDepth`)
 )
 
-// flatten copies a session row's members to the top level of an event. If wide is true,
-// it includes the members that only events with a reason contain.
+// flatten copies a session row's members to the top level of an event. The parameter wide
+// says whether the event has a `reason` member. Such events contain more of the row's
+// members.
 func flatten(payload, row object, wide bool) {
 	names, blanks := repeated, empty
 	if wide {

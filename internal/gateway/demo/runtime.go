@@ -64,7 +64,7 @@ type boot struct {
 	health   int
 }
 
-// Start starts a runtime that serves until Close or until ctx ends.
+// Start starts a runtime that serves clients until Close is called or ctx ends.
 func Start(ctx context.Context, options Options) (*Runtime, error) {
 	return start(ctx, options, realTiming)
 }

@@ -294,8 +294,8 @@ func runtimeKind() object {
 	}
 }
 
-// runtimeChoice returns the object that describes the runtime of an agent that has not
-// run yet.
+// runtimeChoice returns the object that tells clients that an agent's runtime is chosen
+// automatically.
 func runtimeChoice() object {
 	return object{"id": "auto", "cloudPlacementSupported": false, "devicePlacementSupported": false, "source": "implicit"}
 }

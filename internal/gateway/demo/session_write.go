@@ -16,8 +16,8 @@ var sendParams = params{
 		expectedPermissionMode expectedToolOverrides`),
 }
 
-// handleSend starts a run for a message. If the session is busy, the message starts a
-// separate run after the active one, unlike on the real gateway.
+// handleSend starts a run for a message. If the session is busy, the message gets its own
+// run after the active one. The real gateway handles this case differently.
 func (r *Runtime) handleSend(c call) (any, *failure) {
 	var in struct{ SessionKey, Message, IdempotencyKey string }
 	if f := sendParams.read("chat.send", "", c.params, &in); f != nil {
@@ -73,9 +73,9 @@ func (l *Line) write(row object) {
 	row["content"] = parts
 }
 
-// AppendLines appends messages to a session and starts no run. It creates the session if
-// necessary. Each assistant message gets the usage that a model call for it would have
-// had.
+// AppendLines appends messages to a session without starting a run. It creates the
+// session if necessary. Each assistant message is recorded with the token usage of a
+// model call that would have written it.
 func (r *Runtime) AppendLines(sessionKey string, lines ...Line) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

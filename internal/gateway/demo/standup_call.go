@@ -99,7 +99,8 @@ type apiAnswer struct {
 	status int
 }
 
-// failureReason returns a sentence for the transcript that says why a call failed.
+// failureReason returns a sentence for the transcript that says why a call to Wardroom's
+// API failed.
 func (s apiAnswer) failureReason(err error) string {
 	var timeout net.Error
 	switch {

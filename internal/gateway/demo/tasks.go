@@ -9,7 +9,7 @@ var (
 
 // handleTasks lists the active and queued runs in one session, or in all sessions. Unlike
 // the real gateway, it omits runs that have ended. Like the real gateway, it finds a
-// session only if its key is given in lowercase.
+// session only if the request contains the session's key in lowercase.
 func (r *Runtime) handleTasks(c call) (any, *failure) {
 	var in struct {
 		SessionKey string
@@ -66,7 +66,8 @@ func (r *Runtime) activeRuns() []*run {
 }
 
 // emitTask sends a `task` event with the run's entry in the task ledger. The parameter
-// activity is the time of the run's last activity, or 0 to omit it.
+// activity is the time of the run's last activity. If it is 0, the entry does not contain
+// that time.
 func (r *Runtime) emitTask(q *run, status, state string, activity int64) {
 	task := r.taskJSON(q, status, state, activity)
 	r.broadcast(audience{scope: scopeRead}, "task", object{"action": "upserted", "task": task}, nil)

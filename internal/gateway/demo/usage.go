@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// sum is the total usage for several answers.
+// sum is the combined usage for several answers from agents.
 type sum struct {
 	input, output, cacheRead, cacheWrite       int64 // tokens
 	inputCost, outputCost, readCost, writeCost int64 // nano-dollars
@@ -36,7 +36,8 @@ func (s *sum) json() object {
 	}
 }
 
-// counts is the number of messages in a session or on a day, by kind.
+// counts holds the number of user messages, assistant messages and errors in a session or
+// on a day.
 type counts struct{ user, assistant, errors int }
 
 func (c *counts) add(m message) {
@@ -77,9 +78,10 @@ func (l latencies) json() object {
 	}
 }
 
-// modelKey identifies a model. dayModel identifies a model on a certain day.
+// modelKey identifies a model.
 type modelKey struct{ provider, id string }
 
+// dayModel identifies the usage of one model on one day.
 type dayModel struct {
 	day   string
 	model modelKey
@@ -192,7 +194,8 @@ func (in usageRequest) days(now time.Time) (first, last string) {
 }
 
 // handleUsage returns the usage in the selected sessions. Days are in UTC, and other time
-// zones are not supported. The numbers are up to date unless the fault Refreshing is on.
+// zones are not supported. The numbers are up to date, unless Refreshing was called to
+// simulate a gateway that has not computed them yet.
 func (r *Runtime) handleUsage(c call) (any, *failure) {
 	in := usageRequest{Limit: 50}
 	if f := usageParams.read("sessions.usage", "", c.params, &in); f != nil {
@@ -243,8 +246,8 @@ func (r *Runtime) handleUsage(c call) (any, *failure) {
 	return answer, nil
 }
 
-// cacheStatus returns an object that says whether the numbers are up to date. Before the
-// gateway has read its files, it answers with zeros.
+// cacheStatus returns an object that says whether the usage numbers are up to date. If
+// fresh is false, the object says that the gateway has not read any of its files yet.
 func (r *Runtime) cacheStatus(fresh bool, files int) object {
 	if !fresh {
 		return object{"status": "refreshing", "cachedFiles": 0, "pendingFiles": files, "staleFiles": files}

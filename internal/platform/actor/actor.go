@@ -1,4 +1,4 @@
-// Package actor identifies who makes a request and what they may do.
+// Package actor identifies the caller of a request and defines what each caller may do.
 package actor
 
 import (
@@ -27,7 +27,8 @@ func Roles() []Role { return []Role{Owner, Admin, User, Agent} }
 // Valid reports whether r is a known role.
 func (r Role) Valid() bool { return slices.Contains(Roles(), r) }
 
-// Permission is what a route requires of its caller. Every route declares one.
+// Permission names a group of actions. Every route declares the permission that it
+// requires.
 type Permission string
 
 // The permissions. Every signed-in caller has the permission Read.
@@ -99,12 +100,12 @@ type Actor struct {
 	Name    string // display name, stored with the actor's changes
 	Role    Role
 	AgentID string // runtime agent of a user with the role agent; else empty
-	// Expires is the time at which the caller's token expires, or zero if it never
-	// expires. Responses that outlast a request, such as streams, must end by then.
+	// Expires is the time at which the caller's token expires, or zero if it never expires.
+	// Long-lived responses, such as streams, must end by then.
 	Expires time.Time
-	// AsOf identifies the last event that had been recorded when the account was read
-	// at the start of the request. It saves a second query of the event log. It is
-	// empty if unknown, and must not be used after the request.
+	// AsOf identifies the last event that had been recorded when the caller's account was
+	// read at the start of the request. Using it saves a second query of the event log.
+	// It is empty if unknown, and must not be used after the request.
 	AsOf string
 }
 

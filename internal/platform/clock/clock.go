@@ -1,5 +1,5 @@
-// Package clock defines how Wardroom stores and formats times: in UTC and with
-// milliseconds.
+// Package clock defines how Wardroom stores and formats times: in UTC, with millisecond
+// precision.
 package clock
 
 import (
@@ -17,8 +17,8 @@ const Layout = "2006-01-02T15:04:05.000Z07:00"
 // Now returns the current time in UTC, truncated to milliseconds.
 func Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// Time is a time in the API or the database. The database stores microseconds but the
-// API has only milliseconds, so use At to create a Time.
+// Time is a time in the API or the database. Create it with At, which truncates it to
+// milliseconds, because the API has no finer precision but the database does.
 type Time struct{ time.Time }
 
 // At returns t in UTC, truncated to milliseconds.

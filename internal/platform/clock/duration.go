@@ -79,7 +79,7 @@ func (s Span) String() string { return FormatDuration(time.Duration(s)) }
 // MarshalText returns the same text as String.
 func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads a text that MarshalText has written.
+// UnmarshalText parses the text with ParseDuration.
 func (s *Span) UnmarshalText(text []byte) error {
 	d, err := ParseDuration(string(text))
 	*s = Span(d)

@@ -25,9 +25,9 @@ const (
 	minEncryptionKey = 32
 )
 
-// Check validates the settings. If they are valid, it returns them with warnings
-// about values that are probably not intended. Otherwise it returns an error with one
-// line per mistake. Warnings and errors never contain the value of a secret.
+// Check validates the settings. If they are valid, it returns them with warnings about
+// values that are probably mistakes. Otherwise it returns an error with one line per
+// mistake. Warnings and errors never contain the value of a secret.
 func (r Raw) Check() (Config, []string, error) {
 	r = fill(r)
 	var k checker
@@ -81,8 +81,8 @@ func (r Raw) Check() (Config, []string, error) {
 
 // CheckGateway validates the settings for a command that needs only the gateway
 // connection. The result contains Production, the fields for the connection, and the
-// fields that are needed to read a stored device. If a database or encryption setting
-// is invalid, CheckGateway returns a warning and leaves the database address empty.
+// fields for reading the stored device identity. If a database or encryption setting is
+// invalid, CheckGateway returns a warning and leaves the database address empty.
 func (r Raw) CheckGateway() (Config, []string, error) {
 	r = fill(r)
 	var k, stored checker
@@ -356,7 +356,7 @@ func (k *checker) list(name, s string, shape *regexp.Regexp, what string) []stri
 }
 
 // token rejects a token with characters that an HTTP header cannot contain. The most
-// common one is a line break that was copied from a file.
+// common one is a line break that was copied together with the token.
 func (k *checker) token(name string, s Secret) Secret {
 	if v := strings.TrimSpace(s.Reveal()); strings.HasPrefix(v, "${") && strings.HasSuffix(v, "}") {
 		k.reject(name, "refers to another variable, which is not expanded: set it to the token itself")

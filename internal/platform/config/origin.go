@@ -23,8 +23,9 @@ func (k *checker) public(name, s string) string {
 	return strings.TrimSuffix(v, "/api/v1")
 }
 
-// addressLetters lists the characters allowed in a public URL. It excludes @ and ?,
-// which introduce user names and queries, and characters that need escaping.
+// addressLetters lists the characters allowed in a public URL. It excludes characters
+// that need escaping. It also excludes @ and ?, so that the URL cannot contain a user
+// name or a query.
 const addressLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:[]"
 
 // origin validates an origin and returns it as browsers send it: in lower case and

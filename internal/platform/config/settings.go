@@ -80,9 +80,9 @@ func given(r Raw) Given {
 	return out
 }
 
-// fill replaces empty settings with their defaults. The command line does this only
-// for variables that are not set at all. fill also does so for empty variables
-// (HOST=) and for Raw values that were built in Go.
+// fill replaces empty settings with their defaults. The command line does this only for
+// variables that are not set at all. fill also handles variables that are set but empty
+// (HOST=), and a Raw that was created by Go code instead of the command line.
 func fill[R Raw | RawCommon](raw R) R {
 	for f := range fields(reflect.ValueOf(&raw).Elem()) {
 		if f.value.String() == "" {

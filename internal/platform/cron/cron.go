@@ -10,8 +10,9 @@
 //     of the gap, which can be on the next day. All times in the same gap are due
 //     together, once. If a zone skips a whole day, as Samoa skipped 30 December 2011,
 //     nothing is due for that day.
-//   - A schedule for every hour follows elapsed hours, not the clock. It is due in
-//     both occurrences of a repeated hour, and not in a skipped hour.
+//   - A schedule that matches every hour of the day follows elapsed time, not the wall
+//     clock. It is due in both occurrences of a repeated hour, and not in a skipped
+//     hour.
 package cron
 
 import (
@@ -27,8 +28,8 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// maxLength is the maximum length of an expression. The longest useful expressions
-// list every minute.
+// maxLength is the maximum length of an expression. The longest useful expressions list
+// all 60 minutes individually.
 const maxLength = 500
 
 // searchYears limits how many years ahead the search for the next match goes. 29
@@ -119,8 +120,8 @@ func (s Schedule) Next(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// Between iterates over the times at which s is due, including the time from and
-// excluding the time to.
+// Between iterates over the times at which s is due in the half-open interval [from,
+// to).
 func (s Schedule) Between(from, to time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		for at := s.Next(from.Add(-time.Nanosecond)); !at.IsZero() && at.Before(to); at = s.Next(at) {
@@ -164,7 +165,8 @@ func (s Schedule) nextOnce(t time.Time) time.Time {
 	}
 }
 
-// nextEvery implements Next for hourly schedules, which are due in each elapsed hour.
+// nextEvery implements Next for schedules that match every hour of the day. Such a
+// schedule is due in both occurrences of a repeated hour.
 func (s Schedule) nextEvery(t time.Time) time.Time {
 	for range 1000 { // a zone changes its offset a few times a year
 		here := spanAt(t.Add(time.Nanosecond), s.zone)
@@ -185,8 +187,8 @@ func (s Schedule) nextEvery(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// furthest is longer than the UTC offset of any time zone, and longer than any change
-// in such an offset.
+// furthest is longer than the UTC offset of any time zone, and longer than any change in
+// such an offset. Searches subtract it from an estimated time to start early enough.
 const furthest = 26 * time.Hour
 
 // span is a period in which the UTC offset of a time zone does not change. The field
@@ -197,8 +199,8 @@ type span struct {
 	offset     time.Duration // from UTC
 }
 
-// spanAt returns the span that contains t. In rare cases it returns a shorter period
-// that contains t.
+// spanAt returns the span that contains t. If Go reports wrong bounds for that span,
+// spanAt returns a shorter period that still contains t.
 func spanAt(t time.Time, zone *time.Location) span {
 	t = t.In(zone)
 	start, end := t.ZoneBounds()

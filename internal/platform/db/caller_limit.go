@@ -52,8 +52,8 @@ func (d *DB) LimitReads(ctx context.Context, caller string) (release func(), err
 	}
 }
 
-// drop records that a caller's read has ended. It removes the caller's limit if none
-// of the caller's reads is still running or waiting.
+// drop records that a caller's read has ended. If no other read of this caller is
+// running or waiting, drop deletes the caller's map entry.
 func (t *callerLimits) drop(caller string, one *callerLimit) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -70,7 +70,8 @@ type DB struct {
 	rehearse bool   // see Rehearse
 }
 
-// Pool describes the use of one kind of database connection.
+// Pool holds statistics about one kind of database connection, such as the read
+// connections of SQLite.
 type Pool struct {
 	Name   string // "read" and "write" on SQLite; "all" and "write" (the current writer) on PostgreSQL
 	Max    int64  // maximum number of connections
@@ -80,7 +81,7 @@ type Pool struct {
 	Waited time.Duration // total time waited
 }
 
-// Pools returns the current use of each kind of connection.
+// Pools returns the statistics for each kind of connection.
 func (d *DB) Pools() []Pool { return d.pools() }
 
 func poolOf(name string, pool *sql.DB) Pool {
@@ -137,10 +138,10 @@ func (d *DB) Close() error {
 // run. Call it before other goroutines use d.
 func (d *DB) Observe(fn func(query string, args []any)) { d.seen = fn }
 
-// Rehearse makes d run every transaction twice and roll back the first run. The same
-// happens to a transaction that shares a commit with one that fails. Tests use
-// Rehearse to find transaction functions with side effects outside the database. Call
-// it before other goroutines use d.
+// Rehearse makes d run every transaction twice and roll back the first run. In
+// production, a transaction can run twice if it shares a commit with one that fails.
+// Tests use Rehearse to find transaction functions with side effects outside the
+// database. Call it before other goroutines use d.
 func (d *DB) Rehearse() { d.rehearse = true }
 
 func (c conn) note(query string, args []any) {
@@ -149,7 +150,7 @@ func (c conn) note(query string, args []any) {
 	}
 }
 
-// markDirty records that a statement may have written, unless it is a SELECT.
+// markDirty records that a statement may have changed data, unless it is a SELECT.
 func (c conn) markDirty(query string) {
 	if c.dirty != nil && !strings.HasPrefix(strings.TrimLeft(query, " \t\n"), "SELECT") {
 		*c.dirty = true
@@ -210,9 +211,9 @@ func (t *Tx) Later(ctx context.Context, query string, args ...any) error {
 // that share the commit, but not the time that t waited for its turn.
 func (t *Tx) Held(fn func(time.Duration)) { t.held = append(t.held, fn) }
 
-// Lock documents that the named data must not change while a rule that reads several
-// rows is checked. It does nothing, because only one transaction writes at a time;
-// see writers.
+// Lock documents that a transaction checks a rule across several rows and that no other
+// transaction may change the named data in the meantime. It does nothing, because only
+// one transaction writes at a time; see writers.
 func (t *Tx) Lock(context.Context, string) error { return nil }
 
 // Clock returns the current time for leases. On PostgreSQL this is the server's time,
@@ -300,8 +301,8 @@ func (d *DB) View(ctx context.Context, fn func(Queryer) error) error {
 	return fn(d.connFor(raw))
 }
 
-// connFor returns a copy of d's conn that runs its statements on a different
-// connection or transaction.
+// connFor returns a copy of d's conn that runs its statements on raw, which is a
+// connection or a transaction.
 func (d *DB) connFor(raw statements) conn {
 	c := d.conn
 	c.raw = raw
@@ -339,9 +340,9 @@ func (c conn) rebind(query string) string {
 // are removed from its queries.
 var indexedBy = regexp.MustCompile(` INDEXED BY \w+`)
 
-// maxTexts limits how many rewritten queries are cached. The program has only a few
-// hundred queries, but clients can combine the filters of lists in any way, and each
-// combination is a query of its own.
+// maxTexts is the maximum number of queries whose PostgreSQL text is cached. The program
+// has only a few hundred queries, but clients can combine list filters in any way, and
+// each combination produces a different query.
 const maxTexts = 1000
 
 // textCache maps each query to its text with PostgreSQL placeholders.

@@ -140,9 +140,9 @@ func checkFile(ctx context.Context, path string, limit time.Duration) (complete 
 	return true, nil
 }
 
-// integrity returns the problems that SQLite finds in its file, but no more than the
-// given number. If SQLite cannot read the file, that is a problem too, and not an
-// error.
+// integrity returns the problems that SQLite finds in its file. The parameter most
+// limits how many problems SQLite looks for. If SQLite cannot read the file, integrity
+// reports this as a problem instead of returning an error.
 func integrity(ctx context.Context, q statements, most int) ([]string, error) {
 	rows, err := q.QueryContext(ctx, fmt.Sprintf(`PRAGMA integrity_check(%d)`, most))
 	found, err := All(rows, err, func(r Row) (text string, err error) { return text, r.Scan(&text) })

@@ -91,7 +91,9 @@ func (d *DB) unsynced(ctx context.Context, do func() error) error {
 	return err
 }
 
-// up applies the pending migrations. If there are none, writers do not have to wait.
+// up applies the pending migrations. If current is set, the schema has the latest
+// version; up then returns early unless a migration is pending, so that writers do not
+// wait.
 func (d *DB) up(ctx context.Context, p *goose.Provider, current bool) ([]*goose.MigrationResult, error) {
 	if current {
 		pending, err := p.HasPending(ctx)
@@ -109,7 +111,8 @@ func (d *DB) up(ctx context.Context, p *goose.Provider, current bool) ([]*goose.
 
 // Check returns ErrPending if files in s have not been applied, and ErrNewer if the
 // database has a later version than the last file. After a successful Check on
-// PostgreSQL, d begins no write transaction once a later version has been applied.
+// PostgreSQL, write transactions fail with ErrNewer as soon as a later version has been
+// applied.
 func (d *DB) Check(ctx context.Context, s Schema) error {
 	p, err := d.provider(s.Files)
 	if err != nil {

@@ -125,9 +125,10 @@ var dialer = &net.Dialer{
 	Control:         setUserTimeout,
 }
 
-// setTimeouts tells PostgreSQL when to close a connection of this process. It uses
-// SQL because connection poolers can reject startup parameters. It also turns off JIT
-// compilation, which takes longer than any of Wardroom's queries.
+// setTimeouts tells PostgreSQL to close the connection c if a transaction on it is idle
+// for too long, or if this process can no longer be reached. It uses SQL because
+// connection poolers can reject startup parameters. It also turns off JIT compilation,
+// which takes longer than any of Wardroom's queries.
 func setTimeouts(ctx context.Context, c *pgx.Conn) error {
 	_, err := c.Exec(ctx, fmt.Sprintf(`SELECT set_config('idle_in_transaction_session_timeout', '%d', false), set_config('tcp_keepalives_idle', '%d', false),
 		set_config('tcp_keepalives_interval', '%d', false), set_config('tcp_keepalives_count', '%d', false), set_config('tcp_user_timeout', '%d', false),

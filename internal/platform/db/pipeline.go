@@ -31,8 +31,9 @@ func (e *laterError) Unwrap() error { return e.error }
 func (c *pipelined) wire() net.Conn { return c.Conn.Conn().PgConn().Conn() }
 func (c *pipelined) status() byte   { return c.Conn.Conn().PgConn().TxStatus() }
 
-// send sends and runs the deferred statements. It returns a laterError if a statement
-// other than the last one fails.
+// send sends the queued statements in one round trip and runs them. If a statement
+// before the last one fails, send returns a laterError, so that callers can distinguish
+// this from a failure of the last statement.
 func (c *pipelined) send() error {
 	batch := c.later
 	c.later = &pgx.Batch{}

@@ -66,8 +66,8 @@ func ProgramsFor(rawURL string) (Programs, error) {
 	return Programs{Env: environment(set), Database: cfg.Database, password: cfg.Password}, nil
 }
 
-// libpq lists the address parameters that pgx does not expose, with the environment
-// variable for each of them.
+// libpq maps address parameters that pgx does not expose to the environment variables
+// with which PostgreSQL's tools receive them.
 var libpq = map[string]string{
 	"sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY", "sslsni": "PGSSLSNI",
 	"sslnegotiation": "PGSSLNEGOTIATION", "ssl_min_protocol_version": "PGSSLMINPROTOCOLVERSION", "channel_binding": "PGCHANNELBINDING",

@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// maxPrepared limits how many prepared statements each connection keeps. The program
-// has a few hundred statements and a request uses only a few of them, but clients can
-// combine the filters of lists in any way, and each combination is a statement of its
-// own.
+// maxPrepared limits how many prepared statements each connection keeps. The program has
+// a few hundred statements and a request uses only a few of them, but clients can
+// combine list filters in any way, and each combination produces a different statement.
 const maxPrepared = 300
 
-// preparing opens connections that cache prepared statements. The cache pays off
-// because SQLite takes longer to parse and plan a statement than to find a row by its
-// key. For PostgreSQL, pgx has such a cache.
+// preparing opens connections that cache prepared statements. The cache pays off because
+// SQLite takes longer to parse and plan a statement than to find a row by its key.
+// PostgreSQL connections do not need it, because pgx has its own cache.
 type preparing struct{ driver.Connector }
 
 // driverConn lists the interfaces that connections of SQLite's driver implement.
@@ -61,7 +60,8 @@ type statement struct {
 }
 
 // get returns the prepared statement for an SQL text. It returns nil if the text must
-// run without one, because the statement is in use or the text is not cacheable.
+// run as an unprepared statement, because the prepared one is in use or the text is not
+// cacheable.
 func (c *prepared) get(ctx context.Context, text string) (*statement, error) {
 	if s := c.known[text]; s != nil {
 		if s.busy {

@@ -10,9 +10,9 @@ import (
 
 // dataVersion detects commits to an SQLite file by any process. It reads PRAGMA
 // data_version, whose value changes when another connection commits
-// (https://sqlite.org/pragma.html#pragma_data_version). This requires a connection
-// that does nothing else. It bypasses database/sql, so that a check takes only 3 µs,
-// a fifth of the time for reading a row.
+// (https://sqlite.org/pragma.html#pragma_data_version). This requires a connection that
+// does nothing else. It bypasses database/sql, so that a check takes only 3 µs, a fifth
+// of the time that it takes to read a row.
 type dataVersion struct {
 	connector driver.Connector
 	mu        sync.Mutex
@@ -96,11 +96,11 @@ const maxCached = 1000
 // ReadCache caches database values that every request needs. The zero ReadCache is
 // ready to use.
 //
-// On SQLite, a cached value is valid until any process commits a change. Every call
-// of Read checks this, so it sees all commits that happened before the call. On
+// On SQLite, a cached value is valid until any process commits a change. Every call to
+// Read checks this, so it sees all commits that happened before the call. On
 // PostgreSQL, nothing is cached, because no check is cheaper than the read itself.
-// Instead, concurrent calls for the same key share one read. That read starts after
-// each of these calls, so it also sees all commits that happened before them.
+// Instead, concurrent calls for the same key share one read. The read starts only
+// after all of these calls were made, so it also sees all commits before them.
 type ReadCache[K comparable, V any] struct {
 	mu    sync.Mutex
 	at    int64 // data version at which the values in known were read, or an earlier one
@@ -116,8 +116,8 @@ type reading[V any] struct {
 	err  error
 }
 
-// together returns the result of a read that starts after this call. While a read of
-// the same key is running, new callers wait for the next read and share it. If ctx
+// together returns the result of a read that starts after this call. While a read for
+// the given key is running, new callers wait for the next read and share it. If ctx
 // ends, together returns early and the read continues for the other callers.
 func (m *ReadCache[K, V]) together(ctx context.Context, key K, read func(context.Context) (V, error)) (V, error) {
 	m.mu.Lock()

@@ -8,9 +8,9 @@ import (
 )
 
 // readQueue limits the number of concurrent readers of an SQLite file to the number of
-// connections. Any further readers wait and are served in order of arrival.
-// database/sql would give a free connection to a random waiter, so that a reader could
-// wait for a hundred readers that arrived later.
+// connections. Any further readers wait and are served in order of arrival. Without the
+// queue, database/sql would give a free connection to a random waiter, and a reader
+// could wait for a hundred readers that arrived later.
 type readQueue struct {
 	mu      sync.Mutex
 	free    int

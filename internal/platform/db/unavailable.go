@@ -17,9 +17,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Time limits for connecting to PostgreSQL. When one is exceeded, the database counts
-// as unavailable. The limits are short because clients do not wait longer for a
-// response.
+// Time limits for connecting to PostgreSQL. When one is exceeded, the database counts as
+// unavailable. The limits are short because clients do not wait long for a response.
 const (
 	dialTime    = 3 * time.Second // to open a connection
 	pingTime    = time.Second     // for the ping of an idle connection
@@ -50,10 +49,10 @@ const sharedTime = 5 * time.Second
 // errNoAnswer means that a shared read timed out.
 var errNoAnswer = errors.New("no response from the database within " + sharedTime.String())
 
-// Unavailable reports whether err means that the database cannot be used at the
-// moment. It also returns the reason, for the log. Such errors are not caused by the
-// query, and they go away without a change to the program. An error does not count if
-// it only means that the caller's context has ended.
+// Unavailable reports whether err means that the database cannot be used at the moment.
+// It also returns the reason, for the log. Such errors are not caused by the query, and
+// they go away without a change to the program. If err only means that the caller's
+// context has ended, Unavailable returns false.
 func Unavailable(err error) (reason string, unavailable bool) {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return unavailablePostgres(pg)

@@ -170,7 +170,7 @@ func (d *DB) pollFile(ctx context.Context, wake func()) error {
 }
 
 // listen watches a topic with LISTEN. It calls the function wake once at the start,
-// because there may have been commits before it listened.
+// because changes may have been committed before PostgreSQL received the LISTEN.
 func (d *DB) listen(ctx context.Context, topic string, wake func()) error {
 	c, err := pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig)
 	if err != nil {

@@ -26,9 +26,9 @@ import (
 	"time"
 )
 
-// Limits on a shared transaction. Joining costs a waiting writer no time, because the
-// writer would otherwise wait for the commit. The limits prevent the transaction's
-// first writer from waiting too long for writers that join later.
+// Limits on a transaction that several writers share. Joining the transaction costs a
+// waiting writer no time, because the writer would otherwise wait for its commit. The
+// limits prevent the first writer from waiting too long for writers that join later.
 const (
 	maxMembers = 32
 	// joinTime is how long a transaction accepts members after it has begun. On
@@ -37,20 +37,20 @@ const (
 	joinTimePostgres = 25 * time.Millisecond
 )
 
-// errLost means that a transaction was rolled back although its caller did not cause
-// it: another caller that shared it failed, or the connection ended before the commit.
-// The caller has not received a result, so the transaction runs again.
+// errLost means that a transaction was rolled back for a reason that its caller did not
+// cause: another caller that shared it failed, or the connection ended before the
+// commit. The caller has not received a result, so the transaction runs again.
 var errLost = errors.New("the transaction was rolled back with another one that shared it")
 
-// writers lets writers in one at a time, in order of arrival. database/sql would
-// choose the next one at random, so a writer could wait forever. The zero value is
-// ready to use.
+// writers lets one writer at a time run its statements, in order of arrival.
+// database/sql would choose the next writer at random, so a writer could wait forever.
+// The zero value is ready to use.
 //
 // Each writer runs on its own goroutine. If a member of a shared transaction fails,
 // the other members run again. SQLite could instead undo a single member with
 // savepoints, but each savepoint would copy every page that the member changes, and
 // on PostgreSQL each savepoint would take a round trip. Failures are so rare that
-// running the others again is cheaper.
+// running the other members again is cheaper.
 type writers struct {
 	mu      sync.Mutex
 	busy    bool
@@ -127,9 +127,9 @@ func (w *writers) enter(ctx context.Context, alone bool) (*sharedTx, error) {
 	return s, err
 }
 
-// leave removes a waiting writer from the queue and returns the given error. If the
-// writer's turn comes at the same moment, leave instead returns the writer's
-// transaction, and the writer's next statement checks the context.
+// leave ends a writer's wait: it removes the writer from the queue and returns the error
+// why. If the writer's turn has already come, leave instead returns what enter returns
+// for that turn. The writer's next statement then checks whether its context has ended.
 func (w *writers) leave(mine *writer, why error) (*sharedTx, error) {
 	w.mu.Lock()
 	i := slices.Index(w.waiting, mine)
@@ -229,8 +229,8 @@ func (d *DB) runMember(s *sharedTx, tx *Tx, fn func(*Tx) error) (err error) {
 	return err
 }
 
-// memberError returns the error that one caller in a shared transaction receives when
-// err occurs. Another caller in that transaction may have caused err.
+// memberError returns the error that a caller receives when the shared transaction has
+// failed with err: errLost if another caller may have caused err.
 func (s *sharedTx) memberError(err error) error {
 	later, ok := errors.AsType[*laterError](err)
 	switch {

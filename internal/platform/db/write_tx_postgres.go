@@ -38,14 +38,15 @@ var (
 )
 
 // writersLock is the SQL expression for the key of an advisory lock. Every write
-// transaction of a schema holds this lock, so only one of them runs at a time. This
-// slows nothing down, because every write would wait for the event counter anyway.
-// The lock prevents deadlocks between writers, and a migration uses it to block all
-// writers, including older versions of the program (see guard).
+// transaction in a schema holds this lock, so only one of them runs at a time. This
+// slows nothing down: without the lock, writers would wait for each other at the event
+// counter, a single row. The lock prevents deadlocks between writers, and a migration
+// uses it to block all writers, including older versions of the program (see guard).
 const writersLock = `hashtextextended(current_schema() || '/writer', 0)`
 
 // beginStatement returns the statement that waits for writersLock and sets the time
-// limits for the current transaction.
+// limits for the current transaction: for waiting for a lock (lock), for running a
+// statement (work) and for pausing between statements (rest).
 func beginStatement(lock, work, rest time.Duration) string {
 	return fmt.Sprintf(`SELECT set_config('lock_timeout', '%d', true), set_config('statement_timeout', '%d', true),
 		set_config('idle_in_transaction_session_timeout', '%d', true), pg_advisory_xact_lock(`+writersLock+`)`,

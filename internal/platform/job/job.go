@@ -1,7 +1,7 @@
-// Package job runs background work that survives crashes and runs once across all
-// replicas. A job is a database row that a process claims with a lease. The results
-// of completed steps are stored, so that another process can continue where the last
-// one stopped.
+// Package job runs background work that survives crashes and is not duplicated across
+// replicas. A job is a database row that a process claims with a lease. The results of
+// completed steps are stored, so that another process can continue where the last one
+// stopped.
 package job
 
 import (
@@ -190,7 +190,7 @@ func Counts(ctx context.Context, r db.Queryer) ([]Count, error) {
 	})
 }
 
-// Wake makes the queue check for jobs at once.
+// Wake makes the queue check for jobs immediately.
 func (q *Queue) Wake() {
 	select {
 	case q.wake <- struct{}{}:

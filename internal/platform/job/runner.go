@@ -72,7 +72,7 @@ func (q *Queue) logError(ctx context.Context, what string, err error) {
 func (q *Queue) away(err error) bool { return err != nil && q.Away != nil && q.Away(err) }
 
 // start registers the timers. On SQLite it also ends the leases on this queue's jobs:
-// only one process uses the file, so the previous holder has ended.
+// only one process uses the file, so the process that held those leases has ended.
 func (q *Queue) start(ctx context.Context) error {
 	return q.DB.Tx(ctx, func(tx *db.Tx) error {
 		now, err := tx.Clock(ctx, q.Now())
@@ -334,8 +334,8 @@ func (h *Held) close(ctx context.Context, tx *db.Tx, state string, cause error) 
 	return err
 }
 
-// backoff returns how long to wait after the nth failure: 1 s, doubled with each
-// failure up to about 17 minutes, minus a random part of up to half.
+// backoff returns how long to wait after the nth failure: 1 s, doubled with each failure
+// up to about 17 minutes, then reduced at random by up to half.
 func backoff(n int) time.Duration {
 	d := time.Second << min(n-1, 10)
 	return d - rand.N(d/2) //nolint:gosec // G404: jitter, not a secret
@@ -384,9 +384,9 @@ func (q *Queue) heartbeat(ctx context.Context) error {
 	return nil
 }
 
-// fireDue enqueues a job for each timer that is due. If several replicas try, only
-// the one that updates the timer's row first enqueues the job. A timer that missed several runs
-// fires only once.
+// fireDue enqueues a job for each timer that is due. If several replicas try, only the
+// first replica to update the timer's row enqueues the job. A timer that missed several
+// runs fires only once.
 func (q *Queue) fireDue(ctx context.Context) error {
 	if len(q.Timers) == 0 {
 		return nil
@@ -450,18 +450,18 @@ func (t Timer) first(now time.Time) time.Time {
 	return t.At.Next(now)
 }
 
-// due reports whether a timer whose next run is planned for the time next should fire
-// at the time now. If next is further away than the interval, the clock was set back.
-// The timer then fires at once instead of waiting for the clock to catch up. Timers
-// with a schedule do not need this.
+// due reports whether a timer whose next run is planned for the time next should fire at
+// the time now. If next is further away than the interval, the clock was set back. The
+// timer then fires immediately instead of waiting for the clock to catch up. For a timer
+// with a schedule, after recomputes the next run instead.
 func (t Timer) due(next, now time.Time) bool {
 	return !next.After(now) || (t.At.IsZero() && next.After(now.Add(t.Every)))
 }
 
 // after returns the time of the timer's next run, and whether it differs from the
-// parameter next, the time planned so far. The parameter now is the current time.
-// For a timer with a schedule, after always recomputes the time, in case the clock
-// was set back or the schedule changed.
+// currently planned time (next). The parameter now is the current time. For a timer with
+// a schedule, after always recomputes the time, in case the clock was set back or the
+// schedule changed.
 func (t Timer) after(next, now time.Time) (after time.Time, moved bool) {
 	if !t.At.IsZero() {
 		after = t.At.Next(now)

@@ -15,10 +15,10 @@ import (
 // need up to four. Hundreds of marks would cover the lines above and below.
 const mostMarks = 8
 
-// Wrong checks whether s is a valid label of at most the given number of characters.
-// If not, it returns the reason as a sentence for the client, otherwise "". It
-// rejects the characters that the package plaintext removes from longer texts,
-// because people compare labels by eye.
+// Wrong returns a sentence for the client that says why s is not a valid label, or "" if
+// s is valid. The parameter most is the maximum number of characters. People tell labels
+// apart by sight, so Wrong rejects the invisible characters that the package plaintext
+// removes from other text.
 func Wrong(s string, most int) string {
 	n, marks, seen := 0, 0, false
 	for _, r := range s {

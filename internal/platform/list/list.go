@@ -59,9 +59,9 @@ type order[T any] struct {
 	bound string // identifies the list, order and filters in a cursor
 }
 
-// Query returns the SQL for one page plus one row. The extra row shows whether
-// another page follows. Query returns page.ErrCursor if the cursor was created for
-// another list, sort order or filter.
+// Query returns the SQL that reads one page and one more row. The extra row shows
+// whether another page follows. Query returns page.ErrCursor if the cursor was created
+// for another list, sort order or filter.
 func (l List[T]) Query(engine db.Engine, w Where, want page.Want) (query string, args []any, err error) {
 	o, err := l.order(w, want.Sort)
 	if err != nil {
@@ -129,10 +129,10 @@ func (l List[T]) Read(ctx context.Context, q db.Queryer, w Where, want page.Want
 	return part, nil
 }
 
-// View calls fn to read a page from a consistent snapshot if a total is requested,
-// otherwise from the database itself, which is cheaper. A filter without an index can
-// cause a long table to be read to its end. View therefore limits how many reads a
-// caller can run at the same time; see db.LimitReads.
+// View calls fn to read a page. If a total is requested, fn reads from a consistent
+// snapshot; otherwise it reads directly from d, which is cheaper. A filter without an
+// index can cause a long table to be read to its end. View therefore limits how many
+// reads a caller can run at the same time; see db.LimitReads.
 func View(ctx context.Context, d *db.DB, want page.Want, fn func(db.Queryer) error) error {
 	leave, err := d.LimitReads(ctx, actor.From(ctx).ID)
 	if err != nil {
@@ -174,7 +174,7 @@ func (o order[T]) beyond() string {
 	return `(` + strings.Join(o.Columns, `, `) + `)` + than + `(?` + strings.Repeat(`, ?`, len(o.Columns)-1) + `)`
 }
 
-// position returns the parts of a cursor for the rows that follow the given row.
+// position returns the cursor contents for the page that starts after the given row.
 func (o order[T]) position(row T) []string {
 	parts := []string{o.bound}
 	for _, v := range o.Position(row) {

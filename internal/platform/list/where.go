@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Where collects the conditions that filter a list. It contains only the conditions
-// that the caller requested, because databases plan each query text separately. The
+// Where collects the conditions that filter a list. It contains only the conditions that
+// the caller requested, so that the database can plan each combination separately. The
 // zero Where matches every row.
 type Where struct {
 	conditions []condition
@@ -27,19 +27,19 @@ type condition struct {
 func (w *Where) And(text string, args ...any) { w.add(condition{text: text, args: args}) }
 
 // Now adds a condition that compares a column with the current time. A cursor stays
-// valid when the time changes, because each page is read at a different time.
+// valid although this time differs from page to page.
 func (w *Where) Now(text string, now time.Time) {
 	w.add(condition{text: text, args: []any{now}, now: true})
 }
 
-// Hint adds a redundant condition that lets the database use an index. The other
-// conditions must imply it. A cursor stays valid when the hint changes.
+// Hint adds a redundant condition, which the other conditions must imply, so that the
+// database can use an index. Page cursors stay valid when the hint changes.
 func (w *Where) Hint(text string, args ...any) {
 	w.add(condition{text: text, args: args, hint: true})
 }
 
 // Use makes SQLite read the rows through the given index. Without statistics,
-// SQLite chooses badly if one filter matches far fewer rows than another.
+// SQLite may choose the wrong index if one filter matches far fewer rows than another.
 // PostgreSQL has statistics and ignores the given index. If the index is partial,
 // the conditions in w must imply the index's condition.
 func (w *Where) Use(index string) { w.index = index }
@@ -59,16 +59,16 @@ func Is[T comparable](w *Where, column string, value T) {
 }
 
 // In adds the condition that column equals one of the values. It adds nothing if
-// there are no values. Duplicates are removed, because the database plans and caches
-// a separate query for each number of values.
+// there are no values. It removes duplicates to limit the number of query texts, each
+// of which the database plans and caches: the text depends on the number of values.
 func In[T comparable](w *Where, column string, values []T) {
 	if len(values) > 0 {
 		w.add(among(column, values))
 	}
 }
 
-// HintIn adds the same condition as In, but as a hint. If there are no values, no
-// rows match.
+// HintIn adds the same condition as In, but as a hint (see Hint). Unlike In, it makes
+// no rows match if there are no values.
 func HintIn[T comparable](w *Where, column string, values []T) {
 	c := condition{text: `1 = 0`}
 	if len(values) > 0 {
@@ -92,9 +92,9 @@ func among[T comparable](column string, values []T) condition {
 }
 
 // Has adds the condition that column contains text, ignoring case. It adds nothing if
-// text is empty. The column must contain lower-case text. No index supports this
-// search: without a Hint, the database reads rows in list order until enough rows
-// match.
+// text is empty. The text stored in column must be lower case. No index supports this
+// search: without a Hint, the database reads rows in the list's order until enough of
+// them match.
 func Has(w *Where, column, text string) {
 	if text != "" {
 		w.And(column+` LIKE ? ESCAPE '\'`, `%`+literal(strings.ToLower(text))+`%`)
@@ -123,7 +123,7 @@ func (w Where) from(table string) string {
 	return b.String()
 }
 
-// args returns the arguments of all conditions.
+// args returns the arguments for all conditions, in order.
 func (w Where) args() (args []any) {
 	for _, c := range w.conditions {
 		args = append(args, c.args...)
@@ -131,9 +131,10 @@ func (w Where) args() (args []any) {
 	return args
 }
 
-// apart splits w into one part for each value of the first column that has an index
-// in indexes. Each part is read through that index, and the parts are merged. If
-// there is no such column, or if Use has set an index, the only part is w.
+// apart splits w at the first In condition whose column has an index in indexes. It
+// returns one part for each value of that condition. Each part is read through the
+// index, and the rows are then merged. If there is no such condition, or if Use has
+// set an index, apart returns only w.
 func (w Where) apart(indexes map[string]string) []Where {
 	at := slices.IndexFunc(w.conditions, func(c condition) bool { return indexes[c.column] != "" })
 	if at < 0 || w.index != "" {

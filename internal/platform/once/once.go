@@ -6,9 +6,9 @@
 //
 //	t, err = once.Do(ctx, tx, s.Now(), find, Task.id, func() (Task, error) { return s.CreateIn(ctx, tx, n) })
 //
-// The transaction that creates the resource also stores its name with the key. The
-// response is not stored: a retry reads the resource in its current state. A route
-// whose response contains a secret therefore cannot accept keys.
+// The transaction that creates the resource also stores the resource's name with the
+// key. The response is not stored: a retry reads the resource in its current state. A
+// route whose response contains a secret therefore cannot accept keys.
 package once
 
 import (
@@ -29,7 +29,7 @@ const Life = 24 * time.Hour
 // MaxKey is the maximum length of an idempotency key in bytes.
 const MaxKey = 255
 
-// Errors for requests with an idempotency key that was used before.
+// Errors for a request whose idempotency key an earlier request has already used.
 var (
 	ErrConflict = fault.New(fault.Conflict, "idempotency_conflict", "This Idempotency-Key was already used for a different request.")
 	ErrGone     = fault.New(fault.Conflict, "idempotency_gone", "The resource created by the first request with this Idempotency-Key no longer exists.")
@@ -41,9 +41,9 @@ type Request struct {
 	replayed     bool
 }
 
-// New returns a Request for the content that a caller sent to a route with an
-// idempotency key. Equal keys from different callers or for different routes are
-// independent.
+// New returns the Request for an idempotency key that a caller sent to a route. The
+// parameter sent is the content of the request. Equal keys from different callers or
+// for different routes are independent.
 //
 // The content may include a password, so neither it nor a plain hash of it is stored.
 // The stored hash is keyed with the idempotency key, which is not stored either. If
@@ -68,7 +68,7 @@ func With(ctx context.Context, r *Request) context.Context { return context.With
 
 // Name returns an ID that is unique to the request and the same for each of its
 // retries. Operations outside the database use it to recognize retries. If the
-// request has no idempotency key, Name returns the parameter otherwise.
+// request has no idempotency key, Name returns the value of the parameter otherwise.
 func Name(ctx context.Context, otherwise string) string {
 	r, _ := ctx.Value(key{}).(*Request)
 	if r == nil {
@@ -124,8 +124,8 @@ func Do[T any](ctx context.Context, tx *db.Tx, now time.Time,
 	return v, err
 }
 
-// first handles the first request with a key. It creates the resource and stores its
-// name.
+// first handles the first request with r's idempotency key. It creates the resource
+// and stores the resource's name with the key.
 func first[T any](ctx context.Context, tx *db.Tx, r *Request, now time.Time, naming func(T) string, makeIt func() (T, error)) (T, error) {
 	v, err := makeIt()
 	if err != nil {

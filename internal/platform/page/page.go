@@ -88,8 +88,8 @@ func Decode(cursor string, n int) ([]string, error) {
 	return parts, nil
 }
 
-// Refused returns ErrCursor with details. Return it for a cursor that Decode accepts
-// but that is not a position in the list.
+// Refused returns ErrCursor, naming the invalid parameter and what the client can do.
+// Return it for a cursor that Decode accepts but that is not a position in the list.
 func Refused() error {
 	e := ErrCursor.With("Start again without a cursor, or follow the Link header.")
 	e.Fields = []fault.Field{{Pointer: "query.cursor", Detail: "The cursor is not valid for this list."}}
@@ -99,7 +99,7 @@ func Refused() error {
 // Cut returns the first limit rows and the cursor for the next page, which is empty
 // on the last page. The caller must read limit+1 rows, so that Cut can tell whether
 // another page follows. The function position returns the parts of a row's position,
-// as Encode takes them.
+// from which Encode creates the cursor.
 func Cut[T any](rows []T, limit int, position func(T) []string) (cut []T, next string) {
 	if len(rows) <= limit || limit < 1 {
 		return rows, ""

@@ -1,5 +1,5 @@
-// Package patch represents fields in a partial update, which can be absent, null or
-// a value.
+// Package patch represents the fields of a partial update. Each field can be absent,
+// null or a value.
 package patch
 
 import (
@@ -12,9 +12,10 @@ import (
 // Field is a field in a partial update that can be cleared with null. For a field
 // that cannot be cleared, use a pointer with `omitempty`; null is then rejected.
 //
-// Its tag needs omitzero, as in `json:"due_at,omitzero"`. Otherwise the field would
-// be required, and the route panics at startup. Constraints in other tags (maxLength,
-// enum, minimum, pattern, format, doc) apply to the value, not to null.
+// A struct field of this type needs omitzero in its JSON tag, as in
+// `json:"due_at,omitzero"`. Otherwise the field would be required, and the route
+// panics at startup. Constraints in the struct field's other tags (maxLength, enum,
+// minimum, pattern, format, doc) apply to the value, not to null.
 type Field[T any] struct {
 	Given bool // whether the request contains the field
 	Value *T   // nil clears the field; ignored unless Given
@@ -42,8 +43,8 @@ func (f *Field[T]) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &f.Value)
 }
 
-// MarshalJSON writes the value or null. A field that is not given is left out because
-// of omitzero.
+// MarshalJSON writes the value or null. It is not called for an absent field, because
+// omitzero leaves the field out.
 func (f Field[T]) MarshalJSON() ([]byte, error) { return json.Marshal(f.Value) }
 
 // Schema describes T or null in the OpenAPI document. Requests are validated against

@@ -1,5 +1,5 @@
-// Package plaintext removes characters that change how text looks without being
-// visible. Text from agents, the runtime and clients passes through this package
+// Package plaintext removes invisible characters, which can change how the visible
+// text looks. Text from agents, the runtime and clients passes through this package
 // after formats such as JSON have been decoded, and before the text is stored or
 // shown.
 //
@@ -99,7 +99,7 @@ func Hidden(r rune) bool {
 }
 
 // isPlain reports whether s contains only printable ASCII, "\n" and "\t". This is
-// true of most texts.
+// true of most text.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= 0x7F || c < ' ' && c != '\n' && c != '\t' {

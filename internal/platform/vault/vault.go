@@ -161,7 +161,7 @@ func (v *Vault) ids() []string {
 	return out
 }
 
-// Renew encrypts a secret again with v's encryption key and reports whether the
+// Renew re-encrypts an encrypted secret with v's encryption key and reports whether the
 // encrypted text changed. A text that already uses that key is returned unchanged.
 func (v *Vault) Renew(place, sealed string) (text string, changed bool, err error) {
 	if KeyOf(sealed) == v.KeyID() {

@@ -60,13 +60,13 @@ func (x *exchange) readBody() error {
 
 // mostDiscarded is the maximum number of bytes that are read from a body that is too
 // large. The body is read because most clients send all of it before they read the
-// response. They would otherwise see a broken connection.
+// response. If the connection closed earlier, they would not see the response.
 const mostDiscarded = 8 << 20
 
-// tooLarge reads and discards the rest of a body that is too large, then returns the
-// error for the client. It closes the connection if the rest is too long or arrives
-// too slowly. A client that waits for 100 Continue gets the response without sending
-// the body.
+// tooLarge discards the rest of a body that is too large, then returns the error for
+// the client. The parameter read is the number of bytes that have already been read.
+// The connection is closed if the rest is too long or arrives too slowly. A client
+// that waits for 100 Continue gets the response without sending the body.
 func (x *exchange) tooLarge(read int64) error {
 	waits := read == 0 && strings.EqualFold(x.r.Header.Get("Expect"), "100-continue")
 	if !waits && x.r.ContentLength <= mostDiscarded {

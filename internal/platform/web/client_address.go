@@ -28,10 +28,11 @@ func ClientAddress(ctx context.Context) netip.Addr {
 }
 
 // clientAddress returns the address of the client whose request arrived from peer.
-// Each proxy appends the address from which it received the request, so the entries
-// are read from right to left, skipping trusted proxies. The first address that is
-// not a trusted proxy is the client's. Entries to its left can be forged. An invalid
-// entry ends the search at the proxy that wrote it.
+// Each proxy appends the address from which it received the request to the
+// X-Forwarded-For header, so the header's entries are read from right to left,
+// skipping trusted proxies. The first address that is not a trusted proxy is the
+// client's. Entries to its left can be forged. An invalid entry ends the search at the
+// proxy that wrote it.
 //
 // The Forwarded header (RFC 7239) is ignored: a proxy that sets only one of the two
 // headers would pass on the client's version of the other.

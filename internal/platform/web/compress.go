@@ -69,9 +69,9 @@ func (a *API) compressed(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// acceptsGzip reports whether the Accept-Encoding header mentions gzip. The
-// compressor parses the header in full. This quick check avoids the cost for other
-// clients.
+// acceptsGzip reports whether the Accept-Encoding header mentions gzip. This quick
+// check avoids running the compressor, which parses the header in full, for clients
+// that do not support gzip.
 func acceptsGzip(r *http.Request) bool {
 	for _, line := range r.Header["Accept-Encoding"] {
 		if strings.Contains(line, "gzip") {
@@ -81,7 +81,8 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// gzipETag returns the ETag of the compressed response.
+// gzipETag returns the ETag that a response with the ETag tag has when it is
+// compressed.
 func gzipETag(tag string) string { return strings.TrimSuffix(tag, `"`) + gzipSuffix + `"` }
 
 // holdsSecret reports whether a response of type t has a field with the format

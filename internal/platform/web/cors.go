@@ -11,10 +11,10 @@ import (
 // preflightTime is how long a browser may cache a preflight response.
 const preflightTime = 10 * time.Minute
 
-// withCORS lets web pages from Options.CORSOrigin call the handler next. It runs
-// inside serve, so that preflights get the usual headers and log message, and before
-// the mux, so that pages can read error responses: a page that cannot read a 401
-// cannot redirect to the login.
+// withCORS wraps the handler next so that web pages from Options.CORSOrigin can call
+// it. The wrapper runs inside serve, so that preflights get the usual headers and log
+// message, and around the mux, so that pages can read error responses: a page that
+// cannot read a 401 cannot redirect to the login.
 //
 // Credentials are not allowed: the API uses no cookies, and clients send their
 // token in a header.

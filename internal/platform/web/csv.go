@@ -25,9 +25,9 @@ type Table struct {
 
 // CSV declares a route that returns a table as text/csv (RFC 4180) and sends it row
 // by row. Cells that a spreadsheet would run as a formula are prefixed with an
-// apostrophe (https://owasp.org/www-community/attacks/CSV_Injection). An error before
-// the first row is returned as a problem; a later error cuts the connection, so that
-// a partial table is not mistaken for the whole.
+// apostrophe (https://owasp.org/www-community/attacks/CSV_Injection). An error that h
+// returns becomes an error response; a later error cuts the connection, so that a
+// partial table is not mistaken for the whole.
 func CSV[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*Table, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
 		table, err := h(ctx, in)

@@ -11,17 +11,17 @@ import (
 	"wardroom/internal/platform/actor"
 )
 
-// Streaming writes server-sent events until it returns or ctx ends, which happens
-// when the client disconnects or the server shuts down. The function send sends
-// complete frames immediately. It returns an error if the client disconnects or
-// does not receive them within Options.SendTimeout.
+// Streaming sends server-sent events to one client. It must return when ctx ends,
+// which happens when the client disconnects or the server shuts down. The function
+// send writes complete frames without buffering them. It returns an error if ctx has
+// ended or the client does not receive the frames within Options.SendTimeout.
 type Streaming func(ctx context.Context, send func(frames []byte) error)
 
 // Stream declares a route that responds with server-sent events
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html) for as long as the
-// client is connected. An error before the first frame is returned as a problem. The
+// client is connected. An error that h returns becomes an error response. The
 // Streaming that h returns is always called, so that it can release what h acquired.
-// For a HEAD request, its ctx has already ended.
+// For a HEAD request, it is called with a context that has already ended.
 func Stream[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (Streaming, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
 		stream, err := h(ctx, in)

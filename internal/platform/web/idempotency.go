@@ -87,8 +87,8 @@ func isKey(s string) bool {
 	return s != "" && len(s) <= once.MaxKey
 }
 
-// setReplayed sets a response header if an earlier request with the same key created
-// the resource.
+// setReplayed sets the Idempotency-Replayed header if the resource was created by an
+// earlier request with r's idempotency key.
 func setReplayed(h http.Header, r *once.Request) {
 	if r != nil && r.Replayed() {
 		h.Set(replayedHeader, "true")

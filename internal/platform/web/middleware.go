@@ -61,7 +61,7 @@ func RequestID(ctx context.Context) string {
 	return ""
 }
 
-// serve passes one request to the handler routes and logs it.
+// serve passes one request to the given handler and logs the request.
 func (a *API) serve(w http.ResponseWriter, r *http.Request, routes http.Handler) {
 	start := a.opts.Now()
 	x := &exchange{api: a, id: requestID(r.Header.Get("X-Request-Id"))}
@@ -231,8 +231,8 @@ func (x *exchange) enter(req *http.Request, r *route) (done func(), err error) {
 	return done, x.readBody()
 }
 
-// readURL parses the query and rejects invalid text. PostgreSQL would return an error
-// for such text instead of finding no rows.
+// readURL parses the query and rejects URLs that contain invalid UTF-8 or NUL.
+// PostgreSQL would return an error for such text instead of finding no rows.
 func readURL(u *url.URL) (url.Values, error) {
 	if !isText(u.Path) {
 		return nil, errURL
@@ -385,8 +385,8 @@ type inner = huma.Context
 // Unwrap returns the underlying context. humago.Unwrap calls it.
 func (c call) Unwrap() huma.Context { return c.inner }
 
-// Query returns the value of a parameter as parsed by net/url. In the last parameter
-// of a query, huma's own parser would treat a name without a value as true.
+// Query returns the value of a query parameter as parsed by net/url. If the query ends
+// with a parameter that has no value, huma's own parser would return "true" for it.
 func (c call) Query(name string) string { return c.x.query.Get(name) }
 
 // Header returns a request header. It hides Content-Type and Accept, so that huma

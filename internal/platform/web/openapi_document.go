@@ -101,8 +101,8 @@ func (a *API) problemResponse(text string) *huma.Response {
 	}
 }
 
-// otherSuccess returns the description of a successful response whose status
-// differs from that of the usual response.
+// otherSuccess describes a route's successful response with an additional status. The
+// body and headers are those of the usual response, except for statuses without a body.
 func otherSuccess(usual *huma.Response, status int) *huma.Response {
 	r := &huma.Response{Description: http.StatusText(status)}
 	if status != http.StatusNoContent && status != http.StatusNotModified {

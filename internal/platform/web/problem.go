@@ -162,9 +162,9 @@ func (x *exchange) fail(err error) {
 	_, _ = x.w.Write(body) // the client may have disconnected
 }
 
-// problem encodes f as JSON. The facts of f follow the standard members, sorted by
-// name, and cannot replace them. Facts that cannot be encoded are left out and
-// reported in the error.
+// problem encodes f as JSON. The standard members come first, followed by f's facts
+// sorted by name. A fact cannot replace a standard member. Facts that cannot be encoded
+// are left out and reported in the error.
 func (x *exchange) problem(f *fault.Error, status int) ([]byte, error) {
 	var buf bytes.Buffer
 	p := Problem{
@@ -211,8 +211,8 @@ func (x *exchange) unmatched() {
 }
 
 // convertError converts huma's errors to problems, because huma's errors quote the
-// input. It is a huma transformer: huma passes all errors to transformers, so none of
-// its package variables need to be changed.
+// input. It is a huma transformer, which receives all of huma's errors, so there is no
+// need to replace package variables such as huma.NewError.
 func convertError(ctx huma.Context, _ string, v any) (any, error) {
 	m, ok := v.(*huma.ErrorModel)
 	if !ok {

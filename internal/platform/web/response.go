@@ -98,9 +98,9 @@ func (x *exchange) answer(s *shape, out any) {
 	}
 }
 
-// marshal writes v as one line of JSON. It does not escape angle brackets, which
-// would make Markdown longer. This is safe because responses are never embedded in a
-// page and have the nosniff header.
+// marshal writes v as one line of JSON. It does not escape angle brackets, because the
+// escapes would make Markdown longer. This is safe because responses are never embedded
+// in a page and have the nosniff header.
 func marshal(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

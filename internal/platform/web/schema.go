@@ -17,8 +17,8 @@ import (
 // "Task".
 type namer struct{ pkg string }
 
-// scope sets the package name that unnamed types get. It is the package of the input
-// or output that is being declared.
+// scope sets the package name with which the names of unnamed types start: the package
+// of the input or output type that is being declared.
 func (n *namer) scope(ts ...reflect.Type) {
 	n.pkg = ""
 	for _, t := range ts {

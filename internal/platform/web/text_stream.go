@@ -14,14 +14,14 @@ import (
 
 // Writing writes a response in pieces. Each piece is sent immediately. The function
 // say returns an error if the client disconnects, does not receive a piece within
-// Options.SendTimeout, or loses the route's permission.
+// Options.SendTimeout, or no longer has the permission that the route requires.
 type Writing func(say func(text string) error)
 
 // textOutput is the output type of routes declared with Text, Stream and CSV.
 type textOutput struct{ Body func(huma.Context) }
 
 // Text declares a route that returns plain text. The text can grow while the client
-// reads it. An error before the first piece is returned as a problem.
+// reads it. An error that h returns becomes an error response.
 func Text[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (Writing, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
 		write, err := h(ctx, in)

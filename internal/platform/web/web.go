@@ -49,11 +49,11 @@ type Options struct {
 	// none.
 	CORSOrigin string
 	// TrustedProxies are the proxies whose X-Forwarded-For header is used; see
-	// ClientAddress. IPv4 addresses must not be mapped to IPv6.
+	// ClientAddress. IPv4 prefixes must not be in the IPv4-mapped IPv6 form.
 	TrustedProxies []netip.Prefix
 	// Away reports whether an error that is not a fault means that the database is
-	// unavailable, and logs the outage. The API responds to such requests with 503
-	// and logs them at debug level.
+	// unavailable, and logs the outage. When it returns true, the API responds to the
+	// request with 503 and logs the request at debug level.
 	Away func(error) bool
 	// Observe is called after each request, for metrics. It must not block.
 	Observe        func(Observed)
@@ -172,9 +172,8 @@ func Get[I, O any](a *API, path string, p actor.Permission, summary string, h fu
 	register(a, http.MethodGet, path, p, summary, h, opts)
 }
 
-// Post declares a route that creates a resource or performs an action. The status of
-// a response is 200, or 204 if O has no Body, unless the option Status sets another
-// one.
+// Post declares a route that creates a resource or performs an action. A successful
+// response has the status 200, or 204 if O has no Body. The option Status changes it.
 func Post[I, O any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option) {
 	register(a, http.MethodPost, path, p, summary, h, opts)
 }
@@ -201,7 +200,7 @@ type Option func(*route)
 func Status(code int) Option { return func(r *route) { r.status = code } }
 
 // Also documents additional statuses: errors, or successful statuses that the
-// handler sets with a Status field. For an error with a named fault, use Fails.
+// handler sets with a Status field. For errors that are declared as faults, use Fails.
 func Also(codes ...int) Option { return func(r *route) { r.also = append(r.also, codes...) } }
 
 // Fails documents the faults that the handler returns, with their codes and titles.
@@ -391,7 +390,7 @@ func (a adapter) Handle(op *huma.Operation, next func(huma.Context)) {
 
 func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.serve(w, r, a.mux) }
 
-// Raw declares a route whose handler writes the response itself, such as "GET /{$}".
+// Raw declares a route, such as "GET /{$}", whose handler writes the response itself.
 // It is listed in Routes but not in the OpenAPI document; permissions, limits, logs
 // and headers work as for other routes. The handler reports errors with Fail.
 func (a *API) Raw(pattern string, p actor.Permission, h http.Handler, opts ...Option) {

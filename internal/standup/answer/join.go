@@ -3,8 +3,8 @@ package answer
 import "strings"
 
 // Join builds a report from its three parts. It returns the report's text, with a heading
-// for each part, and the parts in the form that ParseReport returns. Text that looks like
-// a heading stays in its part.
+// for each part, and the parts in the form that ParseReport returns. A line that looks like
+// a heading does not start another part.
 func Join(yesterday, today, blockers string) (text string, p Parsed) {
 	part := func(s string) (*string, string) {
 		s = trimBlock(strings.Split(s, "\n"), false)

@@ -57,7 +57,8 @@ type document struct {
 	strong        map[partShape]bool   // parts and shapes with a label that is not also an ordinary word
 }
 
-// partShape identifies a group of labels: those that have one shape and name one part of the report.
+// partShape identifies a group of labels that have the same shape and name the same part of
+// the report.
 type partShape struct {
 	part  part
 	shape shape
@@ -177,8 +178,8 @@ func (r *document) isLabel(i int) bool {
 var inline = regexp.MustCompile(`(?:^|[\s.;,|/(])((?:\*\*|__|\*|_)?(Yesterday|Today|Blockers?|Impediments?|YESTERDAY|TODAY|BLOCKERS?)(?:\*\*|__|\*|_)?(?:\s?[:：]|\s[-–—]+)(?:\*\*|__|\*|_)?)(?:\s|$)`)
 
 // splitInline splits lines that contain several labels, so that each label starts a line.
-// It looks only for labels for parts that have no label yet, and returns false if it finds
-// none.
+// It looks only for labels of parts for which no label has been accepted yet, and returns
+// false if it finds none.
 func (r *document) splitInline() ([]string, bool) {
 	var out []string
 	found := false
@@ -202,9 +203,10 @@ func (r *document) splitInline() ([]string, bool) {
 	return out, found
 }
 
-// inlineLabels returns the positions of labels within line i. It skips labels for the
-// parts in taken, and adds the parts that it finds to taken. A single inline label is
-// accepted only if the line also starts with a label.
+// inlineLabels returns the positions of labels within line i. The parameter taken is the
+// set of parts that already have a label: inlineLabels skips these parts and adds those
+// that it finds. If only one label is found within the line, it counts only if another
+// label starts the line.
 func (r *document) inlineLabels(i int, taken map[part]bool) []int {
 	if r.fenced[i] || len(taken) == 3 || !strings.ContainsAny(r.lines[i], ":-–—：") {
 		return nil
@@ -312,8 +314,7 @@ func (b *assembler) line(i int) int {
 
 var closingTag = regexp.MustCompile(`^</[A-Za-z][\w.-]*>$`)
 
-// isHeading reports whether s is a Markdown heading. The caller has checked that s starts
-// with #.
+// isHeading reports whether s, which must start with #, is a Markdown heading.
 func isHeading(s string) bool {
 	marks := len(s) - len(strings.TrimLeft(s, "#"))
 	return marks <= 6 && (marks == len(s) || s[marks] == ' ' || s[marks] == '\t')
@@ -322,8 +323,8 @@ func isHeading(s string) bool {
 var farewell = regexp.MustCompile(`(?i)^(please )?(let me know|happy to|feel free|have a |thanks|thank you|cheers|that's (all|it)|that is all|end of (report|standup)|if you (need|have)|is there anything|anything else|best( regards)?,|regards|looking forward|see you|hope this)`)
 
 // afterReport reports whether line i, which follows the last label, no longer belongs to
-// the report. This is so if the line comes after a horizontal rule, is outside the
-// report's list, or is a farewell.
+// the report. This is the case if the line follows a horizontal rule, follows the list that
+// contains the report, or is a farewell.
 func (b *assembler) afterReport(i int, l linePrefix) bool {
 	j := i - 1
 	for j > b.last && strings.TrimSpace(b.lines[j]) == "" {
@@ -420,8 +421,9 @@ func isItem(line string) bool {
 var thematicBreak = regexp.MustCompile(`^((-\s*){3,}|(\*\s*){3,}|(_\s*){3,}|(=\s*){3,})$`)
 
 // trimBlock joins lines after removing their common indentation and any blank lines and
-// horizontal rules at the start and end. If the parameter first is true, the first line
-// follows a label or marker on the same line, and its indentation is ignored.
+// horizontal rules at the start and end. If the parameter first is true, a label or marker
+// preceded the first line's text on the same line, so the indentation of that line is
+// ignored.
 func trimBlock(lines []string, first bool) string {
 	drop := func(s string) bool { s = strings.TrimSpace(s); return s == "" || thematicBreak.MatchString(s) }
 	for len(lines) > 0 && drop(lines[0]) {

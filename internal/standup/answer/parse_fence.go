@@ -34,7 +34,7 @@ func (r *document) findFences() {
 var thinkingTag = regexp.MustCompile(`^<(think|thinking|thought|reasoning|scratchpad|analysis)>`)
 
 // thinkingLines returns the number of lines at the start of a text that contain an agent's
-// thinking, between tags such as <think>. Statements in these lines are not part of the report.
+// thinking, between tags such as <think>. These lines are not part of the report.
 func thinkingLines(lines []string) int {
 	start := 0
 	for start < len(lines) && strings.TrimSpace(lines[start]) == "" {

@@ -85,7 +85,7 @@ func TaskKeys(text string) []string {
 	return out
 }
 
-// verdict is what a clause says about the tasks that it names.
+// verdict is what a clause says about the state of the tasks that it names.
 type verdict uint8
 
 const (

@@ -181,7 +181,7 @@ func fieldPart(name string) labelMeaning {
 	return w
 }
 
-// put adds a field's value to a part. In the part Other, the value keeps its field name.
+// put adds a field's value to a part. In the part Other, the value is preceded by the field's name.
 func (w jsonReport) put(p part, f field) {
 	text := markdown(f.value)
 	switch {

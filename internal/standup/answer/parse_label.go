@@ -69,9 +69,9 @@ func vocabulary(lists map[labelMeaning]string) map[string]labelMeaning {
 // maxLabel is the number of bytes at the start of a line that are searched for a label.
 const maxLabel = 96
 
-// classify returns the meaning of a phrase as a label, and the text in parentheses after
-// the label, as in "Today (after lunch)". A date counts as part of the label and is not
-// returned.
+// classify returns the meaning of a phrase that is used as a label, and any text in
+// parentheses after it, as in "Today (after lunch)". A date counts as part of the label and
+// is not returned.
 func classify(phrase string) (w labelMeaning, extra string) {
 	if len(phrase) > maxLabel {
 		return labelMeaning{}, ""
@@ -150,7 +150,7 @@ func isDate(words []string) bool {
 	return len(words) > 0
 }
 
-// labelSplit is a line that is split into a label and the rest.
+// labelSplit is a line that is split into a label and the text after it.
 type labelSplit struct {
 	labelMeaning
 	rest string
@@ -205,8 +205,8 @@ func separator(s string, i int) (kind string, size int) {
 	return "", 0
 }
 
-// shape is the formatting of a label. Labels of the same shape belong together. If two shapes
-// fit a part equally well, the shape with the lower value is used.
+// shape is the formatting of a label. Labels of the same shape belong together. If two
+// shapes are equally likely for a part's labels, the shape with the lower number is used.
 type shape int
 
 const (
@@ -359,8 +359,8 @@ func readLabel(line string) (labelLine, bool) {
 }
 
 // cutEmphasis parses a label enclosed in marks, such as **Yesterday:**, __Today__ or
-// <today>. Weaker marks such as * may be plain emphasis, so text after them must be
-// preceded by a separator.
+// <today>. A weak mark such as * may be plain emphasis, so a label in such marks must be
+// separated from any text that follows, for example by a colon.
 func cutEmphasis(s string) (split labelSplit, bold, ok bool) {
 	marks := [][2]string{
 		{"***", "***"},

@@ -73,7 +73,8 @@ func isNone(words []string) bool {
 
 var blockerNoun = regexp.MustCompile(`(?i)\b(un)?block(er|ers|ed|ing|age|ages)?\b|\bimpediments?\b|\bobstacles?\b|\broadblocks?\b`)
 
-// mentionsBlockers reports whether a short text contains a word for blockers.
+// mentionsBlockers reports whether the text is short and contains a word such as "blocker"
+// or "impediment".
 func mentionsBlockers(text string) bool {
 	return len(text) <= maxNone && blockerNoun.MatchString(text)
 }
@@ -81,8 +82,9 @@ func mentionsBlockers(text string) bool {
 // contradiction matches words suggesting that the text after "None" describes a blocker after all.
 var contradiction = regexp.MustCompile(`(?i)\b(block\w*|wait\w*|stuck|but|however|although|except|depend\w*|risk\w*|task-\d+|need access|pending)\b`)
 
-// cutNone splits the text under the label Blockers. If the text says that there are no blockers,
-// the result text is empty, and the result after is the remark that follows, if any.
+// cutNone splits s, the content of a report's Blockers part. If s says that there are no
+// blockers, the result text is empty, and the result after is the remark that follows, if
+// any. Otherwise text is s.
 func cutNone(s string) (text, after string) {
 	if saysNone(s) {
 		return "", ""

@@ -72,7 +72,7 @@ func cellPart(s string) part {
 	return w.part
 }
 
-// distinct returns the number of different parts of a report that the cells name.
+// distinct returns how many different parts of a report the cells name.
 func distinct(cells []string) int {
 	seen := map[part]bool{}
 	for _, c := range cells {
@@ -92,7 +92,7 @@ func (t *reportTable) labelledRows() int {
 	return distinct(first)
 }
 
-// cells returns the table's texts, each with its part of the report.
+// cells returns the texts in the table, each with the part of the report that it belongs to.
 func (t *reportTable) cells() []tableCell {
 	if t.columns {
 		return t.byColumn()

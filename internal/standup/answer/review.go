@@ -90,9 +90,9 @@ func readObject(s string) (map[string]any, int) {
 	return fields, length
 }
 
-// repairObject removes trailing commas from the object at the start of s, and escapes or
-// replaces control characters within strings. It returns the result and the object's
-// length in s.
+// repairObject removes trailing commas from the JSON object at the start of s, and escapes
+// or replaces control characters within its strings. It returns the repaired object, and
+// the length of the original object in s.
 func repairObject(s string) (string, int) {
 	var b strings.Builder
 	inString, depth := false, 0
@@ -128,7 +128,8 @@ func repairObject(s string) (string, int) {
 	return b.String(), len(s)
 }
 
-// endsAfter reports whether the first character in s other than white space ends an object or list.
+// endsAfter reports whether the first character in s that is not white space closes an
+// object or list.
 func endsAfter(s string) bool {
 	s = strings.TrimLeft(s, " \t\r\n")
 	return s != "" && (s[0] == '}' || s[0] == ']')
@@ -234,7 +235,7 @@ func textField(fields map[string]any, most int, names ...string) string {
 	return ""
 }
 
-// titleField returns a text field as a single line.
+// titleField is like textField, but returns a single line that is short enough for a title.
 func titleField(fields map[string]any, names ...string) string {
 	return plaintext.Line(textField(fields, maxTitle, names...))
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// States of a task that a report can mention.
+// Task states that a report can mention.
 const (
 	Done       = "done"
 	NotDone    = "not_done"
