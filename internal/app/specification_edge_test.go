@@ -11,7 +11,7 @@ import (
 
 	"wardroom/internal/app"
 	"wardroom/internal/platform/config"
-	"wardroom/internal/platform/db"
+	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/standup"
 )
 
@@ -102,7 +102,7 @@ var authFacts = []fact{
 		s.owner.get("/api/v1/auth/me").want(http.StatusOK)
 	}},
 	{"5.8 another JWT_SECRET invalidates all tokens", func(t *testing.T, s *estate) {
-		other := with(t, db.SQLite, func(r *config.Raw) { r.JWTSecret = config.Secret(strings.Repeat("another secret ", 4)) })
+		other := with(t, dbtest.Engines()[0], func(r *config.Raw) { r.JWTSecret = config.Secret(strings.Repeat("another secret ", 4)) })
 		caller{other, s.owner.token}.get("/api/v1/tasks").wantProblem(http.StatusUnauthorized, "token_invalid")
 	}},
 	{"5.9 a password has no maximum length", func(_ *testing.T, s *estate) {
