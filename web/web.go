@@ -67,9 +67,9 @@ func (d *Dashboard) Paths() []string {
 	return ps
 }
 
-// ServeFile serves the built file at the path of the request. If there is no such
-// file, it returns false and sends no response. It never serves the page instead,
-// because a missing script would then look like a syntax error.
+// ServeFile serves the built file at the request's path. If there is no such file, it returns
+// false and sends no response. It never falls back to the HTML page, because the browser would
+// then report a missing script as a syntax error.
 func (d *Dashboard) ServeFile(w http.ResponseWriter, r *http.Request) bool {
 	f := d.files[path.Clean(r.URL.Path)]
 	if f == nil || r.URL.Path == index {
@@ -79,7 +79,8 @@ func (d *Dashboard) ServeFile(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// ServePage serves the dashboard's page. Its script handles the path of the request.
+// ServePage serves the dashboard's page. It ignores the request's path, which the script
+// in the page evaluates.
 func (d *Dashboard) ServePage(w http.ResponseWriter, r *http.Request) {
 	d.files[index].serve(w, r)
 }

@@ -127,8 +127,8 @@ func failed(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("could not %s: %w", what, err)
 }
 
-// source returns the database address and the data folder from the settings. It fails
-// if the database is an SQLite file that does not exist.
+// source returns the database URL and the data folder from the settings. It fails if the
+// database is an SQLite file that does not exist.
 func source(raw config.RawCommon) (database, dataDir string, err error) {
 	cfg, _, err := raw.Check()
 	if err != nil {

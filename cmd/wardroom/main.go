@@ -79,12 +79,12 @@ func brief(err error) string {
 	return strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "\n")
 }
 
-// done is the value of the panic with which the kong parser returns to dispatch, for
-// example after it has printed the help. By default, the parser would call os.Exit.
+// done is a panic value. The kong parser panics with it instead of calling os.Exit, for example
+// after printing the help. The function dispatch recovers it.
 type done struct{ code int }
 
-// dotEnv reads the .env file. The demo ignores the file: it configures a regular Wardroom
-// in the same folder, and the demo must not use that Wardroom's port.
+// dotEnv reads the .env file. The demo ignores the file, because it configures a regular
+// Wardroom, whose port the demo must not use.
 func dotEnv(args []string) (map[string]string, error) {
 	if len(args) > 0 && args[0] == "demo" {
 		return map[string]string{}, nil

@@ -59,8 +59,8 @@ func releaseMemory(ctx context.Context) {
 	}
 }
 
-// showSetup prints how to create the owner account. It prints to the terminal and not
-// to the log, because other people may read the log.
+// showSetup explains on the terminal how to create the owner account. It writes nothing to the log,
+// because other people may read the log.
 func (t terminal) showSetup(o app.SetupOffer) {
 	fmt.Fprintf(t.err, setup, account.SetupLife/time.Minute, o.Until.Local().Format("15:04"), o.Address, o.Token, o.Token, o.Address, o.Token)
 }

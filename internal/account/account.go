@@ -109,8 +109,8 @@ var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 // it.
 const handOverHint = "To transfer ownership, run `wardroom user owner` on the server."
 
-// change returns the change that turns an empty account into the one that n requests. It fills in a
-// default name if n has none.
+// change returns n as a change to an empty account. If n has no name, the change contains a default
+// name.
 func (n NewUser) change() Change {
 	if n.Name == "" {
 		n.Name = localPart(n.Email)
@@ -232,8 +232,8 @@ func emailKey(s string) (key string, ok bool) {
 func checkName(s string) string { return label.Wrong(s, maxName) }
 
 // checkPassword describes what is wrong with a new password, or returns "". It rejects NUL
-// characters, because bcrypt fills its key with repetitions of the password and a NUL, so that a
-// password with a NUL could match a different password. It rejects invalid UTF-8, because JSON
+// characters, because with them two different passwords could have the same bcrypt hash. (bcrypt
+// repeats the password, separated by NULs, to fill its key.) It rejects invalid UTF-8, because JSON
 // cannot represent it.
 func checkPassword(s string) string {
 	switch {

@@ -128,9 +128,9 @@ func (n *notes) takeUses() map[string]time.Time {
 	return taken
 }
 
-// takeEntries returns the entries with new occurrences and resets their counts. Unless all is true,
-// it omits entries for which an event was already recorded in the current minute. Run sets all to
-// true at the end of each minute.
+// takeEntries returns the entries that have occurred since they were last taken, and resets their
+// counts. Unless all is true, it omits entries for which an event was already recorded in the
+// current minute. At the end of each minute, Run calls it with all set to true.
 func (n *notes) takeEntries(all bool) map[auditEntry]auditCount {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -148,9 +148,8 @@ func (n *notes) takeEntries(all bool) map[auditEntry]auditCount {
 	return taken
 }
 
-// Run writes to the database the key uses and audit entries that requests have collected in memory.
-// When ctx ends, it writes the remaining ones and returns. Every process must call it. It always
-// returns nil and logs failed writes.
+// Run regularly writes the key uses and audit entries that are held in memory to the database. When
+// ctx ends, it writes the rest and returns nil. It logs failed writes. Every process must call it.
 func (s *Service) Run(ctx context.Context) error {
 	every := s.NoteEvery
 	if every == 0 {
@@ -258,8 +257,8 @@ func (s *Service) recordFailure(kind, reason string, tried User, from netip.Addr
 	s.notes.note(auditEntry{kind: kind, about: about, by: actor.Anonymous, reason: reason}, from, s.Now())
 }
 
-// addressName returns the name under which failures from an address are counted. It is the address
-// itself, or the /64 network of an IPv6 address.
+// addressName returns the name under which failures from an IP address are counted: the address
+// itself for IPv4, and its /64 network for IPv6.
 func addressName(from netip.Addr) string {
 	switch from = from.Unmap().WithZone(""); {
 	case !from.IsValid():

@@ -17,8 +17,8 @@ import (
 func managesAccounts(r actor.Role) bool { return r.May(actor.ManageAccounts) }
 
 // needsPassword reports whether a change grants or removes the permission to manage accounts, or
-// changes how an account with that permission signs in. The parameter password is true if the
-// change sets a new password.
+// changes how an account with that permission signs in. If password is true, the change sets a new
+// password.
 func needsPassword(was, is User, password bool) bool {
 	return (managesAccounts(was.Role) || managesAccounts(is.Role)) &&
 		(password || was.Email != is.Email || was.Role != is.Role || was.Active != is.Active)
@@ -31,9 +31,8 @@ type proof struct {
 	try    *attempt
 }
 
-// check marks the password attempt as successful in tx, the transaction that makes the change. It
-// fails if the caller's account was deactivated or its password changed after the proof was
-// created.
+// check marks the password attempt as successful in tx, the same transaction that makes the confirmed change. It fails
+// if, since the proof was created, the caller's account was deactivated or its password changed.
 func (p *proof) check(ctx context.Context, tx *db.Tx) error {
 	if err := p.try.succeed(ctx, tx); err != nil {
 		return err
@@ -62,9 +61,9 @@ func (p *proof) allow(ctx context.Context, tx *db.Tx, was, is User, password boo
 	return nil
 }
 
-// confirmed checks that the given password is the caller's current one, and then calls the function
-// do with the proof. If no password is given, it calls do with nil. If the password is wrong, it
-// counts a failed login and returns ErrPassword.
+// confirmed checks that the given password is the caller's current one, and then calls do
+// with a proof of that check. If no password is given, it calls do with nil. If the
+// password is wrong, it counts a failed login and returns ErrPassword.
 func (s *Service) confirmed(ctx context.Context, password *string, what string, do func(*proof) error) (err error) {
 	if password == nil {
 		return do(nil)

@@ -30,7 +30,7 @@ type Key struct {
 	RevokedAt  *clock.Time `json:"revoked_at" doc:"When the key was revoked; null if it was not."`
 }
 
-// NewKey is the input for a new key.
+// NewKey is the body of a request to create an API key.
 type NewKey struct {
 	Name      string                  `json:"name" maxLength:"100" doc:"What the key is for, such as the machine that uses it." example:"build server"`
 	ExpiresAt patch.Field[clock.Time] `json:"expires_at,omitzero" doc:"When the key expires; omitted or null means never."`

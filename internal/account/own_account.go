@@ -28,11 +28,11 @@ type OwnChange struct {
 	AvatarURL patch.Field[string] `json:"avatar_url,omitzero" maxLength:"2000"`
 }
 
-// Register creates an account with the role user and signs it in, if registration is open. If the
-// email is taken, it returns ErrEmailTaken; Register cannot hide this, because it does not confirm
-// the email by sending a message. If the name is taken, it returns ErrNameTaken, so that users
-// cannot impersonate each other. Both errors count as failed logins from the client's address, to
-// limit how many emails and names a client can try.
+// Register creates an account with the role user and signs the user in, if registration is open. It
+// returns ErrEmailTaken if the email is taken. It cannot hide this, because it sends no
+// confirmation email. It returns ErrNameTaken if the name is taken, so that users cannot
+// impersonate each other. Both errors count as failed logins from the client's IP address, to limit
+// how many emails and names a client can try.
 func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr) (_ SignIn, err error) {
 	if !s.RegistrationOpen {
 		return SignIn{}, ErrRegistration.With("Ask an admin or the owner to create an account for you.")
@@ -63,9 +63,9 @@ func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr)
 	return s.signIn(ctx, made, &try)
 }
 
-// nameFree returns ErrNameTaken if another account has the name of u. It takes a lock, so that no
-// one else can take the name until the transaction ends. If the email is taken, it returns nil,
-// because the caller reports that error instead.
+// nameFree returns ErrNameTaken if another account has u's name. It takes a lock, so that
+// no one else can take the name until the transaction ends. If u's email is taken, it
+// returns nil, because the caller then reports the email.
 func nameFree(ctx context.Context, tx *db.Tx, u User) error {
 	if err := tx.Lock(ctx, usersLock); err != nil {
 		return err
@@ -99,9 +99,9 @@ func (s *Service) ChangeOwn(ctx context.Context, c OwnChange, version *int64) (U
 	})
 }
 
-// ChangeOwnPassword changes the caller's password. It requires the current password, so that nobody
-// can take over the account at an unattended screen. A wrong password counts as a failed login.
-// Existing tokens stay valid.
+// ChangeOwnPassword changes the caller's password. It requires the current password, so that an
+// unattended screen is not enough to take over the account. A wrong password counts as a failed
+// login. Existing tokens stay valid.
 func (s *Service) ChangeOwnPassword(ctx context.Context, current, password string) (User, error) {
 	if problem := checkPassword(password); problem != "" {
 		var bad fault.Fields

@@ -13,8 +13,8 @@ import (
 
 // Bootstrap creates the owner's account from BOOTSTRAP_OWNER_EMAIL and BOOTSTRAP_OWNER_PASSWORD, if
 // there is no owner yet, and reports whether it created one. Every replica calls it at startup. The
-// caller must log the warnings. If Bootstrap returns an error, the process must not start. For an
-// invalid setting, the error names the setting.
+// caller must log the warnings, and must exit if Bootstrap returns an error. An error about an
+// invalid setting names the setting.
 func (s *Service) Bootstrap(ctx context.Context, email, password string) (created bool, warnings []string, err error) {
 	if password != "" {
 		if problem := checkPassword(password); problem != "" {
@@ -55,8 +55,8 @@ func (s *Service) Bootstrap(ctx context.Context, email, password string) (create
 	return true, nil, nil
 }
 
-// ignoredSettings returns a warning about the bootstrap settings that are present. They have no
-// effect, because there already is an owner.
+// ignoredSettings returns a warning if bootstrap settings are present even though an owner already
+// exists. Such settings have no effect.
 func ignoredSettings(email, password string) []string {
 	switch {
 	case password != "" && email != "":
@@ -133,9 +133,9 @@ func (s *Service) HandOver(ctx context.Context, ref string) (User, error) {
 	return next, nil
 }
 
-// swap makes one account the owner and makes the current owner, if any, an admin. The parameter
-// former is the current owner; was and next are the new owner's account before and after the
-// change. swap writes former first, because an index allows only one owner.
+// swap makes next the owner, and makes the current owner, former, an admin. An empty former means
+// that there is no owner yet. The was parameter is the new owner's row before the change. swap
+// writes former first, because an index allows only one owner.
 func (s *Service) swap(ctx context.Context, tx *db.Tx, former, was row, next *User) error {
 	now := clock.At(s.Now())
 	demoted := former.User

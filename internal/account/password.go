@@ -87,12 +87,12 @@ func (k *hasher) hash(ctx context.Context, password string) (string, error) {
 	return string(h), nil
 }
 
-// matches reports whether stored is the hash of password. Callers pass an empty stored hash if
-// there is no account. matches takes the same time in every case.
+// matches reports whether stored is the hash of password. If there is no account, callers pass an
+// empty hash. To hide whether an account exists, matches always takes the same time.
 //
-// It compares hashes that begin with longPrefix only with long passwords; otherwise the digest of a
-// long password would itself work as a password. It compares other hashes only with short
-// passwords, because bcrypt ignores everything after the first 72 bytes of a long one.
+// A hash that begins with longPrefix matches only long passwords. Otherwise, the digest of a long
+// password would itself work as a password. Any other hash matches only short passwords, because
+// bcrypt ignores everything after the first 72 bytes of a password.
 func (k *hasher) matches(ctx context.Context, stored, password string) (bool, error) {
 	release, err := k.slot(ctx)
 	if err != nil {

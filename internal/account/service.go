@@ -60,11 +60,10 @@ type Filter struct {
 	Text    string // in the name or the email; case is ignored
 }
 
-// Login checks a password and issues a token. It returns ErrLogin for an unknown email, a wrong
-// password and a deactivated account, and takes the same time in all three cases. Only the log and
-// the audit events show the reason. After too many failures for an email or from an address, it
-// returns ErrThrottled and does not check the password. Failures from the zero address are counted
-// only against the email.
+// Login checks a password and issues a token. It returns ErrLogin for an unknown email, a wrong password and a
+// deactivated account, and takes the same time in all three cases. Only the log and the audit events show the reason.
+// After too many failures for an email or an IP address, it returns ErrThrottled and does not check the password. If
+// from is the zero Addr, failures are counted only against the email.
 func (s *Service) Login(ctx context.Context, email, password string, from netip.Addr) (SignIn, error) {
 	in, err := s.login(ctx, email, password, from)
 	if s.Observe != nil {
@@ -246,8 +245,8 @@ func (s *Service) AgentUsers(ctx context.Context, q db.Queryer) ([]AgentUser, er
 	return agentUsers(ctx, q)
 }
 
-// Create adds an account. It cannot create the owner; see Bootstrap. To create an admin, the
-// caller's current password is required, or Create returns ErrConfirm.
+// Create adds an account. It cannot create the owner; see Bootstrap. Creating an admin requires the
+// caller's current password; without it, Create returns ErrConfirm.
 func (s *Service) Create(ctx context.Context, n NewUser) (User, error) {
 	u, err := User{}.apply(n.change())
 	if err != nil {
@@ -267,9 +266,9 @@ func (s *Service) Create(ctx context.Context, n NewUser) (User, error) {
 	return made.User, err
 }
 
-// add stores a new user. It first calls the allowed function, if not nil, in the same transaction;
-// an error prevents the insert. The by parameter says how the account was created; if not empty, it
-// is added to the audit event.
+// add stores a new user. If allowed is not nil, add first calls it in the same transaction and
+// stores the user only if it returns no error. If by is not empty, the audit event includes it to
+// show how the account was created.
 func (s *Service) add(ctx context.Context, u User, password, by string, allowed func(*db.Tx) error) (row, error) {
 	hash, err := s.hash(ctx, password)
 	if err != nil {
@@ -357,8 +356,8 @@ func (s *Service) taken(ctx context.Context, u User) error {
 	return ErrAgentTaken.With("Agent %s is already linked to the account of %s (%s). Deactivate that account first.", *u.AgentID, holder.Name, holder.Email).Fact("holder", holder.ID)
 }
 
-// usersLock is the lock that serializes changes to accounts, because the rule that
-// there is exactly one owner spans several rows.
+// usersLock is the database lock that serializes changes to accounts. It is needed because the rule
+// that there is exactly one owner spans several rows.
 const usersLock = "users"
 
 // Change updates the user whose ID or email is ref. It returns ErrStale if version is given and is
@@ -374,8 +373,9 @@ func (s *Service) Change(ctx context.Context, ref string, c Change, version *int
 	return u, err
 }
 
-// change is like Change, but does not check the caller's password. In the transaction, it calls the
-// may function with the old and the new user; an error prevents the change.
+// change does what Change does, except for checking the caller's password. It calls may
+// with the old and the new user in the same transaction. If may returns an error, nothing
+// changes.
 func (s *Service) change(ctx context.Context, ref string, c Change, version *int64, may func(tx *db.Tx, was, is User) error) (User, error) {
 	var hash string
 	if c.Password != nil && checkPassword(*c.Password) == "" {
@@ -418,8 +418,8 @@ func (s *Service) change(ctx context.Context, ref string, c Change, version *int
 	return u, nil
 }
 
-// save writes u and records an event, unless nothing has changed. The was parameter is the stored
-// account. An empty hash keeps the current password.
+// save replaces the stored account, was, with u and records an event, unless nothing has changed. An empty
+// hash keeps the current password.
 func (s *Service) save(ctx context.Context, tx *db.Tx, was row, u *User, hash string) error {
 	changed := differences(was.User, *u)
 	if hash != "" {

@@ -55,7 +55,7 @@ func (s *Service) OfferSetup(ctx context.Context) (token string, until time.Time
 	return token, until, nil
 }
 
-// Setup creates the owner's account with a token from OfferSetup and signs it in. It then
+// Setup uses a token from OfferSetup to create the owner's account, and signs the owner in. It
 // invalidates all setup tokens. A wrong token counts as a failed login from the client's address.
 // If there already is an owner, Setup returns ErrSetupDone for any token. This reveals nothing new,
 // because /config also shows that setup is done.
@@ -107,9 +107,9 @@ func setupDone() error {
 	return ErrSetupDone.With("Log in, or ask the owner or an admin to create an account for you.")
 }
 
-// refuseSetup records a wrong token in an audit event and the log, and returns err. If the owner
-// has been created in the meantime, it returns ErrSetupDone instead. If err is not ErrSetupToken,
-// it returns err without recording it.
+// refuseSetup returns the error for a failed setup. It records a wrong token in an audit event and
+// the log, unless the owner has been created in the meantime: then it returns ErrSetupDone. Errors
+// other than ErrSetupToken are returned unchanged.
 func (s *Service) refuseSetup(ctx context.Context, err error, from netip.Addr) error {
 	if !errors.Is(err, ErrSetupToken) {
 		return err

@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/list"
 )
 
-// row is a user with the password hash, which must not leave this package.
+// row is a user together with the password hash. The hash must not leave this package.
 type row struct {
 	User
 	hash string
@@ -32,7 +32,8 @@ func scanUser(r db.Row) (User, error) {
 	return u.User, err
 }
 
-// where returns the user that matches an SQL condition, or ErrNotFound.
+// where returns the row of the user that matches an SQL condition. If no user matches, it
+// returns ErrNotFound.
 func where(ctx context.Context, q db.Queryer, condition string, arg any) (row, error) {
 	u, err := scan(q.QueryRow(ctx, `SELECT `+columns+` FROM users WHERE `+condition, arg))
 	if db.IsNotFound(err) {
@@ -140,7 +141,8 @@ func touch(ctx context.Context, tx *db.Tx, u row, at clock.Time) (bool, error) {
 	return n == 1, err
 }
 
-// findTally returns the tally of failed logins for a subject, or the zero tally.
+// findTally returns the tally of failed logins for a subject, which is an account or an IP address.
+// If there is none, it returns the zero tally.
 func findTally(ctx context.Context, q db.Queryer, subject string) (tally, error) {
 	var t tally
 	var until *clock.Time

@@ -16,8 +16,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Limits on failed logins. They allow about 100 guesses per day for an account. If others guess a
-// user's password, they can block that user for at most 15 minutes at a time.
+// Limits on failed logins. They allow about 100 guesses per day for an account. Someone who tries
+// to guess a user's password can block that user for at most 15 minutes at a time.
 const (
 	freeOfAccount = 5  // the failure of an account that starts the first pause
 	freeOfAddress = 20 // the same for an address, which many people can share
@@ -27,16 +27,16 @@ const (
 	addressWidth  = 4         // concurrent attempts per address; far below freeOfAddress, because each counts as failed until it succeeds
 )
 
-// tally counts the failed logins to one account or from one address.
+// tally counts the failed logins for one account or one IP address.
 type tally struct {
 	failures     int
 	lastAt       time.Time
 	blockedUntil time.Time // zero if not blocked
 }
 
-// charge counts an attempt as failed before it is checked, so that concurrent attempts cannot
-// exceed the limit. The free parameter is the number of the first failure that blocks further
-// attempts for a while; each later failure does so, too.
+// charge counts an attempt as failed before it is checked, so that concurrent attempts
+// cannot exceed the limit. After free-1 failures, each further failure blocks new
+// attempts for a while.
 func (t tally) charge(now time.Time, free int) tally {
 	if now.Sub(t.lastAt) >= forgetAfter {
 		t.failures = 0
@@ -48,8 +48,8 @@ func (t tally) charge(now time.Time, free int) tally {
 	return t
 }
 
-// refund undoes one charge and keeps later charges by other attempts. The before and mine
-// parameters are the tally before and after the charge being undone.
+// refund undoes one charge and keeps later charges by other attempts. The tallies before and mine
+// are from just before and just after that charge.
 func (t tally) refund(before, mine tally, free int) tally {
 	if t.failures == mine.failures && t.lastAt.Equal(mine.lastAt) {
 		t.lastAt = before.lastAt // no other attempt since
@@ -61,8 +61,8 @@ func (t tally) refund(before, mine tally, free int) tally {
 	return t
 }
 
-// pause returns how long to block further attempts. The over parameter is 0 for the first failure
-// that blocks them, and increases by 1 with each further failure.
+// pause returns how long to block further attempts: firstPause if over is 0, and twice as long for
+// each increase by 1, up to longestPause.
 func pause(over int) time.Duration {
 	d := firstPause
 	for ; over > 0 && d < longestPause; over-- {
@@ -71,8 +71,8 @@ func pause(over int) time.Duration {
 	return min(d, longestPause)
 }
 
-// attempt is one check of a password or setup token. A failure is counted against each of its
-// subjects: the account and the address.
+// attempt is one check of a password or setup token. A failure counts against both of its subjects:
+// the account and the client's IP address.
 type attempt struct {
 	account string // a subject; empty if only the address counts
 	address string // a subject; empty if unknown
@@ -83,8 +83,8 @@ type attempt struct {
 // charged holds a tally before and after an attempt was charged to it.
 type charged struct{ before, mine tally }
 
-// subjects returns the subjects of an attempt, always in the same order, so that concurrent
-// attempts cannot deadlock.
+// subjects returns the account and the IP address that a login attempt counts against. The order is
+// always the same, so that concurrent attempts cannot deadlock.
 func (a *attempt) subjects() []string {
 	var list []string
 	for _, s := range []string{a.account, a.address} {
@@ -123,13 +123,14 @@ func digest(kind, text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// admit counts an attempt as failed and allows the caller to check it, or returns ErrThrottled. The
-// caller must pass the result of the check to leave and, if the attempt was correct, call succeed
-// first. An attempt that ends with ErrBusy is not counted, because it reveals nothing about the
-// password.
+// admit returns ErrThrottled if the caller must reject a login attempt without checking the
+// password. Otherwise it counts the attempt as failed in advance, and the caller must check it. If
+// the password is correct, the caller calls succeed. In any case, the caller then passes the result
+// of the check to leave. If the result is ErrBusy, leave undoes the count, because such an attempt
+// reveals nothing about the password.
 //
-// Within a process, it admits one attempt per account and a few per address at a time.
-// Otherwise, ten correct logins at once would look like guessing. Across replicas, only
+// Within a process, admit allows only one attempt per account and a few per IP address at a time.
+// Without this limit, ten correct logins at once would look like guessing. Across replicas, only
 // the count of failures limits attempts.
 func (s *Service) admit(ctx context.Context, a *attempt) (leave func(error), err error) {
 	account, err := s.semaphores.enter(ctx, a.account, 1)
@@ -208,10 +209,10 @@ func (s *Service) tallies(ctx context.Context, q db.Queryer, a *attempt, now tim
 	return list, nil
 }
 
-// succeed deletes the account's failures after a correct attempt, and undoes the charge against the
-// address. It keeps the address's other failures, because otherwise an attacker could reset their
-// count by logging in to an account of their own. Call it before anything else in the transaction,
-// so that all transactions take their locks in the same order.
+// succeed deletes the account's failures after a correct attempt, and no longer counts this attempt
+// as a failure for the IP address. It keeps the IP address's other failures; otherwise, an attacker
+// could reset them by logging in to an account of their own. Call it before anything else in the
+// transaction, so that all transactions take their locks in the same order.
 func (a *attempt) succeed(ctx context.Context, tx *db.Tx) error {
 	if a.account != "" {
 		if err := clearFailures(ctx, tx, a.account); err != nil {
@@ -224,7 +225,7 @@ func (a *attempt) succeed(ctx context.Context, tx *db.Tx) error {
 	return a.uncharge(ctx, tx, a.address)
 }
 
-// uncharge undoes the charge that an attempt made against a subject.
+// uncharge undoes the attempt's charge against a subject: its account or its IP address.
 func (a *attempt) uncharge(ctx context.Context, tx *db.Tx, subject string) error {
 	if err := tx.Lock(ctx, "login/"+subject); err != nil {
 		return err
@@ -256,7 +257,7 @@ func (s *Service) refundAttempt(ctx context.Context, a *attempt) {
 }
 
 // clearFailures deletes the failed logins counted against an account. It takes the same lock as
-// succeed.
+// attempt.succeed.
 func clearFailures(ctx context.Context, tx *db.Tx, subject string) error {
 	if err := tx.Lock(ctx, "login/"+subject); err != nil {
 		return err
@@ -264,8 +265,8 @@ func clearFailures(ctx context.Context, tx *db.Tx, subject string) error {
 	return dropTally(ctx, tx, subject)
 }
 
-// recordThrottled returns err. If err is ErrThrottled, it first records in an audit event and the
-// log which action was blocked.
+// recordThrottled returns err. If err is ErrThrottled, it first writes an audit event and a log
+// message about the blocked action.
 func (s *Service) recordThrottled(ctx context.Context, err error, what string, from netip.Addr) error {
 	if errors.Is(err, ErrThrottled) {
 		s.recordFailure(loginThrottled, what, User{}, from)

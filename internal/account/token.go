@@ -15,8 +15,8 @@ import (
 // issuer is the iss claim of Wardroom's tokens.
 const issuer = "wardroom"
 
-// claims are the claims of a token. Wardroom trusts only the subject and the times, and reads
-// permissions from the account. The other claims merely inform the client.
+// claims are the claims in an access token. Wardroom trusts only the subject and the times. It
+// reads permissions from the account; the other claims merely inform the client.
 type claims struct {
 	jwt.RegisteredClaims
 	Role    actor.Role `json:"role"`
@@ -44,9 +44,9 @@ func (s *Service) issue(u User) (token string, expires clock.Time, err error) {
 	return token, clock.At(end), err
 }
 
-// subject returns the user ID and the expiry time in a token, or ErrToken. The error gives no
-// reason unless the token has expired, which its holder can read in the token anyway. Any other
-// reason could help an attacker forge tokens.
+// subject returns the user ID and the expiry time in a token. If the token is invalid, it returns
+// ErrToken. The error gives a reason only if the token has expired, because other reasons could
+// help an attacker forge tokens.
 func (s *Service) subject(token string) (id string, expires time.Time, err error) {
 	if len(s.Secret) == 0 {
 		return "", time.Time{}, errNoSecret

@@ -95,7 +95,7 @@ func (e evidence) presence(agentID string, inRuntime *bool, now time.Time) *Pres
 	}
 }
 
-// runtimePresence returns the presence of an agent that the runtime has.
+// runtimePresence returns the presence of an agent that exists in the runtime.
 func (e evidence) runtimePresence(a Activity, now time.Time) *Presence {
 	if a.Stalled > 0 {
 		p := e.newPresence(Active, fmt.Sprintf("A run is in progress in %s, without activity since %s.", a.Session, a.Silent.UTC().Format("15:04:05 UTC")), a.Since, now)

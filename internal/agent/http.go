@@ -23,8 +23,8 @@ func (s *Service) Mount(api *web.API) {
 			"If Wardroom is not running, use `wardroom doctor`."))
 }
 
-// examRoom is how much longer a request for an examination of the connection may take than the
-// examination itself, because it may first have to wait for the end of another examination.
+// examRoom is added to the time limit of a request to examine the connection, because another examination may have to
+// end first.
 const examRoom = 10 * time.Second
 
 func (s *Service) handleList(ctx context.Context, _ *struct{}) (*web.List[Agent], error) {

@@ -58,7 +58,7 @@ type Desk struct {
 	Last    []Task `json:"last" nullable:"false" doc:"The most recently changed tasks; at most 10."`
 }
 
-// Counts holds the number of tasks in each column of the board.
+// Counts holds an agent's number of open tasks in each column of the board.
 type Counts struct {
 	Backlog    int64 `json:"backlog"`
 	Todo       int64 `json:"todo"`
@@ -98,7 +98,7 @@ type Spend struct {
 	Thirty Spent  `json:"last_30_days" doc:"Today and the 29 days before."`
 }
 
-// Spent is the usage since the time in the field From.
+// Spent is an agent's usage since From.
 type Spent struct {
 	From     clock.Time  `json:"from"`
 	Runs     int64       `json:"runs"`
@@ -190,8 +190,8 @@ func (s *Service) addSessions(ctx context.Context, p *Page, since time.Time) err
 	return nil
 }
 
-// unrecorded returns those failures of sessions that Wardroom itself has not recorded, so that a
-// failed run of a job, task or standup is not listed twice.
+// unrecorded returns the sessions' failures that are not among Wardroom's own records, so
+// that a failed run of a job, task or standup is not listed twice.
 func unrecorded(records []Failure, all []Session, since time.Time) []Failure {
 	var found []Failure
 	for _, one := range all {
@@ -214,7 +214,7 @@ func unrecorded(records []Failure, all []Session, since time.Time) []Failure {
 	})
 }
 
-// sameAs reports whether f, which Wardroom recorded, is the same failure as a session's failure.
+// sameAs reports whether f, which Wardroom recorded, and the failure of a session are the same.
 func (f Failure) sameAs(session Failure) bool {
 	key := strings.ToLower(session.What)
 	if f.Session == "" || key != f.Session && !strings.HasPrefix(key, f.Session+":") {
@@ -236,7 +236,8 @@ func (r Run) began() int64 {
 	return r.Since.UnixMicro()
 }
 
-// failure returns the failure of a session's last run, if the run failed at or after since.
+// failure returns the failure of a session's last run. It returns false if that run did not fail or
+// failed before the given time.
 func (s Session) failure(since time.Time) (Failure, bool) {
 	if s.Active || s.Status == nil || s.UpdatedAt == nil || s.UpdatedAt.Before(since) || *s.Status != "failed" && *s.Status != "timeout" {
 		return Failure{}, false

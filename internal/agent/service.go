@@ -39,8 +39,8 @@ type Service struct {
 	Now      func() time.Time
 }
 
-// rosterInterval is how often Run stores the roster, and rosterRetry is the minimum delay before it
-// tries again after a failure.
+// rosterInterval is how often Run stores the roster. After a failure, it waits at least
+// rosterRetry before it tries again.
 const (
 	rosterInterval = 5 * time.Minute
 	rosterRetry    = time.Minute
@@ -77,8 +77,8 @@ func (s *Service) List(ctx context.Context) ([]Agent, error) {
 	return agents, nil
 }
 
-// fetch reads the roster and the activities concurrently, because each can take as long as a
-// request to the gateway. If the roster cannot be read, the returned roster's live field is false.
+// fetch reads the roster and the activities concurrently, because each may have to wait for the
+// gateway. If the roster cannot be read, the returned roster's live field is false.
 func (s *Service) fetch(ctx context.Context) (roster, evidence) {
 	type answer struct {
 		agents []gateway.Agent

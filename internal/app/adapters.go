@@ -174,8 +174,8 @@ func usagePart(u gateway.Usage) usage.Part {
 	return p
 }
 
-// urlForAgents returns the URL at which the runtime's agents can call the API. It is
-// empty unless the gateway's address is on this machine.
+// urlForAgents returns the URL at which the runtime's agents can call the API. If the gateway's URL does not point to
+// this machine, it returns an empty string.
 func (a *App) urlForAgents() string {
 	at := a.address.Load()
 	gateway, err := url.Parse(a.cfg.GatewayURL)
@@ -362,7 +362,7 @@ func (a *App) publishJobs(changed, gone []string) {
 	}
 }
 
-// makeTask creates a task from a standup's action item and returns its key. If the
+// makeTask creates a task from a standup's action item and returns the task's key. If the
 // assignee has no account, the task is unassigned.
 func (a *App) makeTask(ctx context.Context, tx *db.Tx, title, assignee, origin string) (string, error) {
 	n := task.New{Title: title, Origin: origin}

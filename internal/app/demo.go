@@ -49,8 +49,7 @@ type Demo struct {
 	past  *App // the same services on clock, which creates the demo's past
 }
 
-// demoState is the data that a demo generates at its first start and keeps in its
-// folder.
+// demoState is the data that a demo generates on first start and keeps in its folder.
 type demoState struct {
 	JWTSecret    string `json:"jwt_secret"`
 	GatewayToken string `json:"gateway_token"`
@@ -68,7 +67,7 @@ type demoState struct {
 	Filled bool `json:"filled"`
 }
 
-// ErrSettings marks an invalid Host or Port in DemoOptions.
+// ErrSettings means that Host or Port in DemoOptions is invalid.
 var ErrSettings = errors.New("settings")
 
 // NewDemo prepares a self-contained demo: its folder and secrets, the demo runtime,
@@ -146,8 +145,8 @@ const archivePace = 20 * time.Millisecond
 // of the running demo costs about as much as a day in the generated history.
 const rest = 90 * time.Second
 
-// prepare loads the generated history into the runtime. At the first start it also
-// fills the sample board.
+// prepare loads the generated history into the runtime. On first start, it also fills the sample
+// board.
 func (d *Demo) prepare(ctx context.Context, state *demoState, board *atomic.Pointer[App]) error {
 	if state.Filled {
 		state.goOn(ctx, d.App, clock.Now())
@@ -208,7 +207,7 @@ func demoConfig(o DemoOptions, s demoState) (config.Config, error) {
 // stores only its hash.
 func demoFile(dir string) string { return filepath.Join(dir, "demo.json") }
 
-// loadDemoState reads the state of a demo or, at the first start, generates it.
+// loadDemoState reads a demo's saved state, or generates the state on first start.
 func loadDemoState(dir string) (demoState, error) {
 	var s demoState
 	data, err := os.ReadFile(demoFile(dir))

@@ -89,7 +89,7 @@ func (d *Demo) fill(ctx context.Context) error {
 	return nil
 }
 
-// demoBefore maps a status to the one that a task on the sample board has just before it.
+// demoBefore maps each status to the preceding one in the history of a sample task.
 func demoBefore() map[task.Status]task.Status {
 	return map[task.Status]task.Status{task.Done: task.InProgress, task.Review: task.InProgress, task.InProgress: task.Todo}
 }
@@ -110,8 +110,8 @@ type demoStep struct {
 	do  func(context.Context) error
 }
 
-// steps returns the events that produce the sample board. They are in chronological
-// order, so that the event log is consistent. Repeating an event has no effect.
+// steps returns the steps that produce the sample board. They are in chronological order, so
+// that the event log is consistent. Repeating a step has no effect.
 func (d *Demo) steps(ctx context.Context) ([]demoStep, error) {
 	now := d.began
 	tasks := demoTasks()
@@ -242,8 +242,8 @@ func (d *Demo) claim(ctx context.Context, s *task.Service, agentID, key string) 
 	})
 }
 
-// as calls the function do with an agent as the actor. If the agent has no account,
-// it does nothing.
+// as calls a function with an agent as the actor. It does nothing if the agent has no
+// account.
 func (d *Demo) as(ctx context.Context, agentID string, do func(context.Context) error) error {
 	users, err := d.App.Accounts.AgentUsers(ctx, d.App.DB)
 	if err != nil {

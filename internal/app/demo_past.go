@@ -31,15 +31,13 @@ const (
 	pastStandups = 3  // days with standups before the first start
 )
 
-// firstPast returns, as the only element, the period that the generated history covers at
-// the first start.
+// firstPast returns a single period: the one that the generated history covers on first start.
 func firstPast(began time.Time) []demo.Span {
 	return []demo.Span{{From: began.AddDate(0, 0, -pastDays), Until: began}}
 }
 
-// goOn extends the generated history up to the time now. The added part starts at the
-// time at which Wardroom last read the runtime; Wardroom's database already contains the
-// earlier history.
+// goOn extends the generated history to the present. The added part starts when Wardroom
+// last read the runtime, because Wardroom's database already contains the earlier history.
 func (s *demoState) goOn(ctx context.Context, a *App, now time.Time) {
 	from := now.AddDate(0, 0, -pastDays)
 	if _, known, err := a.Schedules.List(ctx, schedule.Filter{}, "", 0); err == nil && known.AsOf.After(from) {
@@ -223,8 +221,8 @@ func jobRuns(ctx context.Context, c *gateway.Client) (all []gateway.JobRun, err 
 	return all, nil
 }
 
-// hindsight is a gateway client whose JobRuns method returns only the job runs that had
-// ended by the time that the demo's clock shows.
+// hindsight is a gateway client whose JobRuns method returns only the job runs that had ended by
+// the demo clock's time.
 type hindsight struct {
 	*gateway.Client
 
@@ -232,8 +230,7 @@ type hindsight struct {
 	runs  []gateway.JobRun // newest first
 }
 
-// JobRuns returns the job runs that had ended by the time that the demo's clock
-// shows.
+// JobRuns returns the job runs that had ended by the demo clock's time.
 func (h *hindsight) JobRuns(_ context.Context, want gateway.JobRunsWanted) (runs []gateway.JobRun, more bool, err error) {
 	now := h.clock.Now()
 	ended := slices.IndexFunc(h.runs, func(r gateway.JobRun) bool { return !r.EndedAt.After(now) })
@@ -262,7 +259,7 @@ func (r *rehearsal) Status() gateway.Status {
 // Await returns immediately, because the gateway is always connected.
 func (r *rehearsal) Await(context.Context) (string, error) { return pastBoot, nil }
 
-// Start asks an agent a question and returns the agent's answer.
+// Start asks an agent a question. The result already contains the agent's answer.
 func (r *rehearsal) Start(ctx context.Context, q gateway.Question) (gateway.Started, error) {
 	took := 4*time.Second + time.Duration(len(q.Message)%5000)*time.Millisecond
 	said, err := r.agents.AnswerDirectly(ctx, q.AgentID, q.SessionKey, q.RunID, q.Message, took)

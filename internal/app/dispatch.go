@@ -31,9 +31,8 @@ func (a *App) newQueue(workers int) *job.Queue {
 	return q
 }
 
-// wireDispatch creates the dispatch service with one queue that waits for runs and
-// one that stops them. Both have their own workers, because a run can take hours and
-// must not delay the timers or the stopping of other runs.
+// wireDispatch creates the dispatch service with two queues: one waits for runs, and one stops them. Each has its own
+// workers, because a run can take hours and must not delay timers or the stopping of other runs.
 func (a *App) wireDispatch() {
 	cfg, now := a.cfg, a.opts.Now
 	a.DispatchQueue, a.StopQueue = a.newQueue(dispatchWorkers), a.newQueue(stopWorkers)
@@ -87,8 +86,8 @@ func (a *App) taskID(ctx context.Context, q db.Queryer, ref string) (string, err
 	return t.ID, err
 }
 
-// unwanted returns the reason why a task must no longer be dispatched to a user, as a
-// code and a text. Both are empty if the task can still be dispatched.
+// unwanted checks whether a task may still be dispatched to a user. If not, it returns the reason
+// as a code and a text; otherwise both are empty.
 func (a *App) unwanted(ctx context.Context, q db.Queryer, taskID, userID string) (code dispatch.Code, why string, err error) {
 	t, err := a.Tasks.Find(ctx, q, taskID)
 	if err != nil {
@@ -132,9 +131,9 @@ func cardOf(d dispatch.Dispatch) task.Dispatch {
 	return c
 }
 
-// withdrawTask withdraws the dispatch of a task that is being archived or, if the
-// parameter gone is set, deleted. It returns the dispatch in the form that is shown
-// with the task, or nil if no dispatch was in progress.
+// withdrawTask withdraws the dispatch of a task that is being archived or deleted; gone
+// is true if it is being deleted. It returns the withdrawn dispatch as the task shows it,
+// or nil if no dispatch was in progress.
 func (a *App) withdrawTask(ctx context.Context, tx *db.Tx, t task.Task, gone bool) (*task.Dispatch, error) {
 	d, err := a.Dispatch.Withdraw(ctx, tx, t.ID, gone)
 	if err != nil || d == nil {

@@ -42,9 +42,8 @@ func (a *App) measured() measured {
 	return measured{a.DB, a.Gateway, func() int64 { return a.API.InFlight() }, func() session.Counts { return a.Sessions.Counts() }}
 }
 
-// metrics holds the metrics that Wardroom updates when an event happens, such as a
-// request. They have their own registry, because libraries add metrics to the global
-// one.
+// metrics holds the metrics of requests, jobs and logins. They have their own registry, because
+// libraries add metrics to the global one.
 type metrics struct {
 	registry *prometheus.Registry
 
@@ -92,13 +91,12 @@ func newMetrics(from measured) *metrics {
 	return m
 }
 
-// ours returns the collectors of the metrics that Wardroom updates when an event
-// happens.
+// ours returns the collectors of Wardroom's own request, job and login metrics.
 func (m *metrics) ours() []prometheus.Collector {
 	return []prometheus.Collector{m.requests, m.answered, m.jobs, m.jobTimes, m.logins}
 }
 
-// request records an answered request.
+// request counts an answered request and records its duration.
 func (m *metrics) request(o web.Observed) {
 	m.requests.WithLabelValues(o.Method, o.Route, strconv.Itoa(o.Status)).Inc()
 	m.answered.WithLabelValues(o.Method, o.Route).Observe(o.Took.Seconds())

@@ -58,8 +58,7 @@ const (
 	calm = 3 * time.Second
 )
 
-// watch waits for the end of each outage and then calls the function recovered. It
-// returns when ctx ends.
+// watch calls the function recovered at the end of each outage. It returns when ctx ends.
 func (o *outage) watch(ctx context.Context, recovered func()) {
 	for {
 		select {

@@ -27,7 +27,7 @@ const (
 	readyFresh = time.Second
 )
 
-// Alive is the response to a successful probe.
+// Alive is the response to a successful health probe.
 type Alive struct {
 	Status string `json:"status" enum:"ok" doc:"Always ok; a failed probe returns an error."`
 }
@@ -121,7 +121,7 @@ func (w *watched) ask(ctx context.Context) error {
 	}
 }
 
-// run performs the check, caches the result and then closes the channel over.
+// run performs the check, caches the result and closes the given channel.
 func (w *watched) run(ctx context.Context, over chan<- struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()

@@ -46,7 +46,7 @@ type Archived struct {
 	Complete    *bool       `json:"cost_complete" doc:"Whether all usage has a price; null if the ledger has no entry for the session."`
 }
 
-// Tokens is the number of tokens that a session used, by class.
+// Tokens holds a session's token counts, such as input and output tokens.
 type Tokens = transcript.Tokens
 
 // Coverage says how much of a transcript is archived.
@@ -62,7 +62,7 @@ const (
 // Ended is the reason why a session was archived.
 type Ended string
 
-// Values of Ended.
+// Reasons why a session was archived.
 const (
 	Rests    Ended = "rests"
 	Finished Ended = "finished"
@@ -73,11 +73,10 @@ const (
 // onceOnly reports whether sessions of the given kind run once and are never resumed.
 func onceOnly(kind string) bool { return kind == subagent || kind == "cron" }
 
-// subagent is the kind of the sessions that agents start.
+// subagent is the kind of sessions that agents start.
 const subagent = "subagent"
 
-// versionOf returns the time of the last change to a session, in milliseconds by the runtime's
-// clock.
+// versionOf returns when a session last changed, in milliseconds by the runtime's clock, or 0 if unknown.
 func versionOf(g *gateway.Session) int64 {
 	if g.UpdatedAt.IsZero() {
 		return 0
@@ -85,8 +84,8 @@ func versionOf(g *gateway.Session) int64 {
 	return g.UpdatedAt.UnixMilli()
 }
 
-// lastOf returns the time of the last activity in a session. If that time is unknown, it returns
-// the otherwise parameter.
+// lastOf returns the time of a session's last activity, or the given fallback if that time is
+// unknown.
 func lastOf(g *gateway.Session, otherwise clock.Time) clock.Time {
 	for _, t := range []clock.Time{g.UpdatedAt, g.ActiveAt, g.EndedAt, g.StartedAt} {
 		if !t.IsZero() {

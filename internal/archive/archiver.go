@@ -107,8 +107,9 @@ func (s *Service) Observe(rows []gateway.Session) {
 	}
 }
 
-// take returns the rows of the latest snapshot, sessions that were only in snapshots skipped since the last call, the
-// time of the latest snapshot, and whether it is new since the last call.
+// take returns the rows and the time of the latest snapshot, and reports whether it is fresh, which means new since
+// the last call. The map skipped contains sessions that appeared only in snapshots that were replaced before take
+// could return them.
 func (m *mirror) take() (rows []gateway.Session, skipped map[name]gateway.Session, at clock.Time, fresh bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,7 +128,7 @@ func (m *mirror) putBack(skipped map[name]gateway.Session) {
 	}
 }
 
-// Run archives sessions until ctx ends. Only one replica does so at a time. It always returns nil.
+// Run archives sessions until ctx ends, and then returns nil. Only one replica does so at a time.
 func (s *Service) Run(ctx context.Context) error {
 	k := &archiver{s: s, pace: s.Pace.withDefaults(), redact: newRedactor(), owner: db.NewID()}
 	defer k.release(ctx)
@@ -290,8 +291,8 @@ func (k *archiver) storeChanged(ctx context.Context, rows []gateway.Session, at 
 	return nil
 }
 
-// archiveGone archives the sessions that the runtime no longer has. The more result reports whether the next pass
-// must look up the remaining sessions that are missing from the runtime's list.
+// archiveGone archives the sessions that the runtime no longer has. If more is true, some sessions that are
+// missing from the runtime's list are left for the next pass.
 func (k *archiver) archiveGone(ctx context.Context, rows []gateway.Session, at clock.Time) (more bool, err error) {
 	there, keys := make(map[name]bool, len(rows)), make(map[string]bool, len(rows))
 	for i := range rows {
@@ -334,8 +335,9 @@ func (k *archiver) archiveGone(ctx context.Context, rows []gateway.Session, at c
 	return more, nil
 }
 
-// lookUp asks the runtime for a session that its list does not contain. The session may still exist, because the list
-// omits hidden sessions and, if there are very many, the oldest ones. If it does not, the why result is the reason.
+// lookUp asks the runtime for a session that its list does not contain, and reports whether the session may still
+// exist. The list omits hidden sessions and, if there are very many, the oldest ones. If the session no longer exists,
+// lookUp also returns the reason.
 func (k *archiver) lookUp(ctx context.Context, p *kept) (why Ended, is bool, err error) {
 	k.wait(ctx)
 	g, ok, err := k.s.Runtime.Session(ctx, p.seen.Key)
@@ -360,8 +362,8 @@ func ofOneSession(err error) bool {
 	return errors.Is(err, gateway.ErrRefused) || errors.Is(err, gateway.ErrBusy) || errors.Is(err, gateway.ErrTimeout)
 }
 
-// markGone marks a session as deleted or reset in the runtime, and records how
-// much of it is archived.
+// markGone records that a session was deleted or reset in the runtime, and how much of it is
+// archived.
 func (k *archiver) markGone(ctx context.Context, p *kept, why Ended, at clock.Time) error {
 	return k.s.DB.Tx(ctx, func(tx *db.Tx) error {
 		is, err := findKept(ctx, tx, nameOf(&p.seen))

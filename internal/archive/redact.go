@@ -22,10 +22,9 @@ type pattern struct {
 	is func(value string) bool
 }
 
-// edge matches where a secret may begin: at a word boundary, or after characters that only look
-// like part of a word. Tool output is often raw JSON, in which line breaks appear as \n. It can
-// also contain color codes, which the gateway's client shortens to "[31m". Secrets can also follow
-// an underscore.
+// edge matches where a secret may begin: at a word boundary, after an underscore, or after an
+// escape sequence that ends in a letter. Tool output is often raw JSON, in which line breaks appear
+// as \n. It can also contain color codes, which the gateway's client shortens to "[31m".
 const edge = `(?:\b|_|\\[nrtbf]|\[[0-9;]*m)`
 
 // quote matches an optional quotation mark, escaped any number of times, as in
@@ -114,8 +113,8 @@ func newRedactor() *redactor {
 	}
 }
 
-// text redacts the recognized secrets in a text. If truncated is true, the text was cut off, so
-// text also redacts an incomplete secret at its end.
+// text redacts the recognized secrets in a text. If the text was truncated, it may end
+// with part of a secret, which is redacted too.
 func (m *redactor) text(text string, truncated bool) string {
 	for _, p := range m.patterns {
 		text = p.redact(text)
@@ -162,8 +161,8 @@ func (p pattern) near(text string) bool {
 	return false
 }
 
-// json redacts a JSON document. It redacts string values as text does, and replaces the whole value
-// of a member whose name indicates a secret. Text that is not JSON is redacted as text.
+// json redacts a JSON document. It redacts string values like other text, but replaces the whole
+// value of a member whose name indicates a secret. Input that is not JSON is redacted as text.
 func (m *redactor) json(text string) string {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()

@@ -44,8 +44,8 @@ type Filter struct {
 	AgentID, Kind, Status string
 	From, To              time.Time // bounds of the last activity: From inclusive, To exclusive
 	Text                  string    // words that the session contains
-	// LastKnown selects the sessions that the runtime had when it was last read, archived or not,
-	// instead of the archived sessions.
+	// LastKnown selects, instead of the archived sessions, all sessions that the latest snapshot of
+	// the runtime contains, archived or not.
 	LastKnown bool
 }
 
@@ -87,8 +87,8 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 	return part, err
 }
 
-// date sets, in each row, the time at which the runtime last confirmed the data, and the time
-// elapsed since then.
+// date sets AsOf and Age in each row: when the runtime last confirmed the data, and how long ago
+// that was.
 func (s *Service) date(ctx context.Context, q db.Queryer, rows []Archived) error {
 	at, err := findReading(ctx, q)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Service) date(ctx context.Context, q db.Queryer, rows []Archived) error
 	return nil
 }
 
-// Get returns one session.
+// Get returns one archived session.
 func (s *Service) Get(ctx context.Context, id string) (Archived, error) {
 	a, err := find(ctx, s.DB, id)
 	if db.IsNotFound(err) {
@@ -122,9 +122,9 @@ func (s *Service) Get(ctx context.Context, id string) (Archived, error) {
 // so a page of 500 of them would not fit into memory.
 const pageBytes = 4 << 20
 
-// fitting limits a page of the messages in the range [from, to) to about pageBytes by dropping the
-// oldest ones, and returns the number of the first message left. A shortened page begins where a
-// stored part of the transcript begins, and contains at least one part.
+// fitting returns the number of the first message on a page of the range [from, to). If the whole
+// range is longer than about pageBytes, the page contains only the last stored parts that fit, but
+// at least one.
 func fitting(ctx context.Context, q db.Queryer, id string, from, to int64) (int64, error) {
 	sizes, err := sizesBetween(ctx, q, id, from, to)
 	if err != nil || len(sizes) == 0 {
@@ -140,8 +140,8 @@ func fitting(ctx context.Context, q db.Queryer, id string, from, to int64) (int6
 }
 
 // Messages returns up to limit messages in chronological order: those before the cursor, or the
-// newest if the cursor is empty. If the messages are long, it returns fewer. The next result is the
-// cursor for older messages, or empty if no older ones exist.
+// newest if the cursor is empty. If the messages are long, it returns fewer. It also returns the
+// cursor for older messages, or an empty cursor if no older messages exist.
 func (s *Service) Messages(ctx context.Context, id, cursor string, limit int) (messages []transcript.Message, next string, err error) {
 	given, err := page.Decode(cursor, 2)
 	if err != nil {
@@ -207,9 +207,9 @@ func (s *Service) CountOld(ctx context.Context, before time.Time) (n int64, olde
 	return n, oldest, err
 }
 
-// PurgeOld deletes up to limit archived sub-agent sessions without activity since the given time,
-// oldest first, in the caller's transaction, and returns how many it deleted. Their usage stays in
-// the ledger. If the runtime still has a session, only its transcript is deleted.
+// PurgeOld deletes archived sub-agent sessions without activity since the given time, up to limit,
+// oldest first. It uses the caller's transaction and returns the number of deleted sessions. Their
+// usage stays in the ledger. If the runtime still has a session, only its transcript is deleted.
 func (s *Service) PurgeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	n, err := purgeOld(ctx, tx, before, limit)
 	if err != nil {

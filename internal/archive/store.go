@@ -15,8 +15,8 @@ import (
 // state is the name of the archive's row in archive_state.
 const state = "archive"
 
-// claim gives owner the claim on the archive until the lease ends, and reports whether it
-// succeeded. If force is true, it takes the claim even if its lease has not ended. This is for
+// claim tries to give owner the claim on the archive for the duration of the lease, and reports
+// whether it succeeded. If force is true, it ignores the lease of the previous holder. This is for
 // SQLite, where only one process runs, so the previous holder must have exited.
 func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {
 	at, err := tx.Clock(ctx, now)
@@ -44,7 +44,7 @@ func findReading(ctx context.Context, q db.Queryer) (at *clock.Time, err error) 
 	return at, q.QueryRow(ctx, `SELECT read_at FROM archive_state WHERE name = ?`, state).Scan(&at)
 }
 
-// kept is what the archive has stored about a session.
+// kept holds what the archive has stored about a session.
 type kept struct {
 	id          string
 	seen        gateway.Session // as stored
@@ -115,7 +115,7 @@ func putSeen(ctx context.Context, tx *db.Tx, id string, g gateway.Session, asOf 
 	return err
 }
 
-// putGone marks a session as deleted or reset in the runtime.
+// putGone records that a session was deleted or reset in the runtime.
 func putGone(ctx context.Context, tx *db.Tx, k *kept, why Ended, coverage Coverage, at clock.Time) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE archive_sessions SET present = FALSE, active = FALSE, ended = ?, coverage = ?, archived_at = COALESCE(archived_at, ?) WHERE id = ?`,
@@ -123,8 +123,8 @@ func putGone(ctx context.Context, tx *db.Tx, k *kept, why Ended, coverage Covera
 	return err
 }
 
-// putRead stores how much of a transcript is archived. The done parameter says whether that is all
-// of it.
+// putRead stores how much of a transcript is archived. If done is true, it also stores that the
+// transcript was read to its end.
 func putRead(ctx context.Context, tx *db.Tx, k *kept, began *clock.Time, done bool, why Ended, at clock.Time) error {
 	query := `UPDATE archive_sessions SET last_seq = ?, messages = ?, coverage = ?, began_at = COALESCE(?, began_at)`
 	args := []any{k.lastSeq, k.messages, k.coverage, began}
@@ -169,7 +169,8 @@ func insertPart(ctx context.Context, tx *db.Tx, id string, p part) error {
 	return err
 }
 
-// words is the transcript text that full-text search covers: the beginning and, if long, the end.
+// words is the part of a transcript that full-text search covers: its beginning and, if the
+// transcript is long, its end.
 type words struct{ head, tail string }
 
 func findWords(ctx context.Context, q db.Queryer, id string) (w words, err error) {
@@ -236,7 +237,7 @@ func find(ctx context.Context, q db.Queryer, id string) (Archived, error) {
 	return scan(q.QueryRow(ctx, `SELECT `+columns+` FROM `+withUsage+` WHERE id = ?`, id))
 }
 
-// old is the FROM and WHERE clauses of a query for the sub-agent sessions that retention can
+// old contains the FROM and WHERE clauses of a query for the sub-agent sessions that retention can
 // delete.
 const old = ` FROM archive_sessions WHERE kind = '` + subagent + `' AND last_at < ? AND archived_at IS NOT NULL`
 
@@ -270,8 +271,8 @@ func purgeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int6
 	return int64(len(ids)), nil
 }
 
-// purge deletes a session. If the runtime still has the session, its row stays and is marked as
-// purged, so that the session is not archived again.
+// purge deletes a session from the archive. If the runtime still has the session, purge keeps an
+// empty row that is marked as purged, so that the session is not archived again.
 func purge(ctx context.Context, tx *db.Tx, id string, present bool) error {
 	if !present {
 		_, err := tx.Exec(ctx, `DELETE FROM archive_sessions WHERE id = ?`, id)

@@ -27,8 +27,7 @@ type part struct {
 	data                          []byte
 }
 
-// pack encodes messages into parts. The number parameter is the number of the first part; the first
-// parameter is how many messages precede that part.
+// pack encodes messages into parts. Part numbers start at number, and message indexes at first.
 func pack(messages []transcript.Message, number, first int64) ([]part, error) {
 	var parts []part
 	var text bytes.Buffer

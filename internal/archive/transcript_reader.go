@@ -81,9 +81,9 @@ type piece struct {
 	done    bool           // there are no more rows
 }
 
-// chunk reads the next rows of a transcript, starting with the last archived one. The total
-// parameter is the transcript's last known number of rows, or 0. The ok result is false if the
-// session has switched to a new transcript.
+// chunk reads the next rows of a transcript, starting with the last archived one. If the transcript's number of rows
+// was read before, total is that number; otherwise it is 0. If the session has switched to a new transcript, ok is
+// false.
 func (k *archiver) chunk(ctx context.Context, p *kept, total int64) (c piece, ok bool, err error) {
 	offset := max(total-(max(p.lastSeq, 1)-1+chunk), 0)
 	for range tries {
@@ -132,11 +132,11 @@ func firstOf(page gateway.TurnPage) int64 {
 	return page.Total - page.Older + 1
 }
 
-// backTo returns the rows of a page and those before it, back to the row number in the from
-// parameter. It requests the missing rows, because the gateway shortens a page whose rows are large
-// in total (6 MiB in OpenClaw 2026.9.6). If rows are added between requests, the offsets shift and
-// the gateway returns some rows twice; backTo removes the duplicates. The whole result is false if
-// the transcript was replaced or became shorter.
+// backTo extends a page with earlier rows, so that it starts at row number from or earlier. The
+// gateway shortens a page if its rows are large in total (6 MiB in OpenClaw 2026.9.6), so backTo
+// requests the missing rows. If rows are added between two requests, the gateway returns some rows
+// twice; backTo removes the duplicates. If the transcript was replaced or became shorter, whole is
+// false.
 func (k *archiver) backTo(ctx context.Context, p *kept, from, offset int64, page gateway.TurnPage) (turns []gateway.Turn, whole bool, err error) {
 	turns = numbered(page.Turns, page.Total-offset)
 	for first := firstOf(page); first > from; first = min(first, firstOf(page)) {
@@ -242,8 +242,8 @@ func orClaimed(err error) error {
 	return err
 }
 
-// append adds messages to the archived ones. It first deletes archived messages whose sequence
-// numbers are not below that of the first new message, because the new messages replace them.
+// append adds messages to the archived ones. It first deletes the archived messages that
+// the new ones replace, starting at the first new message's sequence number.
 func (k *archiver) append(ctx context.Context, tx *db.Tx, p *kept, messages []transcript.Message) error {
 	if len(messages) == 0 {
 		return nil
@@ -338,8 +338,7 @@ func (w words) with(text string) words {
 	return w
 }
 
-// whole returns the length to which text can be cut without splitting a character. The most
-// parameter is the maximum length in bytes.
+// whole returns how many bytes of text fit into the given limit without splitting a character.
 func whole(text string, most int) int {
 	if len(text) <= most {
 		return len(text)

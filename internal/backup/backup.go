@@ -1,9 +1,9 @@
 // Package backup writes the database to one file while Wardroom runs, verifies
 // such files, and restores them.
 //
-// A backup is an ordinary SQLite database, or an archive of pg_dump in the custom format, followed
-// by a seal, which is a manifest and a checksum of the whole file. Other programs ignore the seal,
-// so sqlite3 and pg_restore can read a backup.
+// A backup is an ordinary SQLite database or a pg_dump archive in the custom format, followed by a
+// seal. The seal consists of a manifest and a checksum of the whole file. Other programs ignore
+// it, so sqlite3 and pg_restore can read a backup.
 package backup
 
 import (
@@ -133,8 +133,7 @@ func (t *Tool) inspectCopy(ctx context.Context, path string) (inspection, error)
 	return t.inspect(ctx, d)
 }
 
-// inspect checks a database. For SQLite it first checks the integrity of the
-// file.
+// inspect checks a database's contents. For SQLite, it first checks the file's integrity.
 func (t *Tool) inspect(ctx context.Context, d *db.DB) (seen inspection, err error) {
 	stop := t.watch("Checking", 0, nil)
 	defer stop()

@@ -98,8 +98,8 @@ func known(version int64) error {
 	return nil
 }
 
-// countRows counts the rows of every table, except those that are internal to
-// SQLite's search index.
+// countRows counts the rows of every table, except for the internal tables of SQLite's search
+// index.
 func countRows(ctx context.Context, q db.Queryer, engine db.Engine) (map[string]int64, error) {
 	list := `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'`
 	if engine == db.Postgres {

@@ -33,8 +33,8 @@ func inWorkspace[T any](dir string, fn func(dir string) (T, error)) (result T, e
 	return fn(space)
 }
 
-// place moves a finished file to its final name. If replace is not set, it fails if that name is
-// taken, even if another process created the file at the last moment.
+// place moves a finished file to its final name. Unless replace is set, it fails if a file with
+// that name exists.
 func place(from, to string, replace bool) error {
 	var err error
 	if replace {

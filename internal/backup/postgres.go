@@ -53,7 +53,7 @@ func (t *Tool) dump(ctx context.Context, database string, f *os.File, m *Manifes
 	return faults, err
 }
 
-// originOf stores the server's version and the name of the current schema in the manifest.
+// originOf records the server version and the current schema's name in the manifest.
 func originOf(ctx context.Context, q db.Queryer, m *Manifest) error {
 	var namespace *string
 	err := q.QueryRow(ctx, `SELECT SPLIT_PART(current_setting('server_version'), ' ', 1), current_schema()`).Scan(&m.Server, &namespace)
@@ -100,8 +100,8 @@ func program(ctx context.Context, p db.Programs, out *os.File, name string, args
 	return said.String(), nil
 }
 
-// newEnough returns an error if a client program is older than the server, because the program
-// could not read the server's data.
+// newEnough returns an error if a client program is older than the server, because older
+// programs cannot read the server's data.
 func newEnough(ctx context.Context, p db.Programs, name, server string) error {
 	said, err := program(ctx, p, nil, name, "--version")
 	if err != nil {

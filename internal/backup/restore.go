@@ -26,8 +26,9 @@ type Restored struct {
 }
 
 // Restore restores a backup into a new or empty database. It checks the backup first and the
-// restored database afterwards. For SQLite, into is a folder, or a file such as x.db or sqlite:x.
-// For PostgreSQL, it is the address of a database whose schema is empty or missing.
+// restored database afterwards. An SQLite backup is restored into a folder, or a file such as x.db
+// or sqlite:x. A PostgreSQL backup is restored into the database with the given URL, whose schema
+// must be empty or missing.
 func (t *Tool) Restore(ctx context.Context, file, into string) (r Restored, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -52,8 +53,8 @@ func (t *Tool) Restore(ctx context.Context, file, into string) (r Restored, err 
 	return r, t.restoreSQLite(ctx, f, path)
 }
 
-// targetOf returns the database file for a path, and the name and value of the setting that makes
-// Wardroom use that file.
+// targetOf returns the path of the database file to restore into. It also returns a
+// setting, as name and value, that makes Wardroom use that file.
 func targetOf(into string) (path, setting, value string) {
 	if rest, ok := strings.CutPrefix(into, "sqlite:"); ok {
 		path = strings.TrimPrefix(rest, "//")
@@ -100,8 +101,8 @@ func (t *Tool) restoreSQLite(ctx context.Context, f *os.File, path string) error
 	return err
 }
 
-// unpack writes the content of the backup f, without its seal, to a new file, and flushes that file
-// to disk. The part parameter is the new file's path.
+// unpack writes the content of the backup f, without its seal, to the new file part and flushes
+// that file to disk.
 func (t *Tool) unpack(ctx context.Context, f *os.File, part string) (m Manifest, err error) {
 	out, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -207,8 +208,8 @@ func prepareSchema(ctx context.Context, c *pgx.Conn, name string) (undo func() e
 	return undo, nil
 }
 
-// restoreToScratch restores a PostgreSQL backup into a scratch database on a server to
-// check it.
+// restoreToScratch checks a PostgreSQL backup by restoring it into a scratch database on the given
+// server.
 func (t *Tool) restoreToScratch(ctx context.Context, file, server string, v *Verified) (err error) {
 	u, err := url.Parse(server)
 	if err != nil || !isPostgres(server) {

@@ -127,8 +127,8 @@ func findSeal(f *os.File) (size, length int64, err error) {
 	return size, length, nil
 }
 
-// isBackup reports whether the last line of a file is that of a backup. It does not verify the
-// file's checksum.
+// isBackup reports whether a file ends like a backup, with a seal. It does not verify the file's
+// checksum.
 func isBackup(file string) bool {
 	info, err := os.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() {

@@ -52,9 +52,9 @@ func (t *Tool) VerifyDatabase(ctx context.Context, database string) (v Verified,
 	return v, err
 }
 
-// VerifyFile checks a backup. To check a PostgreSQL backup, it restores it into a scratch database,
-// which it creates on the given server and then drops. Without a server, it checks only the
-// checksum and the table of contents of a PostgreSQL backup.
+// VerifyFile checks a backup. A PostgreSQL backup is restored into a scratch database, which VerifyFile creates on the
+// given server and then drops. Without a server, only the checksum and the table of contents of a PostgreSQL backup
+// are checked.
 func (t *Tool) VerifyFile(ctx context.Context, file, server string) (v Verified, err error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -3,10 +3,10 @@
 // agent never receives its prompt twice.
 //
 // A dispatch is stored before it is sent to the gateway. A job (runner.go) then waits until
-// the gateway and the agent are available, and sends the prompt, called the question, with
-// an idempotent run id. After each interruption, the job finds out whether the question
-// arrived and was answered. A dispatch neither claims nor moves the task: the agent reports
-// the result.
+// the gateway and the agent are available, and sends the prompt, which the code calls the
+// question. The run ID is the idempotency key. After each interruption, the job finds out
+// whether the question arrived and was answered. A dispatch neither claims nor moves the
+// task: the agent reports the result.
 package dispatch
 
 import (
@@ -147,8 +147,8 @@ func (d *Dispatch) end(now time.Time, f *Failure) {
 	}
 }
 
-// outcome returns the Failure for a run that ended with the answer a, or nil if the run
-// succeeded. The parameter late is true if the dispatch's time limit has passed.
+// outcome returns the Failure for a run that ended with the answer a, or nil if the run succeeded. Set late if the
+// dispatch's time limit has passed.
 func outcome(a gateway.Answer, late bool, limit time.Duration) *Failure {
 	switch {
 	case a.Outcome == gateway.Finished:

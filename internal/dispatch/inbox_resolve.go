@@ -32,7 +32,9 @@ func (s *Service) ResolveStale(ctx context.Context) error {
 	})
 }
 
-// staleItems returns up to 100 stale items. After these are resolved, the next call returns more.
+// staleItems returns up to 100 unresolved inbox items about failed dispatches of tasks that are
+// done, archived or deleted. It omits items that a user has reopened. After the returned items are
+// resolved, the next call returns more.
 func staleItems(ctx context.Context, q db.Queryer) ([]staleItem, error) {
 	rows, err := q.Query(ctx, `
 		SELECT i.cause, i.subject_name, CASE WHEN t.id IS NULL THEN 'was deleted' WHEN t.archived_at IS NOT NULL THEN 'is in the archive' ELSE 'is done' END

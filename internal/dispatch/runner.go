@@ -36,7 +36,7 @@ const (
 	maxOvertaken = 3
 )
 
-// errEnded means that the dispatch has ended and that this has been stored.
+// errEnded means that the dispatch has ended and its end has been stored.
 var errEnded = errors.New("the dispatch has ended")
 
 // run is the job function that carries out a dispatch until it ends.
@@ -123,7 +123,8 @@ func (c *runner) connected(ctx context.Context) (boot string, err error) {
 	}
 }
 
-// unreachable returns the failure to use when the gateway was unreachable for too long.
+// unreachable returns the failure of a dispatch that ended because the gateway was unreachable for
+// too long.
 func (c *runner) unreachable(why string) *Failure {
 	switch {
 	case c.d.State == Queued && c.d.sent:
@@ -153,7 +154,7 @@ func (c *runner) setWaiting(ctx context.Context, why string) error {
 	return c.write(ctx, eventWaiting)
 }
 
-// write stores the dispatch. It also records an event, unless the parameter kind is empty.
+// write stores the dispatch. Unless kind is empty, it also records an event of that kind.
 func (c *runner) write(ctx context.Context, kind string) error {
 	return c.job.Write(ctx, func(tx *db.Tx) error {
 		if err := update(ctx, tx, c.d); err != nil {
@@ -329,9 +330,9 @@ func (c *runner) await(ctx context.Context) (gateway.Answer, error) {
 }
 
 // recover finds out what happened to a question that may have been sent before an
-// interruption. If the result ask is true, the caller must now send the question under the
-// run id in c.d, which may have changed. Otherwise recover has already ended the dispatch
-// or waited for its run.
+// interruption. If it returns true, the caller must send the question with the run id in
+// c.d, which may have changed. Otherwise recover has already ended the dispatch or waited
+// for its run.
 func (c *runner) recover(ctx context.Context, boot string) (ask bool, _ error) {
 	t, seen, err := c.findRuns(ctx)
 	switch {
@@ -403,9 +404,9 @@ func (c *runner) finishUnanswered(ctx context.Context, t gateway.Trace, boot str
 	return c.conclude(ctx, a)
 }
 
-// findRuns searches the session's history for this dispatch's current question and the
-// questions that it replaced. The result seen is true if the agent has received the current
-// question or answered any of them.
+// findRuns searches the session's history for this dispatch's current question and the questions
+// that it replaced. It also reports whether the agent has seen the current question or answered any
+// of these questions.
 func (c *runner) findRuns(ctx context.Context) (t gateway.Trace, seen bool, err error) {
 	for n := c.d.number; n >= c.d.first; n-- {
 		found, err := c.Runtime.Find(ctx, c.d.SessionKey, c.d.runID(n))
@@ -437,9 +438,8 @@ func (c *runner) askAgain(ctx context.Context) (bool, error) {
 	return true, c.write(ctx, eventStarted)
 }
 
-// checkEligible ends the dispatch if its question must not be sent again. If the task was
-// merely reassigned, the dispatch continues, because the agent that has started the work
-// keeps the task.
+// checkEligible ends the dispatch if its question must not be sent again. The dispatch continues if
+// the task was merely reassigned, because the agent that has started the work keeps the task.
 func (c *runner) checkEligible(ctx context.Context) error {
 	code, why, err := c.Ineligible(ctx, c.DB, c.d.taskID, c.d.userID)
 	if err == nil && (code == Withdrawn || code == Deactivated) {

@@ -19,7 +19,7 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Runtime is the part of the gateway client that dispatches need.
+// Runtime is the part of the gateway client that this package uses.
 type Runtime interface {
 	Status() gateway.Status
 	Await(ctx context.Context) (bootID string, err error)
@@ -43,15 +43,15 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 
-	// LockTask reads the task with the given id or key and locks it until the transaction
+	// LockTask reads the task with the given ID or key and locks it until the transaction
 	// ends. It returns one of the errors in Refusals if the task's agent cannot work on the
 	// task.
 	LockTask func(ctx context.Context, tx *db.Tx, ref string) (Task, error)
 	Refusals []*fault.Error
 	// TaskID returns the id of a task, given its id or its key.
 	TaskID func(ctx context.Context, q db.Queryer, ref string) (string, error)
-	// Ineligible returns the reason why a task must no longer be dispatched to the given
-	// account. The code is empty if the task may still be dispatched.
+	// Ineligible returns why a task must no longer be dispatched to the given account.
+	// The code is empty if the task may still be dispatched.
 	Ineligible func(ctx context.Context, q db.Queryer, taskID, userID string) (code Code, why string, err error)
 	// Show stores the dispatch with its task, so that the task's card shows it. It records
 	// no event. It returns a not-found error if the task has been deleted.
@@ -82,7 +82,7 @@ func (s *Service) Kinds() map[string]job.Kind {
 	return map[string]job.Kind{kindDispatch: {Do: s.run, GaveUp: s.gaveUp}}
 }
 
-// StopKinds returns the job kinds that the queue in Stops must run.
+// StopKinds returns the job kinds that s.Stops must run.
 func (s *Service) StopKinds() map[string]job.Kind {
 	return map[string]job.Kind{kindStop: {Do: s.stop}}
 }
@@ -92,7 +92,7 @@ type New struct {
 	Note string `json:"note,omitempty" maxLength:"4000" doc:"A note to the agent, sent with the task in your name."`
 }
 
-// Kinds of events. The subject of each event is the task.
+// Event kinds for dispatches. The subject of each event is the dispatched task.
 const (
 	eventDispatched = "task.dispatched"
 	eventStarted    = "task.dispatch_started"
@@ -284,8 +284,8 @@ const longestAnswer = 2000
 // kindFailed is the inbox kind for a failed dispatch.
 const kindFailed = "dispatch_failed"
 
-// updateInbox raises an inbox item if the dispatch failed, unless it was withdrawn or
-// reassigned. If the dispatch succeeded, updateInbox resolves the task's item.
+// updateInbox raises an inbox item for a failed dispatch, and resolves the task's item
+// after a successful one. It ignores a dispatch that was withdrawn or reassigned.
 func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, d Dispatch) error {
 	switch {
 	case d.State == Ended && s.Resolve != nil:

@@ -15,7 +15,7 @@ import (
 // Class determines who can read an event and how long it is kept.
 type Class string
 
-// Values of Class.
+// Classes of events.
 const (
 	Activity Class = "activity" // for all signed-in users, except guarded subjects
 	Audit    Class = "audit"    // accounts, credentials, and settings
@@ -24,7 +24,8 @@ const (
 // guarded maps a subject kind to the permission required to read activity about such subjects.
 var guarded = map[string]actor.Permission{TopicInbox: actor.UseInbox}
 
-// hiddenFrom returns the subject kinds whose activity a role cannot read.
+// hiddenFrom returns the kinds of subjects, such as inbox items, whose activity a role
+// may not read.
 func hiddenFrom(r actor.Role) (kinds []string) {
 	for kind, p := range guarded {
 		if !r.May(p) {

@@ -49,9 +49,9 @@ func (h *hub) wake() {
 	}
 }
 
-// join adds a stream that has received everything up to pos. The hub sends it the events after the
-// returned ID, from. If from is below pos, the stream must skip the events that it has already
-// received; if it is above pos, the stream must read the events in between itself.
+// join adds a stream that has received all events up to the ID pos. The returned feed contains the
+// events after the ID from. If from is less than pos, the stream must skip the events that it has
+// already received. If from is greater than pos, the stream must itself read the events in between.
 func (h *hub) join(pos int64, buffer int) (f *feed, from int64) {
 	f = &feed{batches: make(chan []frame, buffer), gone: make(chan struct{})}
 	h.mu.Lock()
@@ -69,8 +69,7 @@ func (h *hub) join(pos int64, buffer int) (f *feed, from int64) {
 	return f, h.at
 }
 
-// follow records that a stream has selected the messages of the given sessions, until unfollow is
-// called.
+// follow counts a stream as a follower of the given sessions until unfollow is called.
 func (h *hub) follow(sessions []string) (unfollow func()) {
 	count := func(by int) {
 		h.mu.Lock()
@@ -105,8 +104,8 @@ func (h *hub) drop(f *feed) {
 	}
 }
 
-// dropAll ends every stream. The log reader continues at the position of the first stream that
-// reconnects.
+// dropAll ends every stream. The log reader will continue at the position of the first stream that
+// connects again.
 func (h *hub) dropAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -116,7 +115,7 @@ func (h *hub) dropAll() {
 	}
 }
 
-// close ends every stream, including those that join later.
+// close ends every stream. A stream that joins later ends immediately.
 func (h *hub) close() {
 	h.mu.Lock()
 	h.closed = true
@@ -135,8 +134,8 @@ func (h *hub) position() (at int64, wanted bool) {
 	return h.at, len(h.streams) > 0
 }
 
-// broadcast sends a batch of events to all streams, drops those with a full queue, and returns how
-// many are left. The upTo parameter is the ID of the batch's last event.
+// broadcast sends a batch of events to all streams. The batch's last event has the ID upTo.
+// Streams whose queue is full are dropped. broadcast returns the number of streams left.
 func (h *hub) broadcast(batch []frame, upTo int64) (streams int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,8 +144,8 @@ func (h *hub) broadcast(batch []frame, upTo int64) (streams int) {
 	return len(h.streams)
 }
 
-// send sends a batch to all streams and drops those with a full queue. The caller must hold the
-// lock.
+// send sends a batch to all streams. It drops streams whose queue is full. The caller must hold
+// the lock.
 func (h *hub) send(batch []frame) {
 	for f := range h.streams {
 		select {
@@ -157,8 +156,8 @@ func (h *hub) send(batch []frame) {
 	}
 }
 
-// publish sends states immediately if none were sent recently. Otherwise it collects them until the
-// pause after the last batch ends, and then sends them together.
+// publish sends states immediately if none were sent recently. Otherwise it collects
+// them, and sends them together when the pause after the last batch ends.
 func (h *hub) publish(states []frame) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -30,8 +30,8 @@ type Service struct {
 	live *hub
 }
 
-// Followed returns the keys of the runtime sessions whose messages at least one stream of this
-// process has selected. The caller must not modify the result.
+// Followed returns the keys of the runtime sessions whose messages are selected by at least one
+// stream in this process. The caller must not modify the result.
 func (s *Service) Followed() []string {
 	if keys := s.hub().keys.Load(); keys != nil {
 		return *keys
@@ -47,7 +47,7 @@ func (s *Service) Activity(ctx context.Context, f Filter, by string, want page.W
 	return s.read(ctx, Activity, f, by, want)
 }
 
-// Audit is like Activity, but for the audit log.
+// Audit returns one page of the audit log. Its parameters are the same as for Activity.
 func (s *Service) Audit(ctx context.Context, f Filter, by string, want page.Want) (page.Part[Event], error) {
 	return s.read(ctx, Audit, f, by, want)
 }
@@ -84,7 +84,7 @@ func (s *Service) read(ctx context.Context, class Class, f Filter, by string, wa
 	return part, err
 }
 
-// actorIDs resolves the by parameter of Activity to actor IDs, or to nil if it is empty.
+// actorIDs returns the IDs of the actors that Activity's by parameter identifies, or nil if the parameter is empty.
 func actorIDs(ctx context.Context, q db.Queryer, by string) ([]string, error) {
 	switch by {
 	case "":

@@ -65,8 +65,8 @@ func add(ctx context.Context, tx *db.Tx, values ...any) error {
 
 const eventColumns = `id, at, class, kind, actor_id, actor_name, subject_kind, subject_id, subject_name, data, via, address`
 
-// originOf returns the origin of the caller's request. Only events in the audit log have an origin,
-// because users who cannot read that log must not see addresses.
+// originOf returns the origin to store with an event. Only events in the audit log have one,
+// because users who cannot read that log must not see IP addresses.
 func originOf(ctx context.Context, class Class) Origin {
 	if class != Audit {
 		return Origin{}
@@ -97,16 +97,16 @@ type logRange struct {
 	purged int64 // see RecordPurge
 }
 
-// readRange reads the range of the log.
+// readRange returns the newest event ID and the highest purged ID.
 func readRange(ctx context.Context, q db.Queryer) (s logRange, err error) {
 	err = q.QueryRow(ctx, `SELECT last, purged FROM event_counter WHERE one = 1`).Scan(&s.last, &s.purged)
 	return s, err
 }
 
 // following returns up to limit events of any class with IDs above id, in order. It returns
-// errPurged if some of them may have been deleted. It also does so if id is above the newest ID,
-// because the database was then restored from a backup and reuses IDs. It reads from one snapshot,
-// so that no events are deleted between its queries.
+// errPurged if some of them may have been deleted. It also returns errPurged if id is above the
+// newest ID, because the database has then been restored from a backup and reuses IDs. It reads
+// from one snapshot, so that no events are deleted between its queries.
 func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event, err error) {
 	err = d.View(ctx, func(q db.Queryer) error {
 		at, err := readRange(ctx, q)
@@ -127,7 +127,7 @@ func following(ctx context.Context, d *db.DB, id int64, limit int) (list []Event
 
 var errPurged = errors.New("the requested events have been deleted")
 
-// Filter selects events. The zero Filter selects all events of a class.
+// Filter selects events of one class. Its other fields narrow the selection.
 type Filter struct {
 	Class       Class
 	SubjectKind string
@@ -140,8 +140,8 @@ type Filter struct {
 	hidden []string // subject kinds to leave out
 }
 
-// where returns the filter as an SQL condition. The known parameter lists the kinds in the log that
-// match f.Kinds. It is needed only if one of f.Kinds ends in ".*".
+// where returns the filter as an SQL condition. If one of f.Kinds ends in ".*", known must list the
+// kinds in the log that match f.Kinds.
 func (f Filter) where(known []string) list.Where {
 	var w list.Where
 	w.And(`class = ?`, f.Class)
@@ -179,10 +179,10 @@ func (f Filter) where(known []string) list.Where {
 	return w
 }
 
-// disorder is how much earlier an event's time can be than the time of an event with a lower ID.
-// IDs follow the order of commits, but times come from the replicas' clocks at the start of each
-// transaction. To limit the IDs in a time range, a query must therefore use events that are more
-// than disorder outside the range.
+// disorder is the maximum time by which an event can be earlier than an event with a lower ID. IDs
+// follow the order of commits, but times come from the replicas' clocks at the start of each
+// transaction. A query that converts a time range to an ID range must therefore extend the time
+// range by disorder on both sides.
 const disorder = time.Hour
 
 // byPerson reports whether the filter selects events caused by an account, rather than by Wardroom
@@ -240,7 +240,7 @@ func knownKinds(ctx context.Context, q db.Queryer, given []string) ([]string, er
 	}), nil
 }
 
-// events defines the list of events.
+// events defines how Read sorts and reads events.
 var events = list.List[Event]{
 	Table: `events`, Columns: eventColumns, Scan: scan,
 	Usual: "-id",

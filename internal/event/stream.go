@@ -73,9 +73,8 @@ type Stream struct {
 	send    func([]byte) error
 }
 
-// withLowerCase returns the session keys as given and in lower case, because
-// the runtime lower-cases the keys that Wardroom creates, such as
-// agent:cto:task:TASK-12.
+// withLowerCase returns the session keys both as given and in lower case, because the runtime
+// lower-cases the keys that Wardroom creates, such as agent:cto:task:TASK-12.
 func withLowerCase(keys []string) []string {
 	all := slices.Clone(keys)
 	for _, key := range keys {
@@ -127,7 +126,7 @@ type end struct{ code, text string }
 
 func (e end) Error() string { return e.code }
 
-// Reasons to end a stream that are not errors.
+// Reasons other than errors for ending a stream.
 var (
 	endBehind = end{"behind", "The stream fell behind or Wardroom is restarting. Reconnect with Last-Event-ID."}
 	endRole   = end{"role_changed", "Your role has changed. Reconnect with Last-Event-ID."}
@@ -202,7 +201,7 @@ func (t *Stream) run(ctx context.Context) error {
 	return t.follow(ctx, feed)
 }
 
-// catchUp reads events from the log and sends them, up to the given ID.
+// catchUp reads the events after the stream's position, up to the given ID, from the log and sends them.
 func (t *Stream) catchUp(ctx context.Context, upTo int64) error {
 	for t.pos < upTo {
 		events, err := t.s.readBatch(ctx, t.pos)
@@ -273,7 +272,7 @@ func (t *Stream) left() time.Duration {
 }
 
 // recheck authenticates the caller again. It ends the stream if the caller's role has changed,
-// because the new role can see other events.
+// because the new role may see a different set of events.
 func (t *Stream) recheck(ctx context.Context) error {
 	who, err := t.opt.Caller(ctx)
 	if err != nil {
@@ -286,8 +285,8 @@ func (t *Stream) recheck(ctx context.Context) error {
 	return nil
 }
 
-// passAll is like pass, but also takes all batches that are waiting in the queue and sends their
-// frames together with those of the given batch.
+// passAll is like pass, but also sends the frames of the batches that are waiting in the
+// queue.
 func (t *Stream) passAll(ctx context.Context, f *feed, batch []frame) error {
 	for range t.limits.Buffer { // bounded, so that the beat gets its turn
 		if err := t.gather(ctx, batch); err != nil {
@@ -359,8 +358,8 @@ func (t *Stream) wants(f frame) bool {
 	return len(t.opt.Topics) == 0 || slices.ContainsFunc(f.topics, func(topic string) bool { return slices.Contains(t.opt.Topics, topic) })
 }
 
-// mostPending is the number of bytes above which the buffered frames are sent. A buffer whose
-// capacity has grown beyond this size is not reused.
+// mostPending limits the size of the buffered frames, in bytes. When they exceed it, they
+// are sent. A buffer whose capacity has grown beyond this size is not reused.
 const mostPending = 64 << 10
 
 // flush sends the buffered frames.

@@ -120,8 +120,8 @@ const stopping = "Wardroom is shutting down."
 
 const notConfigured = "To use agents, set AGENTRT_GATEWAY_URL and AGENTRT_GATEWAY_TOKEN in Wardroom's environment or .env file, then restart it."
 
-// parseURL parses the gateway's address. It rejects an address that contains credentials,
-// because the address is shown and logged.
+// parseURL parses the gateway's URL. It rejects a URL that contains credentials, because the URL is
+// shown and logged.
 func parseURL(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
@@ -232,9 +232,9 @@ func (c *Client) stayConnected(ctx context.Context) {
 	}
 }
 
-// steadyAfter is how long a connection must last for its loss to reset the failure count.
-// If shorter connections also reset it, Wardroom would reconnect several times a second
-// to a gateway that closes every connection immediately.
+// steadyAfter is the minimum duration of a connection that resets the failure count. If
+// shorter connections also reset it, Wardroom would reconnect several times a second to a
+// gateway that closes every connection immediately.
 const steadyAfter = 5 * time.Second
 
 // restartTakes is how long retries stay frequent after the gateway announces a restart.
@@ -291,8 +291,7 @@ func (c *Client) session(ctx context.Context) (time.Duration, *failure) {
 	return c.serveAttached(ctx, k)
 }
 
-// serveAttached serves the connection k, which requests already use, until it ends. It
-// then calls detach.
+// serveAttached serves an attached connection until it ends, and then detaches it.
 func (c *Client) serveAttached(ctx context.Context, k *conn) (time.Duration, *failure) {
 	defer k.probing.Wait()
 	defer k.closeNow(nil)
@@ -437,8 +436,8 @@ func (c *Client) Await(ctx context.Context) (bootID string, err error) {
 	}
 }
 
-// fault returns an error that describes the current state. Requests return it while there
-// is no connection.
+// fault returns the error that requests return while there is no connection. It depends
+// on the client's current state.
 func (c *Client) fault() *fault.Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

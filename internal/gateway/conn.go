@@ -112,9 +112,9 @@ func (k *conn) closeGracefully() {
 	k.end(errStopped)
 }
 
-// send writes a request. It returns a channel that receives the response and a function
-// that stops waiting for it. The parameter run is the id of the run that the request
-// starts, or empty if it starts none.
+// send writes a request. It returns a channel that receives the response and a function that stops
+// waiting for it. The caller passes the id of the run that the request starts, or an empty string
+// if it starts none.
 func (k *conn) send(method string, params any, run string, limit time.Duration) (<-chan frame, func(), error) {
 	k.mu.Lock()
 	k.next++
@@ -160,16 +160,16 @@ func (k *conn) answer(f frame) {
 	}
 }
 
-// run returns the id of the run that the request with the given id started. It returns
-// false once the last response to the request has arrived.
+// run converts a request's id to the id of the run that the request started. It returns false once
+// the request's last response has arrived.
 func (k *conn) run(id string) (string, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.asked.get(id)
 }
 
-// forgetRun discards the run id that was remembered for a request, because the last
-// response to the request has arrived.
+// forgetRun discards the run ID stored for a request. Call it once the request's last
+// response has arrived.
 func (k *conn) forgetRun(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

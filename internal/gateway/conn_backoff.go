@@ -16,7 +16,7 @@ type Backoff struct {
 }
 
 // maxDelay limits the retry delay that a gateway can request. It exceeds the five minutes
-// for which a gateway locks out an address after too many wrong tokens.
+// for which a gateway locks out an IP address after too many wrong tokens.
 const maxDelay = 10 * time.Minute
 
 // pace says how soon the client should retry after a failure.
@@ -52,11 +52,10 @@ func (b Backoff) withDefaults() Backoff {
 	return b
 }
 
-// delay returns the time to wait after the given number of consecutive failures, which
-// must be at least 1. The result is random, between 50% and 100% of the delay for that
-// number of failures, so that clients do not reconnect at the same moment. If the gateway
-// requested the delay asked, the result is at least asked or maxDelay, whichever is
-// shorter.
+// delay returns how long to wait after the given number of consecutive failures (at least 1). The wait is random,
+// between 50% and 100% of the full delay for that number, so that clients do not all reconnect at the same moment. If
+// the gateway asked for a delay, the wait is at least that long, but a requested delay above maxDelay counts as
+// maxDelay.
 func (b Backoff) delay(failures int, p pace, asked time.Duration) time.Duration {
 	step, ceiling := b.Min, b.Max
 	switch p {

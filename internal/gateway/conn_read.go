@@ -8,7 +8,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// serve reads frames until the connection ends. Nothing but reading may block it: pings
+// serve reads frames until the connection ends. Only reading may block it, because pings
 // are answered only while it reads, and the gateway drops a client that does not answer
 // them.
 func (c *Client) serve(ctx context.Context, k *conn) *failure {
@@ -53,10 +53,9 @@ func (c *Client) receive(k *conn, typ websocket.MessageType, data []byte) {
 	k.answer(f)
 }
 
-// receiveRun records the end of a run if the response f reports it. An `agent` request
-// gets two responses, one immediately and one when its run ends. Only their content tells
-// them apart. The end is recorded before the response is delivered, so that the caller
-// never finds the run still active.
+// receiveRun records the end of a run if the response f reports it. An `agent` request gets two responses: one
+// immediately, and one when its run ends. Only their content tells them apart. receiveRun is called before the
+// response is delivered, so that the sender of the request never finds the run still active.
 func (c *Client) receiveRun(k *conn, run string, f frame) {
 	if a, ended := readOutcome(f.Payload); ended {
 		k.forgetRun(f.ID)

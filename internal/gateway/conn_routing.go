@@ -29,8 +29,7 @@ const (
 	scopeAdmin = "operator.admin"
 )
 
-// lane selects the connection over which a gateway method is called. The table that
-// needs() returns contains each method's lane.
+// lane selects the connection over which a gateway method is called. needs() lists each method's lane.
 type lane uint8
 
 const (
@@ -40,7 +39,7 @@ const (
 	adminLane                // only the client's own connection, for methods that require operator.admin
 )
 
-// laneOf returns a method's lane from needs(), or runsLane if needs() contains none.
+// laneOf returns the lane that needs() lists for a method, or runsLane if it lists none.
 func laneOf(method string) lane {
 	for _, n := range needs() {
 		if n.method == method && n.over != unclassified {
@@ -153,8 +152,8 @@ func runScopes(asked []string) []string {
 	return scopes
 }
 
-// both returns c and, if c has one, its starter: the client that makes the connection for
-// starting runs.
+// both returns c and its starter, the client for starting runs. If c has no starter, it returns
+// only c.
 func (c *Client) both() []*Client {
 	if c.starter == nil {
 		return []*Client{c}
@@ -162,12 +161,11 @@ func (c *Client) both() []*Client {
 	return []*Client{c, c.starter}
 }
 
-// awaitLeader waits until c, which makes the connection for starting runs, may connect.
-// It then gives c the device and credentials of the main client, c.leader, or returns
-// false if ctx ends first. Client c may connect while the main client has a connection
-// with operator.admin, or if the gateway rejected the main client only because of the
-// scopes that it requested. Without this wait, c could cause a second pairing request or
-// present a wrong token again.
+// awaitLeader waits until c, the client for starting runs, may connect. It then copies the device
+// and credentials of the main client, c.leader, to c. It returns false if ctx ends first. Client c
+// may connect while the main client has a connection with operator.admin, or if the gateway
+// rejected the main client only because of the scopes that it requested. Without this wait, c could
+// cause a second pairing request or present a wrong token again.
 func (c *Client) awaitLeader(ctx context.Context) bool {
 	l := c.leader
 	for {
@@ -222,8 +220,8 @@ func (c *Client) clearStarting() {
 }
 
 // notifyChange wakes the goroutines that wait for the status of c to change. If c only
-// starts runs, it also wakes those that wait for the status of the main client, c.leader.
-// The caller must hold the lock.
+// starts runs, goroutines that wait for the status of the main client, c.leader, wake up
+// too. The caller must hold the lock.
 func (c *Client) notifyChange() {
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -234,10 +232,9 @@ func (c *Client) notifyChange() {
 	}
 }
 
-// chooseEventSource selects the connection whose events are published, and publishes
-// EventConnected or EventDisconnected if the selection changes. It is called whenever a
-// connection is made or lost. The caller must hold the lock, so that a new subscriber
-// neither misses a connection nor is notified of it twice. A client that only starts runs
+// chooseEventSource selects the connection whose events are published, and publishes EventConnected or
+// EventDisconnected if the selection changes. It is called whenever a connection is made or lost. The caller must hold
+// the lock, so that a new subscriber is notified of each connection exactly once. A client that only starts runs
 // publishes no events.
 func (c *Client) chooseEventSource() {
 	c.notifyChange()
@@ -259,9 +256,9 @@ func (c *Client) chooseEventSource() {
 	c.events.publish(Event{Name: EventConnected, BootID: k.bootID, Resync: true, Restarted: restarted})
 }
 
-// publish passes on an event that arrived over the connection k. The gateway sends each
-// event over both connections, so publish drops those from the connection that
-// chooseEventSource did not select.
+// publish passes on an event that arrived over the connection k, if chooseEventSource has selected
+// that connection. Without this check, subscribers would get each event twice, because the gateway
+// sends it over both connections.
 func (c *Client) publish(k *conn, e Event) {
 	to := c
 	if c.leader != nil {

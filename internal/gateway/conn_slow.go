@@ -35,9 +35,9 @@ func (c *Client) unanswered(k *conn, method string, sent time.Time) {
 // longestProbe is the maximum interval between two probes of a slow gateway.
 const longestProbe = 15 * time.Second
 
-// probe sends health requests to a slow gateway until it answers, so that the client
-// notices when the gateway recovers, even if no other request is sent. Calling the method
-// health requires no scope.
+// probe sends health requests to a slow gateway until the gateway answers. Without them,
+// a client that sends no other requests would not notice the recovery. The health method
+// requires no scope.
 func (c *Client) probe(k *conn) {
 	wait := time.NewTicker(min(c.opt.Timeout, longestProbe))
 	defer wait.Stop()

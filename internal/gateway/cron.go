@@ -41,8 +41,8 @@ type Job struct {
 	Conditional   bool        `json:"conditional,omitempty" doc:"Whether a script or the job's own runs decide when it runs; its next run is then unpredictable."`
 }
 
-// JobSchedule says when a job runs. If the kind of schedule is unknown to Wardroom, only
-// the field Kind is set.
+// JobSchedule says when a job runs. If Wardroom does not support the kind of schedule, only the
+// field Kind is set.
 type JobSchedule struct {
 	Kind    string `json:"kind" doc:"cron, every or at; the gateway has further kinds."`
 	Expr    string `json:"expr,omitempty" doc:"For kind cron: minute, hour, day of the month, month, weekday."`
@@ -199,8 +199,9 @@ type NewJob struct {
 	Delivery      string        // a mode; empty means none, because the gateway's default announces to a chat channel
 }
 
-// AddJob adds a job. If the error includes ErrUnsure, the gateway may have added the job
-// anyway. If the job has no Key, check whether it was added before repeating the request.
+// AddJob adds a job. If the error includes ErrUnsure, the gateway may have added the job anyway. In
+// that case, repeat the request only if the job has a Key, or after checking that the job does not
+// exist.
 func (c *Client) AddJob(ctx context.Context, n NewJob) (Job, error) {
 	p := addParams{
 		Key: n.Key, Name: n.Name, Description: n.Description, AgentID: n.AgentID, Enabled: n.Enabled, Schedule: n.Schedule.wire(),
@@ -245,10 +246,9 @@ type JobChange struct {
 	Delivery      *string // a mode
 }
 
-// ChangeJob changes a job. The parameter revision is the Job.Revision on which the change
-// is based. If the job's definition has changed since that revision, ChangeJob returns
-// ErrJobChanged. With an empty revision, the last change wins. The call is safe to
-// repeat, even after ErrUnsure.
+// ChangeJob changes a job. If the job's definition has changed since the given Job.Revision,
+// ChangeJob returns ErrJobChanged. If revision is empty, ChangeJob does not check this, so the last
+// change wins. The call is safe to repeat, even after ErrUnsure.
 func (c *Client) ChangeJob(ctx context.Context, id string, change JobChange, revision string) (Job, error) {
 	p := changeParams{ID: id, Revision: revision, Patch: patchWire{
 		Name: change.Name, Description: change.Description, AgentID: change.AgentID, Enabled: change.Enabled, SessionTarget: change.SessionTarget,

@@ -30,8 +30,8 @@ func (s JobSchedule) wire() scheduleWire {
 	return w
 }
 
-// payloadWire is a job's payload in the form that Wardroom sends to the gateway. It
-// starts an agent's turn.
+// payloadWire is a job's payload in the form that Wardroom sends to the gateway. Its kind
+// is always an agent's turn.
 type payloadWire struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`

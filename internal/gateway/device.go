@@ -63,8 +63,8 @@ func readChallenge(payload json.RawMessage) (challenge, bool) {
 	return ch, ok && at > 0
 }
 
-// sign returns the device's proof for the connect parameters p. The caller has already
-// set all of them except the proof.
+// sign returns the device's proof for the connect parameters p. All of p except the proof
+// must already be set.
 func (d *device) sign(p connectParams, ch challenge) *deviceProof {
 	at, _ := ch.TS.whole()
 	proof := &deviceProof{ID: d.id, PublicKey: d.public, SignedAt: at, Nonce: ch.Nonce}
@@ -109,8 +109,8 @@ func (cr credential) auth() *auth {
 	return nil
 }
 
-// wallet holds the client's credentials and selects the next one to try. Only the
-// goroutine that executes Run uses it.
+// wallet holds the client's credentials and selects the next one to try. Only Run's goroutine uses
+// it.
 type wallet struct {
 	shared  string
 	given   string // device token from the settings
@@ -119,7 +119,7 @@ type wallet struct {
 }
 
 // next returns the credential with the fewest rights that the gateway has not rejected.
-// If the client has only rejected device tokens, next returns one of them.
+// If the only credentials are rejected device tokens, next returns one of them.
 func (w *wallet) next() credential {
 	switch {
 	case w.issued != "":

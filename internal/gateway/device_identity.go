@@ -79,8 +79,7 @@ func (c *Client) SetIdentity(id Identity) {
 	}
 }
 
-// applyIdentity starts using the identity that SetIdentity stored. It is called on the
-// goroutine that executes Run.
+// applyIdentity starts using the identity that SetIdentity stored. Only Run's goroutine calls it.
 func (c *Client) applyIdentity() {
 	c.mu.Lock()
 	next := c.next
@@ -113,8 +112,8 @@ func (c *Client) outdated() bool {
 }
 
 // anotherDevice returns the failure for a connection that the client closes because
-// SetIdentity has set a different device. The status shows it until the next connection
-// attempt.
+// SetIdentity has set a different device. The status shows this failure until the next
+// connection attempt.
 func anotherDevice() *failure {
 	return &failure{state: Connecting, pace: soon, text: "Wardroom is reconnecting with another device."}
 }

@@ -50,8 +50,8 @@ func (f *failure) message() string { return strings.TrimSpace(f.text + " " + wit
 // dashboard.
 const whereSettings = "Change settings in Wardroom's environment or .env file, then restart it."
 
-// withSettingsHint appends whereSettings, which says to restart Wardroom, to a fix that
-// names a setting. If the fix already mentions a restart, it is returned unchanged.
+// withSettingsHint adds whereSettings, which tells the operator to restart Wardroom, to a
+// fix that names a setting but does not mention a restart.
 func withSettingsHint(fix string) string {
 	if !strings.Contains(fix, "AGENTRT_") || strings.Contains(fix, "restart") {
 		return fix

@@ -14,7 +14,7 @@ import (
 // layer depends on the ones before it.
 type Layer string
 
-// Layers, from the bottom up.
+// The layers of a gateway connection, from the bottom up.
 const (
 	LayerDNS       Layer = "dns"       // DNS lookup
 	LayerTCP       Layer = "tcp"       // TCP connection
@@ -30,7 +30,7 @@ const (
 	LayerEvents    Layer = "events"    // events arrive
 )
 
-// Layers lists all layers, from the bottom up.
+// Layers returns the layers of a gateway connection, from the bottom up.
 func Layers() []Layer {
 	return []Layer{
 		LayerDNS, LayerTCP, LayerTLS, LayerHTTP, LayerUpgrade, LayerChallenge,
@@ -49,7 +49,7 @@ const (
 	StepSkipped    StepState = "skipped"     // not applicable, or not observable
 )
 
-// Step is the result for one layer.
+// Step is the result of checking one layer of the connection, such as DNS or TLS.
 type Step struct {
 	Layer  Layer     `json:"layer" enum:"dns,tcp,tls,http,upgrade,challenge,auth,pairing,scopes,protocol,methods,events" doc:"Layer that was examined."`
 	State  StepState `json:"state" enum:"ok,failed,not_reached,skipped" doc:"skipped: not applicable, or not observable. not_reached: an earlier layer failed."`
@@ -77,9 +77,8 @@ type Examination struct {
 	Steps      []Step     `json:"layers" nullable:"false" doc:"All layers, from the bottom."`
 }
 
-// These constants say how long the result of an examination is reused. It is reused for
-// longer (examRefused) if the gateway rejected a credential, because the gateway locks
-// out an address after ten wrong tokens in a minute, and the client's own connection
+// How long an examination's result is reused. examRefused applies if the gateway rejected a credential. It is longer
+// because the gateway blocks an IP address after ten wrong tokens in a minute, and the client's own connection
 // attempts already send two to four of them.
 const (
 	examShared  = 10 * time.Second
@@ -200,7 +199,7 @@ func (c *Client) cloneAs(is *device, has wallet) *Client {
 	return t
 }
 
-// examine checks the layers until one fails or ctx ends.
+// examine checks the connection layer by layer until a layer fails or ctx ends.
 func (x *examination) examine(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, ExamLimit)
 	defer cancel()
@@ -255,9 +254,8 @@ func (x *examination) step(l Layer, state StepState, took time.Duration, saw str
 // ok records that a layer works and how long the check took since begin was called.
 func (x *examination) ok(l Layer, saw string) { x.step(l, StepOK, time.Since(x.began), saw) }
 
-// fail records that the layer f.layer, or l if f.layer is empty, does not work. It marks
-// earlier layers without a result as skipped, because the gateway does not check the
-// layers in order. It always returns false.
+// fail records the failure of the layer f.layer, or of l if f.layer is empty. It marks earlier layers without a result
+// as skipped, because the gateway can reject a connection before it checks them. It always returns false.
 func (x *examination) fail(l Layer, f *failure) bool {
 	if f.layer != "" {
 		l = f.layer

@@ -192,7 +192,7 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// secured returns an address with its scheme changed to wss.
+// secured returns u as a wss:// URL.
 func secured(u *url.URL) string {
 	with := *u
 	with.Scheme = "wss"
@@ -222,8 +222,8 @@ func (x *examination) recordDNS(s *netTrace) {
 	}
 }
 
-// proxy returns the address of the HTTP proxy that the request passes through, without
-// credentials. It returns an empty string if there is no proxy.
+// proxy returns the host and port of the HTTP proxy that the connection uses, or an empty string if
+// it uses none.
 func (x *examination) proxy() string {
 	c := x.client
 	if c.opt.HTTP.Proxy == nil {
@@ -294,9 +294,8 @@ type health struct {
 	Pending string `json:"pendingReason"`
 }
 
-// startupFailure returns the failure that the response from the health page indicates, or
-// nil if there is none. A missing page is not a failure, because a proxy may not forward
-// requests for it.
+// startupFailure returns the failure that the health page's response indicates, or nil. A missing page is not a
+// failure, because a proxy may not forward requests for it.
 func (x *examination) startupFailure(p page) *failure {
 	c, body := x.client, p.body
 	var h health
@@ -327,7 +326,7 @@ func (x *examination) startupFailure(p page) *failure {
 	return f
 }
 
-// healthPage returns a sentence about the health page for the report.
+// healthPage describes the gateway's health page in one sentence, for the report.
 func (x *examination) healthPage(p page) string {
 	var h health
 	if json.Unmarshal(p.body, &h) != nil || h.Status == "" {

@@ -32,8 +32,8 @@ func (x *examination) checkGateway(ctx context.Context) bool {
 	}
 }
 
-// authenticate opens one connection and completes its handshake. In the results, again is
-// true if the gateway rejected the credential and the client has another one to try.
+// authenticate opens one connection and completes its handshake. If the gateway rejects
+// the credential and the client has another one to try, again is true.
 func (x *examination) authenticate(ctx context.Context) (k *conn, h hello, ok, again bool) {
 	c := x.client
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
@@ -207,8 +207,8 @@ func (x *examination) checkUse(ctx context.Context, k *conn, h hello) bool {
 	return x.checkMethods(ctx, h) && x.checkEvents(ctx, k, events)
 }
 
-// checkMethods checks that the gateway offers the required methods, and calls one of
-// them.
+// checkMethods checks that the gateway offers the required methods, and that calling one
+// of them works.
 func (x *examination) checkMethods(ctx context.Context, h hello) bool {
 	c := x.client
 	x.begin()
@@ -303,8 +303,8 @@ func (x *examination) checkEvents(ctx context.Context, k *conn, events <-chan Ev
 	}
 }
 
-// recentEvent reports whether the client's connection received an event within twice the
-// interval that the gateway announced. It also returns how long ago that was.
+// recentEvent returns the time since the last event, and reports whether that is at most twice the
+// gateway's announced tick interval.
 func (c *Client) recentEvent() (age time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

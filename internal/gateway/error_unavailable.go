@@ -6,9 +6,8 @@ import (
 )
 
 // IsUnavailable reports whether a request failed because the gateway was temporarily
-// unavailable, so that the caller should wait and retry. Timeouts count too. After a
-// timeout, the caller must find out whether the request took effect before sending it
-// again.
+// unavailable or did not answer in time. The caller should then wait and retry. After
+// a timeout, it must first find out whether the request took effect.
 func IsUnavailable(err error) bool {
 	return slices.ContainsFunc([]error{ErrUnreachable, ErrTimeout, ErrUnauthorized, ErrUnpaired, ErrUntrusted, ErrBusy},
 		func(of error) bool { return errors.Is(err, of) })

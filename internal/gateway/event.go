@@ -45,10 +45,10 @@ type hub struct {
 
 type subscriber struct{ ch chan Event }
 
-// Events subscribes to all events. If more events are waiting than the parameter buffer
-// allows, the subscriber is dropped and its channel is closed. The caller may subscribe
-// again, but must then reload everything that it derived from events. The channel is also
-// closed when stop is called and when Run returns.
+// Events subscribes to all events. If more than buffer events are waiting, Events drops the
+// subscription and closes the channel. The caller may subscribe again, but must then reload
+// everything that it derived from events. The channel is also closed when stop is called or when
+// Run returns.
 func (c *Client) Events(buffer int) (events <-chan Event, stop func()) {
 	s := &subscriber{ch: make(chan Event, max(buffer, 1))}
 	c.mu.Lock()
@@ -79,8 +79,8 @@ func (h *hub) remove(s *subscriber) {
 	h.drop(s)
 }
 
-// drop removes the subscriber s and closes its channel, unless that has already happened.
-// The caller must hold the lock.
+// drop removes the subscriber s and closes its channel. If s has already been removed, drop does
+// nothing. The caller must hold the lock.
 func (h *hub) drop(s *subscriber) {
 	if _, ok := h.subs[s]; ok {
 		delete(h.subs, s)

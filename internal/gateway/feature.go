@@ -96,8 +96,8 @@ func unknownMethod(e *wireError) *need {
 	return nil
 }
 
-// withoutMethod records in the status that the gateway lacks a method, and returns the
-// error for the request.
+// withoutMethod records in the status that the gateway lacks a method. It returns the
+// error for a request that needs the method.
 func (c *Client) withoutMethod(n need) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

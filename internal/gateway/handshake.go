@@ -83,8 +83,7 @@ func (h hello) readLimit() int64 {
 	return min(max(n, 1<<20), 64<<20)
 }
 
-// tick returns the interval between tick events that the gateway announces, or 0 if it
-// announces none.
+// tick returns the announced interval between the gateway's tick events, or 0 if the gateway announces none.
 func (h hello) tick() time.Duration {
 	ms, _ := h.Policy.Tick.whole()
 	return time.Duration(min(max(ms, 0), time.Hour.Milliseconds())) * time.Millisecond

@@ -29,8 +29,8 @@ func (c *Client) refusal(e *wireError, cr credential) *failure {
 	return f
 }
 
-// anotherCredential is appended to the fix for a rejected credential if there is another
-// credential to try.
+// anotherCredential is appended to the advice about a rejected credential if Wardroom has
+// another one to try.
 const anotherCredential = " Wardroom tries another credential next."
 
 // refusalKind explains an error response, based on its error code.
@@ -185,7 +185,7 @@ func orNone(scopes []string) string {
 }
 
 // protocolFailure explains whether Wardroom or the gateway has to be updated. The
-// parameter theirs is the gateway's protocol version; it may be absent.
+// gateway's protocol version, theirs, may be absent.
 func protocolFailure(theirs number) *failure {
 	f := &failure{state: Unreachable, pace: slow, layer: LayerProtocol, text: fmt.Sprintf("The gateway does not support protocol %d, which Wardroom needs.", protocol)}
 	f.fix = "Update the gateway or Wardroom, whichever is older."

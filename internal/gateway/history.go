@@ -123,8 +123,8 @@ func (c *Client) Find(ctx context.Context, sessionKey, runID string) (Trace, err
 	return t, nil
 }
 
-// History returns the newest messages of a conversation, oldest first. The parameter
-// limit is the maximum number of messages, from 1 to 1000.
+// History returns the newest messages in a session, oldest first. It returns at most limit
+// messages, and never more than 1000.
 func (c *Client) History(ctx context.Context, sessionKey string, limit int) ([]Message, error) {
 	h, err := c.history(ctx, historyParams{SessionKey: sessionKey, Limit: min(max(limit, 1), historyMost)})
 	if err != nil {
@@ -178,8 +178,8 @@ func (r row) key() string {
 	return r.IdempotencyKey
 }
 
-// toAgent reports whether the row is a message to the agent. The role is not enough:
-// messages from another agent or a scheduled job have the role "assistant".
+// toAgent reports whether the row is a message to the agent. The role alone is not enough to
+// tell: messages from another agent or a scheduled job have the role "assistant".
 func (r row) toAgent() bool {
 	return r.Role == "user" || len(r.Provenance) > 0 && string(r.Provenance) != "null"
 }
@@ -251,8 +251,8 @@ func (t *Trace) resume(rows []row, runID string) {
 	}
 }
 
-// resumption is the prefix that marks the gateway's notices about a resumed turn. Rows
-// whose idempotency key starts with it are not answers.
+// resumption is the prefix of the idempotency keys of the gateway's notices about a
+// resumed turn. Rows with such a key are not answers.
 const resumption = "main-session-restart-recovery:"
 
 // resumes reports whether the row is the gateway's message that tells the agent to
@@ -265,7 +265,7 @@ func (r row) resumes() bool {
 }
 
 // active reports whether the session lists the run as in progress or queued. The format
-// of the queue is undocumented, so a run counts as queued if its id appears anywhere in
+// of the queue is undocumented, so a run counts as queued if its ID appears anywhere in
 // the queue.
 func (h history) active(runID string) bool {
 	return slices.Contains(h.SessionInfo.ActiveRunIDs, runID) ||
@@ -278,14 +278,14 @@ func (h history) other(runID string) bool {
 		slices.ContainsFunc(h.SessionInfo.ActiveRunIDs, func(id string) bool { return id != runID })
 }
 
-// undecided reports whether the session has a run in progress whose id the gateway does
-// not report. That run may be answering the question that the caller looks for, so the
-// question must not be asked again.
+// undecided reports whether the session has a run in progress whose ID the gateway does
+// not report. That run may be answering the caller's question, so the question must not
+// be asked again.
 func (h history) undecided() bool {
 	return h.SessionInfo.HasActiveRun && h.SessionInfo.ActiveRunIDs == nil
 }
 
-// mentions reports whether the run's id appears as a string anywhere in a JSON value.
+// mentions reports whether a JSON value contains the run's id as a string, at any depth.
 func mentions(raw json.RawMessage, runID string) bool {
 	var v any
 	return json.Unmarshal(raw, &v) == nil && contains(v, runID)

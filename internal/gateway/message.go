@@ -24,9 +24,9 @@ type Turn struct {
 	Failed bool   // the run failed here; see Error
 	Error  string
 	Usage  *Usage // of this model call; nil when unknown
-	// Origin names the tool that created the message inside the gateway, such as cron or
-	// sessions_send, or, if the tool is unknown, the gateway's category for the message's
-	// origin. It is empty for messages from outside the gateway.
+	// Origin names the tool inside the gateway that created the message, such as cron or
+	// sessions_send. If the tool is unknown, Origin is the category that the gateway reports. It is
+	// empty for messages from outside the gateway.
 	Origin string
 	JobID  string // of the scheduled job that created it
 	From   string // key of the session that sent it
@@ -85,10 +85,9 @@ func (c *Client) Turns(ctx context.Context, sessionKey string, limit int, offset
 	return page, nil
 }
 
-// TurnsBefore is like Turns, but returns only rows with a sequence number below seq. The
-// parameter offset is the number of newest rows to skip in a transcript of total rows. If
-// the transcript has since grown to more than total rows, TurnsBefore skips the new rows
-// too, so that no row is repeated or missed.
+// TurnsBefore is like Turns, but returns only rows with a sequence number below seq. The offset was
+// computed for a transcript of total rows. If the transcript has grown since, TurnsBefore also
+// skips the added rows, so that no row is repeated or missed.
 func (c *Client) TurnsBefore(ctx context.Context, sessionKey string, limit int, offset, total, seq int64) (TurnPage, error) {
 	var page TurnPage
 	for range turnsTried {
@@ -141,7 +140,7 @@ type turnRow struct {
 	} `json:"__openclaw"`
 }
 
-// leading returns the number of tool results at the beginning of the rows. Their calls
+// leading returns how many rows at the start are tool results. The tool calls that produced them
 // are on the page with older rows.
 func leading(rows []turnRow) int {
 	for i, r := range rows {

@@ -24,8 +24,7 @@ const (
 	OtherBlock    BlockKind = "other"     // any other part; only its type is kept
 )
 
-// ToolCall is a call that an agent makes to a tool. Two ToolCalls can be compared with
-// ==.
+// ToolCall is an agent's call of a tool. ToolCalls can be compared with ==.
 type ToolCall struct {
 	ID           string // unique within the session
 	Name         string

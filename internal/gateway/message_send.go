@@ -53,9 +53,9 @@ const (
 )
 
 // Sent reports whether a session has received the message with the given run id or is
-// about to receive it. It looks for the message in the newest rows of the transcript,
-// because the gateway forgets run ids when it restarts and after a while (five minutes in
-// version 2026.9.6).
+// about to receive it. It searches the newest rows of the transcript, because the gateway
+// itself remembers run ids only until it restarts, and only for a short time (five minutes
+// in version 2026.9.6).
 func (c *Client) Sent(ctx context.Context, sessionKey, runID string) (bool, error) {
 	var h history
 	if err := c.call(ctx, "chat.history", historyParams{SessionKey: sessionKey, Limit: sentRows, MaxChars: sentChars}, &h); err != nil {
@@ -67,8 +67,8 @@ func (c *Client) Sent(ctx context.Context, sessionKey, runID string) (bool, erro
 	return asked(h.rows(), runID) || h.active(runID), nil
 }
 
-// once is like call, but for requests that change something. If the gateway may have
-// carried out a request that failed, once adds ErrUnsure to the error.
+// once sends a request that changes something. It adds ErrUnsure to the error of a failed request that the gateway may
+// have carried out anyway.
 func (c *Client) once(ctx context.Context, method string, params, out any) error {
 	k, err := c.connection(method)
 	if err != nil {

@@ -45,8 +45,8 @@ type Answer struct {
 	Text    string // the agent's answer, if Finished; untrusted
 	Error   string // the gateway's error message; may be empty
 	Usage   *Usage // nil when unknown
-	// NotBegun means that the gateway rejected the question because it was shutting down.
-	// The agent never received the question: repeat it when the gateway is back.
+	// NotBegun means that the gateway rejected the question because it was shutting down. The agent
+	// never received the question, so it can be sent again when the gateway is back.
 	NotBegun bool
 	// Overtaken means that the gateway accepted the question but dropped it before the
 	// agent received it, because the session had changed. This happens after a restart,
@@ -155,9 +155,9 @@ func (c *Client) completeText(ctx context.Context, runID string, a Answer) (Answ
 	return a, nil
 }
 
-// waitOn calls agent.wait and returns its result. When a run ends, the gateway also sends
-// a second response to the question. If that arrives first, waitOn returns the answer
-// from it.
+// waitOn waits for a run's answer by calling agent.wait. When a run ends, the gateway also sends a
+// second response to the request that started it. If that response arrives first, waitOn returns
+// the answer from it.
 func (c *Client) waitOn(ctx context.Context, k *conn, r *run, runID string, limit time.Duration) (Answer, error) {
 	limit = max(limit, 0)
 	params := struct {
@@ -237,9 +237,9 @@ func (c *Client) cleaned(runID string, a Answer) Answer {
 // runsKept limits how many runs are remembered with their answers.
 const runsKept = 256
 
-// runs holds the runs that this process started, by run id. Callers that wait for a run
-// get the answer when the gateway's second response to the question arrives. The zero
-// value is ready to use.
+// runs holds the runs that this process started, by run id. Callers that wait for a run receive its
+// answer as soon as the gateway sends its second response to the question. The zero value is ready
+// to use.
 type runs struct {
 	mu   sync.Mutex
 	ring ring[*run]
@@ -303,8 +303,7 @@ func (rs *runs) place(id, sessionKey string) {
 	rs.get(id).session = sessionKey
 }
 
-// placed returns the session key that place recorded for a run, or an empty string if
-// there is none.
+// placed returns the session key of a run, as recorded by runs.place, or an empty string if none is recorded.
 func (rs *runs) placed(id string) string {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

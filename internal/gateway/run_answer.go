@@ -53,9 +53,9 @@ type wireUsage struct {
 	Cost        json.RawMessage `json:"cost"`
 }
 
-// read returns the usage, or nil if the object contains no token counts. The parameter
-// cost is used if the object contains no price. The names of the provider and the model
-// are not sanitized: see secrets.usage.
+// read returns the usage, or nil if the object contains no token counts. If the object contains
+// no price, read uses the given cost. It does not sanitize the provider's and model's names:
+// see secrets.usage.
 func (w *wireUsage) read(provider, model string, cost number) *Usage {
 	if w == nil {
 		return nil
@@ -167,8 +167,8 @@ func readOvertaken(f frame) (Answer, bool) {
 	return Answer{Outcome: Failed, Error: f.Error.Message, Overtaken: true}, true
 }
 
-// outcomePayload is the payload of the second response to a question, which the gateway
-// sends when the run has ended, and again if the question is repeated after that.
+// outcomePayload is the payload of the second response to a question. The gateway sends
+// this response when the run has ended, and again if the question is repeated later.
 type outcomePayload struct {
 	Status     string `json:"status"`
 	Summary    string `json:"summary"`

@@ -41,11 +41,10 @@ const (
 	restPause = 200 * time.Millisecond
 )
 
-// abortOthers ends the runs that other clients started in a session. The parameter
-// stopped contains the ids of Wardroom's runs that were just stopped. While one of them
-// is still listed, chat.abort ignores other clients' runs, so abortOthers first waits
-// until they have ended. It returns the ids in stopped and those of the runs that it
-// ended.
+// abortOthers ends the runs that other clients started in a session. It first waits until
+// Wardroom's own runs, which were just stopped, have ended, because chat.abort ignores
+// other clients' runs until then. Given the ids of Wardroom's stopped runs, it returns
+// them together with the ids of the runs that it ended.
 func (c *Client) abortOthers(ctx context.Context, sessionKey string, stopped []string) ([]string, error) {
 	for range restTries {
 		more, err := c.abort(ctx, sessionKey, "")
@@ -68,12 +67,11 @@ func (c *Client) abortOthers(ctx context.Context, sessionKey string, stopped []s
 // abort ends a run in a session and returns its id. If runID is empty, it ends all runs
 // in the session and returns their ids.
 //
-// The method chat.abort ends only runs that were started over the same connection or, for
-// a paired device, over any connection of that device. Ending any other run requires
-// operator.admin. A run that a question started also has an entry in the gateway's task
-// ledger. Every client that may write to the session can cancel that entry with
-// tasks.cancel, which ends the run (observed in OpenClaw 2026.9.6). A run that a message
-// started has no such entry.
+// The method chat.abort ends only runs that were started over the same connection or by the same
+// paired device. Ending any other run requires operator.admin. However, a run that was started by a
+// question has an entry in the gateway's task ledger. Every client that may write to the session
+// can cancel that entry with tasks.cancel, which ends the run (observed in OpenClaw 2026.9.6). A
+// run that was started by a message has no such entry.
 func (c *Client) abort(ctx context.Context, sessionKey, runID string) ([]string, error) {
 	params := struct {
 		SessionKey string `json:"sessionKey"`

@@ -41,8 +41,9 @@ const maskable = 16
 // masked is the text that replaces a secret.
 const masked = "[token]"
 
-// addedForms limits how many forms of issued tokens are kept. The gateway may issue a new
-// token for each connection, and only the latest ones are valid.
+// addedForms limits how many forms of tokens issued by the gateway are kept for
+// redaction. The gateway may issue a new token for each connection, but only the latest
+// ones are valid.
 const addedForms = 24
 
 func newSecrets(key ed25519.PrivateKey, tokens ...string) *secrets {
@@ -137,8 +138,8 @@ func (s *secrets) all() []needle {
 	return *s.now.Load()
 }
 
-// frame returns a frame's data with the secrets redacted. A frame may contain a secret
-// because an agent read it in a file and repeated it in an answer.
+// frame returns a frame's data with the secrets redacted. A frame can contain a secret
+// if, for example, an agent's answer quotes one from a file.
 func (s *secrets) frame(data []byte) []byte {
 	if bytes.Contains(data, []byte("wrk_")) {
 		data = ownKey.ReplaceAll(data, []byte(ownKeyMasked))
@@ -167,8 +168,8 @@ func (s *secrets) bounded(text string, most int) string {
 // truncate the text.
 func (s *secrets) multiline(text string) string { return s.redact(plaintext.Lines(s.redact(text))) }
 
-// text is like multiline, but truncates the text. The parameter most is the maximum
-// number of characters. The second result reports whether the text was longer.
+// text is like multiline, but truncates the text to the given number of characters and reports
+// whether it was longer.
 func (s *secrets) text(text string, most int) (clean string, cut bool) {
 	text = s.multiline(text)
 	n := 0
@@ -181,8 +182,8 @@ func (s *secrets) text(text string, most int) (clean string, cut bool) {
 	return text, false
 }
 
-// bound is like multiline, but truncates the text. The parameter most is the maximum
-// number of characters. The second result is the number of characters removed.
+// bound is like multiline, but truncates the text to the given number of characters and returns how
+// many characters it removed.
 func (s *secrets) bound(text string, most int) (clean string, cut int64) {
 	clean = s.multiline(text)
 	n, end := 0, len(clean)

@@ -67,9 +67,9 @@ type SessionUsage struct {
 	// numbers in the background. Until a computation is complete, it returns its previous
 	// result, initially zeros, and Fresh is false.
 	Fresh bool
-	// At is when the computation ran, by the gateway's clock, or zero if unknown. Later
-	// usage is not included. The gateway returns the same result for 30 seconds. The
-	// first request after that still gets the old result, regardless of its age.
+	// At is the time, by the gateway's clock, at which the gateway computed the usage, or zero
+	// if unknown. Later usage is not included. The gateway caches the result for 30 seconds.
+	// The first request after that still gets the cached result, however old it is.
 	At     clock.Time
 	Totals map[string]Totals
 	// Transcripts contains the usage by transcript and model. It includes deleted
@@ -106,9 +106,9 @@ func (c *Client) SubscribeSessions(ctx context.Context) error {
 	return nil
 }
 
-// ListSessions lists the sessions of all agents, most recently changed first. The
-// parameter most limits the number of sessions. Like the other methods that read
-// sessions, it requires the scope operator.read.
+// ListSessions lists the sessions of all agents, most recently changed first, up to the given
+// number of sessions. Like the other methods that read sessions, it requires the scope
+// operator.read.
 func (c *Client) ListSessions(ctx context.Context, most int) (Sessions, error) {
 	var all Sessions
 	place := map[string]int{}
@@ -219,15 +219,14 @@ func (c *Client) readSession(raw json.RawMessage) (Session, bool) {
 	return s, ok
 }
 
-// rowFacts contains the information in a session row for which Session has no field.
+// rowFacts holds the data from a session row that Session has no field for.
 type rowFacts struct {
 	stamp    int64 // when the row was built; 0 when unknown
 	whole    bool  // complete: it says whether a run is in progress
 	archived bool
 }
 
-// readRow is like readSession, but also returns the information for which Session has no
-// field.
+// readRow is like readSession, but also returns the data that Session has no field for.
 func (c *Client) readRow(raw json.RawMessage) (Session, rowFacts, bool) {
 	var r sessionRow
 	if json.Unmarshal(raw, &r) != nil || !validKey(string(r.Key)) {

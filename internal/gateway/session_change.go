@@ -6,9 +6,9 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// SessionChange is an event's report of a change to a session. If two events are about
-// the same session, the later one has the newer data, because the gateway reads the
-// session's current data when it sends an event.
+// SessionChange is a change to a session, as reported by an event. If two events are about the same
+// session, the later one has the newer data, because the gateway reads the session's current data
+// when it sends an event.
 type SessionChange struct {
 	Key   string  // empty when the event names no session
 	Row   Session // the session's current row; set only if Whole
@@ -130,11 +130,11 @@ func (c *Client) readRowEvent(payload json.RawMessage) SessionChange {
 	return change
 }
 
-// previewChars is the maximum length of the message previews in the gateway's lists.
+// previewChars is the maximum length of the message previews in the gateway's session
+// lists.
 const previewChars = 240
 
-// preview shortens a text to a single line, in the same way as the gateway does for
-// lists.
+// preview shortens a text to a single line, as the gateway does for its session lists.
 func (c *Client) preview(text string) string {
 	line := []rune(c.short(text))
 	if len(line) > previewChars {

@@ -7,10 +7,9 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// Upper limits for plausible numbers. The constant mostTokens is a trillion tokens,
-// mostNanos is $100,000 for one model call, and mostNanosAll is $1,000,000 for a session.
-// Larger numbers are treated as absent, so that sums of thousands of numbers do not
-// overflow 64 bits.
+// Upper limits for plausible numbers: a trillion tokens, $100,000 for one model call (mostNanos)
+// and $1,000,000 for a session (mostNanosAll). Larger numbers are treated as absent, so that sums
+// of thousands of numbers do not overflow 64 bits.
 const (
 	mostTokens              = 1_000_000_000_000
 	mostNanos, mostNanosAll = 100_000_000_000_000, 1_000_000_000_000_000
@@ -29,7 +28,7 @@ func (n number) tooLarge() bool {
 	return (err == nil || errors.Is(err, strconv.ErrRange)) && v > mostTokens
 }
 
-// TranscriptUsage is all usage in one transcript, by model.
+// TranscriptUsage is the total usage of one transcript, by model.
 type TranscriptUsage struct {
 	SessionKey string // for a deleted session, derived from the agent and the transcript
 	SessionID  string // id of the transcript

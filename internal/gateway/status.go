@@ -31,11 +31,10 @@ func (s Status) as(p Purpose) Connection {
 	return Connection{p, s.State, s.Since, s.LastError, s.ConnectedAt, s.LastSeenAt, s.RetryAt, s.ScopesAsked, s.ScopesGranted}
 }
 
-// Status returns the current status. With two connections, the state is Connected and
-// ConnectedAt is set only if both are connected. Otherwise the state is that of the
-// connection that is down or, if both are down, that of the connection with
-// operator.admin. There is one exception: if the gateway rejected only operator.admin,
-// the connection that starts runs still works, so ConnectedAt is set.
+// Status returns the current status. With two connections, the state is Connected only if
+// both are connected. If one is down, its state is returned; if both are down, the state
+// of the connection with operator.admin. ConnectedAt is set only if both are connected, or
+// if the gateway rejected only operator.admin, because runs can then still be started.
 func (c *Client) Status() Status {
 	s := c.ownStatus()
 	if s.State == NotConfigured {

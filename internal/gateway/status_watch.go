@@ -2,9 +2,9 @@ package gateway
 
 import "context"
 
-// Watch calls the function report with the current status, and again whenever the status
-// changes, until ctx ends. If the status changes several times while the function runs,
-// the next call gets only the latest status.
+// Watch calls report with the current status, and again whenever the status changes, until ctx
+// ends. If the status changes several times during a call, the next call gets only the latest
+// status.
 func (c *Client) Watch(ctx context.Context, report func(Status)) {
 	for {
 		c.mu.Lock()

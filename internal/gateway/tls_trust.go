@@ -14,8 +14,8 @@ import (
 	"wardroom/internal/platform/clock"
 )
 
-// errPlainPins is returned if trusted certificates are configured but the gateway's
-// address is unencrypted.
+// errPlainPins means that certificates are pinned, but the gateway's URL does not begin with
+// wss://.
 var errPlainPins = errors.New("the gateway's address must begin with wss:// to check its certificate")
 
 // tlsConfig returns the TLS settings, which verify the gateway's certificate. Wardroom
@@ -103,8 +103,9 @@ func (c *Client) tlsFailure(err error) *failure {
 	return nil
 }
 
-// untrusted returns the failure for an untrusted certificate. It describes the
-// certificate, so that the operator can compare it with the gateway's and pin it.
+// untrusted returns the failure for an untrusted certificate. The failure contains the
+// certificate's fingerprint, which the operator can compare with the one on the gateway's
+// host and then pin.
 func (c *Client) untrusted(leaf *x509.Certificate, why, hint string) *failure {
 	shown := &Certificate{
 		Fingerprint: fingerprint(leaf),

@@ -63,8 +63,7 @@ type Versioned struct {
 	web.IfMatch
 }
 
-// answer passes the version from the If-Match header to the function do and returns the
-// item that do returns.
+// answer calls do with the version from the If-Match header and returns the resulting item.
 func (v Versioned) answer(do func(version *int64) (Item, error)) (*web.Tagged[Item], error) {
 	version, err := v.Version()
 	if err != nil {

@@ -146,8 +146,7 @@ var (
 	ErrAssignee = fault.New(fault.Invalid, "inbox_assignee_unknown", "The assignee is unknown or cannot be assigned.")
 )
 
-// check returns an error if the cause, kind, or severity of m is invalid, which can only
-// result from a programming error.
+// check returns an error if m's cause, kind, or severity is invalid. Only a programming error can cause this.
 func (m NewItem) check() error {
 	switch {
 	case m.Cause == "" || len(m.Cause) > maxCause || plaintext.Lines(m.Cause) != m.Cause:
@@ -168,7 +167,7 @@ func (m NewItem) happened(now time.Time) clock.Time {
 	return clock.At(m.At)
 }
 
-// open returns a new item for m. The cause of m must not have an item yet.
+// open returns a new item for m, whose cause must not have an item yet.
 func (m NewItem) open(id string, now time.Time) Item {
 	at := m.happened(now)
 	i := Item{
@@ -229,7 +228,7 @@ func ack(i Item, _ actor.Actor, _ time.Time) (Item, error) {
 	return i.to(Acked), nil
 }
 
-// snooze hides the item until the given time.
+// snooze returns an action that hides an item until the given time.
 func snooze(until time.Time) action {
 	return func(i Item, _ actor.Actor, now time.Time) (Item, error) {
 		if err := i.checkUnresolved("snooze"); err != nil {
@@ -296,7 +295,7 @@ func (i Item) checkVersion(version *int64) error {
 	return ErrStale.With("The item is now at version %d. Read it again and retry the change.", i.Version).Fact("current_version", i.Version)
 }
 
-// changes returns the fields that differ from those of the item old, each with its values before and after.
+// changes returns the fields that differ between old and i, each with its old and new value.
 func (i Item) changes(old Item) map[string][2]any {
 	changes := map[string][2]any{}
 	note := func(field string, differs bool, before, after any) {

@@ -89,9 +89,9 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 	return s.record(ctx, tx, kind, i, changes)
 }
 
-// ResolveCause resolves the item for a cause that has ended. The parameter why becomes the
-// note of the resolution. ResolveCause has no effect if the cause has no item or the item
-// is already resolved. Call it after the transaction's other statements.
+// ResolveCause resolves the item for a cause that has ended, and sets the note of the
+// resolution to why. It has no effect if the cause has no item or the item is already
+// resolved. Call it after the transaction's other statements.
 func (s *Service) ResolveCause(ctx context.Context, tx *db.Tx, cause, why string) error {
 	if err := s.resolveCause(ctx, tx, cause, why); err != nil {
 		return fmt.Errorf("resolve %.200q in the inbox: %w", cause, err)
@@ -158,7 +158,8 @@ func (s *Service) Snooze(ctx context.Context, id string, until time.Time, versio
 	return s.do(ctx, id, version, snoozed, snooze(until))
 }
 
-// Assign assigns an item to a human. The parameter to is the human's ID or email, or nil to unassign the item.
+// Assign assigns an item to the human with the given ID or email. If to is nil, it unassigns the
+// item.
 func (s *Service) Assign(ctx context.Context, id string, to *string, version *int64) (Item, error) {
 	var who *Assignee
 	if to != nil {

@@ -57,9 +57,9 @@ func (f Filter) where(ctx context.Context, q db.Queryer, now time.Time) (w list.
 	return w, nil
 }
 
-// ofStates adds the condition for the filter's states to w. An item whose snooze has ended
-// is treated as open. The filter's fingerprint in a page cursor must not depend on the
-// parameter now, because now differs from page to page.
+// ofStates adds the condition for the filter's states to w. An item whose snooze has ended is
+// treated as open. The filter's fingerprint in a page cursor must not depend on the current time,
+// because that differs from page to page.
 func (f Filter) ofStates(w *list.Where, now time.Time) {
 	want := f.wanted()
 	if !want[Resolved] {
@@ -140,7 +140,7 @@ func one(ctx context.Context, q db.Queryer, column, value string) (Item, error) 
 	return i, err
 }
 
-// row returns the values to store for the item, in the order of the columns in the constant stored.
+// row returns the item's column values, in the order of the columns in the INSERT statement.
 func (i Item) row() []any {
 	var assignee any
 	if i.Assignee != nil {
@@ -203,9 +203,9 @@ func purgeResolved(ctx context.Context, tx *db.Tx, before time.Time, limit int) 
 	return int64(len(ids)), nil
 }
 
-// findUsers returns the IDs of the accounts that match ref, which is an ID, email, or
-// agent_id from a filter. An agent_id can match several accounts. For an email that the
-// caller may not look up, findUsers returns actor.NoID, which matches no account.
+// findUsers returns the IDs of the accounts whose ID, email or agent_id is ref. Several
+// accounts can have the same agent_id. For an email that the caller may not look up,
+// findUsers returns actor.NoID, which matches no account.
 func findUsers(ctx context.Context, q db.Queryer, ref string) ([]string, error) {
 	lower := strings.ToLower(ref)
 	if actor.OwnEmailOnly(ctx, ref) {

@@ -47,8 +47,8 @@ func (s *Service) handleRotate(ctx context.Context, _ *struct{}) (*output, error
 	return outputFor(p, made, http.StatusAccepted), err
 }
 
-// outputFor returns the response for a device. Its status code is the given one if the request
-// created the device, and otherwise 200.
+// outputFor returns the response for a device. It uses the given status code if the request
+// created the device, and 200 otherwise.
 func outputFor(p Pairing, made bool, status int) *output {
 	if !made {
 		status = http.StatusOK

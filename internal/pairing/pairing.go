@@ -1,6 +1,6 @@
 // Package pairing registers Wardroom as a trusted device of the gateway, so that the two can run on
 // different machines. An operator starts the pairing in Wardroom and approves it once on the
-// gateway's host, and does not need to copy any secrets.
+// gateway's host, without copying any secrets.
 //
 // The device's private key and the token from the gateway are stored encrypted
 // (platform/vault) and used by the gateway client. All replicas share one device.
@@ -23,8 +23,8 @@ import (
 
 // Errors that pairing operations return.
 var (
-	// ErrSettings means that the device is configured in the settings, which take
-	// precedence.
+	// ErrSettings means that the settings define the device, so pairing operations cannot
+	// change it.
 	ErrSettings = fault.New(fault.Conflict, "pairing_in_settings", "The device is configured in Wardroom's settings.")
 	// ErrNone means that Wardroom has no device, or no replacement device waiting for approval.
 	ErrNone = fault.New(fault.NotFound, "pairing_none", "Wardroom has no such device.")
@@ -184,8 +184,8 @@ type answer struct {
 	Error   string           `json:"error"`
 }
 
-// open decrypts a device's key and token. It omits a token that a different gateway issued, so that
-// the gateway at the given address does not receive it.
+// open decrypts a device's key and token for use with the gateway at the given address. It omits
+// the token if another gateway issued it.
 func (r stored) open(v *vault.Vault, address string) (gateway.Identity, error) {
 	seed, err := v.Open(keyPlace(r.device.ID), r.sealedKey)
 	if err != nil {

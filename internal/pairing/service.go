@@ -87,10 +87,10 @@ func (s *Service) decrypt(r stored) (gateway.Identity, error) {
 	return r.open(v, s.Gateway)
 }
 
-// Start creates a device, unless there already is one, and makes the client use it. The result made
-// reports whether Start created a device. Start returns ErrSettings if the settings contain a
-// device, and ErrNoKey or ErrKeyFile if there is no valid encryption key. If the existing device's
-// secrets cannot be decrypted, Start keeps it and returns ErrOtherKey.
+// Start creates a device, unless there already is one, and makes the client use it. If it created
+// the device, made is true. Start returns ErrSettings if the settings contain a device, and ErrNoKey
+// or ErrKeyFile if there is no valid encryption key. If the existing device's secrets cannot be
+// decrypted, Start keeps the device and returns ErrOtherKey.
 func (s *Service) Start(ctx context.Context) (p Pairing, made bool, err error) {
 	if s.Own != nil {
 		return p, false, ErrSettings.With("To pair from the dashboard, remove AGENTRT_DEVICE_PRIVATE_KEY and the other AGENTRT_DEVICE_ settings, then restart Wardroom.")
@@ -254,8 +254,8 @@ func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) 
 	return s.applied(ctx, made)
 }
 
-// rotateFault returns the error for Rotate if the encryption key is not available. If there is no
-// device to replace, that is ErrNone, and otherwise ErrOtherKey.
+// rotateFault returns Rotate's error for an unavailable encryption key. It returns ErrNone if there
+// is no device to replace, and ErrOtherKey if there is one.
 func (s *Service) rotateFault(ctx context.Context, cause error) error {
 	current, _, err := load(ctx, s.DB)
 	switch {
@@ -293,8 +293,8 @@ func (s *Service) CancelRotation(ctx context.Context) (Pairing, error) {
 	return p, err
 }
 
-// Stored reads the device for a command that runs alongside the server. It does not change
-// anything. It returns the zero Identity if there is no device.
+// Stored returns the stored device identity, or the zero Identity if no device is stored.
+// It is meant for commands that run alongside the server, so it does not change anything.
 func Stored(ctx context.Context, q db.Queryer, keys vault.Source, address string) (gateway.Identity, error) {
 	current, _, err := load(ctx, q)
 	if err != nil || current == nil {

@@ -46,8 +46,8 @@ func load(ctx context.Context, q db.Queryer) (current, next *stored, err error) 
 	return current, next, err
 }
 
-// insert adds a device. For a replacement device, askAt is the time of the first attempt to connect
-// with it. It is nil for the current device, which the client uses immediately.
+// insert adds a device. The client uses the current device immediately, so its askAt is nil. For a replacement device,
+// askAt is the time of the first attempt to connect with it.
 func insert(ctx context.Context, tx *db.Tx, r stored, now time.Time, askAt *time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO pairing_devices (`+columns+`, ask_at) VALUES (?, ?, ?, ?, '', NULL, '', ?, '', NULL, '', '{}', ?)`,
@@ -55,13 +55,13 @@ func insert(ctx context.Context, tx *db.Tx, r stored, now time.Time, askAt *time
 	return err
 }
 
-// setToken stores the token of a device, or removes it if the sealed parameter is empty.
+// setToken stores the token of a device, or removes it if sealed is empty.
 func setToken(ctx context.Context, tx *db.Tx, place, sealed, gateway string, at *clock.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE pairing_devices SET sealed_token = ?, gateway = ?, token_at = ? WHERE place = ?`, sealed, gateway, at, place)
 	return err
 }
 
-// setAdmitted stores whether the gateway approved a device or accepted it without approval.
+// setAdmitted stores how the gateway accepted a device: with or without approval.
 func setAdmitted(ctx context.Context, tx *db.Tx, place string, how State, at time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE pairing_devices SET admitted = ?, admitted_at = ? WHERE place = ?`, string(how), clock.At(at), place)
 	return err

@@ -102,8 +102,8 @@ func (r *stored) reencrypted(v *vault.Vault) (key, token string, changed bool, e
 	return key, token, changed || also, err
 }
 
-// Run stores device events, follows changes by other replicas, and connects the replacement device
-// until it is approved. It returns when ctx ends.
+// Run stores device events, applies changes that other replicas made, and tries to connect a
+// replacement device until it is approved. It returns when ctx ends.
 func (s *Service) Run(ctx context.Context) error {
 	if s.Own != nil {
 		return nil
@@ -131,7 +131,8 @@ func or(d, fallback time.Duration) time.Duration {
 	return fallback
 }
 
-// step does all pending work once.
+// step performs one round of the pairing service's work: it stores pending events, synchronizes the
+// client, and attempts the next connection.
 func (s *Service) step(ctx context.Context) error {
 	if err := s.storeEvents(ctx); err != nil {
 		return err
@@ -142,9 +143,10 @@ func (s *Service) step(ctx context.Context) error {
 	return s.connectNext(ctx)
 }
 
-// syncClient passes the stored device to the client if it has changed. If the stored device's
-// secrets cannot be decrypted, for example during a change of keys, a client that already uses this
-// device keeps it, and a client that uses another device stops using that one.
+// syncClient passes the stored device to the client if it has changed. If the device's
+// secrets cannot be decrypted, for example while the encryption key is being replaced, a
+// client that already uses the device keeps it. A client that uses a different device
+// stops using that one.
 func (s *Service) syncClient(ctx context.Context) error {
 	if s.Own != nil {
 		return nil

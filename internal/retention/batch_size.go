@@ -7,9 +7,9 @@ import (
 
 // Limits on the batch size. A batch is one transaction. On SQLite it blocks all other writers, and
 // on PostgreSQL all transactions that record an event, so it must not take more than 50 ms. The
-// size adapts to the duration of the last batch. The thresholds are far below 50 ms, because some
-// batches are slower, such as one whose commit makes SQLite run a checkpoint. Because a busy
-// machine can be several times slower, the size shrinks fast and grows slowly.
+// size is adapted to the duration of the last batch. It shrinks fast and grows slowly, because a
+// busy machine can be several times slower. The thresholds are far below 50 ms, because some
+// batches take longer, such as one whose commit makes SQLite run a checkpoint.
 const (
 	firstBatch   = 50
 	minBatch     = 5
@@ -20,8 +20,8 @@ const (
 	minRest      = 5 * time.Millisecond
 )
 
-// nextSize returns the size of the next batch. Its parameters are the size of the last batch and
-// how long that batch held the write lock.
+// nextSize returns the size of the next batch, given the size of the last batch and how
+// long that batch held the write lock.
 func nextSize(size int, held time.Duration) int {
 	switch {
 	case held > quarterAbove:

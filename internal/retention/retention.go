@@ -115,8 +115,8 @@ type Outcome struct {
 	Error      *string     `json:"error" doc:"Why the policy failed; null if it succeeded. The next run processes the rest."`
 }
 
-// daysAgo returns the start of the day that was the given number of days ago in the given time
-// zone. A day normally starts at midnight. If the clocks skip midnight on that day, it starts right
+// daysAgo returns the start of a past day in the given time zone; if days is 1, the start of
+// yesterday. A day starts at midnight. If the clocks skip midnight on that day, it starts right
 // after the skipped time; if midnight occurs twice, it starts at the first one.
 func daysAgo(now time.Time, zone *time.Location, days int) (time.Time, error) {
 	midnight, err := cron.Parse("0 0 * * *", zone.String())

@@ -124,7 +124,7 @@ func (s *Service) Run(ctx context.Context) (Run, error) {
 	})
 }
 
-// enqueue queues a run. It calls the also function, if not nil, in the same transaction.
+// enqueue queues a run. If also is not nil, enqueue calls it in the same transaction.
 func (s *Service) enqueue(ctx context.Context, also func(*db.Tx, Run) error) (Run, error) {
 	var made Run
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {

@@ -91,9 +91,8 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*listOutput, e
 	return &listOutput{List: *web.Page(ctx, jobs, next), AsOf: known.AsOf.Format(clock.Layout), Away: known.Away}, nil
 }
 
-// filterDigest returns a short digest of a list's filters. Each cursor contains it, so that a
-// client cannot by mistake use a cursor with filters other than those it was issued for. It is not
-// a security measure.
+// filterDigest returns a short digest of a list's filters. Each cursor contains it, so that a client that uses the
+// cursor with different filters by mistake gets an error. It is not a security measure.
 func filterDigest(filters ...string) string {
 	sum := sha256.Sum256([]byte(page.Encode(filters...)))
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
@@ -215,8 +214,8 @@ func (s *Service) handleJobSlots(ctx context.Context, in *jobSlotsInput) (*web.L
 	return s.slots(ctx, in.ID, in.Span, in.Query)
 }
 
-// slots returns one page of the slot ledger. The cursor contains the time range, so that all pages
-// use the same range, even if it is the default, which depends on the current time.
+// slots returns one page of the slot ledger. The default time range depends on the current time.
+// The cursor therefore contains the range, so that all pages use the same one.
 func (s *Service) slots(ctx context.Context, id string, in Span, q page.Query) (*web.List[Slot], error) {
 	bound := filterDigest(id, in.From.String(), in.To.String())
 	parts, err := decode(q.Cursor, bound, 5)
@@ -246,7 +245,7 @@ func (s *Service) slots(ctx context.Context, id string, in Span, q page.Query) (
 
 func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
-// parseMicros parses a time that the function micros has formatted.
+// parseMicros parses a time formatted by micros.
 func parseMicros(text string) (time.Time, error) {
 	const first, last = -62_135_596_800_000_000, 253_402_300_799_999_999 // the years 1 to 9999
 	n, err := strconv.ParseInt(text, 10, 64)

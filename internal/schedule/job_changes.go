@@ -74,7 +74,7 @@ const (
 	maxMessage     = 20_000
 )
 
-// checkLength adds a validation error if a text has more characters than the most parameter allows.
+// checkLength adds a validation error if a text exceeds the maximum length, in characters.
 func checkLength(bad *fault.Fields, pointer, text string, most int) {
 	if n := utf8.RuneCountInString(text); n > most {
 		bad.Add(pointer, "Must be at most %[2]d characters, but has %[1]d.", n, most)
@@ -91,7 +91,7 @@ func checkName(bad *fault.Fields, name string) string {
 	return name
 }
 
-// checkMessage returns a message without hidden characters or surrounding spaces. If the message is
+// checkMessage returns the text without hidden characters or surrounding spaces. If the text is
 // blank, it adds a validation error to bad.
 func checkMessage(bad *fault.Fields, pointer, text string) string {
 	text = strings.TrimSpace(plaintext.Lines(text))
@@ -146,8 +146,8 @@ func (s *Service) Make(ctx context.Context, d Draft) (Job, error) {
 var errNotYet = errors.New("the job was not created")
 
 // make creates the job in the runtime and stores it. It sends the request to the runtime between
-// two transactions, so that none is open while it waits. If the process ends before the second
-// transaction, a retry finds the job in the runtime by its key.
+// two transactions, so that no transaction stays open while it waits for the response. If the
+// process ends before the second transaction, a retry finds the job in the runtime by its key.
 func (s *Service) make(ctx context.Context, n gateway.NewJob) (mirroredJob, error) {
 	find := func(ctx context.Context, q db.Queryer, id string) (mirroredJob, error) {
 		w, err := findJob(ctx, q, id)
@@ -186,7 +186,7 @@ func (s *Service) make(ctx context.Context, n gateway.NewJob) (mirroredJob, erro
 	return w, err
 }
 
-// wrote stores a job as the runtime returned it after a user's action, and records that action.
+// wrote stores a job that the runtime returned after a user's action, and records the action.
 func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind string, data map[string]any) (mirroredJob, error) {
 	if err := tx.Lock(ctx, lock); err != nil {
 		return mirroredJob{}, err
@@ -264,8 +264,8 @@ func (s *Service) Change(ctx context.Context, id string, c Change) (Job, error) 
 	return s.api(w, Known{AsOf: clock.At(s.Now())}), nil
 }
 
-// unchangedJob returns the stored copy of a job that did not need to be changed. If there is no
-// current copy, it returns j itself.
+// unchangedJob returns the stored copy of a job that already has the requested values. If
+// there is no current copy, it makes one from j.
 func (s *Service) unchangedJob(ctx context.Context, tx *db.Tx, j gateway.Job) (mirroredJob, error) {
 	w, err := findJob(ctx, tx, j.ID)
 	if err != nil || w != nil && w.present {

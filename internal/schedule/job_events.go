@@ -31,8 +31,8 @@ func (s *Service) recordAction(ctx context.Context, tx *db.Tx, d jobAction) erro
 const readFirst = "Read the job again before you retry."
 
 // unconfirmedError returns the error for a failed action. If the runtime may nevertheless have
-// performed the action, it adds this and the advice in the next parameter to the error, and records
-// the action as unconfirmed, even if the client has disconnected.
+// performed the action, the error says so and ends with the given advice. The action is then also
+// recorded as unconfirmed, even if the client has disconnected.
 func (s *Service) unconfirmedError(ctx context.Context, err error, d jobAction, next string) error {
 	if !errors.Is(err, gateway.ErrUnsure) {
 		return err

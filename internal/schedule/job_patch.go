@@ -48,8 +48,8 @@ type Delivery struct {
 	Mode string `json:"mode" maxLength:"400" doc:"none, announce to send the answer to the agent's last chat channel, or the current value."`
 }
 
-// AsRead holds the read-only fields of a job. In a change to a job, id, wakeMode and conditional,
-// if present, must have their current values. All other fields are ignored.
+// AsRead holds the read-only fields of a job. A change to a job may include them. The fields id,
+// wakeMode and conditional must then have their current values, and all others are ignored.
 type AsRead struct {
 	ID          *string           `json:"id,omitempty" maxLength:"512" doc:"Read-only. Ignored for a new job."`
 	WakeMode    *string           `json:"wakeMode,omitempty" maxLength:"400" doc:"Read-only. New jobs have the value \"now\"."`
@@ -97,8 +97,9 @@ type edit struct {
 	bad     fault.Fields
 }
 
-// diff compares c with the job. It returns the change to request from the gateway, and the changed
-// fields, each with its old and new value (for the message, its length).
+// diff compares c with the current job. It returns the change to request from the gateway, and the
+// old and new value of each changed field. For the message, it returns the lengths instead of the
+// texts.
 func (s *Service) diff(ctx context.Context, c Change, now gateway.Job) (gateway.JobChange, map[string][2]any, error) {
 	e := edit{now: now, changes: map[string][2]any{}}
 	e.texts(c)
@@ -121,7 +122,7 @@ func (s *Service) diff(ctx context.Context, c Change, now gateway.Job) (gateway.
 	return e.ask, e.changes, e.bad.Err()
 }
 
-// put adds a field to the request if its text changes.
+// put adds a text field to the request if the given value differs from the current one.
 func (e *edit) put(name string, to **string, is, given string) {
 	if given != is {
 		*to, e.changes[name] = &given, [2]any{is, given}

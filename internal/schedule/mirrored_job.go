@@ -54,7 +54,7 @@ func (w mirroredJob) due(now time.Time, grace time.Duration) (mirroredJob, []Slo
 	return w, slots
 }
 
-// observation is the state of a job as found in one read of the runtime.
+// observation is a job's state as read from the runtime at one time.
 type observation struct {
 	job     gateway.Job // zero if the job was removed
 	text    string
@@ -64,8 +64,8 @@ type observation struct {
 	began   time.Time // start of the last scheduled run; zero without one
 }
 
-// apply updates the stored job was, which is nil for a new job, with an observation. It returns the
-// updated job, the slots to add for the job's previous definition, and whether the job has changed.
+// apply updates a stored job with an observation; was is nil for a new job. It returns the updated
+// job, the slots to add for the job's previous definition, and whether the job has changed.
 //
 // A job can change at any time between two reads, so slots between those reads are added only if a
 // run for them was observed.
@@ -101,8 +101,8 @@ func (s observation) apply(was *mirroredJob, grace time.Duration) (is mirroredJo
 	return is, slots, true
 }
 
-// observedSlots returns those of the given slots that were due by the time of the previous read,
-// when the previous definition still applied, or for which a run started.
+// observedSlots returns the slots for which a run started, and those that were due by the previous
+// read. Until that read, the job's previous definition applied.
 func (s observation) observedSlots(slots []Slot) []Slot {
 	return slices.DeleteFunc(slots, func(slot Slot) bool {
 		return slot.DueAt.After(s.knownTo) && s.began.Before(slot.DueAt.Add(-earlyTolerance)) || slot.DueAt.After(s.at) && s.began.Before(slot.DueAt.Add(-earlyTolerance))

@@ -162,8 +162,8 @@ func (p plan) next(j gateway.Job, t time.Time) time.Time {
 // maxNextRuns is the maximum number of next runs in a response.
 const maxNextRuns = 10
 
-// upcoming returns the times of up to n runs of j after t. If the next run is known only from the
-// runtime, later runs are included only if the job has a fixed interval.
+// upcoming returns the times of up to n runs of j after t. If the next run's time can't be computed
+// but comes from the runtime, later runs are included only if the job has a fixed interval.
 func (p plan) upcoming(j gateway.Job, t time.Time, n int) (due []time.Time) {
 	at := p.next(j, t)
 	for ; len(due) < n && !at.IsZero(); at = p.following(j, at) {

@@ -18,8 +18,7 @@ import (
 )
 
 // Service serves and changes the runtime's scheduled jobs, and keeps the slot ledger. Run mirrors
-// the jobs, and Judge updates the ledger. The exported fields must not change after either has been
-// called.
+// the jobs, and Judge updates the ledger. Do not change exported fields after calling Run or Judge.
 type Service struct {
 	DB       *db.DB
 	Runtime  Runtime
@@ -206,7 +205,7 @@ func subject(id, name string) event.Subject {
 	return event.Subject{Kind: event.TopicSchedule, ID: id, Name: name}
 }
 
-// mirror holds the result of this process's last read. The zero value is ready to use.
+// mirror holds the result of this process's last read of the jobs. The zero value is ready to use.
 type mirror struct {
 	mu      sync.Mutex
 	on      any   // connection of the last read; nil before the first
@@ -228,7 +227,7 @@ func (m *mirror) status(on any) (changed <-chan struct{}, read bool, failed erro
 	return m.changed, m.err == nil, m.err
 }
 
-// ended stores the result of a read.
+// ended stores the result of reading the runtime's jobs.
 func (m *mirror) ended(on any, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

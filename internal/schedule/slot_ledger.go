@@ -49,8 +49,8 @@ func (s *Service) Judge(ctx context.Context) error {
 	return nil
 }
 
-// checkDue reports whether the slot ledger needs an update. It only reads from the database,
-// because it runs every few seconds.
+// checkDue returns the last reading and reports whether the slot ledger needs an update. It writes
+// nothing to the database, because it runs every few seconds.
 func (s *Service) checkDue(ctx context.Context, now time.Time) (known reading, due bool, err error) {
 	if known, err = findReading(ctx, s.DB); err != nil {
 		return known, false, err
@@ -224,9 +224,9 @@ type slotChange struct {
 	count    int     // number of slots that this change combines
 }
 
-// slotChangesOf returns the state changes to report for one job's slots, in chronological order. It
-// combines consecutive changes to missed, or to failed, into one change, which describes the last
-// of these slots and counts them.
+// slotChangesOf returns the state changes to report for one job's slots, in chronological
+// order. It combines consecutive changes to missed into one, which contains the last of
+// these slots and their number. The same applies to failed.
 func slotChangesOf(before, after []Slot) []slotChange {
 	var out []slotChange
 	for i, slot := range after {

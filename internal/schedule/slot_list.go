@@ -64,7 +64,7 @@ func (s *Service) Slots(ctx context.Context, f SlotFilter, after *slotKey, limit
 }
 
 // upcomingSlots returns the slots that are not in the ledger yet. It repeatedly takes the earliest
-// next slot among all jobs instead of computing all slots of each job, because one job can have
+// remaining slot of all jobs. It doesn't compute every slot of each job, because one job can have
 // thousands.
 func (s *Service) upcomingSlots(jobs []mirroredJob, f SlotFilter, after *slotKey, limit int) []Slot {
 	var q queue
@@ -109,7 +109,7 @@ type upcomingJob struct {
 	due  time.Time
 }
 
-// skip advances to the first slot at or after a time.
+// skip advances to the job's first slot at or after the given time.
 func (c *upcomingJob) skip(from time.Time) {
 	if !c.plan.times.IsZero() {
 		c.due = c.plan.times.Next(from.Add(-time.Nanosecond))

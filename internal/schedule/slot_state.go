@@ -31,8 +31,8 @@ type facts struct {
 	runs      []Run     // of this job, by start
 }
 
-// judge returns a slot with its current state; the state of a final slot does not change. The
-// parameter next is the time of the following slot, or zero if unknown.
+// judge returns a slot with its current state; the state of a final slot does not change. Pass the
+// time of the following slot as next, or the zero time if it is unknown.
 //
 // The state depends only on the runs in the runtime. After its deadline, a slot without a run is
 // missed if all runs up to the deadline are known, and unknown otherwise.
@@ -115,7 +115,8 @@ func (f facts) unrecorded() bool {
 	return f.now.Sub(f.last) < 24*time.Hour && !slices.ContainsFunc(f.runs, func(r Run) bool { return !r.StartedAt.Before(f.last) })
 }
 
-// within reports whether a run that started at began belongs to s.
+// within reports whether a run that started at began belongs to the slot s. If there is a later slot, next is its
+// time.
 func (f facts) within(began time.Time, s Slot, next time.Time) bool {
 	return !began.IsZero() && !began.Before(s.DueAt.Add(-earlyTolerance)) && (next.IsZero() || began.Before(next.Add(-earlyTolerance)))
 }

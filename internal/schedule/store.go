@@ -12,7 +12,7 @@ import (
 	"wardroom/internal/platform/list"
 )
 
-// lock is the database lock for changes to the mirror and the slot ledger.
+// lock is the database lock for changes to the stored jobs and the slot ledger.
 const lock = "schedule"
 
 const jobColumns = `id, definition, present, watched_from, next_due, last_due, alarmed, changed_at`
@@ -57,7 +57,8 @@ func byID(all []mirroredJob, err error) (map[string]*mirroredJob, error) {
 	return out, err
 }
 
-// findJob returns a job, even if it was removed, or nil if there is none.
+// findJob returns the job with the given ID, even if the job was removed. If there is no such job,
+// it returns nil.
 func findJob(ctx context.Context, q db.Queryer, id string) (*mirroredJob, error) {
 	w, err := scanJob(q.QueryRow(ctx, `SELECT `+jobColumns+` FROM schedule_jobs WHERE id = ?`, id))
 	if db.IsNotFound(err) {
@@ -80,8 +81,8 @@ func putJobs(ctx context.Context, tx *db.Tx, jobs ...mirroredJob) error {
 // same time.
 const batchSize = 50
 
-// insert inserts rows. The parameter conflict is the ON CONFLICT clause, which handles existing
-// rows.
+// insert inserts rows in batches. It appends the given ON CONFLICT clause to each
+// statement.
 func insert(ctx context.Context, tx *db.Tx, into, conflict string, rows [][]any) error {
 	for len(rows) > 0 {
 		n := 1
@@ -223,9 +224,10 @@ const (
 	oldRuns  = `SELECT job_id, started_at FROM schedule_runs WHERE ended_at < ? ORDER BY ended_at, job_id, started_at LIMIT ?`
 )
 
-// purge deletes final slots and runs older than the given time, at most limit in total, and returns
-// how many it deleted. If it finds none, it deletes removed jobs that have no slots. It deletes
-// rows one by one, because PostgreSQL would scan the whole table if one statement listed all keys.
+// purge deletes up to limit final slots and runs older than the given time, and returns the number
+// of deleted rows. If there are no such rows, it deletes removed jobs that have no slots. It
+// deletes rows one by one, because PostgreSQL would scan the whole table if one statement listed
+// all keys.
 func purge(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	type key struct {
 		job string

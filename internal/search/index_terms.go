@@ -17,7 +17,7 @@ type class struct {
 	title    string // second prefix for the words of the title; empty for texts without one
 }
 
-// classes lists all classes.
+// classes lists all classes of texts in the index.
 var classes = []class{
 	{OfTask, false, "a", "b"},
 	{OfTask, true, "c", "d"},
@@ -44,8 +44,8 @@ func (c class) tokens(title, body string) []string {
 	return all
 }
 
-// prefixes returns the word prefixes of the classes that the filter selects,
-// for titles or for whole texts.
+// prefixes returns the index prefixes of the classes that the filter selects, either for words
+// in titles or for words anywhere in a text. The prefix of an indexed word identifies its class.
 func (f Filter) prefixes(titles bool) (all []string) {
 	for _, c := range classes {
 		if f.Archived != nil && *f.Archived != c.archived || len(f.Kinds) > 0 && !slices.Contains(f.Kinds, c.kind) {
@@ -60,10 +60,10 @@ func (f Filter) prefixes(titles bool) (all []string) {
 	return all
 }
 
-// match returns the search expression, in the engine's syntax, for texts that contain all words of
-// q and belong to a class with one of the given prefixes. In a class that endings contains, the
-// last word of q stands for the words listed there. In any other class, it stands for all words
-// that begin with it.
+// match returns a search expression in the engine's syntax. It finds the texts that
+// contain all words of q and belong to a class with one of the given prefixes. If endings
+// lists words for a class, the last word of q stands for these words. In any other class,
+// it stands for all words that begin with it.
 func (q query) match(engine db.Engine, prefixes []string, endings map[string][]string) string {
 	quote, and, or, begins := `"`, ` AND `, ` OR `, `*`
 	if engine == db.Postgres {

@@ -17,15 +17,15 @@ const (
 	inIndex  = `SELECT id FROM (SELECT id FROM search_texts WHERE` + isVector + ` OFFSET 0) AS hits ORDER BY id DESC LIMIT ?`
 )
 
-// amongNewest returns a query that scans only the newest texts that meet the SQL condition side.
-// The parameter most is the number of texts to scan.
+// amongNewest returns a query that scans only a given number of texts: the newest ones that meet
+// the SQL condition side.
 func amongNewest(side string, most int) string {
 	return fmt.Sprintf(`SELECT id FROM (SELECT id, words FROM search_texts WHERE %s ORDER BY id DESC LIMIT %d) AS newest WHERE`, side, most) +
 		isVector + ` ORDER BY id DESC LIMIT ?`
 }
 
-// fewNewest is the number of texts that PostgreSQL scans first. If these contain too few matches,
-// but a scan of manyNewest texts should find enough, it does that scan.
+// fewNewest is the number of texts that PostgreSQL scans first. If too few of them match, it scans
+// manyNewest texts, unless these are unlikely to contain enough matches.
 const fewNewest, manyNewest = 500, 5_000
 
 // found returns the IDs of the newest texts that the filter selects and that contain the words of
@@ -62,8 +62,9 @@ func ids(ctx context.Context, q db.Queryer, statement, match string, limit int) 
 	return db.All(rows, err, func(r db.Row) (id int64, err error) { return id, r.Scan(&id) })
 }
 
-// SQLite has an index of prefixes of up to longestPrefix characters, including the class letter.
-// For a longer prefix, up to mostEndings words that begin with it are looked up one by one.
+// longestPrefix is the maximum length of a prefix in SQLite's index, including the letter for the
+// word's class. For a longer prefix, up to mostEndings words that begin with it are looked up one
+// by one.
 const longestPrefix, mostEndings = 4, 200
 
 // indexed reports whether SQLite's prefix index covers the last word of q.
@@ -72,9 +73,11 @@ func (q query) indexed() bool {
 }
 
 // endings returns the words in SQLite's index that begin with the last word of q, by class prefix.
-// A class is left out if the prefix index covers the word or if there are too many words. The list
-// of words is needed because, without a prefix index, SQLite would merge the entries of all
-// matching words even if a search needs only a few results.
+// It omits classes with too many such words. If the prefix index covers the last word, endings
+// returns nil.
+//
+// Without a prefix index, SQLite merges the entries of all matching words even if a search needs
+// only a few results. Looking up the words one by one avoids this.
 func (q query) endings(ctx context.Context, in db.Queryer, prefixes []string) (map[string][]string, error) {
 	if q.indexed() {
 		return nil, nil
@@ -107,14 +110,15 @@ func (f Filter) ofRuns() bool {
 	return len(f.Kinds) > 0 && f.Kinds[0] != OfTask && f.Kinds[0] != OfComment
 }
 
-// fewSessions is the maximum number of matching sessions that a query finds by words and then
-// sorts. If more sessions match, the query reads the sessions in list order instead.
+// fewSessions is the maximum number of matching sessions for which a query first finds the matches
+// and then sorts them. If more sessions match, the query reads all sessions in list order and
+// checks each one.
 const fewSessions = 2000
 
 // Sessions returns an SQL condition that selects the rows in which the given column is the ID of a
-// matching archived session. A session matches if it contains all words of text, as in Find. The
-// result ok is false if no session can match. The form of the condition depends on the number of
-// matches.
+// matching archived session. A session matches if it contains all words of text, as in Find.
+// Sessions returns false if no session can match. The form of the condition depends on the number
+// of matches.
 func Sessions(ctx context.Context, in db.Queryer, engine db.Engine, column, text string) (condition, match string, ok bool, err error) {
 	q := query{wordsOf(text)}
 	if len(q.words) == 0 {

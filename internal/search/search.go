@@ -19,7 +19,7 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Kind is the kind of a text.
+// Kind says what a text belongs to, such as a task or a standup report.
 type Kind string
 
 // Values of Kind.
@@ -119,7 +119,7 @@ func kindOf(r rune, within bool) (inWord, alone bool) {
 	return inWord, alone
 }
 
-// word builds up one word while the each function scans a text.
+// word collects the characters of one word during the scan of a text.
 type word struct {
 	text   string
 	start  int
@@ -128,7 +128,7 @@ type word struct {
 	other  bool   // whether the normalized word differs from the text
 }
 
-// add appends the next character. The parameter at is its byte offset in the text.
+// add appends a character, which is at the given byte offset in the text, to the word.
 func (w *word) add(r rune, at int) {
 	if w.runes == 0 {
 		w.start, w.other = at, false
@@ -146,7 +146,7 @@ func (w *word) add(r rune, at int) {
 	}
 }
 
-// upTo returns the normalized word, which ends at byte offset end.
+// upTo returns the word in normalized form. The word ends before byte offset end.
 func (w *word) upTo(end int) string {
 	if w.other {
 		return string(w.folded)
@@ -193,8 +193,8 @@ func (q query) has(word string) bool {
 	return false
 }
 
-// The length of a snippet in bytes, before and after the start of the first
-// match.
+// A snippet contains at most this many bytes before and after the start of the
+// first match.
 const (
 	snippetBefore = 60
 	snippetAfter  = 180

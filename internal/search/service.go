@@ -24,10 +24,10 @@ type Filter struct {
 // maxResults is the maximum number of results of a search.
 const maxResults = 100
 
-// Find returns up to limit texts that contain all words of the parameter text. The last word can be
-// the beginning of a longer word. Matches in a title or task key come first, and both groups are
-// sorted newest first. The order is stable and the same on both engines. No character has a special
-// meaning. If text contains no words, Find returns nothing.
+// Find returns up to limit results that contain all words of the given text. The last word also
+// matches longer words that begin with it. Matches in a title or task key come before all other
+// matches; within each group, the newest come first. Both engines return the same, stable order. No
+// character in the text has a special meaning. If the text contains no words, Find returns nothing.
 //
 // Reports and sessions are numerous and similar, so they may fill only half of the results; the
 // other half is for tasks and comments. If one side has too few matches for its half, the other
@@ -81,7 +81,7 @@ func (f Filter) sides() [][]Kind {
 	return sides
 }
 
-// hit is a text that matches.
+// hit is a text that matches a search.
 type hit struct {
 	id     int64
 	titled bool // whether the title has all the words
@@ -108,8 +108,8 @@ func (s *Service) find(ctx context.Context, in db.Queryer, q query, filter Filte
 	return hits, nil
 }
 
-// share picks at most limit hits from the groups and sorts them. Each group gets an equal part of
-// the limit, plus what the other group does not need.
+// share picks at most limit hits from up to two groups and sorts them. Each group gets an
+// equal share of the limit, plus whatever the other group leaves unused.
 func share(sides [][]hit, limit int) []hit {
 	var hits []hit
 	for i, side := range sides {

@@ -80,9 +80,9 @@ func vector(words []string) string {
 	return `'` + strings.Join(words, `' '`) + `'`
 }
 
-// read loads the matched texts in order. The statement always has as many
-// placeholders as the limit, so that the number of prepared statements depends
-// on the limits used and not on the number of results.
+// read loads the matched texts in order. The statement has as many placeholders
+// as the limit, even if fewer texts match, so that one prepared statement per
+// limit suffices.
 func read(ctx context.Context, q db.Queryer, found []hit, limit int) ([]row, error) {
 	args := make([]any, limit)
 	for i := range args {
@@ -147,8 +147,8 @@ func scan(from db.Row) (row, error) {
 	return r, nil
 }
 
-// PutSession indexes an archived session, or updates its entry, in the
-// transaction that writes it. An updated session ranks as the newest text.
+// PutSession adds an archived session to the index or updates its entry. The transaction must be
+// the one that writes the session. An updated session ranks as the newest text.
 func PutSession(ctx context.Context, tx *db.Tx, t SessionText) error {
 	if err := DropSession(ctx, tx, t.ID); err != nil {
 		return fmt.Errorf("index a session: %w", err)
@@ -159,10 +159,10 @@ func PutSession(ctx context.Context, tx *db.Tx, t SessionText) error {
 	return nil
 }
 
-// PutReport indexes a standup report, or updates its entry, in the transaction
-// that writes it. An updated report ranks as the newest text. Deleting the
-// standup also deletes the entry. Reports are indexed without a title, because
-// otherwise the word "standup" would match every report.
+// PutReport adds a standup report to the index or updates its entry. The transaction must be the
+// one that writes the report. An updated report ranks as the newest text. Deleting the standup also
+// deletes the entry. Reports are indexed without a title, because otherwise the word "standup"
+// would match every report.
 func PutReport(ctx context.Context, tx *db.Tx, t ReportText) error {
 	err := DropReport(ctx, tx, t.StandupID, t.AgentID)
 	if err == nil {
@@ -180,7 +180,8 @@ func DropReport(ctx context.Context, tx *db.Tx, standupID, agentID string) error
 	return err
 }
 
-// putNew indexes a text identified by the given columns.
+// putNew adds the words of a text to the index. The two given columns identify the text;
+// id and agent are their values.
 func putNew(ctx context.Context, tx *db.Tx, columns, id string, agent *string, words []string) error {
 	if tx.Engine() == db.Postgres {
 		_, err := tx.Exec(ctx, `INSERT INTO search_texts (`+columns+`, words) VALUES (?, ?, CAST(CAST(? AS TEXT) AS TSVECTOR))`, id, agent, vector(words))

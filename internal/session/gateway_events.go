@@ -161,8 +161,8 @@ func (m *mirror) apply(change gateway.SessionChange, came time.Time) {
 	m.markChanged(change.Key)
 }
 
-// setLastMessage applies the message in an event that has no session row. The caller must hold the
-// lock.
+// setLastMessage updates a session's last message from an event that contains no session
+// row. The caller must hold the lock.
 func (m *mirror) setLastMessage(change gateway.SessionChange, came time.Time) {
 	if k := m.rows[change.Key]; k != nil && !came.Before(k.came) {
 		next := *k
@@ -182,8 +182,8 @@ func outdated(was *entry, stamp int64, came time.Time) bool {
 	return came.Before(was.came)
 }
 
-// awaitRow records that an event with the row of the given session should follow. The caller must
-// hold the lock.
+// awaitRow records that the gateway should soon send an event with the given session's row. The
+// caller must hold the lock.
 func (m *mirror) awaitRow(key string) {
 	if _, ok := m.awaitingRow[key]; !ok && len(m.awaitingRow) < maxSessions {
 		m.awaitingRow[key] = time.Now()

@@ -97,7 +97,7 @@ func (f Filter) after(cursor string) (*position, error) {
 	return readPosition(parts[1:])
 }
 
-// positionOf returns the position of a session as parts of a cursor.
+// positionOf returns a session's position in the list, as parts of a cursor.
 func positionOf(s Session) []string {
 	updated := int64(0)
 	if s.UpdatedAt != nil {
@@ -119,7 +119,7 @@ func readPosition(parts []string) (*position, error) {
 	return &position{active: active, updated: numbers[0], key: parts[2]}, nil
 }
 
-// parseNumbers parses those parts of a cursor that are non-negative numbers.
+// parseNumbers parses parts of a cursor, each of which must be a non-negative integer.
 func parseNumbers(parts []string) ([]int64, error) {
 	numbers := make([]int64, len(parts))
 	for i, p := range parts {

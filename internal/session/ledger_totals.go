@@ -32,8 +32,8 @@ func (s *Service) LedgerGrown() {
 func (c counted) includes(v version) bool { return c.of == v && !c.noted }
 
 // applyLedgerTotals takes totals from the ledger for sessions that have changed since the runtime
-// computed theirs. If a session was already in the first list that this process read, the ledger
-// may lack its beginning, so it is skipped until the runtime has computed its totals once.
+// last computed their totals. Sessions that existed before this process started are skipped until
+// the runtime has computed their totals once, because the ledger may lack their first runs.
 func (r *reader) applyLedgerTotals(ctx context.Context) {
 	m := &r.s.mirror
 	m.mu.Lock()

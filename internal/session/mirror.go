@@ -16,10 +16,10 @@ const maxSessions = 5000
 // mirror is the current state of the runtime's sessions. It combines the last list with the events
 // received since then. The zero value is ready to use.
 //
-// A row that was received later is newer, because the gateway creates a row when it sends the
-// event, and the events of a connection arrive in order. Reading a list takes longer. Events that
-// are received in the meantime are therefore newer than the list, unless the gateway's timestamps
-// say otherwise.
+// Of two rows in events, the one received later is newer, because the gateway creates a row when
+// it sends the event, and the events of a connection arrive in order. The gateway creates a list
+// more slowly. An event received while a list is being read is therefore newer than the list,
+// unless the gateway's timestamps say otherwise.
 type mirror struct {
 	mu         sync.Mutex
 	marked     uint64               // number of invalidations, after which requests wait for a new read
@@ -83,7 +83,7 @@ type Counts struct {
 	Corrected uint64 // rows that differed between a list and the events
 }
 
-// Counts returns the statistics about the mirror. A Corrected count above 0 indicates a bug in
+// Counts returns statistics about the mirror. A Corrected count above 0 indicates a bug in
 // Wardroom or in the gateway.
 func (s *Service) Counts() Counts {
 	s.mirror.mu.Lock()
@@ -142,8 +142,8 @@ func (m *mirror) markChanged(key string) {
 	}
 }
 
-// current returns the current snapshot. It waits until the session list has been read on the
-// current connection, by a read that started after every invalidation that preceded the call.
+// current returns a snapshot that reflects all invalidations before the call. If necessary, it
+// waits until the session list has been read again on the current connection.
 func (s *Service) current(ctx context.Context) (*snapshot, error) {
 	m := &s.mirror
 	m.lock()
@@ -219,9 +219,10 @@ func (m *mirror) row(k *entry) row {
 	return r
 }
 
-// merge applies a list that was requested at the time asOf; events received since then take
-// precedence. If sure is set, events should have reported every change in the list, and merge
-// returns the sessions with changes that no event reported. The caller must hold the lock.
+// merge applies a session list that was requested at asOf. Events received since then take
+// precedence. If sure is set, merge returns the keys of the sessions with changes that no event
+// reported. Set sure only if events should have reported every change. The caller must hold the
+// lock.
 func (m *mirror) merge(list gateway.Sessions, asOf clock.Time, sure bool) (corrected []string) {
 	asked := asOf.Time // whole milliseconds, like event times; within one millisecond, the event counts as newer
 	var news []string
@@ -308,16 +309,15 @@ func (m *mirror) wantTotals(was, k *entry) {
 	nudge(m.wake)
 }
 
-// newer reports whether an entry comes from an event that was received at or after the given time,
-// and no events have been missed since the event. The caller must hold the lock.
+// newer reports whether an entry comes from an event received at or after the given time.
+// It returns false if events have been missed since then. The caller must hold the lock.
 func (m *mirror) newer(k *entry, asked time.Time) bool {
 	return k.epoch == m.epoch && !k.came.Before(asked)
 }
 
-// trackUnexplained records the given sessions, which a list shows as changed although no event has
-// reported the change. It returns sessions that were recorded a few seconds ago and still have no
-// event. The delay is needed because a session changes shortly before its event is sent. The caller
-// must hold the lock.
+// trackUnexplained records the keys of sessions that have changed in the list without an event. It returns the keys
+// that were recorded more than 3 seconds ago and still have no event. It waits that long because a session's event is
+// sent shortly after the change. The caller must hold the lock.
 func (m *mirror) trackUnexplained(keys []string) (corrected []string) {
 	const moment = 3 * time.Second
 	now := time.Now()

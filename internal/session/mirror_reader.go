@@ -34,7 +34,7 @@ const (
 	retryFirst, retryLast = time.Second, 30 * time.Second
 )
 
-// reader reads the list of sessions and their usage totals. Only the goroutine of Run uses it.
+// reader reads the list of sessions and their usage totals. Only Run's goroutine uses it.
 type reader struct {
 	s              *Service
 	work           *sync.WaitGroup
@@ -126,7 +126,7 @@ func first(a, b time.Time) time.Time {
 	return a
 }
 
-// nextRead returns the time at which to read the session list.
+// nextRead returns the time at which to read the session list. The zero time means immediately.
 func (r *reader) nextRead(on any) time.Time {
 	if on != r.tried {
 		return time.Time{} // at once
@@ -159,8 +159,7 @@ func last(a, b time.Time) time.Time {
 	return a
 }
 
-// changes reports whether events have changed the session list since the function Service.Read was
-// last called.
+// changes reports whether events have changed the session list since the last call of Service.Read.
 func (r *reader) changes() bool {
 	m := &r.s.mirror
 	m.mu.Lock()
@@ -168,7 +167,7 @@ func (r *reader) changes() bool {
 	return r.s.Read != nil && m.grown && m.on != nil && m.err == nil
 }
 
-// publishRows calls the function Service.Read with the current rows.
+// publishRows passes the current rows to the callback Service.Read.
 func (r *reader) publishRows() {
 	m := &r.s.mirror
 	m.mu.Lock()

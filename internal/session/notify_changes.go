@@ -9,7 +9,7 @@ import (
 // change after a pause is reported immediately.
 const notifyInterval = 250 * time.Millisecond
 
-// notifiedSession is the state of a session when Changed was last called with it.
+// notifiedSession is a session's state as last passed to Changed.
 type notifiedSession struct {
 	row   row
 	there bool // false if removed
@@ -48,8 +48,7 @@ func (s *Service) runNotifier(ctx context.Context) {
 	}
 }
 
-// wasNotified reports whether Changed has been called with a session and has not been called with
-// its removal since then.
+// wasNotified reports whether Changed has reported a session and has not reported its removal since then.
 func (m *mirror) wasNotified(key string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -33,8 +33,9 @@ type callerReads struct {
 	going int
 }
 
-// acquire starts a read for the caller in ctx, or returns ErrReads. Call answered when the read has
-// ended. Wardroom's own reads are not limited.
+// acquire returns ErrReads if the caller in ctx has reached the limit. Otherwise the
+// caller may start a read, and must call answered when the read has ended. Wardroom's own
+// reads are not limited.
 func (a *rateLimiter) acquire(ctx context.Context, now time.Time) (answered func(), err error) {
 	caller := actor.From(ctx)
 	if caller.Role == "" {

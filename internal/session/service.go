@@ -32,15 +32,14 @@ type Service struct {
 	Log      *slog.Logger
 	Now      func() time.Time
 	Patience time.Duration // how long a request waits for the list, like one request to the gateway
-	// Changed, if not nil, is called with new and changed sessions and with the keys of removed
-	// ones. It is called immediately, but for each session at most once every 250 ms, with the
-	// session's latest state. Calls do not overlap and may block. A lost connection is not a
-	// change.
+	// Changed, if not nil, is called with new and changed sessions and with the keys of removed ones. It is called
+	// immediately, but at most once every 250 ms for each session, with the session's latest state. Calls do not
+	// overlap and may block. Losing the connection does not count as a change.
 	Changed func(changed []Session, gone []string)
 	// Read, if not nil, is called with all sessions after each read of the session list and, at
-	// most twice a second, after events. In these calls, counted is nil. When new totals arrive,
-	// Read is called with the sessions and their totals. It must not change its arguments and must
-	// return quickly, because the next read waits for it.
+	// most twice a second, after events. It is also called when new usage totals arrive. In that
+	// case counted contains them; otherwise it is nil. Read must not change its arguments. It must
+	// return quickly, because the next read of the list waits for it.
 	Read func(rows []gateway.Session, counted *gateway.SessionUsage)
 
 	// Noted, if not nil, returns the usage ledger's totals for the given transcripts, by transcript
@@ -56,10 +55,10 @@ type Service struct {
 	Followed func() []string
 	Tell     func(sessionKey string, n News)
 
-	// StalledAfter is how long a run can have no activity before Wardroom considers it stalled;
-	// zero disables the check. Raise and Resolve add stalled runs to the inbox and remove them
-	// again; they require DB. Away, if not nil, reports whether an error means that the database is
-	// unavailable.
+	// StalledAfter is how long a run can be without activity before Wardroom considers it
+	// stalled; zero disables the check. Raise adds an inbox item for a stalled run, and
+	// Resolve resolves it; both require DB. Away, if not nil, reports whether an error
+	// means that the database is unavailable.
 	StalledAfter time.Duration
 	Raise        func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve      func(ctx context.Context, tx *db.Tx, cause, why string) error
@@ -72,8 +71,8 @@ type Service struct {
 	reads    rateLimiter
 }
 
-// List returns at most limit sessions that match the filter, starting after the given position. The
-// result left is the number of sessions that the mirror omits because there are too many.
+// List returns at most limit sessions that match the filter, starting after the given position. It
+// also returns how many sessions the mirror omits because there are too many.
 func (s *Service) List(ctx context.Context, f Filter, after *position, limit int) (page []Session, left int, err error) {
 	shown, err := s.current(ctx)
 	if err != nil {
@@ -131,8 +130,8 @@ type foundSession struct {
 	there bool
 }
 
-// Doubt marks the mirror as possibly outdated, for example when the gateway has stopped responding.
-// Later requests wait until the session list has been read again.
+// Doubt marks the mirror as possibly outdated, so that later requests wait until the session list has been read again.
+// Call it, for example, when the gateway has stopped responding.
 func (s *Service) Doubt() {
 	s.mirror.lock()
 	defer s.mirror.mu.Unlock()

@@ -53,7 +53,7 @@ type Tokens struct {
 	CacheWrite int64 `json:"cache_write"`
 }
 
-// row is a session in a snapshot. Rows are comparable.
+// row is a session in a snapshot. Rows can be compared with ==.
 type row struct {
 	gateway.Session
 	totals  gateway.Totals
@@ -184,7 +184,7 @@ type Activity struct {
 	Silent  clock.Time // the earliest last activity of those
 }
 
-// activities summarizes rows by agent.
+// activities summarizes each agent's session rows.
 func activities(rows []row) map[string]Activity {
 	all := map[string]Activity{}
 	for i := range rows {

@@ -14,7 +14,8 @@ type pageOf struct {
 
 // sharedReads combines concurrent reads for the same key, so that, for example, 500 browsers that
 // reconnect at once cause two reads instead of 500. Each caller gets the result of a read that
-// started after the call, so it never sees older data. The zero value is ready to use.
+// started after the call, so the result is never older than the call. The zero value is ready to
+// use.
 type sharedReads[K comparable, V any] struct {
 	mu    sync.Mutex
 	reads map[K]*inFlight[V]
@@ -24,8 +25,8 @@ type sharedReads[K comparable, V any] struct {
 // after it.
 type inFlight[V any] struct{ going, waiting *reading[V] }
 
-// reading is one read that one or more callers wait for. Its result is set when the channel done is
-// closed, and must not be changed after that.
+// reading is one read that one or more callers wait for. Once the channel done is closed, the
+// result is available and must not be changed.
 type reading[V any] struct {
 	done  chan struct{}
 	value V
@@ -53,8 +54,9 @@ func (s *sharedReads[K, V]) read(ctx context.Context, of K, fn func() (V, error)
 	}
 }
 
-// join returns the reading to wait for. If mine is true, the caller must perform it. If before is
-// not nil, the caller must first wait until that reading has ended.
+// join returns the reading whose result the caller must use. If mine is true, the caller must
+// perform this reading, but only after the reading before, if any, has ended. Otherwise the caller
+// waits for it.
 func (s *sharedReads[K, V]) join(of K) (r *reading[V], mine bool, before *reading[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,8 +76,8 @@ func (s *sharedReads[K, V]) join(of K) (r *reading[V], mine bool, before *readin
 	return t.waiting, true, t.going
 }
 
-// perform waits until the reading before, if any, has ended. It then runs fn and gives the result
-// to all callers that wait for r.
+// perform waits for the previous reading, if any, to end. It then calls fn and gives the result to
+// all callers that wait for r.
 func (s *sharedReads[K, V]) perform(ctx context.Context, of K, r, before *reading[V], fn func() (V, error)) {
 	r.left = true // until fn has returned
 	defer close(r.done)
@@ -93,8 +95,8 @@ func (s *sharedReads[K, V]) perform(ctx context.Context, of K, r, before *readin
 	r.left = ctx.Err() != nil
 }
 
-// promote marks a waiting reading as in progress, so that later callers wait for the reading after
-// it.
+// promote marks a waiting reading as in progress. Callers that arrive later wait for the next
+// reading.
 func (s *sharedReads[K, V]) promote(of K, r *reading[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -88,7 +88,7 @@ func (g *activityLog) last(r *row, now time.Time) time.Time {
 	return sign
 }
 
-// prune removes the sessions that have no active run.
+// prune removes sessions without an active run from the log.
 func (g *activityLog) prune(active map[string]bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -150,7 +150,7 @@ func (shown *snapshot) active() []row {
 	return shown.rows[:n]
 }
 
-// withStalled returns the activity of each agent including its stalled runs.
+// withStalled returns each agent's activity, including its stalled runs.
 func (s *Service) withStalled(shown *snapshot) map[string]Activity {
 	all, copied := shown.agents, false
 	for i := range shown.active() {
@@ -181,8 +181,8 @@ func (s *Service) stallCheckInterval() time.Duration {
 }
 
 // notifyStalled calls Changed with the sessions whose run has stalled or recovered since the last
-// call. Only the notifier's goroutine calls it. It skips sessions that Changed has not received
-// yet, because pendingChanges would not report their removal.
+// call. Only the notifier's goroutine calls it. It skips sessions that pendingChanges has not
+// reported yet, because pendingChanges would not report their removal later.
 func (s *Service) notifyStalled() {
 	shown := s.latestSnapshot()
 	if shown == nil || s.Changed == nil {
@@ -338,8 +338,9 @@ func (s *Service) storeStalls(ctx context.Context, seen runStates) (kept map[str
 // the end late does not raise another inbox item.
 const endedRetention = time.Hour
 
-// endStall updates the table after a run has ended. For a stalled run, it stores the end as the
-// run's last activity. It deletes any other run once its last activity is endedRetention ago.
+// endStall updates the table after a run has ended. If the run had stalled, it stores the current
+// time as that of the run's last activity. Otherwise, it deletes the run if its last activity was
+// at least endedRetention ago.
 func (s *Service) endStall(ctx context.Context, tx *db.Tx, key string, of runState) error {
 	now := s.Now()
 	if of.stalled {

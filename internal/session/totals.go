@@ -23,7 +23,7 @@ const (
 	staleInterval, staleTries = 4 * time.Second, 20
 )
 
-// version identifies the state of a session, to detect changes.
+// version identifies a session's state, so that changes can be detected.
 type version struct {
 	id      string
 	updated clock.Time
@@ -61,7 +61,7 @@ func (u *usageReading) setSessions(rows []gateway.Session) {
 	}
 }
 
-// startTotals starts a read of the sessions' usage totals.
+// startTotals starts reading the sessions' usage totals.
 func (r *reader) startTotals(ctx context.Context) {
 	r.readings++
 	r.asked = time.Now()
@@ -85,7 +85,8 @@ func (r *reader) usageNext() time.Time {
 	return last(r.usageDue, r.usageFree)
 }
 
-// totalsAnswer returns the channel for the result of the current read of usage totals, or nil.
+// totalsAnswer returns the channel for the result of the current read of usage totals, or nil if no
+// read is in progress.
 func (r *reader) totalsAnswer() <-chan usageAnswer {
 	if r.usage == nil {
 		return nil
@@ -93,7 +94,8 @@ func (r *reader) totalsAnswer() <-chan usageAnswer {
 	return r.usage.answer
 }
 
-// awaitTotals waits up to usageGrace for totals that were requested along with a list.
+// awaitTotals waits up to usageGrace for usage totals that were requested together with a session
+// list.
 func (r *reader) awaitTotals(ctx context.Context, rows []gateway.Session) {
 	if r.usage == nil || r.usage.versions != nil {
 		return // requested before the list
@@ -109,8 +111,8 @@ func (r *reader) awaitTotals(ctx context.Context, rows []gateway.Session) {
 	}
 }
 
-// handleTotals stores new totals and schedules the next read. Previously read totals remain valid
-// for sessions that have not changed since then.
+// handleTotals stores the totals from a read and schedules the next read. Earlier totals remain
+// valid for sessions that have not changed.
 func (r *reader) handleTotals(u usageAnswer) {
 	read, m := r.usage, &r.s.mirror
 	r.usage = nil
@@ -140,8 +142,8 @@ func (r *reader) handleTotals(u usageAnswer) {
 	}
 }
 
-// storeTotals stores totals. It returns the time of the latest session change that the totals do
-// not include.
+// storeTotals stores the sessions' usage totals in the mirror. It returns the time of the latest
+// session change that is not included in the totals, or the zero time.
 func (r *reader) storeTotals(read *usageReading, usage gateway.SessionUsage) (uncounted clock.Time) {
 	m := &r.s.mirror
 	m.mu.Lock()
@@ -172,8 +174,8 @@ func (r *reader) storeTotals(read *usageReading, usage gateway.SessionUsage) (un
 	return uncounted
 }
 
-// staleRetry returns the delay before the next read if the totals do not include the latest session
-// change yet.
+// staleRetry returns how long to wait before reading the totals again if they do not
+// include the latest session change yet.
 func (r *reader) staleRetry(uncounted clock.Time) time.Duration {
 	if uncounted != r.uncounted {
 		r.uncounted = uncounted

@@ -38,17 +38,16 @@ func (c *closing) actionItems(ctx context.Context, wanted []answer.ActionItem) (
 	return items, nil
 }
 
-// sameItem reports whether two action items from different days are the same, ignoring
-// punctuation and case. It does not match merely similar items, because they can be
-// different work.
+// sameItem reports whether two action items from different days are equal, ignoring
+// punctuation and case. Similar items do not match, because they may be different work.
 func sameItem(a, b string) bool {
 	x, y := wordingOf(a).plain, wordingOf(b).plain
 	return x != "" && x == y || strings.EqualFold(a, b)
 }
 
-// makeTask returns the key of the task for an action item. It creates the task unless this
-// standup has already created it, or a standup in the last knownDays days has and the task
-// is still open.
+// makeTask returns the key of the task for an action item. It creates a task unless this
+// standup has already created one for the item, or the one from a standup in the last
+// knownDays days is still open.
 func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, error) {
 	for _, e := range c.fresh {
 		if e.Kind == "task" && strings.EqualFold(e.Words, w.Title) {

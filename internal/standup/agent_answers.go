@@ -16,15 +16,15 @@ type AgentAnswer struct {
 	At                               *clock.Time // when the agent answered or, if it did not, when it was asked
 }
 
-// AnswersBy returns an agent's latest reports, newest first. It includes reports that the
-// agent was asked for but did not give.
+// AnswersBy returns an agent's answers in the latest standups, newest first. It includes standups
+// in which the agent was asked but did not answer.
 func (s *Service) AnswersBy(ctx context.Context, agentID string, limit int) ([]AgentAnswer, error) {
 	rows, err := s.DB.Query(ctx, answerSelect+` ORDER BY r.standup_id DESC LIMIT ?`, agentID, limit)
 	return db.All(rows, err, scanAnswer)
 }
 
 // UnansweredBy returns the reports that an agent was asked for since the given time but
-// did not give, because it timed out or failed. The newest report comes first.
+// did not submit, because it timed out or failed. They are sorted from newest to oldest.
 func (s *Service) UnansweredBy(ctx context.Context, agentID string, since time.Time, limit int) ([]AgentAnswer, error) {
 	rows, err := s.DB.Query(ctx, answerSelect+` AND r.status IN ('timed_out', 'failed') AND r.asked_at >= ? ORDER BY r.standup_id DESC LIMIT ?`, agentID, since, limit)
 	return db.All(rows, err, scanAnswer)

@@ -18,10 +18,9 @@ import (
 // maxAnswer is the maximum length of an answer in characters. Longer answers are truncated.
 const maxAnswer = 200_000
 
-// ask sends a question to an agent, waits until the question has been answered or has
-// failed, and returns it. After a crash, ask continues with the stored question instead of
-// asking twice; the gateway recognizes the run id. It ignores earlier questions that ended
-// before the given time.
+// ask sends a question to an agent, waits until the question has been answered or has failed, and
+// returns it. After a crash, ask continues with the stored question instead of asking twice; the
+// gateway recognizes the run id. The since parameter excludes stored questions that ended earlier.
 func (m *meeting) ask(ctx context.Context, agentID, purpose string, since *clock.Time, message func() string) (question, error) {
 	all, err := questions(ctx, m.DB, m.id)
 	if err != nil {
@@ -102,9 +101,9 @@ func (m *meeting) createQuestion(ctx context.Context, q question) (question, err
 	return q, err
 }
 
-// runQuestion sends a question, waits for its answer and returns the ended question. After
-// every interruption it first looks up the outcome in the runtime. The parameter fresh is
-// true if the question was just created, so that it cannot have been sent before.
+// runQuestion sends a question, waits for its answer and returns the ended question. After every
+// interruption it first looks up the outcome in the runtime. The caller sets fresh for a question
+// that was just created and therefore cannot have been sent yet.
 func (m *meeting) runQuestion(ctx context.Context, q question, fresh bool) (question, error) {
 	overtaken := 0
 	var unread time.Time // when the gateway first was too busy to return the session's history
@@ -170,9 +169,9 @@ func (m *meeting) runQuestion(ctx context.Context, q question, fresh bool) (ques
 	}
 }
 
-// historyUnreadable reports whether the question's deadline has passed and the gateway has
-// been too busy to return its outcome for longer than the agent timeout. It sets *since to
-// the time at which the gateway became too busy.
+// historyUnreadable reports whether to stop waiting for a busy gateway to return the question's
+// outcome: the deadline has passed, and the gateway has been busy for longer than the agent
+// timeout. *since is the time at which the gateway became busy, and is updated on each call.
 func (m *meeting) historyUnreadable(err error, q question, since *time.Time) bool {
 	if !errors.Is(err, gateway.ErrBusy) {
 		*since = time.Time{}
@@ -245,8 +244,8 @@ func (m *meeting) wait(ctx context.Context, q question, limit time.Duration) (ga
 	return a, err
 }
 
-// resumeQuestion looks up a question's outcome after an interruption. If the result done is false,
-// the caller must send the returned question, which is either q or its replacement.
+// resumeQuestion looks up a question's outcome after an interruption. If done is false, the caller
+// must send the returned question, which is q or its replacement.
 func (m *meeting) resumeQuestion(ctx context.Context, q question, boot string) (next question, done bool, _ error) {
 	t, late, err := m.findOutcome(ctx, q, func(t gateway.Trace, asked bool) bool {
 		return asked && t.Other && (boot != q.BootID || !t.Active)
@@ -304,8 +303,8 @@ func (m *meeting) askAgain(ctx context.Context, q question) (question, error) {
 		"The gateway restarted while "+q.AgentID+" was answering, and the answer was lost. "+q.AgentID+" is asked again.")
 }
 
-// dropOutdatedReviews drops the review questions that an earlier attempt left open and that
-// were asked before the latest report arrived.
+// dropOutdatedReviews drops review questions that an earlier attempt left open, if a report has
+// arrived since they were asked.
 func (m *meeting) dropOutdatedReviews(ctx context.Context, tx *db.Tx, row Standup) ([]question, error) {
 	all, err := questions(ctx, tx, m.id)
 	if err != nil {
@@ -354,14 +353,14 @@ func (m *meeting) finish(ctx context.Context, q question, a gateway.Answer) (que
 	return q, m.saveWithUsage(ctx, q, a.Usage)
 }
 
-// save stores a question, provided that this process still holds the standup's job. If the
-// question was dropped because the report that it asks for was submitted, save leaves it
-// dropped, stores the cost of the run and returns errSubmitted.
+// save stores a question, or fails if this process no longer holds the standup's job. If the
+// question was dropped because the agent has submitted its report, save keeps it dropped and
+// returns errSubmitted.
 func (m *meeting) save(ctx context.Context, q question) error { return m.saveWithUsage(ctx, q, nil) }
 
-// saveWithUsage is like save, but also records the usage of an ended run. It ignores usage
-// that was read from a session's history, because such usage may belong to a resumed run,
-// which the usage ledger records separately.
+// saveWithUsage is like save, but also records the usage of an ended run. It ignores
+// usage that was read from a session's history. Such usage may belong to a resumed run,
+// and the usage ledger records resumed runs separately.
 func (m *meeting) saveWithUsage(ctx context.Context, q question, u *gateway.Usage) error {
 	filed := false
 	err := m.job.Write(ctx, func(tx *db.Tx) error {
@@ -388,8 +387,8 @@ func (m *meeting) saveWithUsage(ctx context.Context, q question, u *gateway.Usag
 }
 
 // awaitGateway waits for a connection and returns the gateway's boot id. If the gateway was
-// disconnected at first, the deadline of the question q is extended by the time spent
-// waiting. The parameter q may be nil.
+// disconnected when the wait began, q's deadline is extended by the time spent waiting, unless q is
+// nil.
 func (m *meeting) awaitGateway(ctx context.Context, q *question) (boot string, err error) {
 	st := m.Runtime.Status()
 	there := st.State == gateway.Connected || st.ConnectedAt != nil
@@ -450,10 +449,9 @@ func (m *meeting) gatewayTimeout(ctx context.Context) (time.Duration, error) {
 	return m.Patience, err
 }
 
-// pause waits briefly before a failed request is retried. It returns a Failure if the
-// gateway, even though it may be connected, has accepted no question for longer than
-// gatewayTimeout. While the gateway is busy, the agent timeout applies instead of this
-// limit.
+// pause waits briefly before a failed request is retried. It returns a Failure if the gateway has accepted no question
+// for longer than gatewayTimeout, even if it is connected. While the gateway responds that it is busy, only the agent
+// timeout applies.
 func (m *meeting) pause(ctx context.Context, why error) error {
 	if errors.Is(why, gateway.ErrBusy) {
 		m.silentSince = time.Time{} // the gateway responded

@@ -48,7 +48,7 @@ const (
 	endLeft      = "left"    // its reporter has no active account or is no longer a participant
 )
 
-// Possible states on the board of the task that a blocker is about.
+// Possible board states of a blocker's task.
 const (
 	boardBlocked  = "blocked"
 	boardOpen     = "open"
@@ -329,9 +329,8 @@ func (l *trackedBlocker) end(why string, now time.Time) {
 	l.Status, l.EndedWhy, l.EndedAt, l.changed = BlockerEnded, &why, clock.Ptr(now), true
 }
 
-// endUnmentioned ends the open blockers that no participant reported again. The parameter
-// named contains the blockers in the standup's record. A blocker stays open as long as
-// awaitsReport returns true for it.
+// endUnmentioned ends the open blockers that no participant reported again, unless awaitsReport
+// returns true for them. It compares them with named, the blockers in the standup's record.
 func (b *blockerTracker) endUnmentioned(named []Blocker) (ended []*trackedBlocker) {
 	for _, l := range b.blockers {
 		again := slices.ContainsFunc(named, func(x Blocker) bool { return equalPtr(x.ID, &l.ID) && len(x.NamedBy) > 0 })
@@ -349,9 +348,9 @@ func (b *blockerTracker) endUnmentioned(named []Blocker) (ended []*trackedBlocke
 	return ended
 }
 
-// awaitsReport reports whether it is unknown if the blocker still exists, because an agent
-// that reported it most recently has not answered in this standup. Agents that no longer
-// take part are ignored, unless the blocker's task is blocked on the board.
+// awaitsReport reports whether the blocker must stay open because an agent that reported it
+// last time has not answered in this standup. Agents that no longer take part are ignored,
+// unless the blocker's task is blocked on the board.
 func (b *blockerTracker) awaitsReport(l *trackedBlocker) bool {
 	for _, agentID := range l.Agents {
 		i := slices.IndexFunc(b.row.Reports, func(r Report) bool { return r.AgentID == agentID })
@@ -400,7 +399,7 @@ func (l *trackedBlocker) recordEntry(date string) Blocker {
 	return e
 }
 
-// blockedSince returns the day since which the task has been blocked, or "" if the report's
+// blockedSince returns the day on which the task was blocked, or "" if the report's
 // evidence does not list the task as blocked.
 func (r Report) blockedSince(task *string, timezone string) string {
 	zone, err := time.LoadLocation(timezone)

@@ -42,7 +42,8 @@ type wording struct {
 	trigrams map[string]struct{}
 }
 
-// word is any word except a stop word. If it is a name, such as Stripe or 412, it matches only itself.
+// word is a word in a blocker's text that is not a stop word. A name, such as Stripe or 412, matches
+// only the same name.
 type word struct {
 	text   string
 	isName bool
@@ -53,7 +54,7 @@ var (
 	duration = regexp.MustCompile(`(?i)\b\d+(\.\d+)?\s?(%|percent\b|minutes?\b|mins?\b|hours?\b|hrs?\b|h\b|days?\b|d\b|weeks?\b|wks?\b|months?\b)`)
 )
 
-// smallWords are stop words, which can occur in any blocker.
+// smallWords are common words, which say little about what a blocker is.
 const smallWords = ` a an the this that these those it its it's i i'm we we're our my me us you your they their he she his her who which what there here ` +
 	`is are was were be been being am has have had having do does did doing will would can could cannot can't should shall may might must not don't doesn't isn't ` +
 	`of for from to on onto in into at by with about as and or but so if then than because due since until till before after while when out up over per via also ` +
@@ -104,8 +105,8 @@ func isName(s, before string) bool {
 	return unicode.IsUpper(first) || size == len(s) && first < 0x80
 }
 
-// add adds the word x, which follows the word before, to w. It skips numbers that are only
-// counts, as in "12 tests fail".
+// add adds the word x to w, unless x is a number that is only a count, as in "12 tests
+// fail". The word that precedes x in the text is passed as before.
 func (w *wording) add(x word, before string) {
 	if unicode.IsDigit([]rune(x.text)[0]) && (before == "" || isSmall(before)) {
 		return
@@ -166,8 +167,8 @@ func (w wording) single() bool {
 	})
 }
 
-// missing reports whether w contains words of which o contains no form, and whether one of
-// these words is a name.
+// missing reports whether o lacks some of w's words, and whether one of those is a name. Different
+// forms of a word count as the same word.
 func (w wording) missing(o wording) (some, name bool) {
 	for _, x := range w.words {
 		if slices.ContainsFunc(o.words, x.formOf) {
@@ -178,9 +179,8 @@ func (w wording) missing(o wording) (some, name bool) {
 	return some, name
 }
 
-// formOf reports whether two words may be forms of the same word, or whether one may be an
-// abbreviation of the other, such as db and database. Words with digits match only
-// themselves.
+// formOf reports whether x and y may be forms of the same word. An abbreviation, such as db for
+// database, counts as a form of the word. Words with digits match only themselves.
 func (x word) formOf(y word) bool {
 	if x.text == y.text {
 		return true
@@ -202,8 +202,8 @@ func (x word) formOf(y word) bool {
 	return 2*float64(common)/float64(len(a)+len(b)) >= sameWord
 }
 
-// shortFor reports whether s is an abbreviation of long. An abbreviation has two to four
-// letters, which occur in long in the same order, and starts with the same letter.
+// shortFor reports whether s is an abbreviation of long: two to four letters that occur in long in
+// the same order, beginning with the first letter of long.
 func shortFor(s, long string) bool {
 	if len(s) < 2 || len(s) > 4 || len(long) <= len(s)+1 || s[0] != long[0] {
 		return false

@@ -29,9 +29,9 @@ func scanBlocker(row db.Row) (*trackedBlocker, error) {
 	return &l, json.Unmarshal([]byte(days), &l.Days)
 }
 
-// blockersFor returns the team's blockers that the mentions in a standup's reports can
-// match: the open blockers, those that an earlier run of the same standup ended, and those
-// that have ended since the standup asked its participants.
+// blockersFor returns the team's blockers that a standup's reports can mention. These are
+// the open blockers, those that have ended since the standup asked its participants, and
+// those that an earlier run of the same standup ended.
 func blockersFor(ctx context.Context, q db.Queryer, team, standupID string, asked time.Time) ([]*trackedBlocker, error) {
 	rows, err := q.Query(ctx, `
 		SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'open'
@@ -159,21 +159,22 @@ func scanEffect(row db.Row) (e effect, err error) {
 	return e, row.Scan(&e.StandupID, &e.Kind, &e.Subject, &e.Words, &e.Date)
 }
 
-// effectsOf returns a standup's effects, oldest first.
+// effectsOf returns the changes that a standup made outside its own record, oldest first.
 func effectsOf(ctx context.Context, q db.Queryer, standupID string) ([]effect, error) {
 	rows, err := q.Query(ctx, `SELECT `+effectColumns+` FROM standup_effects WHERE standup_id = ? ORDER BY seq`, standupID)
 	return db.All(rows, err, scanEffect)
 }
 
-// effectsSince returns a team's effects of the given kind from the given day or later,
-// newest first. It returns at most 200.
+// effectsSince returns up to 200 of a team's effects of the given kind since the given day, newest
+// first.
 func effectsSince(ctx context.Context, q db.Queryer, team, kind, from string) ([]effect, error) {
 	rows, err := q.Query(ctx, `SELECT `+effectColumns+` FROM standup_effects WHERE team = ? AND kind = ? AND date >= ?
 		ORDER BY date DESC, standup_id DESC, seq DESC LIMIT 200`, team, kind, from)
 	return db.All(rows, err, scanEffect)
 }
 
-// putEffect stores an effect. The caller must hold the standup's job.
+// putEffect stores an effect of a standup, such as a new inbox item. The caller must hold
+// the standup's job.
 func putEffect(ctx context.Context, tx *db.Tx, team string, e effect, now time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO standup_effects (standup_id, seq, kind, subject, words, team, date, at)

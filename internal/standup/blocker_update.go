@@ -47,8 +47,9 @@ func (s *Service) loadTracker(ctx context.Context, tx *db.Tx, row Standup, repor
 // blockersLock is the name of the lock that protects all blockers.
 const blockersLock = "standup blockers"
 
-// takeBlockers matches the blockers in the reports and stores them in the standup's
-// record. A retry of the standup matches the same blockers again.
+// takeBlockers matches the blockers in the reports with the team's known blockers. It stores the
+// updated blockers, adds them to row, and returns those that have ended. A retry of the standup
+// matches the same blockers again.
 func (m *meeting) takeBlockers(ctx context.Context, tx *db.Tx, row *Standup) (ended []*trackedBlocker, _ error) {
 	reports := mentions(*row)
 	b, err := m.loadTracker(ctx, tx, *row, reports)
@@ -185,9 +186,9 @@ func openBlockersByAgent(ctx context.Context, q db.Queryer, row Standup) (map[st
 	return byAgent, nil
 }
 
-// reminder returns a list of a participant's open blockers, for use in the question to
-// that participant. It uses the participant's own words, so that the blockers in the next
-// report are worded alike and can be matched.
+// reminder returns a list of a participant's open blockers, for use in the question to that
+// participant. It uses the participant's wording, so that the next report repeats it and the
+// blockers can be matched.
 func reminder(open []string) string {
 	if len(open) == 0 {
 		return ""
@@ -197,8 +198,8 @@ func reminder(open []string) string {
 		strings.Join(capLines(open, maxReportFacts/2), "\n") + "\n--- end of data ---\n"
 }
 
-// blockerLines formats the open blockers and the recent escalations as lines for the question that
-// asks for the review.
+// blockerLines formats the open blockers and the recent escalations as lines for the question to
+// the facilitator.
 func blockerLines(list []Blocker, known []effect, most int) []string {
 	var lines []string
 	if len(list) > 0 {

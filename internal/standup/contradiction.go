@@ -12,9 +12,8 @@ import (
 	"wardroom/internal/standup/answer"
 )
 
-// Claim is a statement that an agent's report makes about a task but that the board
-// contradicts. Only unambiguous statements are considered; see answer.FinishedClaims and
-// answer.Statements.
+// Claim is a statement about a task in an agent's report that the board contradicts. Only
+// unambiguous statements are considered; see answer.FinishedClaims and answer.Statements.
 type Claim struct {
 	Task  string `json:"task"`
 	Says  string `json:"says" enum:"done,not_done,in_progress,blocked,unblocked" doc:"What the report says."`
@@ -81,9 +80,9 @@ func contradictions(ctx context.Context, q db.Queryer, r Report) ([]Claim, error
 	return claims, nil
 }
 
-// statements returns the report's unambiguous statements about tasks. Claims in the part
-// Yesterday that a task is finished come first, then statements about other states. Tasks
-// about which the report makes two different statements are skipped.
+// statements returns the report's statements about tasks. Tasks that the Yesterday part
+// calls finished come first. If the report makes different statements about a task, none
+// of them is returned.
 func (r Report) statements() []answer.Statement {
 	var said []answer.Statement
 	if r.Yesterday != nil {
@@ -117,9 +116,8 @@ func (r Report) statements() []answer.Statement {
 	return first(append(done, plain...), maxFindings)
 }
 
-// omissions returns the finished tasks in the evidence that are mentioned neither in the
-// report nor in the agent's previous report. The parameter last is the text of the
-// previous report, or nil.
+// omissions returns the finished tasks in the evidence that neither this report nor the agent's
+// previous one mentions. If there is no previous report, last is nil.
 func (r Report) omissions(last *string) []Item {
 	left := []Item{}
 	if r.Evidence == nil || r.Text == nil {
@@ -145,9 +143,8 @@ func (r Report) omissions(last *string) []Item {
 	return first(left, maxFindings)
 }
 
-// mentionsTitle reports whether a text mentions a task by its title, because agents do not
-// always write the task's key. A text does so if its words, which are passed in the
-// parameter words, include all significant words of the title.
+// mentionsTitle reports whether a text's words include all significant words of a task's title.
+// Agents sometimes mention a task by its title instead of its key.
 func mentionsTitle(words map[string]bool, title string) bool {
 	const short = 4 // letters; shorter words count only if the title has no longer ones
 	all := wordsOf(title)
@@ -167,7 +164,8 @@ func wordsOf(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// boardStates returns the state of each task, by task key. Unknown tasks are omitted.
+// boardStates returns the state of each task on the board, by task key. Unknown tasks are
+// omitted.
 func boardStates(ctx context.Context, q db.Queryer, keys []string) (map[string]boardState, error) {
 	states := map[string]boardState{}
 	var args []any

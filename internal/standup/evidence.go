@@ -161,8 +161,7 @@ func (e *Evidence) fillNil() {
 	}
 }
 
-// previousReport is the most recent report that an agent gave in a standup other than the
-// current one.
+// previousReport is an agent's most recent report from a standup other than the current one.
 type previousReport struct {
 	today, text *string
 	evidence    *Evidence
@@ -177,8 +176,8 @@ func (s previousReport) since() time.Time {
 	return s.reportedAt.Time
 }
 
-// lastReport returns the agent's last report in any other standup of the given standup's
-// team, or the zero value if no such report exists.
+// lastReport returns the agent's last report from another standup of the same team, or
+// the zero value if no such report exists.
 func lastReport(ctx context.Context, q db.Queryer, standupID, agentID string) (previousReport, error) {
 	var s previousReport
 	var evidence string
@@ -321,8 +320,8 @@ func dataBlock(lines []string) string {
 	return "--- data ---\n" + strings.Join(capLines(lines, maxReportFacts), "\n") + "\n--- end of data ---\n"
 }
 
-// capLines returns as many lines from the start as fit into the given number of bytes. If
-// it omits lines, it adds a line that says how many.
+// capLines truncates a list of lines to the given number of bytes. If it omits lines, it adds a
+// line that says how many.
 func capLines(lines []string, most int) []string {
 	size := 0
 	for i, l := range lines {
@@ -333,14 +332,14 @@ func capLines(lines []string, most int) []string {
 	return lines
 }
 
-// oneLine turns a text into a single line, for use within a data block. It replaces
-// everything that looks like one of the block's marks.
+// oneLine turns a text into a single line for a data block. It replaces "---", so that
+// the text cannot end the block.
 func oneLine(s string) string {
 	return plaintext.Cut(strings.ReplaceAll(plaintext.Line(s), "---", "–"), 300, " …")
 }
 
-// reviewPrompt returns the text of the question that asks the facilitator for the review.
-// The parameter again is true if the first answer was not in the requested form.
+// reviewPrompt returns the text of the question that asks the facilitator for the review. If again is true, the text
+// says that the previous answer was not in the requested form.
 func reviewPrompt(row Standup, known, items []effect, again bool) string {
 	var b strings.Builder
 	if again {

@@ -69,8 +69,8 @@ func (s Standup) inTeam() string {
 // failedCause returns the cause of the inbox item for a failed standup.
 func (s Standup) failedCause() string { return "standup/" + s.ID + "/failed" }
 
-// raiseFailed adds a failed standup to the inbox. For a canceled standup, it instead
-// resolves the item that an earlier failed attempt raised.
+// raiseFailed adds a failed standup to the inbox. If the standup was canceled, it instead resolves the inbox item of
+// an earlier failed attempt.
 func (s *Service) raiseFailed(ctx context.Context, tx *db.Tx, m Standup) error {
 	if m.Failure.Code == Cancelled {
 		return s.resolve(ctx, tx, m.failedCause(), m.Failure.Detail)

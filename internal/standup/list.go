@@ -35,9 +35,8 @@ func (f Filter) where() list.Where {
 	return w
 }
 
-// list returns the definition of the list of standups: what is read, and how it can be
-// sorted. Standups are sorted by day and, if the list includes several teams, then by team
-// key.
+// list defines how standups are listed. They are sorted by day and, unless the filter selects a team,
+// then by team key.
 func (f Filter) list() list.List[Brief] {
 	byDay := list.Sort[Brief]{Columns: []string{`date`}, Position: func(b Brief) []any { return []any{b.Date} }}
 	if f.Team == "" {
@@ -64,9 +63,9 @@ func scanBrief(row db.Row) (Brief, error) {
 	return b, err
 }
 
-// updateRoll stores the roll of a standup in the standup's row, so that lists need no join.
-// The roll is a text with one line per report: the agent's id, the report's status and the
-// agent's name.
+// updateRoll updates a standup's roll: a text in the standup's row with one line per report, which
+// consists of the agent's id, the report's status and the agent's name. Thanks to the roll, lists
+// need no join.
 func updateRoll(ctx context.Context, tx *db.Tx, standupID string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE standups SET roll = COALESCE((
@@ -75,9 +74,9 @@ func updateRoll(ctx context.Context, tx *db.Tx, standupID string) error {
 	return err
 }
 
-// parseRoll parses a roll written by updateRoll. Ids and statuses contain no spaces. A line
-// that is not a complete entry is treated as part of the name before it, which must then
-// contain a line break.
+// parseRoll parses the text that updateRoll stores in a standup's row. An agent's name may contain
+// line breaks, so a line that is not a complete entry continues the name on the previous line. Ids
+// and statuses contain no spaces.
 func parseRoll(text string) []BriefReport {
 	if text == "" {
 		return []BriefReport{}

@@ -103,8 +103,8 @@ func (m *meeting) end(ctx context.Context, f *Failure) error {
 	})
 }
 
-// step runs the function fn in a transaction and passes the current standup to it. Within
-// an attempt, each step runs only once; the parameter name identifies the step.
+// step calls fn with the current standup, in a transaction. Steps are identified by their
+// names, and each step runs only once per attempt.
 func (m *meeting) step(ctx context.Context, name string, fn func(tx *db.Tx, row *Standup) error) error {
 	_, err := job.Step(ctx, m.job, name, func(tx *db.Tx) (struct{}, error) {
 		row, err := find(ctx, tx, m.id)

@@ -15,8 +15,8 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// maxMissedAge is the maximum age at which a missed standup is still reported, for example
-// after Wardroom was down for a long time.
+// maxMissedAge is the maximum age at which a missed standup is still reported. It matters,
+// for example, after Wardroom has been down for a long time.
 const maxMissedAge = 31 * 24 * time.Hour
 
 // FallbackKind is the kind of job that starts a missed standup. The job's key contains the standup's day and team.
@@ -35,9 +35,9 @@ func (s *Service) WatchSchedule(ctx context.Context) error {
 	return errors.Join(s.RefreshSchedules(ctx), s.CheckMissed(ctx))
 }
 
-// CheckMissed adds all standups that did not start on time to the inbox. If Fallback is
-// set, it also starts today's missed standup. It uses the schedules as last seen in the
-// runtime, so it works even if the runtime is unavailable.
+// CheckMissed raises an inbox item for each standup that did not start on time. If Fallback is set,
+// it also starts today's missed standup. It uses the schedules as last seen in the runtime, so it
+// works even if the runtime is unavailable.
 //
 // If a team has several scheduled times on one day, only the first of them is checked.
 // Each time is checked by only one replica. Archived teams are skipped.
@@ -63,7 +63,8 @@ func (s *Service) CheckMissed(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// checkMissedOf checks a team's due slots and marks the team's schedule as checked up to the given time.
+// checkMissedOf reports a team's missed standups and marks the team's schedule as checked up to the
+// given time.
 func (s *Service) checkMissedOf(ctx context.Context, of teamSchedule, due []missedSlot, until time.Time) error {
 	var told []missedSlot
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -130,9 +131,9 @@ func (s *Service) due(of teamSchedule, until time.Time) []missedSlot {
 	return due
 }
 
-// began reports whether the team's standup for a scheduled time was started or canceled. If
-// the grace period for starting extends past midnight, a standup of the next day also
-// counts if it was created within that period.
+// began reports whether the team's standup for a scheduled time was started or canceled. If the
+// grace period extends past midnight, it also accepts a standup of the next day that was created
+// within the grace period.
 func (s *Service) began(ctx context.Context, tx *db.Tx, t Team, d missedSlot) (bool, error) {
 	m, err := findByDay(ctx, tx, t.Key, d.day)
 	if err != nil && !errors.Is(err, ErrNotFound) {

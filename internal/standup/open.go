@@ -19,8 +19,8 @@ type opened struct {
 	created bool
 }
 
-// key encodes the result as a string, which is stored under the request's Idempotency-Key.
-// A repeated request then gets the same answer as the first.
+// key encodes o as a string to store under the request's Idempotency-Key. A repeated request then gets the same answer
+// as the first.
 func (o opened) key() string {
 	if o.created {
 		return o.id
@@ -28,7 +28,7 @@ func (o opened) key() string {
 	return existedPrefix + o.id
 }
 
-// existedPrefix is the prefix of the encoded result if the standup already existed.
+// existedPrefix is the prefix that opened.key adds if the standup already existed.
 const existedPrefix = "had "
 
 // findOpening decodes a string returned by opened.key and checks that the standup still exists.

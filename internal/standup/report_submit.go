@@ -59,12 +59,12 @@ func (f Filing) read() (text string, parts answer.Parsed, _ error) {
 	return text, parts, bad.Err()
 }
 
-// SubmitReport stores a participant's report before or during the standup. The standup
-// then does not ask the agent; if the agent is already being asked, its run is stopped. A
-// new report replaces the previous one, which remains in the transcript. Submitting the
-// same report again changes nothing. SubmitReport fails with ErrNotOwnReport if an agent
-// submits another agent's report, with ErrEnded after the standup has ended, and with
-// ErrTooManySubmissions after too many reports.
+// SubmitReport stores a participant's report before or during the standup. The standup then
+// does not ask the agent; if the agent is already being asked, its run is stopped. A new report
+// replaces the previous one, which remains in the transcript. Submitting the same report again
+// changes nothing. SubmitReport returns ErrNotOwnReport if an agent submits another agent's
+// report, ErrEnded after the standup has ended, and ErrTooManySubmissions after too many
+// reports.
 func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Filing) (Report, error) {
 	by := actor.From(ctx)
 	if by.Role == actor.Agent && by.AgentID != agentID {
@@ -222,9 +222,9 @@ func (s *Service) recordSubmission(ctx context.Context, tx *db.Tx, row Standup, 
 	return appendLine(ctx, tx, row.ID, r.FiledAt.Time, "answer", r.AgentID, row.Facilitator, *r.Text)
 }
 
-// submissionPollInterval is the interval at which awaitAnswer checks whether the report
-// has been submitted. Usually the wait ends earlier, because the run is stopped, but the
-// runtime may be unavailable.
+// submissionPollInterval is the interval at which awaitAnswer checks whether the report has
+// been submitted. Usually the wait ends earlier, because submitting a report stops the run. If
+// the runtime is unavailable, only polling ends the wait.
 const submissionPollInterval = time.Second
 
 // awaitAnswer sends a question and waits until it ends. It returns errSubmitted if the report is submitted first.

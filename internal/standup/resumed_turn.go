@@ -23,11 +23,11 @@ import (
 // gateway does that only once, so further rejections have another cause.
 const maxRejections = 3
 
-// findOutcome looks up the outcome of the question q in the runtime. The answer may also
-// come from a resumed turn, or from a lost question that q replaced. While there is no
-// answer and the function wait returns true, findOutcome looks again. The arguments of wait
-// are the question's trace, and whether the agent has seen q or a question that q replaced.
-// The result late is true if the question's deadline passed first.
+// findOutcome looks up the outcome of the question q in the runtime. The answer may also come from
+// a resumed turn, or from a lost question that q replaced. While there is no answer, findOutcome
+// calls wait with the question's trace and whether the agent has seen q or a question that q
+// replaced. If wait returns true, findOutcome looks again. It also reports whether the question's
+// deadline passed first.
 func (m *meeting) findOutcome(ctx context.Context, q question, wait func(t gateway.Trace, asked bool) bool) (_ gateway.Trace, late bool, _ error) {
 	for {
 		t, asked, err := m.findTrace(ctx, q)
@@ -43,9 +43,9 @@ func (m *meeting) findOutcome(ctx context.Context, q question, wait func(t gatew
 	}
 }
 
-// findTrace looks up a question in its session's history. If the question is unanswered,
-// findTrace also looks up the lost questions that it replaced. The result asked is true if
-// the history contains any of these questions.
+// findTrace looks up a question in its session's history. If the question is unanswered, findTrace
+// also looks up the lost questions that it replaced. It also reports whether the history contains
+// any of these questions.
 func (m *meeting) findTrace(ctx context.Context, q question) (t gateway.Trace, asked bool, _ error) {
 	t, err := m.Runtime.Find(ctx, q.SessionKey, q.RunID)
 	asked = t.Asked
@@ -73,11 +73,10 @@ func (m *meeting) findTrace(ctx context.Context, q question) (t gateway.Trace, a
 	return t, asked, nil
 }
 
-// retryRejected handles a question that the gateway rejected because its session changed.
-// It first waits for an answer from a resumed turn. If none arrives and the parameter again
-// is true, it replaces the question with one that has a new run id, because the gateway
-// would reject the old run id again. The deadline stays the same. The result done is true
-// if the question has ended and no replacement was created.
+// retryRejected handles a question that the gateway rejected because its session changed. It first waits for an answer
+// from a resumed turn. If none arrives, it ends the question or, if again is true, replaces it with one that has a new
+// run id, because the gateway would reject the old run id again. The deadline stays the same. If the question ended
+// without a replacement, done is true.
 func (m *meeting) retryRejected(ctx context.Context, q question, a gateway.Answer, again bool) (next question, done bool, _ error) {
 	if err := m.shortDelay(ctx); err != nil {
 		return q, false, err

@@ -17,7 +17,7 @@ import (
 // nor repeats any of it. The effects are stored in standup_effects. A standup that is
 // run again does not repeat an effect with the same subject and similar wording.
 
-// closing holds the state that the method close needs to complete a standup.
+// closing holds the data that its close method needs to complete a standup.
 type closing struct {
 	*meeting
 	tx      *db.Tx
@@ -81,7 +81,7 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 	})
 }
 
-// closing loads the blockers and the past effects, escalations and action items that the method close needs.
+// closing loads the data needed to close a standup: its blockers and effects, and past escalations and action items.
 func (m *meeting) closing(ctx context.Context, tx *db.Tx, row *Standup) (*closing, error) {
 	c := &closing{meeting: m, tx: tx, row: row}
 	reports := mentions(*row)
@@ -106,7 +106,7 @@ func (m *meeting) closing(ctx context.Context, tx *db.Tx, row *Standup) (*closin
 // remembered, so that repeated ones are recognized.
 const knownDays = 14
 
-// lately returns the date that is knownDays days before the day of the standup.
+// lately returns the date knownDays days before the standup.
 func (s Standup) lately() (string, error) {
 	day, err := time.Parse(time.DateOnly, s.Date)
 	return day.AddDate(0, 0, -knownDays).Format(time.DateOnly), err
@@ -132,14 +132,15 @@ func (s *Service) escalated(ctx context.Context, q db.Queryer, row Standup) ([]e
 	return known, nil
 }
 
-// addEffect adds an effect to those of the current run. The method store writes them to the database.
+// addEffect records an effect of the current run. The store method writes the recorded effects to
+// the database.
 func (c *closing) addEffect(kind, subject, words string) {
 	c.fresh = append(c.fresh, effect{c.row.ID, kind, subject, words, c.row.Date})
 }
 
-// earlierEffect finds the effect from earlier runs of this standup whose wording is most
-// similar to words. It removes that effect from c.done, so that it matches only once. An
-// empty subject matches all subjects.
+// earlierEffect searches the effects of earlier runs of this standup for the one whose wording is
+// most similar to words. It removes the effect from c.done, so that each effect is found only once.
+// An empty subject matches all subjects.
 func (c *closing) earlierEffect(kind, subject, words string) (effect, bool) {
 	best, most := -1, 0.0
 	w := wordingOf(words)
@@ -359,9 +360,9 @@ func (c *closing) causeOf(w answer.Escalation, task *int64, l *trackedBlocker) s
 	return best
 }
 
-// markEscalated sets the cause of an escalated blocker. If the blocker already had an inbox
-// item with another cause, such as the blocker's age, that item is resolved, so that each
-// problem has only one open item.
+// markEscalated sets the cause of an escalated blocker. If the blocker already had an
+// inbox item with a different cause, such as the blocker's age, it resolves that item, so
+// that each blocker has at most one open item.
 func (c *closing) markEscalated(ctx context.Context, l *trackedBlocker, cause string) error {
 	if equalPtr(l.Cause, &cause) {
 		return nil

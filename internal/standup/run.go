@@ -11,11 +11,10 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Run starts a standup or retries a failed one. A retry asks only for answers that are
-// missing. If the parameter again is true, Run also restarts a completed standup: it asks
-// all participants again, and their earlier answers remain only in the transcript. Run
-// fails with ErrRunning if the standup is running, and with ErrCompleted if it is
-// completed and again is false.
+// Run starts a standup or retries a failed one. A retry asks only for missing answers. Run
+// fails with ErrRunning if the standup is running. A completed standup is restarted only
+// with again set; otherwise Run fails with ErrCompleted. A restart asks all participants
+// again, and their earlier answers remain only in the transcript.
 func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, error) {
 	var started Standup
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
@@ -109,8 +108,8 @@ func (s *Service) resetForAttempt(ctx context.Context, tx *db.Tx, m *Standup, no
 	return dropQuestions(ctx, tx, m.ID, now)
 }
 
-// kept reports whether a retry keeps the report. It does if the report was given, if the
-// answer to the report's question is stored, or if that question is still open.
+// kept reports whether a retry keeps the report instead of asking the agent again. It does
+// so if the agent has answered or its question is still open.
 func (r Report) kept(asked []question) bool {
 	return r.Status == Answered || r.Status == Asked && slices.ContainsFunc(asked, func(q question) bool {
 		return q.AgentID == r.AgentID && q.Purpose == "report" &&

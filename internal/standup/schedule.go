@@ -66,8 +66,8 @@ type Schedule struct {
 	Warnings     []string     `json:"warnings" nullable:"false" doc:"Problems that would keep the job from working."`
 }
 
-// Plan is the requested state of a schedule. An omitted field keeps the existing job's
-// value. If the job is new, the field gets its default.
+// Plan is the requested state of a schedule. Omitted fields keep the existing job's values or,
+// for a new job, get their defaults.
 type Plan struct {
 	Expr       *string `json:"expr,omitempty" maxLength:"500" doc:"A cron expression with five fields: minute, hour, day of month, month, weekday. Default: 0 9 * * 1-5 (9 a.m. on weekdays)." example:"0 9 * * 1-5"`
 	Timezone   *string `json:"timezone,omitempty" maxLength:"64" doc:"The IANA time zone of expr. Default: the team's time zone." example:"Europe/Berlin"`
@@ -134,7 +134,7 @@ func (s *Service) desiredJob(t Team, p Plan, was seenJob, now *gateway.Job) (des
 	return a, bad.Err()
 }
 
-// or returns *given, or the fallback there if given is nil.
+// or returns the value that given points to. If given is nil, it returns the fallback, there.
 func or[T any](given *T, there T) T {
 	if given != nil {
 		return *given
@@ -149,8 +149,7 @@ func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 // the URL into a shell, so it must not contain shell syntax.
 const addressChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:[]"
 
-// serviceAddress returns a Wardroom URL without the API's path prefix, and whether the
-// URL is valid.
+// serviceAddress removes the API's path prefix from a Wardroom URL, and reports whether the URL is valid.
 func serviceAddress(text string) (string, bool) {
 	text = strings.TrimSuffix(strings.TrimRight(strings.TrimSpace(text), "/"), "/api/v1")
 	u, err := url.Parse(text)
@@ -176,9 +175,9 @@ func exposesKey(address string) bool {
 	return err != nil || !ip.IsLoopback()
 }
 
-// jobMessage returns the job's instructions for the facilitator, who must open and run
-// the team's standup. The message contains the name of the environment variable with the
-// API key, but not the key. It does not name the executive team, which is the default.
+// jobMessage returns the job's instructions for the facilitator, who must open and run the team's
+// standup. The message names the environment variable that contains the API key, but does not
+// contain the key itself. It names the team, except for the executive team, which is the default.
 func jobMessage(address, key string) string {
 	whose, body, data := "", "No body.", ""
 	if key != Executive {
@@ -201,7 +200,8 @@ Use your own agent credentials: your API key is in the environment variable %[2]
 `, address, KeyVariable, whose, body, data)
 }
 
-// change returns the change that puts the job j into the desired state, and the names of the fields that differ.
+// change returns the update that brings the job j to its desired state, and the names of the fields
+// that differ.
 func (a desiredJob) change(j gateway.Job) (c gateway.JobChange, names []string) {
 	differs := func(name string, is, should any) bool {
 		if is != should {
@@ -279,8 +279,8 @@ func times(j gateway.Job) (at cron.Schedule, why string) {
 	return at, ""
 }
 
-// view builds the API response that describes a team's job. The parameter live is true if
-// the job was just read from the runtime, and seen is the time at which it was read.
+// view builds the API response that describes a team's job. The job was read from the
+// runtime at the time seen; live is true if it was read just now.
 func (s *Service) view(t Team, j gateway.Job, live bool, seen clock.Time, address string) Schedule {
 	out := Schedule{
 		Team: t.Key, Job: j, Live: live, SeenAt: seen, NextRuns: []clock.Time{}, ServiceURL: address, Variable: KeyVariable,

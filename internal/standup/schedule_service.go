@@ -26,9 +26,9 @@ func scheduleLock(team string) string { return "schedule/" + team }
 
 // SetSchedule creates or changes the runtime's job that starts a team's standups,
 // according to the plan p. It is idempotent: if the job already has the requested state,
-// it sends nothing to the runtime. It fails with ErrTeam for an unknown team and with
-// gateway.ErrJobChanged if the job was changed concurrently. It fails with ErrTeamArchived
-// for an archived team, except when it disables the job. It fails with
+// it sends nothing to the runtime. For an unknown team, it fails with ErrTeam; for an
+// archived team, with ErrTeamArchived, unless the plan disables the job. It fails with
+// gateway.ErrJobChanged if the job was changed concurrently, and with
 // gateway.ErrMissingScope if the scope operator.admin is missing.
 func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 	t, was, err := s.loadSchedule(ctx, or(p.Team, ""))
@@ -77,9 +77,9 @@ type setting struct {
 	changed    []string
 }
 
-// recordSetting records an activity event and an audit event, both about the given
-// setting and with the given facts. The audit event is needed because a schedule makes an
-// agent work, and thus costs money, without any further request.
+// recordSetting records a setting in the activity feed and the audit log. It adds the given facts
+// to both events. The audit event is needed because a schedule makes an agent work, and thus costs
+// money, without any further request.
 func (s *Service) recordSetting(ctx context.Context, tx *db.Tx, is setting, facts map[string]any) error {
 	kind := "schedule.changed"
 	if is.found == nil {
@@ -123,8 +123,8 @@ func (s *Service) loadSchedule(ctx context.Context, ref string) (t Team, was see
 	return t, was, err
 }
 
-// send creates or changes the job in the runtime. It returns the job and the names of
-// the changed fields.
+// send creates the team's job in the runtime, or changes it if found is not nil. It returns the job
+// and the names of the changed fields.
 func (s *Service) send(ctx context.Context, t Team, p Plan, a desiredJob, found *gateway.Job) (gateway.Job, []string, error) {
 	if found == nil {
 		if or(p.Revision, "") != "" {
@@ -182,8 +182,8 @@ func (s *Service) Schedule(ctx context.Context, team string) (Schedule, error) {
 	return s.withWarnings(ctx, t, s.view(t, was.Job, false, was.SeenAt, was.ServiceURL))
 }
 
-// withWarnings adds warnings to the response about problems with the job, such as an
-// agent without an active account or a URL without encryption.
+// withWarnings adds warnings to out if the team's job has problems, such as an agent without an
+// active account or an unencrypted URL.
 func (s *Service) withWarnings(ctx context.Context, t Team, out Schedule) (Schedule, error) {
 	members, err := s.Members(ctx)
 	if err != nil {
@@ -236,8 +236,8 @@ func (s *Service) RefreshSchedules(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// refreshSchedule updates the stored state of one team's job. The parameter jobs contains
-// the standup jobs in the runtime.
+// refreshSchedule updates the stored state of one team's job from jobs, the standup jobs in the
+// runtime.
 func (s *Service) refreshSchedule(ctx context.Context, before teamSchedule, jobs []gateway.Job) error {
 	team, was := before.team.Key, before.seenJob
 	found, _ := before.team.pick(jobs, was.Job.ID)
@@ -259,8 +259,8 @@ func (s *Service) refreshSchedule(ctx context.Context, before teamSchedule, jobs
 	})
 }
 
-// seenFresh is the minimum interval between updates of the stored time at which a job was
-// last seen, as long as the job does not change.
+// seenFresh is the minimum interval between updates of a job's last-seen time while the
+// job does not change.
 const seenFresh = 10 * time.Minute
 
 // sameJob reports whether two jobs are equal, including the state of their runs.
@@ -270,9 +270,9 @@ func sameJob(a, b gateway.Job) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// saveSeen stores the job j as last seen in the runtime at the given time; nil means that
-// there is no job. If the job was created, removed, enabled, disabled or rescheduled,
-// standups that were scheduled for an earlier time do not count as missed.
+// saveSeen records that the runtime's job for the team was j at the time now, or that there was no
+// job if j is nil. If the job was created, removed, enabled, disabled or rescheduled, standups that
+// were scheduled for a time before now do not count as missed.
 func (s *Service) saveSeen(ctx context.Context, tx *db.Tx, team string, j *gateway.Job, address string, now time.Time) error {
 	if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
 		return err

@@ -79,14 +79,14 @@ type Service struct {
 	// stores the end of the run. It may be called more than once for the same run.
 	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
 
-	// Made returns the newest tasks that an agent created for others since the given
-	// time. Made, Reported, Sessions and Ran are optional. If one of them is nil, the
-	// data that it would return is missing from a report's Evidence.
+	// Made returns the newest tasks that an agent created for others since the given time. Made,
+	// Reported, Sessions and Ran are optional. If one of them is nil, a report's Evidence does not
+	// contain its data.
 	Made func(ctx context.Context, agentID string, since time.Time) ([]BoardTask, error)
 	// Reported returns an agent's task reports since the given time, newest first.
 	Reported func(ctx context.Context, agentID string, since time.Time) ([]TaskReport, error)
-	// Sessions returns the number of an agent's sessions that were used since the given
-	// time. It ignores sessions that standups use. It fails if the runtime is unavailable.
+	// Sessions returns how many of an agent's sessions were used since the given time,
+	// not counting standup sessions. It fails if the runtime is unavailable.
 	Sessions func(ctx context.Context, agentID string, since time.Time) (int, error)
 	// Ran returns the totals for an agent's runs that ended since the given time.
 	Ran func(ctx context.Context, agentID string, since time.Time) (*Runs, error)
@@ -264,8 +264,8 @@ func (s Standup) notRunning() error {
 	return ErrIdle.With("There is nothing to cancel, because the standup %s.", s.ended())
 }
 
-// stopRuns stops the runs of the given questions to save cost. It logs failures and
-// continues, because the runtime may be unavailable.
+// stopRuns stops the runs of the given questions, which would otherwise continue to cost money. It
+// logs failures and continues, because the runtime may be unavailable.
 func (s *Service) stopRuns(ctx context.Context, open []question) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
@@ -334,7 +334,7 @@ func (s *Service) CloseUnrun(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// fail ends a standup with the status error and adds the reason to the transcript.
+// fail sets a standup's status to "error" and adds the reason to the transcript.
 func (s *Service) fail(ctx context.Context, tx *db.Tx, m *Standup, f *Failure) error {
 	now := s.Now()
 	if err := m.load(ctx, tx); err != nil {

@@ -253,8 +253,8 @@ func hasDay(zone *time.Location, day string) bool {
 	return err == nil && noon.Format(time.DateOnly) == day
 }
 
-// ageDays returns the number of calendar days between two dates. It returns 0 if the
-// parameter date is earlier than the parameter first, or if either date is invalid.
+// ageDays returns the number of calendar days between two dates. It returns 0 if the dates are in
+// the wrong order or if either is invalid.
 func ageDays(first, date string) int {
 	a, errA := time.Parse(time.DateOnly, first)
 	b, errB := time.Parse(time.DateOnly, date)

@@ -42,8 +42,7 @@ func scan(row db.Row) (Standup, error) {
 	return s, json.Unmarshal([]byte(escalations), &s.Escalations)
 }
 
-// values returns the standup's column values, in the order of the constant columns and
-// without the id.
+// values returns the standup's column values in the same order as in columns, but without the id.
 func (s Standup) values() []any {
 	var code, detail *string
 	if s.Failure != nil {
@@ -145,7 +144,8 @@ func findOpened(ctx context.Context, q db.Queryer) ([]Standup, error) {
 	return db.All(rows, err, scan)
 }
 
-// load adds the reports, the transcript and the cost to the standup.
+// load reads the standup's reports, transcript and cost, and the current status of its
+// blockers.
 func (s *Standup) load(ctx context.Context, q db.Queryer) error {
 	var err error
 	if s.Reports, err = reports(ctx, q, s.ID); err != nil {
@@ -219,8 +219,8 @@ func reports(ctx context.Context, q db.Queryer, standupID string) ([]Report, err
 	})
 }
 
-// putReport stores a report at its position in the standup and updates the search index,
-// which contains a report only while its status is answered.
+// putReport stores a report at its position in the standup. It also updates the search index, which
+// contains only answered reports.
 func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Report) error {
 	evidence, err := json.Marshal(r.Evidence)
 	if err != nil {
@@ -269,7 +269,7 @@ func appendLine(ctx context.Context, tx *db.Tx, standupID string, at time.Time, 
 	return err
 }
 
-// question is a question to an agent. The gateway identifies the question by its run id.
+// question is a question to an agent. The gateway identifies it by its run ID.
 type question struct {
 	RunID      string
 	AgentID    string

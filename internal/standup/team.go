@@ -60,8 +60,8 @@ type NewTeam struct {
 	Deadline     string    `json:"deadline,omitempty" maxLength:"20" doc:"Maximum duration of a standup, such as 20m. Default: the setting STANDUP_DEADLINE."`
 }
 
-// TeamChange is a partial update of a team. Omitted fields stay unchanged. A null field
-// gets its value from the settings again.
+// TeamChange is a partial update of a team. Omitted fields stay unchanged. A field that is null is
+// reset to the value from the settings.
 type TeamChange struct {
 	Name         *string                `json:"name,omitempty" minLength:"1" maxLength:"100"`
 	Facilitator  patch.Field[string]    `json:"facilitator,omitzero" maxLength:"64" doc:"The facilitator's agent_id. For the executive team, null uses the setting STANDUP_FACILITATOR."`
@@ -119,7 +119,7 @@ func (s *Service) makeTeam(n NewTeam, id string, now time.Time) (Team, error) {
 	return t, bad.Err()
 }
 
-// apply returns the team t with the change applied. It adds invalid fields to the parameter bad.
+// apply returns t with the change applied. It adds an error to bad for each invalid field.
 func (s *Service) apply(t Team, c TeamChange, now time.Time, bad *fault.Fields) Team {
 	if c.Name != nil {
 		t.Name = strings.TrimSpace(*c.Name)
@@ -267,9 +267,8 @@ func (o own) fields() []field {
 	}
 }
 
-// changes returns the fields that an update changed, each with its values before and
-// after, for use in an event. The value null means that the field is inherited from the
-// settings.
+// changes returns the fields that an update changed, each with its old and new value, for use in an event. If the
+// value of a setting is null, the team inherits it.
 func (t Team) changes(was Team) map[string][2]any {
 	changes := map[string][2]any{}
 	if was.Name != t.Name {
@@ -306,9 +305,8 @@ func (t Team) title(date string) string {
 	return t.Name + ": standup of " + date
 }
 
-// teamSuffix returns the parameter before, followed by the team's key. For the executive
-// team, it returns "". The suffix distinguishes the standups of different teams on the
-// same day.
+// teamSuffix returns the team's key with the given prefix. For the executive team, it returns "".
+// The suffix distinguishes the standups of different teams on the same day.
 func (s Standup) teamSuffix(before string) string {
 	if s.Team == Executive {
 		return ""
@@ -316,9 +314,9 @@ func (s Standup) teamSuffix(before string) string {
 	return before + s.Team
 }
 
-// sessionKey returns the key of the runtime session in which the standup asks an agent.
-// Each team uses separate sessions. The prefix team- ensures that the key does not end in
-// a name that the runtime reserves (main and heartbeat in OpenClaw 2026.9.6).
+// sessionKey returns the key of the runtime session in which the standup asks an agent its
+// questions. Each team uses separate sessions. The prefix team- ensures that the key does not end
+// in a name that the runtime reserves (main and heartbeat in OpenClaw 2026.9.6).
 func (s Standup) sessionKey(agentID string) string {
 	return "agent:" + agentID + ":standup:" + s.Date + s.teamSuffix(":team-")
 }

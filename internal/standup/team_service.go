@@ -56,10 +56,9 @@ func (s *Service) Teams(ctx context.Context, archived bool, want page.Want) (pag
 	return part, err
 }
 
-// UpdateTeam changes a team. If the parameter version is not nil and differs from the
-// team's version, UpdateTeam fails with ErrTeamChanged. No event is recorded if nothing
-// changes. Standups that are already open keep their participants. New time limits apply
-// the next time a standup starts.
+// UpdateTeam changes a team. If a version is given and the team has a different one, UpdateTeam
+// fails with ErrTeamChanged. No event is recorded if nothing changes. Standups that are already
+// open keep their participants. New time limits apply the next time a standup starts.
 func (s *Service) UpdateTeam(ctx context.Context, ref string, c TeamChange, version *int64) (Team, error) {
 	var t Team
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {

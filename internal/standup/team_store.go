@@ -28,8 +28,8 @@ func whereArchived(archived bool) (w list.Where) {
 	return w
 }
 
-// scanTeam reads a row with the columns in teamColumns. It does not fill in the values
-// from the settings; the method effective does that.
+// scanTeam reads a row with the columns in teamColumns. It does not fill in default values
+// from the settings; see effective.
 func scanTeam(row db.Row) (Team, error) {
 	var t Team
 	var participants *string

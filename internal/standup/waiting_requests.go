@@ -17,20 +17,20 @@ import (
 // wait for it.
 const pollInterval = 150 * time.Millisecond
 
-// waitRetryAfter is the value of the Retry-After header in the response to a request that
-// cannot wait for a standup because too many requests already do.
+// waitRetryAfter is the value of the Retry-After header in responses to requests that are
+// rejected because too many requests already wait for a standup.
 const waitRetryAfter = 15 * time.Second
 
-// Limits limits how many requests to this process may wait for standups at the same time.
+// Limits sets how many requests may wait for standups in this process at the same time.
 // If a field is zero, its default applies.
 type Limits struct {
 	Waiting int // open requests in total; default 1,000
 	Each    int // open requests per account; default 20
 }
 
-// acquireSlot reserves a slot for a request that waits. The slot counts against the limit
-// of the caller's account. The returned function leave releases the slot. If no slot is
-// free, acquireSlot fails with ErrWaiting.
+// acquireSlot reserves a slot for a waiting request. The slot counts toward the limit of the
+// caller's account. Calling leave releases it. If no slot is free, acquireSlot fails with
+// ErrWaiting.
 func (s *Service) acquireSlot(ctx context.Context) (leave func(), err error) {
 	each := cmp.Or(s.Limits.Each, 20)
 	leave, ok := s.places.Acquire(actor.From(ctx).ID, cmp.Or(s.Limits.Waiting, 1000), each)
@@ -55,7 +55,7 @@ type sharedRead struct {
 	last    Standup
 }
 
-// follower is a request that waits for a standup.
+// follower is a request that streams a standup's transcript or waits for its end.
 type follower struct {
 	*sharedRead
 	id    string
@@ -85,9 +85,10 @@ func (l *sharedReader) follow(id string) follower {
 	}}
 }
 
-// read returns the standup's state, at most pollInterval old and read after the follower
-// registered, so that a client sees its own changes. The parameter read receives the
-// previously read state, or at first the zero Standup, and returns the current state.
+// read returns a state of the standup that is at most pollInterval old. The state was
+// read after the follower registered, so that clients see their own changes. To read a
+// newer state, it calls the given function with the previous one, which is at first the
+// zero Standup.
 func (f follower) read(ctx context.Context, read func(context.Context, Standup) (Standup, error)) (Standup, error) {
 	select {
 	case f.reading <- struct{}{}:
@@ -107,8 +108,8 @@ func (f follower) read(ctx context.Context, read func(context.Context, Standup) 
 	return m, nil
 }
 
-// rereadIfChanged returns the parameter last if it is still the standup's current version.
-// Otherwise it reads the complete standup.
+// rereadIfChanged returns last if the standup's version has not changed since last was read.
+// Otherwise it reads the complete standup again.
 func (s *Service) rereadIfChanged(ctx context.Context, id string, last Standup) (Standup, error) {
 	now, err := find(ctx, s.DB, id)
 	if err != nil || last.ID != "" && now.Version == last.Version {
@@ -117,8 +118,8 @@ func (s *Service) rereadIfChanged(ctx context.Context, id string, last Standup) 
 	return s.Get(ctx, id)
 }
 
-// waitUntil waits until the parameter good returns true for the standup that f follows,
-// until ctx ends, or until stop is closed. It returns the standup as last read.
+// waitUntil waits until good returns true for the standup that f follows, until ctx ends, or until
+// stop is closed. It returns the standup as last read.
 func (s *Service) waitUntil(ctx context.Context, f follower, stop <-chan struct{}, good func(Standup) bool) (Standup, error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -152,7 +153,7 @@ func (s *Service) AwaitEnd(ctx context.Context, id string, limit time.Duration, 
 	return m, err
 }
 
-// inProgress reports whether the standup is being run, which means that its transcript can
+// inProgress reports whether the standup has started and not yet ended, so that its transcript can
 // still grow.
 func (m Standup) inProgress() bool { return m.Status == Running && m.Phase != Opened }
 

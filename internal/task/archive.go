@@ -73,13 +73,13 @@ func (s *Service) Restore(ctx context.Context, ref string, version *int64) (Task
 	})
 }
 
-// archivable is the part of an SQL query that selects the done tasks whose
-// waiting period for automatic archiving began before a given time.
+// archivable is the part of an SQL query that selects the tasks to archive: done tasks whose
+// waiting period began before a given time.
 const archivable = ` FROM tasks WHERE archive_from IS NOT NULL AND archived_at IS NULL AND archive_from < ?`
 
-// CountArchivable returns the number of tasks that ArchiveDone would archive if it had no
-// limit. It also returns the earliest time at which one of these tasks became done or was
-// restored, or the zero time if there are no such tasks.
+// CountArchivable returns the number of tasks that ArchiveDone would archive without a limit. It
+// also returns the earliest time at which one of them became done or was restored. If there are no
+// such tasks, that is the zero time.
 func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var first *clock.Time
 	if err := s.DB.QueryRow(ctx, `SELECT COUNT(*), MIN(archive_from)`+archivable, before).Scan(&n, &first); err != nil {
@@ -91,11 +91,10 @@ func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int6
 	return n, oldest, nil
 }
 
-// ArchiveDone archives done tasks in the caller's transaction. It selects at
-// most limit tasks that became done or were restored before the given time, and
-// returns the number of selected tasks. If that number is less than limit,
-// there are no more such tasks. A task that is moved or deleted after its
-// selection is included in the number but not archived.
+// ArchiveDone archives done tasks in the caller's transaction. It selects at most limit tasks whose
+// archiving delay began before the given time. The delay begins when a task becomes done or is
+// restored. ArchiveDone returns the number of selected tasks, including any that were moved or
+// deleted before they could be archived. A number below limit means that no more tasks qualify.
 func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	rows, err := tx.Query(ctx, `SELECT id`+archivable+` ORDER BY archive_from, id LIMIT ?`, before, limit)
 	ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })

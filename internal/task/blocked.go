@@ -94,10 +94,10 @@ func (t blockedTask) inboxItem(now time.Time) InboxItem {
 // The task's ID follows it.
 const blockedCause = "task/blocked/"
 
-// longBlocked returns up to 100 tasks that have been blocked for a long time
-// and must be raised in the inbox: tasks for which no item has been raised
-// since they were blocked, and tasks whose open item now needs a higher
-// severity. Once these have been raised, the next call returns further tasks.
+// longBlocked returns up to 100 tasks that must be raised in the inbox because they have
+// been blocked for a long time. A task must be raised if no item has been raised since it
+// was blocked, or if its open item now needs a higher severity. Once these tasks have
+// been raised, the next call returns further ones.
 func longBlocked(ctx context.Context, q db.Queryer, now time.Time) ([]blockedTask, error) {
 	rows, err := q.Query(ctx, `
 		SELECT t.id, t.number, t.blocked_reason, t.blocked_since, t.blocked_by FROM tasks t
@@ -118,13 +118,11 @@ func longBlocked(ctx context.Context, q db.Queryer, now time.Time) ([]blockedTas
 	return all, nil
 }
 
-// endedCause contains the cause of an inbox item to resolve and the reason why
-// the item no longer applies.
+// endedCause is the cause of an inbox item that no longer applies, with the reason.
 type endedCause struct{ cause, why string }
 
-// unblocked returns up to 100 open inbox items to resolve, because their tasks
-// are no longer blocked or were archived or deleted. It skips items that a
-// person has reopened.
+// unblocked returns the causes of up to 100 inbox items to resolve: items whose task is no longer blocked, is archived
+// or was deleted. It skips items that a person has reopened.
 func unblocked(ctx context.Context, q db.Queryer) ([]endedCause, error) {
 	rows, err := q.Query(ctx, `
 		SELECT i.cause, i.subject_name, CASE WHEN t.id IS NULL THEN 'was deleted' WHEN t.archived_at IS NOT NULL THEN 'is archived' ELSE 'is no longer blocked' END

@@ -155,9 +155,8 @@ func (d cardRow) stale(now time.Time) bool {
 	return !d.stored || d.until != nil && !now.Before(d.until.Time)
 }
 
-// sorting is a column by which cards can be sorted. Its functions access the
-// column's value in a row: to returns a pointer for scanning it, and value
-// returns it.
+// sorting is a column by which cards can be sorted. Its first function returns a pointer for
+// scanning the column's value into a row. The second one returns that value.
 type sorting struct {
 	column string
 	to     func(*cardRow) any

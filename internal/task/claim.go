@@ -54,8 +54,7 @@ func (t Task) withoutExpiredClaim(now time.Time) Task {
 	return t
 }
 
-// hasLost reports whether the given actor had a claim on the task that expired
-// or was taken away.
+// hasLost reports whether the given actor's claim on the task has expired or was taken away.
 func (t Task) hasLost(by actor.Actor, now time.Time) bool {
 	if t.activeClaim(now) == nil && t.Claim != nil {
 		return t.Claim.By == by.ID
@@ -118,10 +117,10 @@ func (t *Task) claim(by actor.Actor, now, until time.Time) {
 	t.Claim = &Claim{By: by.ID, Name: by.Name, ExpiresAt: clock.At(until)}
 }
 
-// endClaim removes the claim from a task that moves to another column. If the
-// move was made by someone other than the holder, the former holder is recorded
-// in the task's lostBy field. If the holder finishes an unassigned task, the
-// task is assigned to the holder.
+// endClaim removes the claim from a task that moves to another column. If
+// someone other than the claim's holder moves the task, lostBy records the
+// former holder. If the holder starts or finishes an unassigned task, the task
+// is assigned to the holder.
 func (t *Task) endClaim(to Status, by actor.Actor) {
 	old := t.Claim
 	t.Claim, t.lostBy = nil, nil
@@ -153,8 +152,8 @@ type ClaimOptions struct {
 	Token *int64        // of the claim to renew or release; nil means any claim of the caller
 }
 
-// Claim makes the caller the holder of a task and starts it, or renews the
-// caller's claim. The returned task includes the claim's token.
+// Claim claims a task for the caller and moves it to "in progress", or renews the caller's existing
+// claim. The returned task includes the claim's token.
 func (s *Service) Claim(ctx context.Context, ref string, opt ClaimOptions) (Task, error) {
 	by := actor.From(ctx)
 	d, err := lease(opt.Lease)
@@ -342,10 +341,9 @@ func (s *Service) EndLeases(ctx context.Context) error {
 	}
 }
 
-// skipCount returns how many of the next tasks to skip, given how many times
-// another caller has claimed a task first. It is random, so that competing
-// callers spread over the next few tasks. On PostgreSQL, 16 agents claim twice
-// as many tasks this way as they would by waiting for a lock.
+// skipCount returns how many of the next tasks to skip. tries is how many times another caller was
+// faster to claim the selected task. The count is random, so that competing callers spread over the
+// next few tasks. On PostgreSQL, this lets 16 agents claim twice as many tasks as a lock would.
 func skipCount(tries int) int {
 	return rand.IntN(min(2*tries+1, 16)) //nolint:gosec // G404: chance, not a secret
 }

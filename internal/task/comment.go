@@ -58,8 +58,8 @@ func (c CommentText) clean() (CommentText, error) {
 	return c, bad.Err()
 }
 
-// checkVersion fails with ErrCommentChanged if a version is given that is not
-// the comment's current version.
+// checkVersion fails with ErrCommentChanged if a version is given but is not the
+// comment's current one.
 func (c Comment) checkVersion(version *int64) error {
 	if version == nil || *version == c.Version {
 		return nil
@@ -136,9 +136,8 @@ func (s *Service) Comments(ctx context.Context, ref string, want page.Want) (pag
 	return part, err
 }
 
-// EditComment changes the text of a comment that the caller wrote. It fails
-// with ErrCommentChanged if a version is given that is not the comment's
-// current version.
+// EditComment changes the text of a comment that the caller wrote. If a version is given
+// but is not the comment's current one, it fails with ErrCommentChanged.
 func (s *Service) EditComment(ctx context.Context, ref, id string, text CommentText, version *int64) (Comment, error) {
 	var c Comment
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
@@ -326,8 +325,8 @@ func (c Comment) findable() search.Text {
 	return search.Text{TaskID: c.TaskID, CommentID: c.ID, Body: c.Body}
 }
 
-// updateComment stores a changed comment. It fails with errRaced if the row has
-// changed since the comment old was read.
+// updateComment replaces the stored comment old with c. If the stored comment is no longer the
+// version in old, it returns errRaced.
 func updateComment(ctx context.Context, tx *db.Tx, old, c Comment) error {
 	n, err := tx.Exec(ctx, `UPDATE comments SET body = ?, mentions = ?, edited_at = ?, version = ? WHERE id = ? AND version = ?`,
 		c.Body, c.packMentions(), c.EditedAt, c.Version, c.ID, old.Version)
@@ -340,9 +339,8 @@ func updateComment(ctx context.Context, tx *db.Tx, old, c Comment) error {
 	return err
 }
 
-// deleteComment deletes the comment c. If the parameter exact is true and the
-// stored version differs from c's version, it fails with ErrCommentChanged
-// instead.
+// deleteComment deletes the comment c. If exact is true, it deletes only c's version: if the stored
+// version differs, it fails with ErrCommentChanged.
 func deleteComment(ctx context.Context, tx *db.Tx, c Comment, exact bool) error {
 	statement, args := `DELETE FROM comments WHERE id = ?`, []any{c.ID}
 	if exact {

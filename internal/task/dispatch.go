@@ -71,8 +71,8 @@ func (t Task) mayEndDispatch(by actor.Actor) error {
 	return nil
 }
 
-// cancelsQueued reports whether the change from old to t cancels a queued
-// dispatch. This is so if the task becomes done or gets another assignee.
+// cancelsQueued reports whether the change from old to t cancels a queued dispatch. A task's
+// dispatch is canceled if the task becomes done or its assignee changes.
 func (t Task) cancelsQueued(old Task) bool {
 	return old.Dispatch != nil && old.Dispatch.State == Queued && (t.Status == Done && old.Status != Done || !same(t.AssigneeID, old.AssigneeID))
 }
@@ -110,12 +110,11 @@ type Related struct {
 	Status     Status
 }
 
-// PrepareDispatch reads a task that is to be dispatched to its agent. It fails
-// if the task has no active agent, is done or archived, waits on other tasks,
-// or is claimed by another user. If the agent has lost an earlier claim on the
-// task, PrepareDispatch clears the record of that, so that the agent can report
-// again. It takes the board's lock, so that concurrent dispatches of the same
-// task run one after the other.
+// PrepareDispatch reads a task that is to be dispatched to its agent. It fails if the task
+// cannot be dispatched now, for example because it is done or another user has claimed it. If
+// the agent has lost an earlier claim on the task, PrepareDispatch deletes the record of the
+// lost claim, so that the agent can report again. It takes the board's lock, so that concurrent
+// dispatches of the same task run one after the other.
 func (s *Service) PrepareDispatch(ctx context.Context, tx *db.Tx, ref string) (DispatchInput, error) {
 	if err := tx.Lock(ctx, boardLock); err != nil {
 		return DispatchInput{}, err
@@ -219,10 +218,11 @@ func (s *Service) SetSpend(ctx context.Context, tx *db.Tx, key string, sp Spend)
 	return t.Subject(), err == nil, err
 }
 
-// withdraw ends the dispatch of a task that is about to be deleted (gone is
-// true) or archived, and returns the event to record. It must run before any
-// other write to the task. If it ends the dispatch of a task to archive, it
-// reloads t; the task's row then stays locked until the transaction ends.
+// withdraw ends the dispatch of a task that is about to be archived or, if gone
+// is true, deleted. It returns the event to record. It must run before any
+// other write to the task. If the task is to be archived, withdraw reloads t
+// after ending the dispatch, and the task's row stays locked until the
+// transaction ends.
 func (s *Service) withdraw(ctx context.Context, tx *db.Tx, t *Task, gone bool) ([]pendingEvent, error) {
 	if s.Withdraw == nil || t.Dispatch == nil || !gone && !t.Dispatch.active() {
 		return nil, nil

@@ -45,9 +45,9 @@ const (
 	Anybody Person = "any"  // tasks with any such person; only for the holder
 )
 
-// where returns the SQL condition for the filter. It also returns the parts of
-// the condition for which there is an index, starting with those expected to
-// match the fewest tasks. Names in the filter must already be resolved to IDs.
+// where returns the SQL condition for the filter. It also returns those parts of the condition that
+// have an index; the parts that probably match the fewest tasks come first. Names in the filter
+// must already be resolved to IDs.
 func (f Filter) where(now time.Time) (list.Where, []narrow) {
 	var w list.Where
 	var narrows []narrow
@@ -107,7 +107,7 @@ func (f Filter) where(now time.Time) (list.Where, []narrow) {
 // value.
 func in(values []any) string { return `IN (?` + strings.Repeat(`, ?`, len(values)-1) + `)` }
 
-// anys converts each value with the function stored and omits duplicates.
+// anys converts each value with the given function and omits duplicates.
 func anys[T any](values []T, stored func(T) any) (all []any) {
 	for _, v := range values {
 		if s := stored(v); !slices.Contains(all, s) {
@@ -127,7 +127,7 @@ func (p Person) in(by func(index, condition string, args ...any), column, index 
 	}
 }
 
-// holds adds the condition that the person has an unexpired claim on the task.
+// holds restricts w to tasks on which p has an unexpired claim.
 func (p Person) holds(w *list.Where, now time.Time) {
 	switch p {
 	case "":
@@ -143,7 +143,7 @@ func (p Person) holds(w *list.Where, now time.Time) {
 	w.Now(`claim_until > ?`, now)
 }
 
-// narrow is a part of a filter condition that an index can answer.
+// narrow is a condition of a filter that the database can look up in an index.
 type narrow struct {
 	index string
 	rows  string // query that returns a row for each matching task
@@ -151,14 +151,14 @@ type narrow struct {
 	hint  string // condition that makes the database use the index, if the filter's own condition does not
 }
 
-// numbered returns a part of a filter condition that selects tasks by number.
+// numbered returns a condition that selects the tasks whose numbers the given query returns.
 func numbered(query string, args ...any) narrow {
 	return narrow{`tasks_by_number`, query, args, `number IN (` + query + `)`}
 }
 
-// few is the number of matches up to which it is faster to read and sort the
-// matches than to scan the list in its order. The constant is needed because
-// SQLite has no statistics to decide this, and PostgreSQL has none for n-grams.
+// few is the maximum number of matches that a query reads and sorts. For more
+// matches, it is faster to scan the list in its order. The databases cannot
+// choose correctly: SQLite has no statistics, and PostgreSQL has none for n-grams.
 const few = 2000
 
 // where returns the SQL condition for the filter, after resolving names to IDs.
@@ -201,9 +201,8 @@ func (s *Service) where(ctx context.Context, q db.Queryer, f Filter, want page.W
 	return w, nil
 }
 
-// leads reports whether the filter contains a condition that always matches few
-// tasks, such as being blocked. If so, it makes the query use the index for
-// that condition.
+// leads makes the query use the index of a condition that always matches few tasks, such as
+// being blocked. It returns false if the filter has no such condition.
 func (f Filter) leads(w *list.Where) bool {
 	switch {
 	case f.Holder != "" && f.Holder != Nobody:
@@ -221,8 +220,8 @@ func (f Filter) leads(w *list.Where) bool {
 	return true
 }
 
-// apply makes the query use n's index, or tasks_archived_by_number if the query
-// selects archived tasks.
+// apply makes the query use n's index. A query for archived tasks uses tasks_archived_by_number
+// instead.
 func (n narrow) apply(w *list.Where, archived bool) {
 	if n.hint != "" {
 		w.Hint(n.hint, n.args...)
@@ -233,8 +232,8 @@ func (n narrow) apply(w *list.Where, archived bool) {
 	w.Use(n.index)
 }
 
-// matchesFew reports whether the number of matching tasks is at most the
-// constant few. It stops counting beyond that number.
+// matchesFew reports whether the number of matching tasks is small: at most the constant few. It
+// counts no further than needed.
 func (n narrow) matchesFew(ctx context.Context, q db.Queryer) (bool, error) {
 	var count int
 	err := q.QueryRow(ctx, `SELECT COUNT(*) FROM (`+n.rows+` LIMIT `+strconv.Itoa(few+1)+`) AS matches`, n.args...).Scan(&count)

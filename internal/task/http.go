@@ -120,8 +120,8 @@ func (Whole) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[Task](), true, "")
 }
 
-// Schema implements huma.SchemaProvider. The function applyTags enforces the
-// rules for tags that are not in the schema.
+// Schema implements huma.SchemaProvider. The schema does not express all rules for tags;
+// applyTags enforces the rest.
 func (Tag) Schema(huma.Registry) *huma.Schema {
 	most := maxTag
 	return &huma.Schema{Type: huma.TypeString, MaxLength: &most, Examples: []any{"security"}}
@@ -404,7 +404,7 @@ type BulkResult struct {
 	Problem *BulkProblem `json:"problem" doc:"Why the task was not changed; null on success."`
 }
 
-// BulkProblem is the reason why a bulk change did not change a task.
+// BulkProblem is the error that prevented a bulk change from changing one of its tasks.
 type BulkProblem struct {
 	Code   string         `json:"code"`
 	Title  string         `json:"title"`

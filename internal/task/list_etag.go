@@ -15,8 +15,8 @@ import (
 
 // listETag returns an identifier for the board's state. As long as the
 // identifier stays the same, a repeated request for a list returns the same
-// tasks. The identifier consists of the event log's version, which changes with
-// every change to a task or to a name that tasks show, and the time at which a
+// tasks. It contains the event log's version, which changes with every change
+// to a task or to a name that tasks show. It also contains the time at which a
 // claim last expired, because no event is recorded when a claim expires.
 //
 // Callers must get the identifier before they read the list. The list can then

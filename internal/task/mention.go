@@ -10,9 +10,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Limits on the mentions in a comment: the number of mentioned users, the
-// number of "@" signs that are looked up, and the words and characters in a
-// name.
+// Limits on mentions. A comment can mention maxMentions users, and at most maxCalls of its "@" signs are looked up. A
+// name has at most maxNameWords words and maxNameRunes characters.
 const (
 	maxMentions  = 20
 	maxCalls     = 50
@@ -44,7 +43,7 @@ func mentionCandidates(markdown string) [][]string {
 	return found
 }
 
-// namesAt returns the names with which the text may begin, longest first.
+// namesAt returns the prefixes of the text that may be names, longest first.
 func namesAt(text string) (names []string) {
 	runes := 0
 	for end, words := 0, 0; words < maxNameWords; words++ {
@@ -129,8 +128,8 @@ func withoutCode(markdown string) string {
 	return out.String()
 }
 
-// fenceOf returns the characters with which a line opens or closes a fenced
-// block. It returns "" for other lines.
+// fenceOf returns the backticks or tildes with which a line opens or closes a fenced block. It
+// returns "" for other lines.
 func fenceOf(line string) string {
 	for _, sign := range []string{"`", "~"} {
 		rest := strings.TrimLeft(line, sign)

@@ -22,9 +22,9 @@ func (t Task) searched() string { return strings.ToLower(t.Key + " " + t.Title) 
 // longestGram is the maximum length of an n-gram in characters.
 const longestGram = 3
 
-// gramsOf returns the distinct n-grams of a text. Their length is between the
-// parameter shortest and the constant longestGram. Spaces and punctuation are
-// replaced by private-use characters, because FTS5 would drop them from words.
+// gramsOf returns the distinct n-grams of a text. They are at least shortest and
+// at most longestGram characters long. Spaces and punctuation are replaced by
+// private-use characters, because FTS5 would drop them from words.
 func gramsOf(text string, shortest int) []string {
 	const private = 0xE000 // start of a private use area
 	runes := []rune(text)
@@ -63,8 +63,8 @@ func withGrams(ctx context.Context, q db.Queryer, text string) (narrow, error) {
 	return numbered(query+` UNION ALL SELECT number FROM tasks WHERE number > ?`, arg, upto), err
 }
 
-// indexed returns two task numbers: last is the most recently assigned number,
-// and all tasks with numbers up to upto are indexed.
+// indexed returns the most recently assigned task number, and the number up to which all tasks are
+// indexed.
 func indexed(ctx context.Context, q db.Queryer) (last, upto int64, err error) {
 	err = q.QueryRow(ctx, `SELECT last, (SELECT upto FROM task_grams_state WHERE one = 1) FROM task_counter WHERE one = 1`).Scan(&last, &upto)
 	if err != nil {
@@ -131,8 +131,8 @@ func addGrams(ctx context.Context, tx *db.Tx, number int64, searched string) err
 	return err
 }
 
-// reindexTitle replaces the n-grams of a task whose title has changed. If the
-// task is not indexed yet, it leaves that to IndexTexts.
+// reindexTitle replaces the n-grams of a task whose title has changed. If the task is not
+// indexed yet, it does nothing, because IndexTexts will index the task.
 func reindexTitle(ctx context.Context, tx *db.Tx, t Task) error {
 	_, upto, err := indexed(ctx, tx)
 	if err != nil || t.number > upto {

@@ -97,9 +97,8 @@ func beforeFirst(first string) string {
 	return between("", first)
 }
 
-// split parses a position. It returns the number in the first placeDigits
-// digits, which is a task number, and the number in the stepDigits digits after
-// them.
+// split parses a position. Its first placeDigits digits give whole, which is a
+// task number, and the next stepDigits digits give step.
 func split(position string) (whole, step int64) {
 	for i := range placeDigits + stepDigits {
 		to := &whole
@@ -122,8 +121,7 @@ func pow10(n int) int64 {
 	return p
 }
 
-// check adds an error to the parameter bad unless exactly one field is set and
-// valid.
+// check adds an error to bad unless exactly one field of p is set and its value is valid.
 func (p Place) check(bad *fault.Fields) {
 	n := 0
 	for _, given := range []bool{p.Before != nil, p.After != nil, p.At != nil} {
@@ -208,8 +206,7 @@ func neighbor(ctx context.Context, tx *db.Tx, condition, order string, args ...a
 }
 
 // spread shortens the positions of moved tasks without changing their order, to
-// make room for further moves. It changes only positions that begin with the
-// digits in the parameter whole.
+// make room for further moves. It changes only positions with the given prefix.
 func spread(ctx context.Context, tx *db.Tx, whole string) error {
 	const digits = 9
 	n, _ := split(whole)

@@ -75,8 +75,7 @@ func (n NewProject) make(id string, now time.Time) (Project, error) {
 	return p, bad.Err()
 }
 
-// apply applies a change to the project. It adds invalid fields to the
-// parameter bad.
+// apply applies a change to the project. It adds an error to bad for each invalid field.
 func (p *Project) apply(c ProjectChange, now time.Time, bad *fault.Fields) {
 	if c.Name != nil {
 		p.Name = strings.TrimSpace(*c.Name)
@@ -154,9 +153,8 @@ func (s *Service) Projects(ctx context.Context, archived bool, want page.Want) (
 	return part, err
 }
 
-// UpdateProject applies a partial update to a project. It fails with
-// ErrProjectChanged if a version is given that is not the project's current
-// version. It writes nothing if the update changes nothing.
+// UpdateProject applies a partial update to a project. If a version is given and it is not the project's current
+// version, UpdateProject fails with ErrProjectChanged. An update that changes nothing writes nothing.
 func (s *Service) UpdateProject(ctx context.Context, ref string, c ProjectChange, version *int64) (Project, error) {
 	var p Project
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {

@@ -101,11 +101,11 @@ func setDependencies(ctx context.Context, q db.Queryer, t *Task, refs []Name) er
 	return nil
 }
 
-// checkCycle fails with ErrCycle if the second task already depends on the
-// first task or is a subtask of it, directly or through other tasks. The
-// parameter next is the recursive part of an SQL query: for the tasks found so
-// far, which are in the table "above", it selects either the parents or the
-// dependencies.
+// checkCycle fails with ErrCycle if a relation between two tasks would close a
+// cycle: that is, if the second task already depends on the first or is a
+// subtask of it, directly or through other tasks. The SQL in next selects the
+// parents or the dependencies of the tasks found so far, which are in the table
+// "above".
 func checkCycle(ctx context.Context, q db.Queryer, t, to Task, next string) error {
 	var n int
 	err := q.QueryRow(ctx, `
@@ -128,8 +128,8 @@ func findNamed(ctx context.Context, q db.Queryer, ref string, unknown *fault.Err
 	return t, err
 }
 
-// findProject returns the ID of the project with the given ID or key, ignoring
-// case. If the parameter open is true, archived projects are ignored.
+// findProject returns the ID of the project with the given ID or key, ignoring case. If
+// open is true, it ignores archived projects.
 func findProject(ctx context.Context, q db.Queryer, ref string, open bool) (id string, err error) {
 	condition := ``
 	if open {

@@ -23,11 +23,10 @@ import (
 type Service struct {
 	DB  *db.DB
 	Now func() time.Time
-	// Withdraw, if set, stops the agent's work on a dispatched task. It returns
-	// the ended dispatch, or nil if no dispatch was active. It writes no event.
-	// It is called before a task with an active dispatch is archived. It is
-	// also called, with gone set to true, before a task that has been
-	// dispatched is deleted.
+	// Withdraw, if set, stops the agent's work on a dispatched task. It returns the ended dispatch,
+	// or nil if no dispatch was active. It records no event. It is called before a task with an
+	// active dispatch is archived, and before any task that was ever dispatched is deleted. In the
+	// second case, gone is true.
 	Withdraw func(ctx context.Context, tx *db.Tx, t Task, gone bool) (*Dispatch, error)
 	// Raise and Resolve, if set, raise and resolve the inbox items for tasks
 	// that stay blocked. They write events, so they must be called after the
@@ -120,9 +119,8 @@ func (s *Service) Get(ctx context.Context, ref string) (Task, error) {
 	return t.withoutExpiredClaim(s.Now()), err
 }
 
-// List returns one page of the tasks that match the filter. The filter can
-// select deactivated accounts, because someone must find and reassign their
-// tasks.
+// List returns one page of the tasks that match the filter. The filter may name deactivated
+// accounts, so that their tasks can be found and reassigned.
 func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part[Task], error) {
 	var part page.Part[Task]
 	err := list.View(ctx, s.DB, want, func(q db.Queryer) error {
@@ -166,9 +164,8 @@ func (f Filter) lookUp(ctx context.Context, q db.Queryer) (_ Filter, err error) 
 	return f, nil
 }
 
-// lookUp returns the ID of a user who is named in a filter. If there is no such
-// account, it fails with the error in the parameter unknown. For an email that
-// the caller is not allowed to look up, it returns an ID that matches no
+// lookUp resolves a user named in a filter to an ID. If there is no such account, it returns the
+// error unknown. An email that the caller may not look up resolves to an ID that matches no
 // account.
 func lookUp(ctx context.Context, q db.Queryer, p Person, unknown *fault.Error) (Person, error) {
 	switch p {
@@ -184,9 +181,8 @@ func lookUp(ctx context.Context, q db.Queryer, p Person, unknown *fault.Error) (
 	return Person(id), err
 }
 
-// Update applies a partial update to a task. It fails with ErrStale if a
-// version is given that is not the task's current version. It writes nothing if
-// the update changes nothing.
+// Update applies a partial update to a task. If version is set but is not the task's current
+// version, Update fails with ErrStale. If nothing changes, it writes nothing.
 func (s *Service) Update(ctx context.Context, ref string, c Change, version *int64) (Task, error) {
 	return s.write(ctx, "update task", func(tx *db.Tx) (Task, []pendingEvent, error) { return s.updateIn(ctx, tx, ref, c, version) })
 }
@@ -237,8 +233,8 @@ func (s *Service) updateIn(ctx context.Context, tx *db.Tx, ref string, c Change,
 	return s.save(ctx, tx, old, t, "task.changed", nil)
 }
 
-// checkVersion fails with ErrStale if a version is given that is not the task's
-// current version.
+// checkVersion fails with ErrStale if a version is given but is not the task's current
+// one.
 func (t Task) checkVersion(version *int64) error {
 	if version == nil || *version == t.Version {
 		return nil
@@ -246,8 +242,8 @@ func (t Task) checkVersion(version *int64) error {
 	return ErrStale.With("The task is now at version %d. Read it again and retry the change.", t.Version).Fact("current_version", t.Version)
 }
 
-// changed returns the task old with the change c applied. It fails if the
-// caller may not make the change.
+// changed applies the change c to the task old and returns the result. It fails if the caller may
+// not make the change.
 func (s *Service) changed(ctx context.Context, tx *db.Tx, old Task, c Change) (Task, error) {
 	t, by := old, actor.From(ctx)
 	if old.ArchivedAt != nil {
@@ -301,9 +297,9 @@ func (s *Service) changed(ctx context.Context, tx *db.Tx, old Task, c Change) (T
 	return t, nil
 }
 
-// save stores the differences between the tasks old and t. It returns the
-// stored task and the event to record, which also contains the entries in data.
-// If the tasks are equal and data is empty, save does nothing.
+// save stores the changes from old to t. It returns the stored task and the event to record, which
+// contains the changes and the entries in data. If nothing changed and data is empty, save does
+// nothing.
 func (s *Service) save(ctx context.Context, tx *db.Tx, old, t Task, kind string, data map[string]any) (Task, []pendingEvent, error) {
 	changes := diff(old, t)
 	if len(changes) == 0 && len(data) == 0 {
@@ -340,16 +336,15 @@ func (s *Service) save(ctx context.Context, tx *db.Tx, old, t Task, kind string,
 	return t, []pendingEvent{{now, kind, t, data}}, nil
 }
 
-// Of returns up to 200 of an agent's tasks, newest first. It includes open
-// tasks, tasks done since the given time, and tasks that the agent has claimed.
-// A standup compares the agent's report with these tasks.
+// Of returns up to 200 tasks of an agent, newest first: open tasks, tasks done
+// since the given time, and tasks that the agent has claimed. A standup compares
+// the agent's report with them.
 func (s *Service) Of(ctx context.Context, agentID string, since time.Time) ([]Task, error) {
 	const limit = 200
 	return agentTasks(ctx, s.DB, agentID, since, limit)
 }
 
-// pendingEvent is an event that is recorded after all other writes of a
-// transaction.
+// pendingEvent is an event to record at the end of a transaction, after all other writes.
 type pendingEvent struct {
 	at   time.Time
 	kind string

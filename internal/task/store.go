@@ -80,8 +80,7 @@ func readTags(text string) (tags []Tag, err error) {
 	return tags, nil
 }
 
-// values returns the task's values for the columns listed in the variable
-// fields, in the same order.
+// values returns the task's column values, in the same order as the column names in fields.
 func (t Task) values() []any {
 	tags, err := json.Marshal(t.Tags)
 	if err != nil {
@@ -110,9 +109,9 @@ func (t Task) values() []any {
 // in microseconds since 1970. The migrations use the same value.
 const noDue = 253_402_300_800_000_000
 
-// ranks returns two sort values. The first sorts tasks by due time. The second
-// sorts tasks in the order in which they are claimed, by priority and then by
-// due time. The migrations compute the same values.
+// ranks returns two sort values. The first sorts tasks by due time. The second sorts
+// tasks by priority and then by due time, which is the order in which they are claimed.
+// The migrations compute the same values.
 func (t Task) ranks() (due, urgency int64) {
 	due = noDue
 	if t.DueAt != nil {
@@ -203,7 +202,7 @@ func (t Task) findable() search.Text {
 	return search.Text{TaskID: t.ID, Archived: t.ArchivedAt != nil, Title: t.Key + " " + t.Title, Body: t.Description}
 }
 
-// errRaced means that another transaction changed the row after it was read.
+// errRaced means that another transaction changed the task after it was read.
 // This happens only on PostgreSQL.
 var errRaced = errors.New("the task changed after it was read")
 
@@ -286,8 +285,8 @@ func findAssignee(ctx context.Context, q db.Queryer, ref string) (string, error)
 	return id, err
 }
 
-// agentTasks returns an agent's open tasks, its tasks that were done since the
-// given time, and the tasks that it has claimed.
+// agentTasks returns an agent's newest tasks: its assigned tasks that are open or were done since
+// the given time, and its claimed tasks.
 func agentTasks(ctx context.Context, q db.Queryer, agentID string, since time.Time, limit int) ([]Task, error) {
 	rows, err := q.Query(ctx, `
 		WITH own AS (SELECT id FROM users WHERE agent_id = ?)

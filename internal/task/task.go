@@ -24,7 +24,7 @@ import (
 // Status is a column of the board.
 type Status string
 
-// The columns, from left to right. A task may move between any two columns.
+// The board's columns, from left to right. A task may move between any two columns.
 const (
 	Backlog    Status = "backlog"
 	Todo       Status = "todo"
@@ -351,8 +351,8 @@ func (t Tag) wellFormed() bool {
 	return 0 < n && n <= maxTag
 }
 
-// applyTags converts the tags to lower case and removes duplicates. It keeps
-// the order and adds invalid tags to the parameter bad.
+// applyTags converts the tags to lower case and removes duplicates, keeping the order. For each
+// invalid tag, it adds an error to bad.
 func applyTags(given []Tag, bad *fault.Fields) []Tag {
 	tags := []Tag{}
 	for i, raw := range given {

@@ -18,8 +18,8 @@ type Workload struct {
 	Last    []Task           // its most recently changed tasks
 }
 
-// WorkloadOf returns an agent's workload. It includes the agent's most recently
-// changed tasks, up to the number in the parameter most.
+// WorkloadOf returns an agent's workload. It lists at most the given number of tasks,
+// most recently changed first.
 func (s *Service) WorkloadOf(ctx context.Context, agentID string, most int) (Workload, error) {
 	d := Workload{Open: map[Status]int64{Backlog: 0, Todo: 0, InProgress: 0, Review: 0}}
 	const own = `WITH own AS (SELECT id FROM users WHERE agent_id = ?) `
@@ -53,11 +53,10 @@ func (s *Service) WorkloadOf(ctx context.Context, agentID string, most int) (Wor
 	return d, err
 }
 
-// newestOf runs a query for each account that belongs or belonged to an agent,
-// and returns the combined rows in the order that the parameter newer defines,
-// up to the number in most. The query's first argument is the account ID. A
-// query per account is faster than a single query with an IN condition, because
-// the database would read and sort all rows for that.
+// newestOf runs a query for each account that belongs or belonged to an agent, with the account ID
+// as the first argument. It combines the rows, sorts them with the comparison function newer and
+// returns the first ones, up to the limit most. A single query with an IN condition would be
+// slower, because the database would have to read and sort all rows.
 func newestOf[T any](ctx context.Context, q db.Queryer, agentID string, most int, newer func(a, b T) int, scan func(db.Row) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := q.Query(ctx, `SELECT id FROM users WHERE agent_id = ?`, agentID)
 	accounts, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })

@@ -28,7 +28,7 @@ type Message struct {
 	Origin     *string     `json:"origin" doc:"The source of a message from inside the runtime, such as cron or sessions_send."`
 }
 
-// Tokens is the number of tokens that a model call used, by class.
+// Tokens holds a model call's token counts.
 type Tokens struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
@@ -106,9 +106,9 @@ func some(s string) *string {
 	return &s
 }
 
-// Each calls fn with every text of the message that came from the runtime. The function fn can
-// change the text. Its parameter cut is true if the text is truncated, and json is true if the text
-// is a JSON document.
+// Each calls fn for every text in the message that came from the runtime. fn can change
+// the text. If cut is true, the text is truncated. If json is true, it is a JSON
+// document.
 func (m *Message) Each(fn func(text *string, cut, json bool)) {
 	do := func(text *string, cut, json bool) {
 		if text != nil {
@@ -126,8 +126,8 @@ func (m *Message) Each(fn func(text *string, cut, json bool)) {
 	}
 }
 
-// Brief returns the message, shortened if its text exceeds the given number of bytes in total. The
-// message's counts of omitted characters and blocks then include what Brief has omitted.
+// Brief returns the message. If its texts exceed the given number of bytes in total, it is shortened,
+// and its counts of omitted characters and blocks include what Brief has omitted.
 func (m Message) Brief(most int) Message {
 	const each, blocks = 500, 16
 	size := 0

@@ -82,8 +82,8 @@ func (s *Service) Observe(status gateway.Status) {
 	s.current.state, s.current.device, s.current.downOnly = status.State, status.DeviceID, downPurpose(status)
 }
 
-// Check raises an inbox item if the connection has had a problem for at least the grace
-// period of that problem. If the connection is healthy, Check resolves all items.
+// Check raises an inbox item if a problem with the gateway connection has lasted longer than
+// its grace period. If the connection is healthy, Check resolves such items.
 func (s *Service) Check(ctx context.Context) error {
 	s.Observe(s.Gateway.Status()) // the condition can change even if the state does not
 	s.mu.Lock()

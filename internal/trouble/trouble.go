@@ -36,9 +36,9 @@ const (
 	pairingGrace  = time.Minute
 )
 
-// classify returns the condition of a connection. The result known is false while the
-// connection is being established. The condition is healthy if no gateway is configured.
-// It is also healthy if scopes are missing, because the connection is usable and the
+// classify returns the condition of a connection. While the connection is being
+// established, known is false. The condition is healthy if no gateway is configured. It
+// is also healthy if only scopes are missing, because the connection is usable and the
 // dashboard shows the missing scopes.
 func classify(is gateway.Status) (doing string, known bool) {
 	switch {
@@ -52,7 +52,7 @@ func classify(is gateway.Status) (doing string, known bool) {
 	return unusable, true // includes unpaired without a device that could be approved
 }
 
-// condition is a condition of the connection, with the time when it began.
+// condition is the condition that the gateway connection is in, and the time when it began.
 type condition struct {
 	doing    string // empty while unknown
 	since    clock.Time
@@ -103,8 +103,8 @@ func (is condition) inboxItem() InboxItem {
 	return m
 }
 
-// downPurpose returns the purpose of a connection that is down while at least one other
-// connection is up. It returns "" if all connections are up or all are down.
+// downPurpose returns the purpose of the connection that is down while another one is up, or "" if all connections are
+// up or all are down.
 func downPurpose(status gateway.Status) (only gateway.Purpose) {
 	up := 0
 	for _, one := range status.Connections {

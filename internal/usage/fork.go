@@ -15,8 +15,8 @@ import (
 // rows up to the point where it branches off (observed in OpenClaw 2026.9.6).
 
 // recordCopy reports whether a run was copied from another transcript. If it was, recordCopy stores
-// the usage of the copy as inherited. The parameter activeIn is the transcript in which the runtime
-// lists the run as active, if any.
+// the copy's usage as inherited. If the runtime lists the run as active, activeIn names the
+// transcript in which it does so.
 func recordCopy(ctx context.Context, tx *db.Tx, r Run, activeIn string) (bool, error) {
 	of, err := findOriginal(ctx, tx, r)
 	if of == "" && activeIn != r.SessionID {
@@ -45,9 +45,10 @@ func recordCopy(ctx context.Context, tx *db.Tx, r Run, activeIn string) (bool, e
 	return true, nil
 }
 
-// findOriginal returns another transcript that contains the run, ended or in progress, or "" if
-// there is none. If a run continues in a second transcript, it ends later there, so the run in that
-// transcript is not a copy.
+// findOriginal returns the ID of another transcript that contains the run, ended or in
+// progress, or "" if no other transcript contains it. It ignores a transcript in which
+// the run ended earlier, because then the run continued in r's transcript and is not a
+// copy.
 func findOriginal(ctx context.Context, tx *db.Tx, r Run) (of string, err error) {
 	ended := r.EndedAt.UnixMilli()
 	find := `SELECT session_id FROM usage_ledger WHERE run_id = ? AND at >= ? AND session_id NOT IN ('', ?) LIMIT 1`
@@ -73,9 +74,9 @@ func findOriginal(ctx context.Context, tx *db.Tx, r Run) (of string, err error) 
 }
 
 // isCopy reports whether a transcript that was never read contains only copied rows. This happens
-// if a fork was rewound or deleted before it could be read. In that case, the time of the
-// transcript's last row equals, to the millisecond, the end of a run in another transcript, and the
-// usage of the other transcript is at least as high.
+// if a fork was rewound or deleted before it could be read. A transcript counts as a copy if its
+// last row has the same time, to the millisecond, as the end of a run in another transcript, and
+// that transcript's usage is at least as high.
 func isCopy(ctx context.Context, q db.Queryer, u *gateway.TranscriptUsage) (bool, error) {
 	if u.LastAt.IsZero() {
 		return false, nil

@@ -82,7 +82,7 @@ func (s *Service) handleTable(ctx context.Context, in *ReportInput) (*web.Table,
 	}, nil
 }
 
-// cells returns a group as a line of the CSV file. If the cost is unknown, its cell is empty.
+// cells returns a group's line in the CSV file. If the cost is unknown, its cell is empty.
 func (g Share) cells() []string {
 	name, cost := "", ""
 	switch {

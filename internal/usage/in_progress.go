@@ -32,7 +32,7 @@ type SoFar struct {
 	Complete  bool        `json:"cost_complete" doc:"False if some usage has no price and is not in cost_usd."`
 }
 
-// GoingRun is the usage so far of one run in progress.
+// GoingRun is a run in progress with its usage so far.
 type GoingRun struct {
 	RunID      string      `json:"run_id"`
 	AgentID    string      `json:"agent_id"`
@@ -120,8 +120,8 @@ func compareCost(a, b *money.Nano) int {
 }
 
 // storeInProgress replaces the stored usage of a transcript's run in progress, and reports whether
-// there was any usage to store. The caller must hold the ledger's lock, because a concurrent call
-// to note for the same run deletes the rows written here.
+// there was any usage to store. The caller must hold the ledger's lock, because the method note
+// deletes the rows written here if it is called for the same run.
 func (s *Service) storeInProgress(ctx context.Context, tx *db.Tx, sessionID string, r Run) (kept bool, err error) {
 	was, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ?`, sessionID)
 	if err != nil {
@@ -167,8 +167,8 @@ func (s *Service) insertInProgress(ctx context.Context, tx *db.Tx, r Run) (kept 
 	return kept, nil
 }
 
-// loadInProgress loads the IDs of the transcripts that have stored usage of a run in progress. It
-// reloads them once per idleInterval, because other processes store such usage, too.
+// loadInProgress loads the IDs of the transcripts for which the usage of a run in progress is
+// stored. It reloads them once per idleInterval, because other processes store such usage, too.
 func (r *reader) loadInProgress(ctx context.Context) error {
 	if r.going != nil && r.s.Now().Sub(r.learned) < idleInterval {
 		return nil
@@ -185,13 +185,13 @@ func (r *reader) loadInProgress(ctx context.Context) error {
 	return nil
 }
 
-// forgetAfter is how long the usage of a run in progress stays stored after its transcript was last
-// read, if the run never reaches the ledger. That happens if its session is deleted or cannot be
-// read, or if the session's totals arrive first.
+// forgetAfter is how long to keep the usage of a run in progress after its transcript was last
+// read. It applies only to runs that never reach the ledger, because their session was deleted or
+// became unreadable, or because the session's totals arrived first.
 const forgetAfter = 5 * time.Minute
 
-// stopped returns the transcripts that have stored usage of a run in progress but no active run in
-// the last list of sessions.
+// stopped returns the IDs of transcripts that have stored in-progress usage but, according to
+// the latest session list, no active run.
 func (r *reader) stopped(rows map[string]*gateway.Session) (ids []string) {
 	if r.unlisted {
 		return nil
@@ -223,7 +223,7 @@ func (r *reader) deleteStopped(ctx context.Context, rows map[string]*gateway.Ses
 	return nil
 }
 
-// inProgressRow is a row of usage_going.
+// inProgressRow is a row of the table usage_going.
 type inProgressRow struct {
 	row
 	started *clock.Time

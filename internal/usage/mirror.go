@@ -63,9 +63,8 @@ func (m *mirror) notify() {
 	}
 }
 
-// Read stores a new list of the runtime's sessions and wakes Run. If counted is not nil, Read
-// ignores the list and stores the totals in counted. It does not block. The caller must not modify
-// the list or the totals afterwards.
+// Read receives a new list of the runtime's sessions or, if counted is not nil, only new usage totals. It wakes Run
+// and does not block. The caller must not modify the arguments afterwards.
 func (s *Service) Read(rows []gateway.Session, counted *gateway.SessionUsage) {
 	m := &s.mirror
 	m.mu.Lock()
@@ -78,8 +77,8 @@ func (s *Service) Read(rows []gateway.Session, counted *gateway.SessionUsage) {
 	m.notify()
 }
 
-// Follow records when Wardroom began to follow the runtime, which is the time of the first call.
-// Usage before that time is in the ledger only if the runtime still had it then.
+// Follow stores the time of its first call as the start of usage tracking. The ledger contains
+// earlier usage only if the runtime still had it at that time.
 func (s *Service) Follow(ctx context.Context) error {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error { return setFollowedSince(ctx, tx, clock.At(s.Now())) })
 	if err != nil {
@@ -155,7 +154,7 @@ func (s *Service) notifyGrown(ctx context.Context, changed <-chan struct{}) {
 	}
 }
 
-// reader reads transcripts for the mirror. Only the goroutine of Run uses it.
+// reader reads transcripts for the mirror. Only Run's goroutine uses it.
 type reader struct {
 	s            *Service
 	owner        string
@@ -292,8 +291,8 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 	return nil
 }
 
-// dueTranscripts returns the given sessions by transcript ID, and those sessions whose transcripts
-// must be read now.
+// dueTranscripts returns the given sessions as a map by transcript ID, and the sessions whose transcripts must be read
+// now.
 func (r *reader) dueTranscripts(rows []gateway.Session) (by map[string]*gateway.Session, due []*gateway.Session) {
 	by = make(map[string]*gateway.Session, len(rows))
 	r.runs, r.parents = map[string]string{}, parentsOf(rows)
@@ -366,8 +365,9 @@ func (r *reader) givenUp(id string) bool {
 	return ok && r.s.Now().Sub(since) >= giveUpAfter
 }
 
-// trySync is like sync, but if only this transcript cannot be read, it returns false and no error,
-// and the transcript is read again later. An error means that the failure affects all transcripts.
+// trySync calls sync. If only this transcript cannot be read, trySync returns false without an
+// error, and the transcript is read again later. An error means that the failure affects all
+// transcripts.
 func (r *reader) trySync(ctx context.Context, row *gateway.Session) (done bool, err error) {
 	now := r.s.Now()
 	_, failing := r.failingSince[row.ID]
@@ -411,7 +411,7 @@ func versionOf(row *gateway.Session) int64 {
 	return row.UpdatedAt.UnixMilli()
 }
 
-// due reports whether a transcript must be read now.
+// due reports whether the session's transcript must be read now.
 func (r *reader) due(row *gateway.Session) bool {
 	if row.ID == "" || row.Key == "" || r.s.Now().Before(r.retryAt[row.ID]) {
 		return false
@@ -423,7 +423,8 @@ func (r *reader) due(row *gateway.Session) bool {
 	return !ok || version != versionOf(row)
 }
 
-// claim acquires or renews the claim to read transcripts, or returns errClaimed.
+// claim acquires or renews this process's claim to read transcripts. If another process
+// holds the claim, it returns errClaimed.
 func (r *reader) claim(ctx context.Context) error {
 	mine := false
 	err := r.s.DB.Tx(ctx, func(tx *db.Tx) (err error) {

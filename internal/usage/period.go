@@ -32,15 +32,15 @@ const (
 	defaultDays = 30
 )
 
-// Period is a time range, with the time zone that divides it into days.
+// Period is a time range. Its zone determines when each day begins.
 type Period struct {
 	From, To time.Time // To is exclusive
 	Zone     *time.Location
 }
 
-// readPeriod parses the period of a request. The parameters from and to are each a time or a day; a
-// day means the start of that day in the zone. If to is empty, the period ends now. If from is
-// empty, the period covers the 30 days up to its end.
+// readPeriod parses the period of a request. Each of from and to can be a time or a day;
+// a day means the start of that day in the zone. If to is empty, the period ends now. If
+// from is empty, the period covers the 30 days up to its end.
 func readPeriod(from, to, zone string, now time.Time) (Period, error) {
 	var p Period
 	var wrong fault.Fields

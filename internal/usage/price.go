@@ -95,7 +95,7 @@ func (p Prices) estimate(provider, model string, t Tokens, at time.Time) (money.
 	return best.of(t)
 }
 
-// of returns the cost of the given tokens, rounded half away from zero to a nano-dollar, or false
+// of returns the cost of the tokens, rounded half away from zero to a nano-dollar. It returns false
 // if the cost overflows.
 func (p Price) of(t Tokens) (money.Nano, bool) {
 	sum := new(big.Int)

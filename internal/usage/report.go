@@ -42,7 +42,8 @@ type Bar struct {
 // maxGroups is the maximum number of groups in a report. All other groups are combined into one.
 const maxGroups = 500
 
-// report computes a Report. If bars is true, the report includes bars with the usage by group.
+// report computes a Report. If bars is true, the report also breaks the usage down by time and
+// group, for a bar chart.
 func report(ctx context.Context, q db.Queryer, engine db.Engine, p Period, g Group, bars bool) (Report, error) {
 	byTime := g == ByDay || g == ByHour
 	hours := g == ByHour || g != ByDay && p.To.Sub(p.From) <= hourly
@@ -90,8 +91,7 @@ func report(ctx context.Context, q db.Queryer, engine db.Engine, p Period, g Gro
 	return r, err
 }
 
-// split fills in the bars of a report. The parameter used holds the amounts for each slot of the
-// report's series.
+// split fills in the bars of a report, given the usage in each slot of the report's series.
 func (r *Report) split(ctx context.Context, q db.Queryer, of selection, used []amounts) error {
 	r.Bars = barsOf(r.Series, r.Unit)
 	intervals, totals, bar := make([]interval, len(r.Bars)), make([]amounts, len(r.Bars)), 0

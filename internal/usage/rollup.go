@@ -22,7 +22,7 @@ const (
 	inLedger = -1 // a piece that is summed from the rows of the ledger
 )
 
-// Dimensions of the roll-up that are not groups of a report.
+// Dimensions of the roll-up by which reports cannot be grouped.
 const (
 	overall      = "" // everything
 	byTranscript = "transcript"
@@ -68,7 +68,7 @@ var (
 	addRollup  = eachSum("%[1]s = usage_rollup.%[1]s + excluded.%[1]s")
 )
 
-// pointers returns the scan targets for the columns that the variable sums lists.
+// pointers returns the scan targets for the columns listed in sums.
 func (a *amounts) pointers() []any {
 	t := &a.tokens
 	return []any{&a.runs, &a.unpriced, &a.corrections, &a.priced, &t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Other, &a.cost, &a.estimated}
@@ -81,7 +81,7 @@ type rollupKey struct {
 	name        string
 }
 
-// rollupKeys returns the keys of the roll-up rows that include a ledger row.
+// rollupKeys returns the keys of the roll-up rows to which a ledger row is added.
 func (r row) rollupKeys() []rollupKey {
 	var keys []rollupKey
 	for dimension, name := range map[string]string{
@@ -105,7 +105,7 @@ func ofTranscript(sessionID string) rollupKey {
 	return rollupKey{dimension: byTranscript, span: spanAll, name: sessionID}
 }
 
-// addToRollup adds the ledger rows that match an SQL condition to the given rows of the roll-up.
+// addToRollup sums up the ledger rows that match an SQL condition and adds the sums to each of the given roll-up rows.
 func addToRollup(ctx context.Context, tx *db.Tx, keys []rollupKey, condition string, of ...any) error {
 	values := strings.Repeat(", (?, ?, ?, ?)", len(keys)-1)
 	args := make([]any, 0, 4*len(keys)+len(of))
@@ -173,8 +173,8 @@ func (s *Service) OfTranscripts(ctx context.Context, ids []string) (map[string]T
 // interval is a time range in milliseconds since 1970; to is exclusive.
 type interval struct{ from, to int64 }
 
-// piece is a part of an interval that is read from one source: the hours or the days of
-// the roll-up, or the ledger.
+// piece is a part of an interval that is read from one source: the hourly roll-up, the
+// daily roll-up, or the ledger.
 type piece struct {
 	slot int // the index of the interval
 	span int64
@@ -211,8 +211,8 @@ func piecesOf(intervals []interval) []piece {
 	return all
 }
 
-// selection selects usage by one dimension, such as by agent: that of the names listed in
-// selection.only, or of all names if the list is empty.
+// selection selects usage by one dimension, such as by agent. If only is not empty, it
+// selects only the names listed there, such as the agents' IDs.
 type selection struct {
 	engine    db.Engine
 	dimension string
@@ -222,8 +222,8 @@ type selection struct {
 // usageQuery returns the SQL of a common table expression named "used" with the usage in each
 // interval. Its columns are slot, name, and the sums. It may have several rows per slot and name.
 //
-// Both engines must look up each piece separately, whatever their statistics say. CROSS JOIN forces
-// SQLite to do so, and OFFSET 0 forces PostgreSQL.
+// The query must look up each row of "pieces" separately, whatever the engine's statistics suggest.
+// CROSS JOIN forces SQLite to do so, and OFFSET 0 forces PostgreSQL.
 func (of selection) usageQuery(intervals []interval) (query string, args []any) {
 	pieces := piecesOf(intervals)
 	for _, p := range pieces {
@@ -269,7 +269,7 @@ type cell struct {
 	amounts
 }
 
-// addUp returns the combined usage of all selected names for each interval.
+// addUp returns the total of the selected usage for each interval.
 func (of selection) addUp(ctx context.Context, q db.Queryer, intervals []interval) ([]amounts, error) {
 	query, args := of.usageQuery(intervals)
 	all := make([]amounts, len(intervals))
@@ -284,15 +284,15 @@ func (of selection) addUp(ctx context.Context, q db.Queryer, intervals []interva
 	return all, nil
 }
 
-// cells returns the usage of each selected name for each interval.
+// cells returns the selected usage for each interval, broken down by name, such as by agent ID.
 func (of selection) cells(ctx context.Context, q db.Queryer, intervals []interval) ([]cell, error) {
 	query, args := of.usageQuery(intervals)
 	rows, err := q.Query(ctx, `WITH `+query+` SELECT slot, name, `+addedUp+` FROM used GROUP BY slot, name ORDER BY slot`, args...)
 	return db.All(rows, err, scanCell)
 }
 
-// topByCost returns the usage by name in an interval, most expensive first. It returns at most the
-// given number of names.
+// topByCost returns the usage of the names, such as agent IDs, with the highest cost in an
+// interval. It returns at most the given number of names, most expensive first.
 func (of selection) topByCost(ctx context.Context, q db.Queryer, in interval, most int) ([]cell, error) {
 	query, args := of.usageQuery([]interval{in})
 	rows, err := q.Query(ctx, `WITH `+query+` SELECT 0 AS slot, name, `+addedUp+` FROM used GROUP BY name

@@ -38,9 +38,9 @@ type Service struct {
 	// Changed, if not nil, is called in every process after every change to the ledger, the prices,
 	// or the stored usage of runs in progress. It must not block.
 	Changed func()
-	// Spent, if not nil, is called in the transaction that adds usage for a task. It updates data
-	// that depends on the task's usage. It leaves recording an event to the caller, and returns the
-	// subject for that event and whether the task exists.
+	// Spent, if not nil, is called in the transaction that adds usage for a task, and updates data
+	// that depends on the task's usage. It records no event, but returns the subject for one. It
+	// also reports whether the task exists.
 	Spent func(ctx context.Context, tx *db.Tx, taskKey string) (event.Subject, bool, error)
 	// Away, if not nil, reports whether an error means that the database is unavailable, and logs
 	// the outage.
@@ -50,14 +50,14 @@ type Service struct {
 	models models
 }
 
-// topic is the name of the database notification about changes to the ledger, and the name of the
-// ledger's lock. The constant ledger is the name of the ledger's row in usage_state.
+// topic names both the database notification about changes to the ledger and the ledger's lock.
+// The constant ledger names the ledger's row in usage_state.
 const topic, ledger = "usage", "ledger"
 
-// Note adds the usage of a run to the ledger, in the caller's transaction, and reports whether it
-// was new. Each run is counted only once; later calls for the same run have no effect. A run
-// without usage is not added. Note does not record an event, because the caller's own event about
-// the task announces the change.
+// Note adds the usage of a run to the ledger, in the caller's transaction, and reports
+// whether the run was new. Each run is counted only once; later calls for the same run
+// have no effect. A run without usage is not added. Note does not record an event,
+// because the caller's own event about the task announces the change.
 func (s *Service) Note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	r.attribute(trigger{asked: true})
 	isNew, err := s.note(ctx, tx, r)
@@ -90,8 +90,8 @@ func (s *Service) spent(ctx context.Context, tx *db.Tx, keys ...string) ([]event
 	return subjects, nil
 }
 
-// recordSpent is like spent, but also records an event for each task. It must be the last
-// write of a transaction.
+// recordSpent is like spent, but also records an event for each task that spent returns. It must be the last write of
+// a transaction.
 func (s *Service) recordSpent(ctx context.Context, tx *db.Tx, keys []string) error {
 	subjects, err := s.spent(ctx, tx, keys...)
 	for _, of := range subjects {
@@ -162,9 +162,8 @@ func (s *Service) price(ctx context.Context, tx *db.Tx, r *row) error {
 	return nil
 }
 
-// Report returns the usage in a period. If bars is true, the report includes bars with the usage by
-// group. Report waits while the caller already runs two long reads, such as lists; see
-// db.LimitReads.
+// Report returns the usage in a period. If bars is true, it includes the usage by group for each bar of a chart. If
+// the caller already has two long reads in progress, Report waits until one of them ends; see db.LimitReads.
 func (s *Service) Report(ctx context.Context, p Period, g Group, bars bool) (r Report, err error) {
 	if err := p.check(g == ByHour); err != nil {
 		return Report{}, err

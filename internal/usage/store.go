@@ -71,7 +71,7 @@ func insert(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
 }
 
 // hasRun reports whether a run is in the ledger. If the run's transcript was unknown when its rows
-// were added, hasRun sets it in these rows.
+// were added, hasRun adds the transcript to these rows.
 func hasRun(ctx context.Context, tx *db.Tx, runID, sessionID string) (bool, error) {
 	var n, unfiled int64
 	err := tx.QueryRow(ctx, `SELECT COUNT(*), COUNT(*) FILTER (WHERE session_id = '') FROM usage_ledger WHERE run_id = ?`, runID).Scan(&n, &unfiled)
@@ -97,7 +97,7 @@ func recordGrowth(ctx context.Context, tx *db.Tx, rows int) error {
 	return err
 }
 
-// notifyChanged notifies the ledger's watchers of a change to data other than its rows.
+// notifyChanged notifies the ledger's watchers that data other than the ledger's rows has changed.
 func notifyChanged(ctx context.Context, tx *db.Tx) error { return recordGrowth(ctx, tx, 1) }
 
 // changeCount returns the number of changes to the ledger so far.
@@ -106,9 +106,9 @@ func changeCount(ctx context.Context, q db.Queryer) (n int64, err error) {
 	return n, err
 }
 
-// begins returns the start time of the ledger, and the time since which Wardroom has followed the
-// runtime. The ledger starts with its first row or when Wardroom began to follow the runtime,
-// whichever is earlier. Either time is nil if it is unknown.
+// begins returns the start time of the ledger, and the time at which Wardroom began to follow the
+// runtime. The ledger starts at that time or with its first row, whichever is earlier. A time that
+// is unknown is nil.
 func begins(ctx context.Context, q db.Queryer) (begins, since *clock.Time, err error) {
 	var at *int64
 	err = q.QueryRow(ctx, `SELECT (SELECT MIN(at) FROM usage_ledger), since FROM usage_state WHERE name = ?`, ledger).Scan(&at, &since)
@@ -129,8 +129,8 @@ func setFollowedSince(ctx context.Context, tx *db.Tx, at clock.Time) error {
 	return err
 }
 
-// claim gives owner the claim to read transcripts for the duration of lease, or returns false if
-// another process holds it. If force is set, owner takes over the claim even if another process
+// claim tries to give owner the claim to read transcripts for the duration of the lease, and
+// reports whether it succeeded. If force is true, it takes the claim from any other process that
 // holds it.
 func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {
 	at, err := tx.Clock(ctx, now)
@@ -142,7 +142,7 @@ func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease ti
 	return n == 1, err
 }
 
-// release gives up the owner's claim to read transcripts.
+// release gives up the claim to read transcripts if owner holds it.
 func release(ctx context.Context, tx *db.Tx, owner string) error {
 	_, err := tx.Exec(ctx, `UPDATE usage_state SET until = NULL WHERE name = ? AND owner = ?`, ledger, owner)
 	return err
@@ -214,8 +214,8 @@ func recordedUsage(ctx context.Context, q db.Queryer, sessionID string) (by map[
 	return by, last, addInherited(ctx, q, sessionID, by)
 }
 
-// addInherited adds the usage of the rows that were copied into a transcript when it was
-// created.
+// addInherited adds a transcript's inherited usage to the given totals. This is the usage of rows
+// that were copied from another transcript when this one was created.
 func addInherited(ctx context.Context, q db.Queryer, sessionID string, by map[modelKey]recorded) error {
 	rows, err := q.Query(ctx, `
 		SELECT provider, model, CAST(SUM(input) AS BIGINT), CAST(SUM(output) AS BIGINT), CAST(SUM(cache_read) AS BIGINT),
@@ -299,8 +299,9 @@ func insertPrices(ctx context.Context, tx *db.Tx, p Prices) error {
 	return err
 }
 
-// unpricedRows returns ledger rows without a price, in chronological order, starting after the
-// given row. It skips rows for which an estimate or the runtime has since provided a price.
+// unpricedRows returns ledger rows without a price, in chronological order, starting
+// after the given row. It skips a row if another ledger row has since priced the same
+// usage.
 func unpricedRows(ctx context.Context, q db.Queryer, after row, limit int) ([]row, error) {
 	rows, err := q.Query(ctx, `
 		SELECT run_id, provider, model, at, agent_id, session_key, session_id, source, job_id, task_key, standup_id, input, output, cache_read, cache_write, other
@@ -317,7 +318,8 @@ func unpricedRows(ctx context.Context, q db.Queryer, after row, limit int) ([]ro
 	})
 }
 
-// costOf returns a pointer to a cost of n nano-dollars. A nil pointer means that a cost is unknown.
+// costOf returns a pointer to a cost of n nano-dollars, for fields in which nil means an unknown
+// cost.
 func costOf(n int64) *money.Nano {
 	cost := money.Nano(n)
 	return &cost

@@ -27,8 +27,9 @@ func parentsOf(rows []gateway.Session) parents {
 // runtime lets agents nest sub-agents five deep (OpenClaw 2026.9.6).
 const generations = 5
 
-// purpose returns the task or the scheduled job that a session or one of its ancestors works for.
-// Both are empty if they work for neither.
+// purpose returns the task or the scheduled job for which a session works. A sub-agent's session
+// works for the same task or job as its parent session. If a session works for neither, both
+// results are empty.
 func (f parents) purpose(key string) (task, job string) {
 	key = strings.ToLower(key)
 	for range generations + 1 {
@@ -61,8 +62,7 @@ func placeOf(key string) (place, detail string) {
 }
 
 // inheritPurpose sets the task or job of a run that another agent started, unless it is set
-// already. The run inherits it from the session that the parameter from identifies, or from an
-// ancestor of that session.
+// already. The run inherits it from the given session or from one of that session's ancestors.
 func (r *Run) inheritPurpose(from string, f parents) {
 	if r.Source != SubAgent || r.TaskKey != "" || r.JobID != "" {
 		return

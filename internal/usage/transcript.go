@@ -56,7 +56,7 @@ type reading struct {
 	completeFrom  int64 // no rows are missing from this one on
 }
 
-// turns reads the turns of a transcript that follow row number seq. It returns nil if the session
+// turns reads a transcript's turns after row number seq. It returns nil if the session
 // has since switched to a new transcript.
 func (s *Service) turns(ctx context.Context, row *gateway.Session, seq int64) (*reading, error) {
 	page, err := s.Runtime.Turns(ctx, row.Key, pageSize, 0)
@@ -98,14 +98,14 @@ func (s *Service) turns(ctx context.Context, row *gateway.Session, seq int64) (*
 	return &reading{all[:first], all[first:], completeFrom}, nil
 }
 
-// contextTurns is the number of earlier rows that are read along with new ones. They show what
-// started a run if no message in the new rows did.
+// contextTurns is the number of earlier rows to read along with new ones. If the message
+// that started a run is not among the new rows, it may be among these.
 const contextTurns = 20
 
 // addHiddenTurns returns the shown turns together with the newest rows that the gateway's history
-// omits. From row number completeFrom on, no rows are missing; if the gateway cannot return the
-// omitted rows, completeFrom is math.MaxInt64. The result ours is false if the rows may belong to
-// another transcript.
+// omits. From row number completeFrom on, no rows are missing. If the gateway cannot return the
+// omitted rows, completeFrom is math.MaxInt64. It returns false if the rows may belong to another
+// transcript.
 func (s *Service) addHiddenTurns(ctx context.Context, row *gateway.Session, shown []gateway.Turn, newest int64) (all []gateway.Turn, completeFrom int64, ours bool, err error) {
 	kept, err := s.Runtime.RawTurns(ctx, row.Key, int(min(newest, pageSize))+contextTurns)
 	if errors.Is(err, gateway.ErrRefused) || err == nil && (len(kept) == 0 || kept[0].Seq == 0) {
@@ -185,9 +185,9 @@ type transcriptRun struct {
 	begin   int64 // the row of its message, or its own first row
 }
 
-// runsOf returns the ended runs of a transcript, the run in progress with its usage so far, and the
-// last row that need not be read again. In an active session, the last run is in progress. A run
-// that started after the list of sessions was read may be in progress, too.
+// runsOf returns the ended runs of a transcript, and in upTo the last row that need not be read again. In an active
+// session, the last run is still in progress; it is returned as going. In an idle session, runs that started after the
+// session list was read are omitted, because they may still be in progress.
 func runsOf(read *reading, row *gateway.Session, made parents) (ended []Run, going *Run, upTo int64) {
 	var earlier, current parser
 	earlier.completeFrom, current.completeFrom = read.completeFrom, read.completeFrom
@@ -280,9 +280,9 @@ func (s *parser) addTurn(t *gateway.Turn, row *gateway.Session) {
 // interrupted turns.
 const resumeOrigin = "main_session_restart_recovery"
 
-// startRun starts a run. If no message started the run, it has the same purpose as the previous
-// run; examples are a turn that resumes after a restart, and the end of a conversation between
-// agents. If rows before the run are missing, its trigger is unknown.
+// startRun records the start of a run and what triggered it. A run that no message started has
+// the previous run's trigger. Examples are a turn that resumes after a restart, and the end of
+// a conversation between agents. If rows before the run are missing, its trigger is unknown.
 func (s *parser) startRun(id string, seq int64, at time.Time, row *gateway.Session) {
 	f := transcriptRun{Run: Run{RunID: id, AgentID: row.AgentID, SessionKey: row.Key, SessionID: row.ID, StartedAt: at}, begin: seq}
 	switch q := s.question; {
@@ -299,8 +299,9 @@ func (s *parser) startRun(id string, seq int64, at time.Time, row *gateway.Sessi
 	s.pending, s.last = &f, f.trigger
 }
 
-// firstUnfinished returns the row number of the last message if it has no answer yet, or else the
-// first row of an active run that has no usage yet. It returns 0 if there is neither.
+// firstUnfinished returns the number of the first unfinished row: the last message if it has no
+// answer yet, or else the beginning of an active run without usage. It returns 0 if all rows are
+// finished.
 func (s *parser) firstUnfinished(row *gateway.Session) int64 {
 	switch {
 	case s.question != nil:
@@ -311,7 +312,8 @@ func (s *parser) firstUnfinished(row *gateway.Session) int64 {
 	return 0
 }
 
-// add adds a model call to a run. If one call has no price, the run has none for that model.
+// add adds a model call to a run. If a call has no known cost, the run's cost for that model is
+// also unknown.
 func (f *transcriptRun) add(u *gateway.Usage, at time.Time) {
 	if at.After(f.EndedAt) {
 		f.EndedAt = at

@@ -112,9 +112,9 @@ type trigger struct {
 	from   string // the session of the agent that sent the message
 }
 
-// attribute sets the source of a run and its job, task or standup. It derives them from the run's
-// trigger and from the formats of its session key and run ID (those of OpenClaw 2026.9.6 and of
-// Wardroom).
+// attribute sets a run's source and the job, task or standup that caused the run. It derives them
+// from the run's trigger, session key and run ID, whose formats OpenClaw 2026.9.6 and Wardroom
+// define.
 func (r *Run) attribute(s trigger) {
 	// The runtime stores session keys in lower case.
 	r.SessionKey = strings.ToLower(r.SessionKey)
@@ -145,7 +145,8 @@ func (r *Run) attribute(s trigger) {
 	r.Source = cmp.Or(r.Source, source)
 }
 
-// standupOf returns the standup's ID in a run ID like "standup-<id>-cto-1", or "".
+// standupOf extracts the standup's ID from a run ID such as "standup-<id>-cto-1". It
+// returns "" for other run IDs.
 func standupOf(runID string) string {
 	const uuid = 36
 	rest, ok := strings.CutPrefix(runID, "standup-")

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// append encodes the row as JSON field by field and appends it to the parameter to.
+// append encodes the row as JSON, field by field, and appends it to the given bytes.
 func (r *row) append(to []byte) []byte {
 	to = text(append(to, `{"id":`...), r.ID)
 	to = strconv.AppendInt(append(to, `,"number":`...), r.Number, 10)

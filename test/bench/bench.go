@@ -27,8 +27,8 @@ type bench struct {
 	turn    int
 }
 
-// operation is a request to measure. The field beside is the comparable request to
-// the reference server, or nil if there is none.
+// operation is a request to measure. If beside is not nil, it is a similar request to the
+// reference server, for comparison.
 type operation struct {
 	name        string
 	load        load
@@ -166,7 +166,7 @@ func (b *bench) operations() []operation {
 	})
 }
 
-// measure measures an operation on the reference server and on the service in turn.
+// measure measures an operation alternately on the reference server and on the service.
 func (b *bench) measure(ctx context.Context, o operation, connections int) (r result, err error) {
 	r = result{Operation: o.name, Bound: o.besideName, Connections: connections}
 	rounds := b.rounds
@@ -207,7 +207,7 @@ func (w wrongAnswer) Error() string {
 	return fmt.Sprintf("%s %s: %d of %d answers were not %d, such as %.300s", w.load.Method, w.load.Path, w.done.Wrong, w.done.Requests, w.load.Status, w.done.Example)
 }
 
-// take measures one of the two servers in one round.
+// take measures one server (the service or the reference server) in one round.
 func (b *bench) take(ctx context.Context, l load, on *process, connections int, limit time.Duration) (t turn, err error) {
 	b.turn++
 	l.Address, l.Connections, l.For, l.Turn = on.address, connections, limit, b.turn

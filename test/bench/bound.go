@@ -77,8 +77,8 @@ type bound struct {
 	buffers        sync.Pool
 }
 
-// serveBound runs the reference server until ctx ends. The parameter from is the
-// address of its database.
+// serveBound runs the reference server at the given address until ctx ends. Its database, from, is
+// the path of an SQLite file or a PostgreSQL URL.
 func serveBound(ctx context.Context, from, address string) error {
 	b := &bound{buffers: sync.Pool{New: func() any { return new([]byte) }}}
 	read, err := b.open(from)
@@ -108,7 +108,7 @@ func serveBound(ctx context.Context, from, address string) error {
 	return errors.Join(read.Close(), b.write.Close())
 }
 
-// open opens the database with the same options as the service.
+// open opens the database with the same options as Wardroom.
 func (b *bound) open(from string) (read *sql.DB, err error) {
 	if strings.HasPrefix(from, "postgres") {
 		if read, err = sql.Open("pgx", from); err == nil {

@@ -177,8 +177,8 @@ func workIn(ctx context.Context, runtime *demo.Runtime) (keys []string, err erro
 	return keys, nil
 }
 
-// work changes the sessions constantly. After a pause, it makes one final change to
-// each session, which every stream must receive. It returns the number of changes.
+// work keeps changing the sessions for a fixed time. After a pause, it makes one final change to
+// each session, which every stream must receive. It returns the total number of changes.
 func (b *bench) work(runtime *demo.Runtime, keys []string, ask busying) (changes int, err error) {
 	var n atomic.Int64
 	label := func(key string, n int64) error {

@@ -34,9 +34,9 @@ type watching struct {
 	Lap     int // distinguishes this run's changes from those of other runs
 }
 
-// watched holds the results of a measurement with live streams. Times are in
-// milliseconds and start when the change is answered, which happens after its commit.
-// Only Sent99 starts when the request is sent.
+// watched holds the results of a measurement with live streams. Times are in milliseconds,
+// measured from the response to the request that makes the change, which is sent after the
+// commit. Only Sent99 is measured from the request itself.
 type watched struct {
 	Streams int     `json:"streams"`
 	Rate    int     `json:"rate"`

@@ -117,8 +117,8 @@ func (w *worker) run(ctx context.Context, end time.Time) error {
 	}
 }
 
-// request appends the bytes of an HTTP request to the parameter to. The parameter turn
-// is the request's number on this connection. It selects the body and, with Walk, the task.
+// request appends an HTTP request to the given bytes. The request's number on this
+// connection, turn, selects the body and, with Walk, the task.
 func (w *worker) request(to []byte, turn int) []byte {
 	task := 1 + w.random.IntN(max(w.Tasks, 1))
 	if w.Walk {
@@ -143,9 +143,8 @@ func (w *worker) request(to []byte, turn int) []byte {
 	return append(to, body...)
 }
 
-// pick returns the offset in Bodies at which this connection starts. If Walk is set,
-// the connections go through the tasks together, so they all start at offset 0 and send
-// the same body until they have used every task once.
+// pick returns the index in Bodies at which this connection starts. With Walk, the index
+// is 0, because all connections send the same body until they have used every task once.
 func (w *worker) pick() int {
 	if w.Walk {
 		return 0

@@ -1,14 +1,14 @@
-// Bench compares the service with a reference server, which the results call the bound.
-// It is a minimal net/http server with the same database driver and the same rows. Run
-// it with `make bench`, which takes eight minutes, or with `BENCH=quick make bench`,
-// which takes two. `BENCH=growth make bench` compares a large number of tasks with a
-// small one. `BENCH=year make bench` measures the screens' requests after a year of use.
+// Bench compares the service with a reference server: a minimal net/http server with the same
+// database driver and the same rows. In the results, the reference server is called "the bound".
 //
-// It uses four processes: the built service, the reference server, a process that sends
-// requests, and the main process. The main process starts the others, reads their CPU
-// times from /proc and prints the results. In each round, an operation is measured first
-// on the reference server and then on the service, so that other load on the machine
-// affects both.
+// Run the benchmark with `make bench`, which takes eight minutes, or with `BENCH=quick make bench`,
+// which takes two. `BENCH=growth make bench` compares a large number of tasks with a small one.
+// `BENCH=year make bench` measures the screens' requests after a year of use.
+//
+// The benchmark uses four processes: the built service, the reference server, a process that sends
+// requests, and the main process. The main process starts the others, reads their CPU times from
+// /proc and prints the results. In each round, an operation is measured first on the reference
+// server and then on the service, so that other load on the machine affects both.
 package main
 
 import (
@@ -115,8 +115,8 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	return fmt.Errorf("unknown process %q", args[0])
 }
 
-// measure runs the main process, which measures what the environment variable BENCH
-// selects.
+// measure is the main function of the process that runs the benchmark. The environment
+// variable BENCH selects what it measures.
 func measure(ctx context.Context, out io.Writer) (err error) {
 	p, err := planOf(os.Getenv("BENCH"), os.Getenv("BENCH_ONLY"))
 	if err != nil {

@@ -84,7 +84,7 @@ func read(ctx context.Context, address, token string) ([]byte, error) {
 	return io.ReadAll(res.Body)
 }
 
-// freeAddress returns an address that is not in use.
+// freeAddress returns a local TCP address with a free port.
 func freeAddress(ctx context.Context) (string, error) {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

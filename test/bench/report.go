@@ -34,7 +34,7 @@ type part struct {
 	Sessions      *busy     `json:"sessions,omitempty"`
 }
 
-// result holds the results for one operation and one number of connections.
+// result holds the results for one operation at one number of connections.
 type result struct {
 	Operation   string `json:"operation"`
 	Bound       string `json:"bound,omitempty"` // the request to the bound

@@ -24,9 +24,8 @@ var (
 	later = "**Not yet**"
 )
 
-// parse reads the rows `| id | fact | where | tests |`. It returns an error if two
-// rows have the same ID. It also returns an error if a row names no file or no test,
-// unless the row is marked as not yet true.
+// parse reads the rows `| id | fact | where | tests |`. IDs must be unique. Each row
+// must name a file and a test, unless it is marked as not yet true.
 func parse(text string) ([]fact, error) {
 	var facts []fact
 	seen := map[string]bool{}
@@ -58,7 +57,7 @@ func parse(text string) ([]fact, error) {
 	return facts, nil
 }
 
-// named returns the test names that text has in backquotes, sorted and without duplicates.
+// named returns the test names in backquotes that a text contains, sorted and without duplicates.
 func named(text string) []string {
 	tests := slices.DeleteFunc(words(text), func(w string) bool { return !test.MatchString(w) })
 	slices.Sort(tests)

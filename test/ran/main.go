@@ -52,8 +52,7 @@ func recordTo(path string, in io.Reader, out io.Writer, verbose bool) error {
 	return os.WriteFile(path, []byte(strings.Join(ran, "\n")+"\n"), 0o600)
 }
 
-// check returns an error if a document names a test that has not passed according to the
-// record files.
+// check returns an error if a document names a test that, according to the record files, has not passed.
 func check(files []string, out io.Writer) error {
 	passed := map[string]bool{}
 	var documents []string
@@ -95,7 +94,7 @@ func check(files []string, out io.Writer) error {
 	return nil
 }
 
-// readLines calls the function each for every line of a file.
+// readLines passes each line of a file to the given function.
 func readLines(path string, each func(string)) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -38,11 +38,11 @@ type recorder struct {
 	bad     bool            // a test, a package or a build has failed
 }
 
-// follow prints the output of a test run as `go test` does without -json, or with -v if
-// verbose is set. It returns the names of the passed tests in the form used in
-// documents, and those of the skipped tests with the prefix skipMark. It returns an
-// error if a test, a package or a build fails, or if no test passes. A verbose run
-// repeats the output of failed tests at the end.
+// follow reads the output of `go test -json` and prints it as plain `go test` would, or as `go test
+// -v` if verbose is set. Verbose output ends with a repetition of the failed tests' output. follow
+// returns the names of the passed and skipped tests in the form used in documents; those of skipped
+// tests have the prefix skipMark. It returns an error if a test, a package or a build fails, or if
+// no test passes.
 func follow(in io.Reader, out io.Writer, verbose bool) (ran []string, err error) {
 	r := &recorder{out: out, verbose: verbose, output: map[string]*strings.Builder{}}
 	for d := json.NewDecoder(in); ; {
@@ -66,7 +66,7 @@ func follow(in io.Reader, out io.Writer, verbose bool) (ran []string, err error)
 	return append(r.passed, r.skipped...), nil
 }
 
-// take processes one line of the output.
+// take processes one line of the test output.
 func (r *recorder) take(l line) {
 	name := l.Package + "." + l.Test
 	switch l.Action {
@@ -123,8 +123,8 @@ func (r *recorder) show(name string) {
 	fmt.Fprintf(&r.recap, "\n== %s failed with this output:\n%s", short(name), text[max(0, len(text)-recapBytes):])
 }
 
-// short returns the name of a test in the form used in documents: without the name of
-// the module and without the folder internal.
+// short returns a test's name as used in documents, without the prefixes "wardroom/" and
+// "internal/".
 func short(name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, "wardroom/"), "internal/")
 }

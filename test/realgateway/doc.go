@@ -6,10 +6,10 @@
 //
 //	Model     a model server with scripted answers
 //	Gateway   the agent gateway, with four agents that use that model
-//	Proxy     a reverse proxy in front of it that makes its clients appear remote
+//	Proxy     a reverse proxy that makes the gateway's clients appear remote
 //	Device    an identity that the gateway's operator can approve
 //	Server    the built wardroom binary
-//	Client    a client of its HTTP API
+//	Client    a client of the server's HTTP API
 //
 // Each program is started by a function that takes the test, and is stopped when the
 // test ends.

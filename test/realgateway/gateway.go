@@ -28,7 +28,7 @@ var config []byte
 
 // Time limits for starting and stopping the gateway. It started in 10 s on an idle
 // machine and in 29 s on a busy one; slower machines need more. An idle gateway stops
-// within 5 s. With a run that is waiting for its model, it would take minutes.
+// within 5 s. A gateway with a run that waits for its model would need minutes.
 const (
 	gatewayStart = 3 * time.Minute
 	gatewayStop  = 10 * time.Second
@@ -76,7 +76,7 @@ type Access struct {
 }
 
 // StartGateway starts a gateway that stores its data in dir and uses the given model. It
-// waits until the gateway is ready and stops it when the test ends.
+// returns when the gateway is ready. The gateway is stopped when the test ends.
 func StartGateway(t testing.TB, dir string, model *Model, access Access) *Gateway {
 	t.Helper()
 	port := freePort(t)
@@ -143,8 +143,8 @@ func (a Access) settings(t testing.TB) []byte {
 	return data
 }
 
-// starting makes gateways start one after the other. Two gateways that start at the
-// same time can fail on a busy two-core machine.
+// starting ensures that only one gateway starts at a time. On a busy two-core machine,
+// gateways that start at the same time can fail.
 var starting sync.Mutex
 
 // Start starts a stopped or killed gateway and waits until it is ready.
@@ -164,8 +164,9 @@ func (g *Gateway) Start(t testing.TB) {
 	g.proc.ready(t, g.http, g.URL+"/startupz", gatewayStart)
 }
 
-// env returns the environment variables for the gateway and its operator's commands.
-// They prevent both from using the files of a gateway that the user has installed.
+// env returns the environment variables for the gateway and its operator's commands. They
+// make both use the test's files instead of those of a gateway that the user has
+// installed.
 func (g *Gateway) env() []string {
 	programs := []string{filepath.Join(g.home, "bin"), filepath.Join(g.home, "node_modules", ".bin"), os.Getenv("PATH")}
 	var more []string
@@ -188,9 +189,8 @@ func (g *Gateway) env() []string {
 	)
 }
 
-// Operate runs a shell command on the gateway's host, such as "openclaw devices list
-// --json", and returns its output. The gateway's operator would run it in the same
-// way.
+// Operate runs a shell command on the gateway's host, as the gateway's operator would,
+// and returns its output. An example is "openclaw devices list --json".
 func (g *Gateway) Operate(t testing.TB, line string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -47,8 +47,8 @@ type Model struct {
 	closing chan struct{}
 }
 
-// StartModel starts a model that gives every agent the usual answer. It is stopped
-// when the test ends.
+// StartModel starts a model, which stops when the test ends. Until Script is called, it gives all agents the usual
+// answer.
 func StartModel(t testing.TB) *Model {
 	t.Helper()
 	m := &Model{replies: map[string]Reply{}, closing: make(chan struct{})}
@@ -71,8 +71,8 @@ func (m *Model) Script(agent string, r Reply) {
 	m.replies[agent] = r
 }
 
-// Linger sets whether to delay the end of the turn in which the COO starts a standup. A
-// delayed turn ends when the COO is asked for the standup's review in another session.
+// Linger sets whether to delay the end of the turn in which the COO starts a standup. A delayed
+// turn ends when the COO is asked in another session to review the standup.
 func (m *Model) Linger(on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,8 +87,8 @@ func (m *Model) Cache(on bool) {
 	m.caches = on
 }
 
-// lingers implements Linger: it waits until the COO is asked for a review, but at
-// most a minute.
+// lingers implements Linger. It waits until the COO is asked for a review, but no
+// longer than one minute.
 func (m *Model) lingers(r *http.Request, agent string) {
 	m.mu.Lock()
 	linger := m.linger && agent == "coo"
@@ -139,7 +139,7 @@ func of(agent string, all []*Call) []Call {
 	return calls
 }
 
-// Forget makes Calls leave out the calls made so far.
+// Forget discards the calls recorded so far, so that Calls returns only later ones.
 func (m *Model) Forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -350,9 +350,9 @@ func shell(lines []string) *toolCall {
 	return &toolCall{Name: "exec", Args: map[string]any{"command": strings.Join(lines, "\n")}}
 }
 
-// handedOver returns the tool call with which an agent responds to a dispatched task,
-// or nil if prompt dispatches none. The call runs each command in the prompt twice:
-// once to report the start of the work, and once to report its end.
+// handedOver returns an agent's tool call in response to a prompt that dispatches a task, or nil
+// for any other prompt. The call runs each command in the prompt twice: first to report that the
+// work has started, then to report that it is done.
 func handedOver(prompt string) *toolCall {
 	if !strings.HasPrefix(prompt, "You are assigned task ") && !strings.Contains(prompt, "\nYou are assigned task ") && !strings.Contains(prompt, "] You are assigned task ") {
 		return nil

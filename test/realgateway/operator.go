@@ -36,9 +36,9 @@ type frame struct {
 	Error   json.RawMessage `json:"error,omitempty"`
 }
 
-// dial connects to the gateway at url as the service does. It sends the token and, if
-// device is not nil, the device's signature. The parameter more lists scopes in addition
-// to read and write. The returned frame is the gateway's answer, which may be a refusal.
+// dial connects to the gateway at url in the same way as Wardroom. It sends the token and, if
+// device is not nil, the device's signature. It requests the scopes for reading and writing, and
+// those in more. The returned frame is the gateway's answer, which may be a rejection.
 func dial(t *testing.T, client *http.Client, url, token string, device *Device, more ...string) (*operator, frame) {
 	t.Helper()
 	conn, res, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPClient: client})
@@ -76,8 +76,8 @@ func dial(t *testing.T, client *http.Client, url, token string, device *Device, 
 	return op, op.exchange(t, "connect", params)
 }
 
-// listen reads everything that the gateway sends. Reading also answers pings.
-// Otherwise the gateway would close the connection.
+// listen reads everything that the gateway sends. Reading also answers pings; the
+// gateway closes a connection on which they are not answered.
 func (o *operator) listen(ctx context.Context) {
 	defer close(o.answers)
 	for {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// orders matches orders, which are instructions to the model. They can appear in a
+// orders matches instructions to the model, which are called orders. They can appear in a
 // question or in a tool's result:
 //
 //	[[say TEXT]]         answer with TEXT
@@ -18,12 +18,12 @@ import (
 //	[[wait 30s]]         wait before the answer
 //	[[fail 400]]         return an HTTP status instead of an answer
 //
-// In a run with several model calls, an order that a shell command prints, such as
-// [[fail 400]], applies to the model call after that command.
+// The output of a shell command is a tool's result. A command can therefore print an
+// order for the next model call of the same run.
 var orders = regexp.MustCompile(`\[\[(say|use|wait|fail) ([^\[\]]*(?:\[\[[^\[\]]*\]\])?[^\[\]]*)\]\]`)
 
-// obey executes the orders in text. It returns the answer or the tool call that they
-// request. It returns stop as true if the model must send no further answer.
+// obey executes the orders in text and returns the answer or the tool call that they request. It
+// also reports whether the caller must stop without sending an answer.
 func (m *Model) obey(w http.ResponseWriter, r *http.Request, in completion, text string, usual *toolCall) (say string, do *toolCall, stop bool) {
 	do = usual
 	for _, order := range orders.FindAllStringSubmatch(text, -1) {
@@ -58,10 +58,9 @@ func (m *Model) obey(w http.ResponseWriter, r *http.Request, in completion, text
 	return say, do, false
 }
 
-// manners returns the fixed phrase with which a model tells the gateway that it has
-// nothing to say. The gateway offers such phrases for heartbeats and for
-// conversations between agents, which would otherwise continue for a while. If it
-// offers none, manners returns "".
+// manners returns the fixed phrase with which a model declines to answer. The gateway offers such
+// phrases for heartbeats and for conversations between agents, which would otherwise continue for a
+// while. If the gateway offers no phrase, manners returns "".
 func (c completion) manners() string {
 	for _, word := range []string{"ANNOUNCE_SKIP", "REPLY_SKIP"} {
 		for _, m := range c.Messages {

@@ -20,8 +20,8 @@ import (
 // variable.
 const postgresEnv = "TEST_POSTGRES_URL"
 
-// PostgresDatabase creates an empty database and returns its address. The database is
-// dropped when the test ends, even if it is in use.
+// PostgresDatabase creates an empty database and returns its URL. The database is dropped when the
+// test ends, even if it is in use.
 func PostgresDatabase(t testing.TB) string {
 	t.Helper()
 	server := os.Getenv(postgresEnv)

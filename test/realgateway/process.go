@@ -27,9 +27,8 @@ type process struct {
 	exited chan struct{} // closed when the program has ended
 }
 
-// startProcess starts cmd. The program is killed if it is still running when owner
-// ends. The test t may be a subtest of owner: a program that one subtest restarts must
-// keep running for the subtests that follow.
+// startProcess starts cmd for the test t. The program is killed if it is still running when owner ends. If t is a
+// subtest, owner can be its parent, so that the program keeps running for later subtests.
 func startProcess(t, owner testing.TB, name string, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{name: name, cmd: cmd, log: &output{}, exited: make(chan struct{})}
@@ -128,7 +127,7 @@ func answers(ctx context.Context, client *http.Client, url string) bool {
 
 // guard starts a small process that kills the process group pid when the test program
 // ends for any reason. It is needed because no cleanups run after a timeout or Ctrl-C.
-// The returned function ends the small process.
+// The returned function stops the small process.
 func guard(t testing.TB, pid int) (unguard func()) {
 	t.Helper()
 	// The guard reads from a pipe that only the test program holds. If the pipe closes

@@ -47,8 +47,8 @@ func Fingerprint(der []byte) string {
 }
 
 // ownTLS returns a TLS configuration that accepts only the certificate in the
-// gateway's folder. It reads the file for each connection, because the gateway
-// creates the certificate while it starts.
+// gateway's folder. The certificate is read for each connection, because the
+// gateway creates it during startup.
 func (g *Gateway) ownTLS() *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,

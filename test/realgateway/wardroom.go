@@ -18,14 +18,14 @@ import (
 	"time"
 )
 
-// The owner account that a Server creates at its first start.
+// The owner account that a Server creates on first start.
 const (
 	OwnerEmail    = "owner@wardroom.test"
 	OwnerPassword = "a long password of the owner"
 )
 
-// Time limits for the service. It usually starts within a second, but takes longer on
-// busy machines. Before it stops, it waits for open requests.
+// Time limits for starting and stopping Wardroom. It usually starts within a second, but takes
+// longer on busy machines. Before it stops, it waits for open requests.
 const (
 	serverStart = 30 * time.Second
 	serverStop  = 30 * time.Second
@@ -56,9 +56,9 @@ type Server struct {
 	old   string // output of earlier processes
 }
 
-// StartServer starts the program bin with a new data folder, an address, a secret, an
-// owner and the additional settings in env. It waits until the service is healthy and
-// stops it when the test ends.
+// StartServer starts the program bin with an empty data folder, a free port and the other settings
+// that it needs. The settings in env are added to these. StartServer waits until the service is
+// healthy, and stops it when the test ends.
 func StartServer(t testing.TB, bin string, env map[string]string) *Server {
 	t.Helper()
 	port := freePort(t)
@@ -105,7 +105,7 @@ func (s *Server) Stop(t testing.TB) {
 	}
 }
 
-// Kill9 kills the service with SIGKILL.
+// Kill9 kills the Wardroom process with SIGKILL.
 func (s *Server) Kill9(testing.TB) { s.proc.kill() }
 
 // Log returns the service's output, including the output from before any restarts.
@@ -163,8 +163,7 @@ func (c Client) Get(t testing.TB, path string) Response {
 	return c.Do(t, http.MethodGet, path, nil, nil)
 }
 
-// Post sends a POST request with the parameter in as JSON, or without a body if in is
-// nil.
+// Post sends a POST request. Its body is the JSON encoding of in, or empty if in is nil.
 func (c Client) Post(t testing.TB, path string, in any) Response {
 	t.Helper()
 	return c.Do(t, http.MethodPost, path, in, nil)
@@ -205,8 +204,8 @@ func (c Client) Do(t testing.TB, method, path string, in any, header http.Header
 	return Response{Status: res.StatusCode, Header: res.Header, Body: data}
 }
 
-// WaitFor waits until cond returns true. It checks every 100 ms and fails the test
-// after the time limit. The parameter what describes the condition in the error.
+// WaitFor waits until cond returns true, which it checks every 100 ms. After the time
+// limit, it fails the test with an error that names what it waited for.
 func WaitFor(t testing.TB, limit time.Duration, what string, cond func() bool) {
 	t.Helper()
 	end := time.After(limit)

@@ -77,14 +77,14 @@ func (w writer) tables() []table {
 func taskID(n string) string  { return fmt.Sprintf(`'t-' || (%d - (%s))`, firstTask, n) }
 func taskKey(n string) string { return fmt.Sprintf(`'TASK-' || (%d - (%s))`, firstTask, n) }
 
-// userID returns an SQL expression for an account's ID. The expression selects the
-// account with the index n modulo among.
+// userID returns an SQL expression for an account's ID. The account's index is n modulo among; n is itself an SQL
+// expression.
 func userID(n string, among int) string {
 	return fmt.Sprintf(`'`+userPrefix+`' || (100 + (%s) %% %d)`, n, among)
 }
 
-// agentID returns an SQL expression for an agent's ID. The expression selects the agent
-// with the index n modulo the number of agents.
+// agentID returns an SQL expression for the ID of the agent whose index is n modulo the number of
+// agents. n is an SQL expression, too.
 func agentID(n string) string {
 	return fmt.Sprintf(`CASE (%s) %% %d WHEN 0 THEN 'coo' WHEN 1 THEN 'cto' WHEN 2 THEN 'cpo' WHEN 3 THEN 'cmo' ELSE 'a-' || ((%s) %% %d) END`, n, agents, n, agents)
 }
@@ -158,8 +158,8 @@ func (w writer) events() table {
 	)}
 }
 
-// perStandup is the number of reports in each standup. It is also the number of
-// questions and the number of transcript lines.
+// perStandup is the number of reports in each standup. Each standup also has this many
+// questions and transcript lines.
 const perStandup = 8
 
 func (w writer) standups() []table {

@@ -70,9 +70,8 @@ func TaskID(i int) string { return fmt.Sprint("t-", firstTask-i) }
 // EventID returns the ID of the i-th newest event.
 func EventID(i int) int64 { return firstEvent - int64(i) }
 
-// lastMigration is the last migration to apply before the tables are filled. Later
-// migrations create tables and fill them from the existing ones, so they must run after
-// that.
+// lastMigration is the last migration to apply before Grow fills the tables. Later
+// migrations fill new tables from the existing ones, so they must run after Grow.
 const lastMigration = "0035"
 
 // Schema returns the migrations to apply before calling Grow. Apply the remaining
@@ -89,9 +88,9 @@ func (u upTo) ReadDir(name string) ([]fs.DirEntry, error) {
 	return slices.DeleteFunc(all, later), err
 }
 
-// Grow adds rows to a database so that its size grows from have to want. A new
-// database to which only Schema was applied has the zero Size. No other connection
-// may write at the same time.
+// Grow adds rows to a database of size have until it has size want. A new database to
+// which only Schema was applied has the zero Size. No other connection may write at the
+// same time.
 func (p Plan) Grow(ctx context.Context, d *db.DB, have, want Size) error {
 	w := writer{plan: p, engine: d.Engine()}
 	return d.Tx(ctx, func(tx *db.Tx) error {
@@ -171,8 +170,7 @@ type table struct {
 	columns []column
 }
 
-// column is a column and its value. The value is an SQL expression in which i is the
-// row's number.
+// column pairs a column's name with its value. The value is an SQL expression in which i is the row's number.
 type column struct{ name, value string }
 
 // columns converts alternating names and values to columns.
@@ -209,8 +207,8 @@ func (w writer) fill(ctx context.Context, tx *db.Tx, t table, from, to int) erro
 
 const secondsOfYear = 365 * 24 * 60 * 60
 
-// age returns an SQL expression for the age of row i in seconds. The parameter full
-// is the number of rows that the table gets per year.
+// age returns an SQL expression for the age, in seconds, of row i in a table. The table
+// gets as many rows per year as full says.
 func age(full int) string { return fmt.Sprintf(`i * %d / %d`, secondsOfYear, full) }
 
 // at returns an SQL expression for the time that is the given number of seconds before
@@ -222,14 +220,14 @@ func (w writer) at(seconds string) string {
 	return w.micros(seconds)
 }
 
-// micros returns an SQL expression for the time that is the given number of seconds
-// before the plan's Now. The expression's value is in microseconds since 1970.
+// micros returns an SQL expression for the plan's Now minus the given number of seconds, in
+// microseconds since 1970.
 func (w writer) micros(seconds string) string {
 	return fmt.Sprintf(`(%d - (%s) * 1000000)`, w.plan.Now.UnixMicro(), seconds)
 }
 
-// millis returns an SQL expression for the time that is the given number of seconds
-// before the plan's Now. The expression's value is in milliseconds since 1970.
+// millis returns an SQL expression for the plan's Now minus the given number of seconds, in
+// milliseconds since 1970.
 func (w writer) millis(seconds string) string {
 	return fmt.Sprintf(`(%d - (%s) * 1000)`, w.plan.Now.UnixMilli(), seconds)
 }
@@ -243,8 +241,7 @@ func (w writer) day(days string) string {
 	return fmt.Sprintf(`DATE('%s', '-' || (%s) || ' days')`, w.plan.Now.UTC().Format(time.DateOnly), days)
 }
 
-// pick returns an SQL expression for one of the values. The expression selects the
-// value with the index n modulo the number of values.
+// pick returns an SQL expression that selects the value at index n, modulo the number of values.
 func pick(n string, values ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `CASE (%s) %% %d`, n, len(values))

@@ -212,7 +212,7 @@ func (q *run) waitResult() object {
 	return out
 }
 
-// timeoutFields returns the members that describe a run that timed out.
+// timeoutFields returns the fields that describe a timed-out run in responses and events.
 func (q *run) timeoutFields() object {
 	return object{
 		"livenessState": "paused", "timeoutPhase": "provider", "providerStarted": true,

@@ -17,11 +17,11 @@ const (
 	contextLimitPercent = 12
 )
 
-// StartBackgroundWork makes the agents work on their own until the runtime closes. An
-// idle agent starts a scenario, with tool calls and pauses, whenever a random interval
-// has passed. The parameter rest is the average interval. The first two scenarios start
-// almost immediately. The same seed always gives the same order and pauses. The work uses
-// almost no CPU time, because the goroutines sleep between steps.
+// StartBackgroundWork makes the agents work on their own until the runtime closes. At random
+// intervals, an idle agent starts a scenario, with tool calls and pauses. The average interval
+// is rest, but the first two scenarios start almost immediately. The same seed always gives the
+// same order and intervals. The work uses almost no CPU time, because the goroutines sleep
+// between steps.
 func (r *Runtime) StartBackgroundWork(rest time.Duration, seed string) {
 	r.work.Go(func() {
 		s := workOrder{seed: seed}
@@ -37,16 +37,16 @@ func (r *Runtime) StartBackgroundWork(rest time.Duration, seed string) {
 }
 
 // workOrder determines the order of the scenarios. Every round contains each scenario
-// once. Scenarios from earlier parts of the day come first, and each part is reshuffled
-// for every round.
+// once, sorted by part of the day. Within a part of the day, the order is random and
+// differs between rounds.
 type workOrder struct {
 	seed  string
 	round int
 	todo  []scenario // rest of the current round
 }
 
-// pause returns the length of the n-th pause, which varies randomly around the duration
-// rest.
+// pause returns the length of the n-th pause. The first two are short; the others last between
+// 0.5 and 1.5 times rest.
 func (s *workOrder) pause(n int, rest time.Duration) time.Duration {
 	switch n {
 	case 0:

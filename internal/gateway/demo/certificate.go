@@ -52,8 +52,8 @@ func (r *Runtime) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CertificatePEM returns the certificate in PEM format, for a file of trusted
-// certificates. It is nil if the runtime does not use TLS.
+// CertificatePEM returns the certificate in PEM format, so that clients can trust it. It is nil
+// if the runtime does not use TLS.
 func (r *Runtime) CertificatePEM() []byte {
 	der := r.certificateDER()
 	if der == nil {

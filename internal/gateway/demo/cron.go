@@ -77,15 +77,14 @@ var (
 		deliveryStatus query sortDir`)}
 )
 
-// These constants limit how often a client may call each method that changes the
-// gateway's state.
+// These constants limit how often a client may call a method that changes jobs. Each method has its
+// own limit.
 const (
 	cronWrites = 30
 	cronWindow = time.Minute
 )
 
-// rateLimited returns the handler serve with a rate limit added. It is used for the
-// methods that change jobs.
+// rateLimited adds a rate limit to a handler. It is used for the methods that change jobs.
 func (r *Runtime) rateLimited(serve func(c call) (any, *failure)) func(c call) (any, *failure) {
 	return func(c call) (any, *failure) {
 		now := r.clock()
@@ -189,9 +188,8 @@ func nextOrNever(next int64) int64 {
 
 func preview() object { return object{"label": "not requested", "detail": "not requested"} }
 
-// jobOf decodes a request and returns the job whose id the request contains. If there is
-// no such job, it returns a failure. The parameter words is the beginning of the
-// failure's message.
+// jobOf decodes a request and returns the job with the requested id. If there is no such job,
+// it returns a failure whose message begins with the given words.
 func (r *Runtime) jobOf(c call, p params, in any, id *string, words string) (*cronJob, *failure) {
 	if f := p.read(c.method, "", c.params, in); f != nil {
 		return nil, f

@@ -63,9 +63,9 @@ type Options struct {
 	// no lock is held. If Board is nil, the board is empty.
 	Board func(ctx context.Context, agentID string) ([]Task, error)
 	// LastStandup returns the time at which an agent last answered in a standup, or the
-	// zero time if it never did. It ignores the current standup, which the parameter name
-	// identifies (for example, standup:2026-11-20). It is called during a run, while no
-	// lock is held. If LastStandup is nil, no agent has ever answered.
+	// zero time if it never did. It ignores the current standup, whose name is passed
+	// (for example, standup:2026-11-20). It is called during a run, while no lock is
+	// held. If LastStandup is nil, no agent has ever answered.
 	LastStandup func(ctx context.Context, agentID, name string) (time.Time, error)
 	// Env returns the value of an environment variable as the agents' tools see it, or an
 	// empty string if the variable is not set. Agents get credentials this way, because

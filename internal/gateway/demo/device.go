@@ -59,8 +59,8 @@ func (r *Runtime) readDevice(c *connection, in connectRequest, client clientInfo
 	return nil, deviceRefused("device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", "device-signature")
 }
 
-// signedPayloads returns the payloads that the device may have signed: one in version 3
-// of the payload format and one in version 2.
+// signedPayloads returns the two payloads that the device may have signed: one for each supported
+// version of the payload format.
 func (d device) signedPayloads(in connectRequest, client clientInfo, auth credentials) []string {
 	fields := func(version string, more ...string) string {
 		return strings.Join(append([]string{

@@ -52,8 +52,7 @@ func newFaults() faults {
 	}
 }
 
-// set stores the value v for an agent, or deletes the agent's setting if the parameter
-// off is true.
+// set stores the value v for an agent, or deletes the agent's setting if off is true.
 func set[V any](m map[string]V, agentID string, v V, off bool) {
 	if off {
 		delete(m, agentID)
@@ -96,8 +95,8 @@ func (r *Runtime) StopJobs(on bool) {
 	r.faults.jobsStopped = on
 }
 
-// Fail makes an agent's runs fail as if the model provider had refused the request. The
-// parameter reason is the error text. An empty reason turns the fault off.
+// Fail makes an agent's runs fail as if the model provider had refused the request. The given
+// reason becomes the runs' error text. An empty reason turns the fault off.
 func (r *Runtime) Fail(agentID, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,9 +120,9 @@ func (r *Runtime) Starting(on bool) {
 	r.starting = on
 }
 
-// Refreshing makes the next calls to sessions.usage return what the real gateway returns
-// before it has read its files: zero totals, and null usage for every session. The
-// parameter calls says how many calls are affected. Zero turns the fault off.
+// Refreshing simulates a gateway that has not read its files yet: the next calls to sessions.usage
+// return zero totals, and null usage for every session. The calls parameter is the number of
+// affected calls; 0 turns the fault off.
 func (r *Runtime) Refreshing(calls int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,15 +139,14 @@ func (r *Runtime) Drop() {
 	}
 }
 
-// Restart simulates a worst-case gateway restart. All clients get a shutdown event and
-// are disconnected with close code 1012. The port refuses connections for the time given
-// by the parameter down. Then the runtime starts again with a new boot id. Transcripts
-// are kept, but runs, stored idempotency keys and pending agent.wait requests are lost.
-// An active run leaves an unanswered question in the transcript. A queued run leaves
-// nothing, and its caller gets an error saying that the gateway is draining.
+// Restart simulates a worst-case gateway restart. All clients get a shutdown event and are
+// disconnected with close code 1012. The port refuses connections for the duration down. Then the
+// runtime starts again with a new boot id. Transcripts are kept, but runs, stored idempotency keys
+// and pending agent.wait requests are lost. An active run leaves an unanswered question in the
+// transcript. A queued run leaves nothing, and its caller gets an error saying that the gateway is
+// draining.
 //
-// Restart returns when the port is closed. If the parameter down is zero, it returns when
-// the port is open again.
+// Restart returns when the port is closed or, if down is zero, when the port is open again.
 func (r *Runtime) Restart(down time.Duration) {
 	if !r.stopBoot(object{"reason": "gateway restarting", "restartExpectedMs": 1500}) {
 		return

@@ -22,9 +22,9 @@ func (r *Runtime) Withhold(scopes ...string) {
 	r.faults.withheld = slices.Clone(scopes)
 }
 
-// RefuseClients disconnects each client for which match, called with the client's scopes,
-// returns true. It also refuses new clients that request such scopes, with the error that
-// a starting gateway sends. A nil function turns the fault off.
+// RefuseClients disconnects the clients whose scopes satisfy the function match. It also refuses
+// new clients that request such scopes, with the error that a starting gateway sends. A nil
+// function turns the fault off.
 func (r *Runtime) RefuseClients(match func(scopes []string) bool) {
 	r.mu.Lock()
 	r.faults.refused = match
@@ -82,8 +82,8 @@ func (r *Runtime) protocolVersion() int {
 	return protocol
 }
 
-// Skew shifts the gateway's clock by the duration d. This affects all timestamps, such as
-// those in the challenge and in ticks, and the check of a signature's age, but not
+// Skew shifts the gateway's clock by d. This changes all timestamps, such as those in the
+// challenge and in ticks, and affects the check of a signature's age. It does not affect
 // timers.
 func (r *Runtime) Skew(d time.Duration) {
 	r.mu.Lock()
@@ -92,8 +92,8 @@ func (r *Runtime) Skew(d time.Duration) {
 }
 
 // LockOut refuses all connections for the duration d, whatever token they present, as the
-// gateway does after too many wrong tokens. Zero turns the fault off. The error follows
-// the gateway's documentation, because no recording of it exists.
+// gateway does after too many wrong tokens. Zero turns the fault off. The error is
+// modeled on the gateway's documentation, because no recording of it exists.
 func (r *Runtime) LockOut(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,7 +132,7 @@ func (r *Runtime) ChangeToken(token string) {
 // sameSecret compares two secrets in constant time.
 func sameSecret(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// unauthorized returns the failure for a credential that is refused.
+// unauthorized returns the failure for a rejected credential.
 func unauthorized(why, code, reason, next string) *failure {
 	f := invalid("unauthorized: %s", why)
 	f.Details = object{

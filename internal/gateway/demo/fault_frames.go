@@ -11,8 +11,8 @@ import (
 // setting of their own.
 
 // Heal turns off all faults and scripts, and sends the frames that they held back. It
-// does not undo changes to the shared token, the paired devices or the certificate, and
-// runs that have started continue.
+// does not undo changes to the shared token, the paired devices or the certificate. Runs
+// that have started continue.
 func (r *Runtime) Heal() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,10 +37,10 @@ func (r *Runtime) Hang(method string, on bool) {
 	r.changeFrames(func(w *frameFaults) { set(w.lag, method, neverAnswer, !on) }, (*connection).releaseDelayed)
 }
 
-// Reverse holds answers to a method until a connection has n of them, then sends them in
-// reverse order. If the method is empty, the answers to all methods except connect are
-// reversed together. With n = 2 for `agent`, the result of a run is sent before the
-// "accepted" response. A value of n below 2 turns the fault off.
+// Reverse holds answers to a method until a connection has n of them, then sends them in reverse
+// order. If the method is empty, the answers to all methods except connect are reversed together.
+// For example, with the method `agent` and n = 2, a run's result is sent before its "accepted"
+// response. If n is less than 2, the fault is turned off.
 func (r *Runtime) Reverse(method string, n int) {
 	r.changeFrames(func(w *frameFaults) { set(w.reverse, method, n, n < 2) }, (*connection).releaseReversed)
 }
@@ -68,9 +68,9 @@ func (r *Runtime) Repeat(name string, n int) {
 	r.changeFrames(func(w *frameFaults) { set(w.repeat, name, n, n <= 0) })
 }
 
-// Bloat adds an unknown member to each answer or event with the given name, so that the
-// frame has exactly the given size in bytes. Larger frames are unchanged. The size may
-// exceed the real gateway's limit of 26214400 bytes (25 MiB). Zero turns the fault off.
+// Bloat pads each answer or event with the given name to exactly the given size in bytes,
+// by adding an unknown member. Larger frames are unchanged. The size may exceed the real
+// gateway's limit of 26214400 bytes (25 MiB). Zero turns the fault off.
 func (r *Runtime) Bloat(name string, size int) {
 	r.changeFrames(func(w *frameFaults) { set(w.bloat, name, size, size <= 0) })
 }

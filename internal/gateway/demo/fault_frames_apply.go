@@ -39,7 +39,7 @@ func newFrameFaults() frameFaults {
 	}
 }
 
-// none reports whether no fault that changes or delays frames is set.
+// none reports whether all faults that change or delay frames are off.
 func (w *frameFaults) none() bool {
 	return len(w.lag)+len(w.reverse)+len(w.repeat)+len(w.bloat)+len(w.lose)+len(w.tear)+len(w.garbage) == 0 && !w.swap
 }
@@ -58,7 +58,7 @@ type delayedFrame struct {
 	frame outFrame
 }
 
-// clear discards all held frames, because the connection is closed.
+// clear discards all held frames. It is called when the connection ends.
 func (k *heldFrames) clear() {
 	if k.timer != nil {
 		k.timer.Stop()
@@ -84,7 +84,7 @@ func (c *connection) applyFaults(l outFrame) {
 	}
 }
 
-// delay sends a frame after the duration d, behind any frames that are due before then.
+// delay schedules a frame to be sent after the duration d.
 func (c *connection) delay(l outFrame, d time.Duration) {
 	k, at := &c.held, time.Now().Add(d)
 	i, _ := slices.BinarySearchFunc(k.delayed, at, func(e delayedFrame, at time.Time) int {
@@ -181,7 +181,7 @@ func (c *connection) releaseReversed() {
 	}
 }
 
-// releaseSwapped sends the event that applySwap is holding until the next event.
+// releaseSwapped sends the event that applySwap is holding back, if any.
 func (c *connection) releaseSwapped() {
 	if e := c.held.swapped; e != nil {
 		c.held.swapped = nil

@@ -49,8 +49,7 @@ func (r *Runtime) Inject(frame []byte, binary bool) {
 	}
 }
 
-// changes contains, for each kind of Garbage that changes valid frames, the function that
-// does so.
+// changes contains a function for each kind of Garbage that is produced by changing valid frames.
 var changes = map[Garbage]func(object) object{
 	WrongTypes: func(frame object) object {
 		return changeMembers(frame, "payload", "error", "seq")(changeType)
@@ -167,9 +166,9 @@ func decoded(frame object) any {
 	return v
 }
 
-// walk rebuilds a JSON value from its leaves up. It replaces each value with the result
-// of change, which it calls with the value and the name of the member that holds it. For
-// a value in a list, that is the name of the member that holds the list.
+// walk replaces each value in a JSON document, from the leaves up, with the result of calling
+// change. The name passed to change is the value's member name. For a value in a list, it is
+// the list's member name.
 func walk(v any, change func(name string, v any) any) any {
 	var down func(name string, v any) any
 	down = func(name string, v any) any {
@@ -188,8 +187,8 @@ func walk(v any, change func(name string, v any) any) any {
 	return down("", v)
 }
 
-// changeMembers returns a function that applies a change to the values of the given
-// members of a frame.
+// changeMembers returns a function that copies the frame and applies a change to every value in the
+// given members.
 func changeMembers(frame object, members ...string) func(func(string, any) any) object {
 	return func(change func(string, any) any) object {
 		out := as[object](decoded(frame))

@@ -20,8 +20,8 @@ const (
 	PortReset                        // resets the connection as soon as a request arrives
 )
 
-// SetPort sets what answers new connections. Existing connections stay open. PortNormal
-// restores normal behavior.
+// SetPort selects what answers new connections to the runtime's port. Existing
+// connections stay open. PortNormal restores normal behavior.
 func (r *Runtime) SetPort(d PortMode) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,8 +43,8 @@ func (f *faults) setPort(d PortMode) {
 // proxyRefusal is the real gateway's answer to a proxy that it doesn't trust.
 const proxyRefusal = `{"error":{"message":"Proxy client attribution is required..","type":"proxy_attribution_required"}}`
 
-// answeredAtPort answers a request if the port mode requires that. It reports whether it
-// did; otherwise the runtime must answer.
+// answeredAtPort answers a request in place of the runtime if the current port mode requires it, and reports whether
+// it did.
 func (r *Runtime) answeredAtPort(b *boot, w http.ResponseWriter, req *http.Request) bool {
 	if !r.waitAdmitted(req.Context(), b) {
 		panic(http.ErrAbortHandler) // closes the connection without an answer

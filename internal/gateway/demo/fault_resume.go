@@ -23,11 +23,12 @@ const (
 // interrupted turn was resumed.
 const errSessionChanged = `Session %q changed while starting work. Retry. | SESSION_WORK_START_CHANGED`
 
-// Resume makes the runtime resume interrupted turns after every future restart, once the
-// port has been open again for the given time. The real gateway took 3 s. A request that
-// arrives before then is accepted, but fails when the turn resumes, because the session
-// has changed. The request leaves nothing in the transcript, and repeating it with the
-// same idempotency key returns the same failure. Zero turns this off.
+// Resume sets how long after a restart the runtime resumes interrupted turns, counted from when its port is open
+// again. The real gateway took 3 s. Zero turns resuming off.
+//
+// A request that arrives before that time is accepted, but fails when the turn resumes, because the session has
+// changed. It leaves nothing in the transcript, and repeating it with the same idempotency key returns the same
+// failure.
 func (r *Runtime) Resume(after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

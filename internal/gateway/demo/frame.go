@@ -37,8 +37,7 @@ func invalid(format string, args ...any) *failure {
 	return &failure{Code: "INVALID_REQUEST", Message: fmt.Sprintf(format, args...)}
 }
 
-// params lists the members that a method's parameters may have. Like the gateway, the
-// runtime refuses all others.
+// params lists the required and optional parameters of a method. Like the gateway, the runtime rejects all others.
 type params struct {
 	required, optional []string
 }

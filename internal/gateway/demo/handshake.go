@@ -213,8 +213,8 @@ func (r *Runtime) authenticate(c *connection, in connectRequest, client clientIn
 	return how, f
 }
 
-// isDeviceToken reports whether the given token is the device's token. The gateway also
-// accepts a device token in the field for the shared token.
+// isDeviceToken reports whether the given token is the device's token. The gateway also accepts a device token that is
+// sent in the field for the shared token.
 func (r *Runtime) isDeviceToken(d *device, token string) bool {
 	return d != nil && r.pairings.paired[d.ID] != nil && sameSecret(r.pairings.paired[d.ID].token, token)
 }

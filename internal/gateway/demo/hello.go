@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// hello returns the answer to a connect request. The parameter auth says how the client
-// authenticated. The caller must hold r.mu.
+// hello returns the answer to a connect request. The auth object says how the client authenticated.
+// The caller must hold r.mu.
 func (r *Runtime) hello(c *connection, auth object) object {
 	b := c.boot
 	// Hidden methods, such as sessions.usage, are served but not listed, as on the gateway.

@@ -118,8 +118,7 @@ func truncate(text string, most int, mark string) string {
 	return text
 }
 
-// dropOversized returns the given row. If the row is too large, it returns a placeholder
-// without the row's content and run id.
+// dropOversized returns the given row or, if it is too large, a placeholder without the row's content and run id.
 func dropOversized(row object) object {
 	data, err := json.Marshal(row)
 	if err != nil || len(data) <= maxRowBytes {

@@ -14,7 +14,7 @@ import (
 // eventChallenge is the name of the first event on a connection.
 const eventChallenge = "connect.challenge"
 
-// outFrame is a frame that is to be sent to a client.
+// outFrame is a frame to be sent to a client.
 type outFrame struct {
 	name   string // of the event, or of the method that it answers
 	answer bool   // answers a request

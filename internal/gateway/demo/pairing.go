@@ -49,7 +49,7 @@ func (r *Runtime) RequirePairing(on bool) {
 	r.pairings.required = on
 }
 
-// Pending returns the devices that are waiting for approval, oldest request first.
+// Pending returns the pairing requests that are waiting for approval, oldest first.
 func (r *Runtime) Pending() []PairingRequest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -240,5 +240,5 @@ func (d *pairedDevice) auth(method string, scopes []string) object {
 // clients on its own host.
 func (c clientInfo) isBackend() bool { return c.ID == "gateway-client" && c.Mode == "backend" }
 
-// trusted reports whether the gateway grants the client scopes even without a device.
+// trusted reports whether the gateway grants scopes to the client even if it has no device.
 func (c clientInfo) trusted() bool { return c.isBackend() || c.ID == "cli" && c.Mode == "cli" }

@@ -13,14 +13,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// Past describes the sample history of a runtime. The same values always give the same
-// sessions, runs and ids, so a client that mirrors them finds nothing new after a
-// restart.
+// Past describes the sample history of a runtime. The same values always give the same sessions,
+// runs and IDs, so a client that mirrors them finds nothing new after a restart.
 type Past struct {
 	// Spans are the periods in which the team worked before this runtime started,
-	// earliest first. Previous runtimes were active in the gaps between them, but their
-	// sessions are lost. The gaps contain no work, with one exception: the hour before
-	// the end of a span contains work even if it begins in the gap before the span.
+	// earliest first. The gaps between them contain no work, because the sessions of the
+	// runtimes that were active then are lost. As an exception, the hour before the end
+	// of a span contains work even if it begins in the gap.
 	Spans []Span
 	// Since excludes work before this time and leaves later work unchanged. The zero time
 	// excludes nothing.
@@ -34,8 +33,8 @@ type Span struct {
 	Until time.Time `json:"until"`
 }
 
-// contains reports whether a run lies within the span if it starts at the given time and
-// takes at most the given duration.
+// contains reports whether a run that starts at the given time and takes at most the given duration
+// lies within the span.
 func (s Span) contains(at time.Time, most time.Duration) bool {
 	return !at.Before(s.From) && !at.Add(most).After(s.Until)
 }
@@ -44,10 +43,9 @@ func (s Span) contains(at time.Time, most time.Duration) bool {
 // session.
 type Work struct{ AgentID, Key, Title string }
 
-// SeedPast adds a sample history to the runtime: sessions with completed work, and
-// scheduled jobs with past runs. In the first span, some job runs are late, missed or
-// failed. SeedPast emits no events. Call it before clients connect, once the clock has
-// reached the end of the last span.
+// SeedPast adds the sample history p to the runtime: sessions with completed work, and scheduled
+// jobs with past runs. In p's first span, some job runs are late, missed or failed. SeedPast emits
+// no events. Call it before clients connect, but not before the end of p's last span.
 func (r *Runtime) SeedPast(p Past) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,7 +142,7 @@ func threads() []thread {
 	return all
 }
 
-// key returns the session key for a thread, without the date that the caller appends.
+// key returns a thread's session key without the date, which the caller appends.
 func (t thread) key() string {
 	if t[0].place == subAgentPlace {
 		return "agent:" + t[0].agent + ":subagent:" + t[0].label
@@ -152,8 +150,7 @@ func (t thread) key() string {
 	return "agent:" + t[0].agent + ":" + t[0].place
 }
 
-// seedThread adds those runs of a thread that lie within the span. The caller must hold
-// r.mu.
+// seedThread adds a thread's runs that lie within the span. The caller must hold r.mu.
 func (r *Runtime) seedThread(key string, at time.Time, s Span, spawned bool, t thread) {
 	var parent string
 	if spawned {
@@ -168,13 +165,13 @@ func (r *Runtime) seedThread(key string, at time.Time, s Span, spawned bool, t t
 	}
 }
 
-// session returns the key of the session for one half day of the agent's work on the
-// task.
+// session returns the key of the session in which the agent works on the task during the given half
+// day.
 func (w Work) session(day string) string {
 	return "agent:" + w.AgentID + ":task:" + w.Key + ":" + day
 }
 
-// thread returns the scenarios for one half day of the agent's work on the task.
+// thread returns the scenarios for half a day of the agent's work on the task.
 func (w Work) thread(day string) thread {
 	read := func(n int, file string) step {
 		what := file + strconv.Itoa(n) + ".md"
@@ -205,7 +202,8 @@ func fixedID(words ...string) uuid.UUID {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(strings.Join(append([]string{"wardroom-demo"}, words...), "\x00")))
 }
 
-// seedRun adds a run to its session. The caller must hold r.mu.
+// seedRun adds a finished run to the session with the given key and returns the session.
+// The caller must hold r.mu.
 func (r *Runtime) seedRun(key, parent string, at time.Time, e scenario) *session {
 	a, ok := r.agent(e.agent)
 	if !ok {
@@ -280,7 +278,7 @@ func (s *session) expireCache(at int64) {
 	s.calledAt = at
 }
 
-// writer appends a run's rows to a session. The field at is the timestamp of the rows.
+// writer appends a run's rows to a session. All rows get the timestamp in the field at.
 type writer struct {
 	s     *session
 	runID string
@@ -288,8 +286,8 @@ type writer struct {
 	rows  int
 }
 
-// add appends a row. The parameter reads is the number of context tokens that the row
-// adds beyond its text.
+// add appends a row to the transcript and returns it with its sequence number. The reads parameter
+// is the number of context tokens that the row adds beyond its text.
 func (w *writer) add(m message, reads int64) (message, int) {
 	m.at, m.recorded = w.at, w.at
 	m, seq := w.s.append(m)
@@ -328,10 +326,10 @@ type DirectAnswer struct {
 	CostNano                             int64 // billionths of a dollar
 }
 
-// AnswerDirectly makes an agent answer a question immediately and without a client. The
-// question is recorded with the current time of the runtime's clock, and the answer with
-// that time plus the duration took. The demo sets the clock back and calls AnswerDirectly
-// to create standups for past days.
+// AnswerDirectly makes an agent answer a question immediately and without a client. It
+// records the question at the current time of the runtime's clock, and the answer as if
+// it had taken the given duration. To create standups for past days, the demo sets the
+// clock back and calls AnswerDirectly.
 func (r *Runtime) AnswerDirectly(ctx context.Context, agentID, sessionKey, runID, question string, took time.Duration) (DirectAnswer, error) {
 	a, ok := r.agent(agentID)
 	if !ok {

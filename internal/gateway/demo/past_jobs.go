@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// pastJob is a scheduled job with past runs. The fields late, missed and failed say which
-// runs in the first of Past.Spans started late, did not start or failed. They count the
-// runs backward: 1 is the last run in that span.
+// pastJob is a scheduled job with past runs. The fields late, missed and failed list the
+// runs in the first of Past.Spans that started late, did not start or failed. Runs are
+// counted backward: 1 is the last run in that span.
 type pastJob struct {
 	agent, name, what, expr, ask, answer string
 	late, missed, failed                 []int
@@ -70,7 +70,7 @@ func (r *Runtime) seedJob(h pastJob, p Past) error {
 	return nil
 }
 
-// seedJobRun adds one past run of a job to its session and to the job history.
+// seedJobRun adds one past run of a job to the job's history and to the run's session.
 func (r *Runtime) seedJobRun(j *cronJob, h pastJob, due time.Time, back int) {
 	at := due.Add(400*time.Millisecond + time.Duration(pseudoRandom(2000, j.id, due.String()))*time.Millisecond)
 	if slices.Contains(h.late, back) {

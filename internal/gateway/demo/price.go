@@ -16,9 +16,9 @@ type model struct {
 	cacheWrite         int64
 }
 
-// models lists the imaginary models, with prices that are typical of 2026. Input, output,
-// cache reads and cache writes cost 3, 15, 0.30 and 3.75 dollars per million tokens with
-// the first model, and a third of that with the second.
+// models lists the imaginary models, with prices that are typical of 2026. Per million tokens, the first model costs 3
+// dollars for input, 15 for output, 0.30 for cache reads and 3.75 for cache writes. The second model costs a third of
+// that.
 var models = []model{
 	{"demo", "demo-1", "Demo 1", 200_000, 3_000, 15_000, 300, 3_750},
 	{"demo", "demo-2", "Demo 2", 100_000, 1_000, 5_000, 100, 1_250},
@@ -39,7 +39,7 @@ func modelOf(a Agent) model {
 }
 
 // baseContext is the approximate number of tokens that instructions, tools and skills
-// take up before a conversation on the real gateway.
+// take up in a new conversation on the real gateway.
 const baseContext = 7_000
 
 const (

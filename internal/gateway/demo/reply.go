@@ -106,8 +106,8 @@ func newReport(tasks []Task, since, now time.Time) report {
 	return out
 }
 
-// firstEntries returns the first n entries of a list. If the list is empty, it returns
-// the parameter none as the only entry.
+// firstEntries returns the first n entries of a list. For an empty list, it returns only
+// the placeholder that is passed as none.
 func firstEntries(list []string, n int, none string) []string {
 	if len(list) == 0 {
 		return []string{none}

@@ -20,8 +20,7 @@ const (
 	drained         // still queued when the gateway stopped
 )
 
-// task returns the task ledger's status for a run that ended this way. For the status of
-// the run's session, use session.
+// task returns the status that a run with this ending has in the task ledger.
 func (e ending) task() string {
 	return [...]string{"completed", "failed", "timed_out", "cancelled", "failed"}[e]
 }
@@ -37,8 +36,9 @@ const (
 	errDraining = "Gateway is draining; new tasks are not accepted"
 )
 
-// runRetention limits how long completed runs are kept, and maxRuns limits how many. They
-// are kept to answer repeated idempotency keys and late agent.wait requests.
+// runRetention limits how long completed runs are kept, and maxRuns limits how many. The
+// runtime keeps them to answer late agent.wait requests, and requests that repeat an
+// idempotency key.
 const (
 	runRetention = 5 * time.Minute
 	maxRuns      = 1000
@@ -302,8 +302,8 @@ func (r *Runtime) drain(b *boot) {
 	clear(b.waiters)
 }
 
-// store adds a run under its id. It removes runs that ended more than runRetention ago,
-// and further ended runs, oldest first, if there are too many.
+// store adds a run under its id. Before that, it removes the runs that ended more than runRetention
+// ago. If there are still too many runs, it removes those that ended longest ago.
 func (b *boot) store(q *run, now time.Time) {
 	for id, old := range b.runs {
 		if old.ended && now.Sub(time.UnixMilli(old.endedAt)) > runRetention {
@@ -334,7 +334,7 @@ func (b *boot) find(id string, now time.Time) *run {
 	return q
 }
 
-// dropWaiters removes the pending agent.wait requests that came over a closed connection.
+// dropWaiters removes a closed connection's pending agent.wait requests.
 func (b *boot) dropWaiters(c *connection) {
 	for id, list := range b.waiters {
 		list = slices.DeleteFunc(list, func(w *waiter) bool {

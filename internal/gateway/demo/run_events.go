@@ -20,9 +20,8 @@ func (r *Runtime) emitAccepted(q *run, created bool) {
 	r.emitSession(q.session, object{"reason": "participants"})
 }
 
-// emitBegin sends the events for a run that has started. The functions started and asked
-// change the session. They are called between the events, at the points where the
-// recordings of the real gateway show these changes.
+// emitBegin sends the events for a run that has started. Between the events it calls started and asked, which change
+// the session, in the order recorded from the real gateway.
 func (r *Runtime) emitBegin(q *run, started func(), asked func() (message, int)) {
 	r.emitTask(q, "running", "running", 0)
 	r.emitSession(q.session, object{"reason": "agent.run.started"})
@@ -193,8 +192,8 @@ func (r *Runtime) emitChat(q *run, state string, more object) {
 	r.broadcast(audience{scope: scopeRead}, "chat", payload, nil)
 }
 
-// emitSession sends a sessions.changed event. The parameter what contains the event's
-// `reason` or `phase` member, which says what happened.
+// emitSession sends a sessions.changed event. It adds the given members to the event: `reason` or
+// `phase`, which says what happened.
 func (r *Runtime) emitSession(s *session, what object) {
 	row := r.eventRow(s)
 	payload := merge(object{"sessionKey": s.key, "agentId": s.agentID, "ts": r.now(), "session": row}, what)
@@ -230,8 +229,8 @@ func (r *Runtime) eventRow(s *session) object {
 }
 
 // The variables repeated and filled list the members of a session row that events copy to
-// their top level. Events set the members in empty to null, unless filled copies them.
-// Only events with a `reason` member use repeatedWide and emptyWide.
+// their top level. Events set the members in empty to null, except those copied because
+// of filled. Only events with a `reason` member also use repeatedWide and emptyWide.
 var (
 	repeated = words(`updatedAt sessionId participants participantCount kind visibility archived pinned unread
 		activitySummary lastActivityAt permissionModePending createdVia createdAt displayName effectiveFastMode
@@ -246,9 +245,8 @@ var (
 	filled    = words(`lastRunError label parentSessionKey spawnedBy controlOwnerSessionKey spawnDepth`)
 )
 
-// flatten copies a session row's members to the top level of an event. The parameter wide
-// says whether the event has a `reason` member. Such events contain more of the row's
-// members.
+// flatten copies a session row's members to the top level of an event. If wide is true, it adds
+// the members that only events with a `reason` contain.
 func flatten(payload, row object, wide bool) {
 	names, blanks := repeated, empty
 	if wide {
@@ -270,7 +268,7 @@ func flatten(payload, row object, wide bool) {
 	payload["hasAutomation"], payload["ancestorSessions"] = false, []string{}
 }
 
-// chatMessage returns a piece of an answer in the form that `chat` events contain.
+// chatMessage returns part of an answer in the format of `chat` events.
 func (r *Runtime) chatMessage(text string) object {
 	return object{"role": "assistant", "content": content(text), "timestamp": r.now()}
 }

@@ -2,9 +2,8 @@ package demo
 
 import "slices"
 
-// dayParts returns the demo team's scenarios, grouped by part of the day. A scenario that
-// continues another one in the same session belongs to a later part of the day than the
-// one that it continues.
+// dayParts returns the demo team's scenarios, grouped by part of the day. If a scenario continues
+// an earlier one in the same session, it belongs to a later part of the day.
 func dayParts() [][]scenario { return [][]scenario{early(), morning(), afternoon(), evening()} }
 
 // allScenarios returns the scenarios of all parts of the day.

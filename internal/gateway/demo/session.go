@@ -108,10 +108,10 @@ func (s *session) runIDs() []string {
 	return ids
 }
 
-// name returns the session's key without the agent prefix, as lists show it.
+// name returns the session's key without the agent prefix, as session lists show it.
 func (s *session) name() string { return strings.TrimPrefix(s.key, "agent:"+s.agentID+":") }
 
-// preview returns the session's last message on a single line.
+// preview returns the session's last message as a single line, shortened if it is long.
 func (s *session) preview() string {
 	for _, m := range slices.Backward(s.messages) {
 		if m.text != "" {
@@ -203,8 +203,8 @@ func (r *Runtime) row(s *session) object {
 	return row
 }
 
-// progress adds the members that depend on the session's runs to a session row. Like the
-// real gateway, it omits members that don't apply.
+// progress sets those members of a session row that depend on the session's runs. Like
+// the real gateway, it omits members that don't apply.
 func (s *session) progress(row object) {
 	busy := s.runIDs()
 	row["hasActiveRun"] = len(busy) > 0

@@ -73,9 +73,9 @@ func (l *Line) write(row object) {
 	row["content"] = parts
 }
 
-// AppendLines appends messages to a session without starting a run. It creates the
-// session if necessary. Each assistant message is recorded with the token usage of a
-// model call that would have written it.
+// AppendLines appends messages to a session without starting a run. It creates the session if
+// necessary. Each assistant message gets the token usage of a model call that writes such a
+// message.
 func (r *Runtime) AppendLines(sessionKey string, lines ...Line) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

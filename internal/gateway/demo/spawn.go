@@ -46,7 +46,7 @@ func (r *Runtime) Label(sessionKey, label string) error {
 	return nil
 }
 
-// addOrigin adds the members for the session's origin and title to a session row.
+// addOrigin adds the session's origin and title to a session row.
 func (s *session) addOrigin(row object) {
 	if s.label != "" {
 		row["label"], row["displayName"] = s.label, s.label

@@ -31,8 +31,8 @@ func isStandupCall(message string) bool {
 
 // runStandup opens and runs the standup that a message asks for, and returns a sentence
 // about the result. It reads the API key from the environment variable that the message
-// names. A real agent would use a shell or fetch tool. Only loopback addresses are
-// called.
+// names. A real agent would use a shell or fetch tool. runStandup calls only loopback
+// addresses.
 func (r *Runtime) runStandup(ctx context.Context, message string) string {
 	base, key, err := r.standupTarget(message)
 	if err != nil {

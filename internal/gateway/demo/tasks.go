@@ -65,9 +65,8 @@ func (r *Runtime) activeRuns() []*run {
 	return runs
 }
 
-// emitTask sends a `task` event with the run's entry in the task ledger. The parameter
-// activity is the time of the run's last activity. If it is 0, the entry does not contain
-// that time.
+// emitTask sends a `task` event with the run's entry in the task ledger. The entry
+// includes the time of the run's last activity, unless it is given as 0.
 func (r *Runtime) emitTask(q *run, status, state string, activity int64) {
 	task := r.taskJSON(q, status, state, activity)
 	r.broadcast(audience{scope: scopeRead}, "task", object{"action": "upserted", "task": task}, nil)

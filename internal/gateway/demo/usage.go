@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// sum is the combined usage for several answers from agents.
+// sum is the total usage of several agents' answers.
 type sum struct {
 	input, output, cacheRead, cacheWrite       int64 // tokens
 	inputCost, outputCost, readCost, writeCost int64 // nano-dollars
@@ -193,9 +193,8 @@ func (in usageRequest) days(now time.Time) (first, last string) {
 	return now.AddDate(0, 0, 1-count).Format(time.DateOnly), now.Format(time.DateOnly)
 }
 
-// handleUsage returns the usage in the selected sessions. Days are in UTC, and other time
-// zones are not supported. The numbers are up to date, unless Refreshing was called to
-// simulate a gateway that has not computed them yet.
+// handleUsage returns the usage of the selected sessions. Days are in UTC, and other time zones are not supported. The
+// numbers are up to date, unless Refreshing was called to simulate a gateway that has not computed them yet.
 func (r *Runtime) handleUsage(c call) (any, *failure) {
 	in := usageRequest{Limit: 50}
 	if f := usageParams.read("sessions.usage", "", c.params, &in); f != nil {

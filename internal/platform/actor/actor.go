@@ -127,9 +127,9 @@ func With(ctx context.Context, a Actor) context.Context { return context.WithVal
 // NoID is an ID that never belongs to an account.
 const NoID = "-"
 
-// OwnEmailOnly reports whether the parameter ref is an email address and the caller
-// may not see other people's addresses. A filter must then match only the caller's
-// own account, so that it does not reveal whether an address has an account.
+// OwnEmailOnly reports whether ref is an email address and the caller may not see other
+// people's email addresses. If so, a filter by ref must match only the caller's own account.
+// Otherwise it would reveal whether that email address belongs to an account.
 func OwnEmailOnly(ctx context.Context, ref string) bool {
 	by := From(ctx)
 	return by.Role != "" && !by.Role.May(ManageAccounts) && strings.Contains(ref, "@")

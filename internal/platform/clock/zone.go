@@ -7,9 +7,9 @@ import (
 	_ "time/tzdata" // for machines without a time zone database
 )
 
-// zoneShape matches IANA zone names, whose parts start with a capital letter. It rejects
-// the special names that some machines also have, such as "localtime" and names that
-// start with "posix/" or "right/". Zones under "right/" count leap seconds.
+// zoneShape matches IANA zone names, in which each part starts with a capital letter. It
+// rejects other names that some machines accept, such as "localtime", "posix/…" and
+// "right/…" (time with leap seconds).
 var zoneShape = regexp.MustCompile(`^[A-Z][A-Za-z0-9_+-]*(/[A-Z][A-Za-z0-9_+-]*){0,2}$`)
 
 // Zone loads a time zone by its IANA name, such as Europe/Berlin or UTC. Unlike

@@ -80,9 +80,9 @@ func (r Raw) Check() (Config, []string, error) {
 }
 
 // CheckGateway validates the settings for a command that needs only the gateway
-// connection. The result contains Production, the fields for the connection, and the
-// fields for reading the stored device identity. If a database or encryption setting is
-// invalid, CheckGateway returns a warning and leaves the database address empty.
+// connection. In the Config that it returns, only Production and the fields for the
+// connection and the stored device identity are set. If a database or encryption
+// setting is invalid, CheckGateway returns a warning and leaves DatabaseURL empty.
 func (r Raw) CheckGateway() (Config, []string, error) {
 	r = fill(r)
 	var k, stored checker
@@ -312,8 +312,8 @@ func (k *checker) host(name, s string) string {
 	return v
 }
 
-// address validates an address of the form HOST:PORT. It rejects a port without a
-// host, because Wardroom would then listen on all addresses.
+// address validates an address of the form HOST:PORT. It rejects an address without a
+// host, such as :9464, because Wardroom would then listen on all network addresses.
 func (k *checker) address(name, s string) string {
 	v := strings.TrimSpace(s)
 	if v == "" {

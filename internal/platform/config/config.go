@@ -216,7 +216,7 @@ func (s Secret) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), s.String())
 }
 
-// LogValue redacts the secret in a log message.
+// LogValue redacts the secret in log messages.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // MarshalText redacts the secret in JSON.

@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// database returns the database address. It comes from DATABASE_URL or, if that is
-// not set, from DB_HOST and the other DB_ settings. If DB_HOST is not set either, the
-// database is an SQLite file in the data folder.
+// database returns the URL or file path of the database. It comes from DATABASE_URL or,
+// if that is not set, from DB_HOST and the other DB_ settings. If DB_HOST is not set
+// either, the database is an SQLite file in the data folder.
 func (k *checker) database(r RawCommon, c Common) Secret {
 	if c.Production && r.DBPassword != "" {
 		k.password("DB_PASSWORD", r.DBPassword, r)

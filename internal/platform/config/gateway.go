@@ -55,7 +55,7 @@ func (d *DeviceKey) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), d.String())
 }
 
-// LogValue redacts the key in a log message.
+// LogValue redacts the key in log messages.
 func (d *DeviceKey) LogValue() slog.Value { return slog.StringValue(d.String()) }
 
 // MarshalText redacts the key in JSON.
@@ -274,7 +274,7 @@ func (k *checker) device(r Raw, c *Config) {
 }
 
 // gatewayTLS validates the settings for verifying the gateway's certificate. It
-// rejects a combination of methods, because it would be unclear which one applies.
+// rejects conflicting settings, because it would be unclear which one applies.
 func (k *checker) gatewayTLS(r Raw, c *Config) {
 	const (
 		ca       = "AGENTRT_GATEWAY_CA_FILE"

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// proxies parses a list of addresses and networks. A single address becomes a network
-// that contains only that address.
+// proxies parses a list of IP addresses and networks. A single address becomes a
+// network that contains only that address.
 func (k *checker) proxies(name, s string) []netip.Prefix {
 	var list []netip.Prefix
 	for _, v := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
@@ -30,8 +30,9 @@ func (k *checker) proxies(name, s string) []netip.Prefix {
 	return list
 }
 
-// network parses an address or a network. It converts an IPv4 address in IPv6
-// notation to plain IPv4, because client addresses are compared in that form.
+// network parses an IP address or a network in CIDR notation. It converts an IPv4
+// address in IPv6 notation to plain IPv4, because client addresses are compared in
+// that form.
 func network(s string) (netip.Prefix, bool) {
 	if a, err := netip.ParseAddr(s); err == nil {
 		a = a.Unmap()

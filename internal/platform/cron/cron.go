@@ -132,8 +132,8 @@ func (s Schedule) Between(from, to time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// Once returns a copy of s that follows the wall clock even if s is hourly. An hour
-// that repeats when clocks go back is then due only the first time.
+// Once returns a copy of s that follows the wall clock even if s is hourly. When an hour repeats
+// because clocks go back, the copy is due only the first time.
 func (s Schedule) Once() Schedule {
 	s.every = false
 	return s
@@ -187,13 +187,12 @@ func (s Schedule) nextEvery(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// furthest is longer than the UTC offset of any time zone, and longer than any change in
-// such an offset. Searches subtract it from an estimated time to start early enough.
+// furthest exceeds every time zone's UTC offset and every change in such an offset. Searches start
+// this long before an estimated time, so that they can't miss the actual time.
 const furthest = 26 * time.Hour
 
-// span is a period in which the UTC offset of a time zone does not change. The field
-// start is zero if the period has no beginning, and the field end is zero if it has
-// no end.
+// span is a period in which the UTC offset of a time zone does not change. A period
+// without a beginning has a zero start, and one without an end has a zero end.
 type span struct {
 	start, end time.Time
 	offset     time.Duration // from UTC
@@ -220,8 +219,8 @@ func spanAt(t time.Time, zone *time.Location) span {
 // wall converts t to the wall-clock time in the span, represented as a UTC time.
 func (s span) wall(t time.Time) time.Time { return t.UTC().Add(s.offset) }
 
-// moment converts a wall-clock time to a point in time with the span's UTC offset. The
-// result is correct only if it is within the span.
+// moment converts a wall-clock time to a point in time, using the span's UTC offset.
+// The result is correct only if it lies within the span.
 func (s span) moment(wall time.Time) time.Time { return wall.Add(-s.offset) }
 
 // once returns the time at which a time zone first shows the given wall-clock time.
@@ -240,8 +239,8 @@ func once(wall time.Time, zone *time.Location) time.Time {
 	}
 }
 
-// afterGap returns the end of the gap that contains a skipped wall-clock time. If the
-// gap covers that whole day, it returns the zero time.
+// afterGap returns the time of the clock change that skips the given wall-clock time. If the clock change skips that
+// whole day, afterGap returns the zero time.
 func afterGap(wall time.Time, following span, zone *time.Location) time.Time {
 	before := spanAt(following.start.Add(-time.Nanosecond), zone)
 	day := wall.Truncate(24 * time.Hour)

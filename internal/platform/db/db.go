@@ -70,8 +70,8 @@ type DB struct {
 	rehearse bool   // see Rehearse
 }
 
-// Pool holds statistics about one kind of database connection, such as the read
-// connections of SQLite.
+// Pool holds statistics about one kind of database connection, such as SQLite's read
+// connections.
 type Pool struct {
 	Name   string // "read" and "write" on SQLite; "all" and "write" (the current writer) on PostgreSQL
 	Max    int64  // maximum number of connections
@@ -132,10 +132,10 @@ func (d *DB) Close() error {
 	return errors.Join(errs...)
 }
 
-// Observe makes d call the function fn before each statement runs. fn receives the
-// statement as it is written in the code. It may be called from any goroutine and
-// must not retain or modify the arguments. Tests use Observe to check which queries
-// run. Call it before other goroutines use d.
+// Observe makes d call fn before each statement runs. The query that fn receives is the
+// statement as written in the code. fn may be called from any goroutine, and must not
+// retain or modify args. Tests use Observe to check which queries run. Call it before
+// other goroutines use d.
 func (d *DB) Observe(fn func(query string, args []any)) { d.seen = fn }
 
 // Rehearse makes d run every transaction twice and roll back the first run. In
@@ -161,7 +161,7 @@ func (c conn) markDirty(query string) {
 func (d *DB) Ping(ctx context.Context) error { return d.read.PingContext(ctx) }
 
 // Query runs a statement that returns rows. The caller must close the rows, for
-// example with the function All.
+// example by passing them to All.
 func (c conn) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	c.note(query, args)
 	c.markDirty(query)
@@ -206,14 +206,14 @@ func (t *Tx) Later(ctx context.Context, query string, args ...any) error {
 	return nil
 }
 
-// Held makes t call the function fn after the commit. fn receives the time for which
-// the transaction blocked other writers. This includes the time of other transactions
-// that share the commit, but not the time that t waited for its turn.
+// Held registers a function to call after the commit with the time for which the
+// transaction blocked other writers. This includes the time of other transactions that
+// share the commit, but not the time that t waited for its turn.
 func (t *Tx) Held(fn func(time.Duration)) { t.held = append(t.held, fn) }
 
-// Lock documents that a transaction checks a rule across several rows and that no other
-// transaction may change the named data in the meantime. It does nothing, because only
-// one transaction writes at a time; see writers.
+// Lock marks that no other transaction may change the named data until this one ends, for
+// example because this one checks a rule across several rows. Lock does nothing, because
+// only one transaction writes at a time; see writers.
 func (t *Tx) Lock(context.Context, string) error { return nil }
 
 // Clock returns the current time for leases. On PostgreSQL this is the server's time,

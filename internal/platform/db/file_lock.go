@@ -105,8 +105,8 @@ func holdsFrames(path string) bool {
 }
 
 // release gives up the lock. If the connections were closed cleanly, release first
-// records the state of the file, so that the next start skips the check. If the state
-// cannot be recorded, the next start runs the check.
+// records the state of the database file. Without this record, the next start checks the
+// file for damage.
 func (o *owner) release(clean bool) error {
 	if state, err := o.state(); clean && err == nil && !holdsFrames(o.path) {
 		_, _ = o.lock.WriteAt([]byte(state), 0)
@@ -140,9 +140,8 @@ func checkFile(ctx context.Context, path string, limit time.Duration) (complete 
 	return true, nil
 }
 
-// integrity returns the problems that SQLite finds in its file. The parameter most
-// limits how many problems SQLite looks for. If SQLite cannot read the file, integrity
-// reports this as a problem instead of returning an error.
+// integrity returns the problems that SQLite finds in its file, up to the given number. If SQLite cannot read the
+// file, integrity returns this as a problem instead of an error.
 func integrity(ctx context.Context, q statements, most int) ([]string, error) {
 	rows, err := q.QueryContext(ctx, fmt.Sprintf(`PRAGMA integrity_check(%d)`, most))
 	found, err := All(rows, err, func(r Row) (text string, err error) { return text, r.Scan(&text) })

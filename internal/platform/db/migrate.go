@@ -91,9 +91,8 @@ func (d *DB) unsynced(ctx context.Context, do func() error) error {
 	return err
 }
 
-// up applies the pending migrations. If current is set, the schema has the latest
-// version; up then returns early unless a migration is pending, so that writers do not
-// wait.
+// up applies the pending migrations. If current is true, the schema version is already the latest. up then makes
+// writers wait only if an earlier migration is missing.
 func (d *DB) up(ctx context.Context, p *goose.Provider, current bool) ([]*goose.MigrationResult, error) {
 	if current {
 		pending, err := p.HasPending(ctx)
@@ -109,10 +108,9 @@ func (d *DB) up(ctx context.Context, p *goose.Provider, current bool) ([]*goose.
 	return done, err
 }
 
-// Check returns ErrPending if files in s have not been applied, and ErrNewer if the
-// database has a later version than the last file. After a successful Check on
-// PostgreSQL, write transactions fail with ErrNewer as soon as a later version has been
-// applied.
+// Check returns ErrPending if a migration in s has not been applied, and ErrNewer if the database's
+// schema is newer than the last migration in s. After a successful Check on PostgreSQL, write
+// transactions fail with ErrNewer if another program upgrades the schema.
 func (d *DB) Check(ctx context.Context, s Schema) error {
 	p, err := d.provider(s.Files)
 	if err != nil {
@@ -181,8 +179,8 @@ func (d *DB) newer(ctx context.Context, current, known int64, program string) er
 		ErrNewer, current, program, known, needed)
 }
 
-// recordProgram stores which version of the program first used a schema version. It
-// does nothing if the table for this does not exist, as in some tests.
+// recordProgram stores which program version first used a schema version. It does nothing if the
+// table schema_programs does not exist, as in some tests.
 func (d *DB) recordProgram(ctx context.Context, version int64, program string) error {
 	var by string
 	err := d.QueryRow(ctx, `SELECT program FROM schema_programs WHERE version = ?`, version).Scan(&by)

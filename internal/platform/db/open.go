@@ -36,12 +36,12 @@ func Open(ctx context.Context, rawURL string) (*DB, error) {
 	return openSQLite(ctx, rawURL)
 }
 
-// Own opens the database in the same way as Open, for a process that runs background
-// work or migrations. Only one process at a time can own an SQLite file. Own
-// therefore takes a kernel lock on <file>.lock and returns ErrOwned if another
-// process holds that lock. The kernel releases the lock when the process ends. If the
-// SQLite file was not closed cleanly, Own first checks it for up to five seconds and
-// returns ErrDamaged if it is damaged. On PostgreSQL, Own does the same as Open.
+// Own opens the database for a process that runs background work or migrations. On
+// PostgreSQL, it does the same as Open. Only one process at a time can own an SQLite
+// file: Own takes a kernel lock on <file>.lock and returns ErrOwned if another process
+// holds that lock. The kernel releases the lock when the process ends. If the file was
+// not closed cleanly, Own first checks it for up to five seconds and returns ErrDamaged
+// if it is damaged.
 func Own(ctx context.Context, rawURL string) (*DB, error) {
 	if strings.HasPrefix(rawURL, "postgres://") || strings.HasPrefix(rawURL, "postgresql://") {
 		return openPostgres(ctx, rawURL)

@@ -31,9 +31,9 @@ func (e *laterError) Unwrap() error { return e.error }
 func (c *pipelined) wire() net.Conn { return c.Conn.Conn().PgConn().Conn() }
 func (c *pipelined) status() byte   { return c.Conn.Conn().PgConn().TxStatus() }
 
-// send sends the queued statements in one round trip and runs them. If a statement
-// before the last one fails, send returns a laterError, so that callers can distinguish
-// this from a failure of the last statement.
+// send sends the queued statements in one round trip and runs them. If any statement except the
+// last one fails, send returns a laterError. This tells callers that the error is not from the last
+// statement.
 func (c *pipelined) send() error {
 	batch := c.later
 	c.later = &pgx.Batch{}

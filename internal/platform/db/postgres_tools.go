@@ -31,7 +31,7 @@ func (p Programs) Hide(text string) string {
 	return strings.ReplaceAll(text, p.password, "[password]")
 }
 
-// ProgramsFor parses the address of a PostgreSQL database in the same way as Open.
+// ProgramsFor parses the URL of a PostgreSQL database in the same way as Open.
 func ProgramsFor(rawURL string) (Programs, error) {
 	unreadable := errors.New("the database address is not a valid PostgreSQL address")
 	pool, err := pgxpool.ParseConfig(rawURL)
@@ -66,8 +66,8 @@ func ProgramsFor(rawURL string) (Programs, error) {
 	return Programs{Env: environment(set), Database: cfg.Database, password: cfg.Password}, nil
 }
 
-// libpq maps address parameters that pgx does not expose to the environment variables
-// with which PostgreSQL's tools receive them.
+// libpq lists the database URL's parameters that pgx does not expose, each with the environment
+// variable that passes it to PostgreSQL's tools.
 var libpq = map[string]string{
 	"sslmode": "PGSSLMODE", "sslrootcert": "PGSSLROOTCERT", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY", "sslsni": "PGSSLSNI",
 	"sslnegotiation": "PGSSLNEGOTIATION", "ssl_min_protocol_version": "PGSSLMINPROTOCOLVERSION", "channel_binding": "PGCHANNELBINDING",

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// maxPrepared limits how many prepared statements each connection keeps. The program has
-// a few hundred statements and a request uses only a few of them, but clients can
-// combine list filters in any way, and each combination produces a different statement.
+// maxPrepared limits how many prepared statements each connection keeps. Without a limit their number could grow
+// indefinitely, because clients can combine list filters freely and each combination is a different statement.
 const maxPrepared = 300
 
 // preparing opens connections that cache prepared statements. The cache pays off because
@@ -17,7 +16,7 @@ const maxPrepared = 300
 // PostgreSQL connections do not need it, because pgx has its own cache.
 type preparing struct{ driver.Connector }
 
-// driverConn lists the interfaces that connections of SQLite's driver implement.
+// driverConn combines the interfaces that the SQLite driver's connections implement.
 type driverConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -159,7 +158,7 @@ func (c *prepared) QueryContext(ctx context.Context, text string, args []driver.
 	return &preparedRows{rows, s, held}, nil
 }
 
-// Close implements driver.Conn. All rows are closed before it is called.
+// Close implements driver.Conn. database/sql closes all rows before it calls Close.
 func (c *prepared) Close() error {
 	c.closeIdle()
 	return c.driverConn.Close()

@@ -65,7 +65,7 @@ func (g *readQueue) waits() (int64, time.Duration) {
 	return g.waited, g.took
 }
 
-// release passes a slot that is no longer needed to the reader that has waited longest.
+// release frees a slot. If readers are waiting, the one that has waited longest gets it.
 func (g *readQueue) release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,8 +77,8 @@ func (g *readQueue) release() {
 	g.waiting = g.waiting[1:]
 }
 
-// readSlot is the slot of one reader in a readQueue. It is released once: when the
-// rows of the query are closed, or when the query fails.
+// readSlot is one reader's slot in a readQueue. It is released when the query's rows are closed or
+// when the query fails; any later release has no effect.
 type readSlot struct {
 	of   *readQueue
 	once sync.Once

@@ -25,8 +25,8 @@ const (
 	acquireTime = 4 * time.Second // for both, including the wait for a free connection
 )
 
-// idleTimeout is how long a transaction that reads or migrates can be idle before
-// PostgreSQL ends it. Write transactions have less time; see idleTxTimeout.
+// idleTimeout is how long a read transaction or a migration can be idle before PostgreSQL
+// ends it. For write transactions, the limit is idleTxTimeout, which is shorter.
 const idleTimeout = time.Minute
 
 // Timeouts for detecting that the host at the other end is gone, both when a
@@ -87,7 +87,8 @@ func Unavailable(err error) (reason string, unavailable bool) {
 // change was stored.
 var ErrBusy = errors.New("the database is busy")
 
-// unavailablePostgres interprets a PostgreSQL error code; see
+// unavailablePostgres reports whether an error code of PostgreSQL means that the database is
+// unavailable, and if so, why. The codes are listed at
 // https://www.postgresql.org/docs/current/errcodes-appendix.html.
 func unavailablePostgres(e *pgconn.PgError) (string, bool) {
 	switch e.Code {

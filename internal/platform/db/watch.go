@@ -77,9 +77,9 @@ func (t *Tx) Wake(ctx context.Context, topic string) error {
 	return nil
 }
 
-// AlsoWake does the same as Wake, but as part of an INSERT. This saves a statement on
-// PostgreSQL. Append the returned clause to the INSERT, and the returned arguments to
-// its arguments.
+// AlsoWake is a variant of Wake for a transaction that runs an INSERT. The caller must append the
+// returned clause to the INSERT and the returned arguments to its arguments. This saves a statement
+// on PostgreSQL.
 func (t *Tx) AlsoWake(topic string) (clause string, args []any) {
 	if t.engine == Postgres && !t.woken[topic] {
 		clause, args = ` RETURNING pg_notify(`+channel+`, '')`, []any{topic}
@@ -88,7 +88,7 @@ func (t *Tx) AlsoWake(topic string) (clause string, args []any) {
 	return clause, args
 }
 
-// wakes makes t wake the watchers of a topic in this process when t commits.
+// wakes makes t's commit wake all watchers of the topic in this process.
 func (t *Tx) wakes(topic string) {
 	if t.woken[topic] {
 		return
@@ -139,7 +139,8 @@ func (d *DB) Watch(ctx context.Context, topic string, wake func(), failed func(e
 	}
 }
 
-// watch watches a topic until ctx ends or the database becomes unavailable.
+// watch calls wake whenever a topic may have changed, until ctx ends or the database becomes
+// unavailable.
 func (d *DB) watch(ctx context.Context, topic string, wake func()) error {
 	if d.engine == Postgres {
 		return d.listen(ctx, topic, wake)

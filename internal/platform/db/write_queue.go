@@ -26,9 +26,9 @@ import (
 	"time"
 )
 
-// Limits on a transaction that several writers share. Joining the transaction costs a
-// waiting writer no time, because the writer would otherwise wait for its commit. The
-// limits prevent the first writer from waiting too long for writers that join later.
+// Limits on a transaction that several writers share. A writer loses no time by joining it, because
+// otherwise the writer would have to wait until it ends. The limits keep the first writer from
+// waiting too long for later ones.
 const (
 	maxMembers = 32
 	// joinTime is how long a transaction accepts members after it has begun. On
@@ -37,20 +37,19 @@ const (
 	joinTimePostgres = 25 * time.Millisecond
 )
 
-// errLost means that a transaction was rolled back for a reason that its caller did not
-// cause: another caller that shared it failed, or the connection ended before the
-// commit. The caller has not received a result, so the transaction runs again.
+// errLost means that a transaction was rolled back through no fault of its caller: another caller
+// that shared it failed, or the connection ended before the commit. The caller has not received a
+// result, so the transaction runs again.
 var errLost = errors.New("the transaction was rolled back with another one that shared it")
 
 // writers lets one writer at a time run its statements, in order of arrival.
 // database/sql would choose the next writer at random, so a writer could wait forever.
 // The zero value is ready to use.
 //
-// Each writer runs on its own goroutine. If a member of a shared transaction fails,
-// the other members run again. SQLite could instead undo a single member with
-// savepoints, but each savepoint would copy every page that the member changes, and
-// on PostgreSQL each savepoint would take a round trip. Failures are so rare that
-// running the other members again is cheaper.
+// Each writer runs on its own goroutine. Several writers can share a transaction. If one of
+// them fails, the others run again. Savepoints could undo only the failed writer, but they cost
+// more: on SQLite, each would copy every page that the writer changes; on PostgreSQL, each
+// would take a round trip. Failures are rare, so running the others again is cheaper.
 type writers struct {
 	mu      sync.Mutex
 	busy    bool
@@ -127,9 +126,9 @@ func (w *writers) enter(ctx context.Context, alone bool) (*sharedTx, error) {
 	return s, err
 }
 
-// leave ends a writer's wait: it removes the writer from the queue and returns the error
-// why. If the writer's turn has already come, leave instead returns what enter returns
-// for that turn. The writer's next statement then checks whether its context has ended.
+// leave removes a waiting writer from the queue and returns the given error. If the
+// writer's turn has already come, leave returns the transaction for that turn instead.
+// The writer's next statement then checks whether its context has ended.
 func (w *writers) leave(mine *writer, why error) (*sharedTx, error) {
 	w.mu.Lock()
 	i := slices.Index(w.waiting, mine)
@@ -143,9 +142,8 @@ func (w *writers) leave(mine *writer, why error) (*sharedTx, error) {
 	return <-mine.turn, nil
 }
 
-// next offers the transaction s to the writer that has waited longest, and reports
-// whether the writer takes it. If s is nil, the previous transaction has ended, and
-// the writer begins a new one.
+// next offers the transaction s to the writer that has waited longest, and reports whether the
+// writer takes it. If the previous transaction has ended, s is nil and the writer begins a new one.
 func (w *writers) next(s *sharedTx) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -163,7 +161,7 @@ func (w *writers) next(s *sharedTx) bool {
 	return true
 }
 
-// stats returns the values for the fields InUse, Waits and Waited of Pool.
+// stats returns the values of Pool.InUse, Pool.Waits and Pool.Waited.
 func (w *writers) stats() (inUse, waits int64, waited time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -173,9 +171,8 @@ func (w *writers) stats() (inUse, waits int64, waited time.Duration) {
 	return inUse, w.waits, w.waited
 }
 
-// attempt runs fn once. Other callers can share the transaction unless the parameter
-// alone is set. It returns errLost if fn must run again for a reason that fn did not
-// cause.
+// attempt runs fn once. Unless alone is true, other callers can share the transaction. If the transaction failed for a
+// reason that fn did not cause, attempt returns errLost, and fn must run again.
 func (d *DB) attempt(ctx context.Context, alone bool, fn func(*Tx) error) error {
 	s, err := d.writers.enter(ctx, alone)
 	if err != nil {
@@ -229,8 +226,8 @@ func (d *DB) runMember(s *sharedTx, tx *Tx, fn func(*Tx) error) (err error) {
 	return err
 }
 
-// memberError returns the error that a caller receives when the shared transaction has
-// failed with err: errLost if another caller may have caused err.
+// memberError returns the error for a caller whose shared transaction has failed with err. It
+// returns errLost if another caller may have caused the failure.
 func (s *sharedTx) memberError(err error) error {
 	later, ok := errors.AsType[*laterError](err)
 	switch {
@@ -247,7 +244,7 @@ func (s *sharedTx) open(d *DB) bool {
 	return !s.lost && !s.closed && s.members < maxMembers && time.Since(s.began) < d.writers.long
 }
 
-// pass passes the transaction s on to the next writer. If none can join, it ends the
+// pass passes the transaction on to the next writer. If no writer can join, it ends the
 // transaction.
 func (d *DB) pass(s *sharedTx) {
 	if s.open(d) && d.writers.next(s) {

@@ -146,9 +146,9 @@ func (w *writePostgres) commit() error {
 	return err
 }
 
-// rolledBack reports whether it is certain that a failed commit stored nothing. If
-// the connection ended, the outcome is unknown, unless the server closed the
-// connection because it was idle.
+// rolledBack reports whether a failed commit certainly stored nothing. If the connection
+// ended, the outcome is unknown, unless the server closed the connection because it was
+// idle.
 func rolledBack(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return errors.Is(err, errAborted) || errors.Is(err, errConnEnded) || ok && pg.SeverityUnlocalized == "ERROR"
@@ -170,8 +170,8 @@ func (w *writePostgres) rollback() {
 	_ = w.conn.Close()
 }
 
-// statementCtx returns the context for a statement. If ctx has ended, it returns ctx,
-// and otherwise a context that never ends.
+// statementCtx returns ctx if it has already ended. Otherwise it returns a context that never ends, so that ctx does
+// not cancel a statement in progress.
 func (w *writePostgres) statementCtx(ctx context.Context) context.Context {
 	if ctx.Err() != nil {
 		return ctx // database/sql then returns its error
@@ -201,5 +201,5 @@ func (w *writePostgres) QueryRowContext(ctx context.Context, query string, args 
 	return row
 }
 
-// execLater defers a statement for Tx.Later.
+// execLater queues a statement for Tx.Later.
 func (w *writePostgres) execLater(query string, args []any) { w.under.later.Queue(query, args...) }

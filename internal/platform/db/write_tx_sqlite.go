@@ -41,8 +41,8 @@ func endsAll(err error) bool {
 	return ok && lite.Code()&0xff != sqlite3.SQLITE_CONSTRAINT
 }
 
-// statementCtx returns the context for a statement. If ctx or the transaction has
-// ended, it returns a context that has ended, and otherwise one that never ends.
+// statementCtx returns the context for a statement. The context has already ended if ctx
+// or the transaction has ended; otherwise, it never ends.
 func (w *writeSQLite) statementCtx(ctx context.Context) context.Context {
 	switch {
 	case ctx.Err() != nil:

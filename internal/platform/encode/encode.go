@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Appender is a value that can append itself as JSON. The JSON must be identical to
-// the output of encoding/json with SetEscapeHTML(false), without the trailing
-// newline.
+// Appender is a value that can append its JSON to a buffer. The JSON must be identical to the output of encoding/json
+// with SetEscapeHTML(false), without the trailing newline.
 type Appender interface {
 	AppendJSON(to []byte) []byte
 }

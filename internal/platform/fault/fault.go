@@ -99,7 +99,7 @@ func (e *Error) Error() string {
 // zero value is ready to use.
 type Fields []Field
 
-// Add adds a rejected input.
+// Add adds a rejected input and the reason for its rejection.
 func (f *Fields) Add(pointer, format string, args ...any) {
 	*f = append(*f, Field{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
 }
@@ -117,7 +117,7 @@ func (f Fields) Err() error {
 	return e
 }
 
-// Of returns the fault in the chain of err, or nil if there is none.
+// Of returns the fault in err's chain, or nil if the chain contains none.
 func Of(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

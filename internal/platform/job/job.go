@@ -230,8 +230,8 @@ func (h *Held) fence(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// Step runs fn only once per job and stores the result in the same transaction. Later
-// attempts return the stored result without calling fn.
+// Step runs fn in a transaction that also stores the result under the given name. If an
+// earlier attempt stored a result, Step returns that result without calling fn.
 func Step[T any](ctx context.Context, h *Held, name string, fn func(*db.Tx) (T, error)) (T, error) {
 	var out T
 	err := h.Write(ctx, func(tx *db.Tx) error {

@@ -334,8 +334,8 @@ func (h *Held) close(ctx context.Context, tx *db.Tx, state string, cause error) 
 	return err
 }
 
-// backoff returns how long to wait after the nth failure: 1 s, doubled with each failure
-// up to about 17 minutes, then reduced at random by up to half.
+// backoff returns how long to wait after the nth failure. The wait starts at 1 s and doubles with
+// each failure, up to about 17 minutes. It is then shortened by a random amount of up to half.
 func backoff(n int) time.Duration {
 	d := time.Second << min(n-1, 10)
 	return d - rand.N(d/2) //nolint:gosec // G404: jitter, not a secret
@@ -450,18 +450,17 @@ func (t Timer) first(now time.Time) time.Time {
 	return t.At.Next(now)
 }
 
-// due reports whether a timer whose next run is planned for the time next should fire at
-// the time now. If next is further away than the interval, the clock was set back. The
-// timer then fires immediately instead of waiting for the clock to catch up. For a timer
-// with a schedule, after recomputes the next run instead.
+// due reports whether the timer should fire now, given the planned time of its next run. If
+// that time is further away than the interval, the clock was set back. The timer then fires
+// immediately instead of waiting for the clock to catch up. For a timer with a schedule, the
+// method after recomputes the planned time instead.
 func (t Timer) due(next, now time.Time) bool {
 	return !next.After(now) || (t.At.IsZero() && next.After(now.Add(t.Every)))
 }
 
-// after returns the time of the timer's next run, and whether it differs from the
-// currently planned time (next). The parameter now is the current time. For a timer with
-// a schedule, after always recomputes the time, in case the clock was set back or the
-// schedule changed.
+// after returns the time of the timer's next run, and whether that differs from next, the time
+// planned so far. If the timer has a schedule, after always recomputes the time, in case the clock
+// was set back or the schedule changed.
 func (t Timer) after(next, now time.Time) (after time.Time, moved bool) {
 	if !t.At.IsZero() {
 		after = t.At.Next(now)

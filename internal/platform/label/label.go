@@ -16,9 +16,8 @@ import (
 const mostMarks = 8
 
 // Wrong returns a sentence for the client that says why s is not a valid label, or "" if
-// s is valid. The parameter most is the maximum number of characters. People tell labels
-// apart by sight, so Wrong rejects the invisible characters that the package plaintext
-// removes from other text.
+// s is valid. A valid label has at most the given number of characters. People tell
+// labels apart by sight, so Wrong rejects invisible characters instead of removing them.
 func Wrong(s string, most int) string {
 	n, marks, seen := 0, 0, false
 	for _, r := range s {

@@ -2,11 +2,10 @@
 // optional total count. A cursor is valid only for the list, sort order and filters
 // that it was created for.
 //
-// Pages use keyset pagination: a page starts after the position of the previous
-// page's last row, not at a row number. Rows that are added or deleted between two
-// pages cause neither duplicates nor gaps. A row whose own position changes can
-// still appear twice or be missed, such as a task that is updated while a client
-// lists tasks by their last update.
+// Pages use keyset pagination: a page starts after the position of the previous page's last
+// row, not at a row number. Rows that are added or deleted between two pages cause neither
+// duplicates nor gaps. A row whose own position changes can still appear twice or be missed.
+// An example is a task that is updated while a client lists tasks by their last update.
 package list
 
 import (
@@ -129,10 +128,10 @@ func (l List[T]) Read(ctx context.Context, q db.Queryer, w Where, want page.Want
 	return part, nil
 }
 
-// View calls fn to read a page. If a total is requested, fn reads from a consistent
-// snapshot; otherwise it reads directly from d, which is cheaper. A filter without an
-// index can cause a long table to be read to its end. View therefore limits how many
-// reads a caller can run at the same time; see db.LimitReads.
+// View calls fn to read a page. If a total is requested, fn reads from a consistent snapshot;
+// otherwise it reads directly from d, which is cheaper. If a list is filtered by a column without
+// an index, fn may have to read a whole table. View therefore limits how many reads a caller can
+// run at the same time; see db.LimitReads.
 func View(ctx context.Context, d *db.DB, want page.Want, fn func(db.Queryer) error) error {
 	leave, err := d.LimitReads(ctx, actor.From(ctx).ID)
 	if err != nil {
@@ -190,8 +189,9 @@ const (
 	lastMicro  = 253_402_300_799_999_999
 )
 
-// after parses an untrusted cursor and returns its values for Columns. It returns nil
-// for an empty cursor, which means the start of the list.
+// after parses an untrusted cursor. It returns the values of Columns in the last row of
+// the previous page. For an empty cursor, which means the start of the list, it returns
+// nil.
 func (o order[T]) after(cursor string) ([]any, error) {
 	var zero T
 	values := o.Position(zero)

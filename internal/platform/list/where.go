@@ -26,14 +26,14 @@ type condition struct {
 // And adds an SQL condition. The arguments replace its question marks in order.
 func (w *Where) And(text string, args ...any) { w.add(condition{text: text, args: args}) }
 
-// Now adds a condition that compares a column with the current time. A cursor stays
-// valid although this time differs from page to page.
+// Now adds a condition that compares a column with the current time. Although that time changes
+// from page to page, cursors stay valid.
 func (w *Where) Now(text string, now time.Time) {
 	w.add(condition{text: text, args: []any{now}, now: true})
 }
 
-// Hint adds a redundant condition, which the other conditions must imply, so that the
-// database can use an index. Page cursors stay valid when the hint changes.
+// Hint adds a redundant condition that lets the database use an index. The other
+// conditions must imply it. Page cursors stay valid when the hint changes.
 func (w *Where) Hint(text string, args ...any) {
 	w.add(condition{text: text, args: args, hint: true})
 }
@@ -59,16 +59,16 @@ func Is[T comparable](w *Where, column string, value T) {
 }
 
 // In adds the condition that column equals one of the values. It adds nothing if
-// there are no values. It removes duplicates to limit the number of query texts, each
-// of which the database plans and caches: the text depends on the number of values.
+// there are no values. The query's text depends on the number of values, and the
+// database plans and caches each text, so In removes duplicates.
 func In[T comparable](w *Where, column string, values []T) {
 	if len(values) > 0 {
 		w.add(among(column, values))
 	}
 }
 
-// HintIn adds the same condition as In, but as a hint (see Hint). Unlike In, it makes
-// no rows match if there are no values.
+// HintIn adds the same condition as In, but as a hint (see Hint). If there are no values,
+// no rows match; In would add no condition.
 func HintIn[T comparable](w *Where, column string, values []T) {
 	c := condition{text: `1 = 0`}
 	if len(values) > 0 {

@@ -41,9 +41,9 @@ type Request struct {
 	replayed     bool
 }
 
-// New returns the Request for an idempotency key that a caller sent to a route. The
-// parameter sent is the content of the request. Equal keys from different callers or
-// for different routes are independent.
+// New returns the Request for a caller's idempotency key on a route. The bytes in sent
+// are the request's content. Equal keys from different callers or for different routes
+// are independent.
 //
 // The content may include a password, so neither it nor a plain hash of it is stored.
 // The stored hash is keyed with the idempotency key, which is not stored either. If
@@ -68,7 +68,7 @@ func With(ctx context.Context, r *Request) context.Context { return context.With
 
 // Name returns an ID that is unique to the request and the same for each of its
 // retries. Operations outside the database use it to recognize retries. If the
-// request has no idempotency key, Name returns the value of the parameter otherwise.
+// request has no idempotency key, Name returns the given fallback.
 func Name(ctx context.Context, otherwise string) string {
 	r, _ := ctx.Value(key{}).(*Request)
 	if r == nil {
@@ -85,11 +85,11 @@ func Named(ctx context.Context) bool {
 	return r != nil
 }
 
-// Do creates a resource in a transaction, unless an earlier request with the same key
-// has created it. The function naming returns the name of a new resource, which is
-// stored with the key. The function find reads an existing resource by that name. If
-// the request has no key, Do always creates the resource. Call it once per request,
-// before anything else that locks or writes.
+// Do creates a resource in a transaction, unless an earlier request with the same key has
+// created it. Do stores the name of a new resource, as returned by naming, with the key. If the
+// resource already exists, Do reads it by calling find with that name. If the request has no
+// key, Do always creates the resource. Call Do once per request, before anything else that
+// locks or writes.
 //
 // Of several concurrent requests with the same key, one creates the resource and the
 // others wait for its transaction. A failed request stores nothing, so a retry can

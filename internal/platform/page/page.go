@@ -15,7 +15,8 @@ import (
 	"wardroom/internal/platform/fault"
 )
 
-// Query holds the page parameters of a request. Embed it in the input of a list.
+// Query holds a request's parameters for paging. Embed it in the input type of a route
+// that returns a list.
 type Query struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"100" doc:"Maximum number of rows to return."`
 	Cursor string `query:"cursor" maxLength:"2000" doc:"Cursor of the page, from the Link header of the previous page."`
@@ -88,18 +89,17 @@ func Decode(cursor string, n int) ([]string, error) {
 	return parts, nil
 }
 
-// Refused returns ErrCursor, naming the invalid parameter and what the client can do.
-// Return it for a cursor that Decode accepts but that is not a position in the list.
+// Refused returns ErrCursor with the name of the invalid parameter and advice for the
+// client. Return it if Decode accepts the cursor but it is not a position in the list.
 func Refused() error {
 	e := ErrCursor.With("Start again without a cursor, or follow the Link header.")
 	e.Fields = []fault.Field{{Pointer: "query.cursor", Detail: "The cursor is not valid for this list."}}
 	return e
 }
 
-// Cut returns the first limit rows and the cursor for the next page, which is empty
-// on the last page. The caller must read limit+1 rows, so that Cut can tell whether
-// another page follows. The function position returns the parts of a row's position,
-// from which Encode creates the cursor.
+// Cut returns the first limit rows and the cursor for the next page, which is empty on the last
+// page. The caller must read limit+1 rows, so that Cut can tell whether another page follows.
+// position returns the values from which Encode creates the cursor for a row.
 func Cut[T any](rows []T, limit int, position func(T) []string) (cut []T, next string) {
 	if len(rows) <= limit || limit < 1 {
 		return rows, ""

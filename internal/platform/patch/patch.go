@@ -12,10 +12,10 @@ import (
 // Field is a field in a partial update that can be cleared with null. For a field
 // that cannot be cleared, use a pointer with `omitempty`; null is then rejected.
 //
-// A struct field of this type needs omitzero in its JSON tag, as in
-// `json:"due_at,omitzero"`. Otherwise the field would be required, and the route
-// panics at startup. Constraints in the struct field's other tags (maxLength, enum,
-// minimum, pattern, format, doc) apply to the value, not to null.
+// A struct field of this type needs omitzero in its JSON tag, as in `json:"due_at,omitzero"`.
+// Without omitzero, the field counts as required, so declaring the route panics at startup.
+// Constraints in the struct field's other tags (maxLength, enum, minimum, pattern, format, doc)
+// apply to the value, not to null.
 type Field[T any] struct {
 	Given bool // whether the request contains the field
 	Value *T   // nil clears the field; ignored unless Given
@@ -27,8 +27,8 @@ func Set[T any](v T) Field[T] { return Field[T]{Given: true, Value: &v} }
 // Clear returns a field that clears the value.
 func Clear[T any]() Field[T] { return Field[T]{Given: true} }
 
-// Apply returns the value after the update. The parameter current is the value before
-// the update.
+// Apply returns the value after the update: the field's value if it was given, otherwise
+// current.
 func (f Field[T]) Apply(current *T) *T {
 	if f.Given {
 		return f.Value

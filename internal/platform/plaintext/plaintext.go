@@ -89,7 +89,8 @@ func Cut(s string, most int, mark string) string {
 }
 
 // Hidden reports whether r is a control character, a line separator or an invisible
-// character. Lines keeps a few of these, depending on their neighbors.
+// character. The function Lines keeps such a character in a few cases, depending on its
+// neighbors.
 func Hidden(r rune) bool {
 	if r <= unicode.MaxASCII {
 		return r < ' ' || r == 0x7F

@@ -47,10 +47,9 @@ type key struct {
 	aead cipher.AEAD
 }
 
-// New returns a vault that encrypts with a key derived from the parameter text. It
-// decrypts with that key and with the keys derived from the parameter others. Each
-// text must be a random secret of at least Shortest bytes, because it is not
-// stretched like a password.
+// New returns a vault that encrypts with a key derived from a secret text. It decrypts with that
+// key and with the keys derived from any other secrets. Each secret must be random and have at
+// least Shortest bytes, because it is not stretched like a password.
 func New(text string, others ...string) (*Vault, error) {
 	v := &Vault{}
 	for _, t := range append([]string{text}, others...) {
@@ -94,10 +93,10 @@ func (v *Vault) Format(f fmt.State, _ rune) { fmt.Fprint(f, v.String()) }
 // secret.
 func (v *Vault) KeyID() string { return v.keys[0].id }
 
-// Seal encrypts a secret. The parameter place names the purpose and owner of the
-// secret, such as "pairing/device-key/3f…"; Open needs the same place. The result is
-// "v1.<key ID>.<base64url of nonce and ciphertext>" and differs on every call. With
-// random nonces, one key can encrypt about four billion secrets.
+// Seal encrypts a secret and binds it to its place, a name for the secret's purpose and owner such
+// as "pairing/device-key/3f…". Open needs the same place. The result is "v1.<key ID>.<base64url of
+// nonce and ciphertext>" and differs on every call. With random nonces, one key can encrypt about
+// four billion secrets.
 func (v *Vault) Seal(place string, secret []byte) string {
 	k := v.keys[0]
 	nonce := make([]byte, k.aead.NonceSize(), k.aead.NonceSize()+len(secret)+k.aead.Overhead())
@@ -110,11 +109,11 @@ func (v *Vault) Seal(place string, secret []byte) string {
 // the key's ID, and the secret's purpose and owner (place).
 func bound(keyID, place string) []byte { return []byte(version + "." + keyID + "." + place) }
 
-// sealedShape matches an encrypted text.
+// sealedShape matches text that Wardroom has encrypted.
 var sealedShape = regexp.MustCompile(`^v1\.([0-9a-f]{16})\.([A-Za-z0-9_-]+)$`)
 
-// KeyOf returns the ID of the key that a text was encrypted with, or "" if it is
-// not an encrypted text.
+// KeyOf returns the ID of the key that a text was encrypted with, or "" if the text is not
+// encrypted.
 func KeyOf(sealed string) string {
 	if m := sealedShape.FindStringSubmatch(sealed); m != nil {
 		return m[1]

@@ -63,10 +63,10 @@ func (x *exchange) readBody() error {
 // response. If the connection closed earlier, they would not see the response.
 const mostDiscarded = 8 << 20
 
-// tooLarge discards the rest of a body that is too large, then returns the error for
-// the client. The parameter read is the number of bytes that have already been read.
-// The connection is closed if the rest is too long or arrives too slowly. A client
-// that waits for 100 Continue gets the response without sending the body.
+// tooLarge discards the rest of a body that is too large, then returns the error for the client.
+// The caller passes the number of bytes that it has already read. If the rest is too long or
+// arrives too slowly, the connection is closed. A client that waits for 100 Continue gets the
+// response without sending the body.
 func (x *exchange) tooLarge(read int64) error {
 	waits := read == 0 && strings.EqualFold(x.r.Header.Get("Expect"), "100-continue")
 	if !waits && x.r.ContentLength <= mostDiscarded {
@@ -98,8 +98,8 @@ func foreign(r *http.Request) bool {
 	return err != nil || u.Host != r.Host
 }
 
-// isJSON accepts application/json and types based on it, such as
-// application/merge-patch+json. A missing type is treated as JSON.
+// isJSON reports whether a content type is application/json or based on it, such as
+// application/merge-patch+json. A missing type counts as JSON.
 func isJSON(contentType string) bool {
 	if contentType == "" || contentType == "application/json" {
 		return true

@@ -16,10 +16,10 @@ const (
 	maxHop = 64
 )
 
-// ClientAddress returns the address of the client that sent the request in ctx,
-// without a zone. This is the peer of the connection or, if the peer is one of
-// Options.TrustedProxies, an address from the X-Forwarded-For header. The result is
-// the zero Addr if ctx has no request or the connection has no network address.
+// ClientAddress returns the IP address, without a zone, of the client that sent the request in
+// ctx. If the connection comes from one of Options.TrustedProxies, the IP address is taken from
+// the X-Forwarded-For header. The result is the zero Addr if ctx has no request or the
+// connection has no IP address.
 func ClientAddress(ctx context.Context) netip.Addr {
 	if x := from(ctx); x != nil {
 		return x.address
@@ -27,12 +27,11 @@ func ClientAddress(ctx context.Context) netip.Addr {
 	return netip.Addr{}
 }
 
-// clientAddress returns the address of the client whose request arrived from peer.
-// Each proxy appends the address from which it received the request to the
-// X-Forwarded-For header, so the header's entries are read from right to left,
-// skipping trusted proxies. The first address that is not a trusted proxy is the
-// client's. Entries to its left can be forged. An invalid entry ends the search at the
-// proxy that wrote it.
+// clientAddress returns the IP address of the client whose request arrived from peer. Each
+// proxy appends the address from which it received the request to the X-Forwarded-For header,
+// so the header's entries are read from right to left, skipping trusted proxies. The first
+// address that is not a trusted proxy is the client's. Entries to its left can be forged. An
+// invalid entry ends the search at the proxy that wrote it.
 //
 // The Forwarded header (RFC 7239) is ignored: a proxy that sets only one of the two
 // headers would pass on the client's version of the other.

@@ -48,8 +48,8 @@ func compressible(contentType string) bool {
 	return false
 }
 
-// compressed returns a handler that compresses the responses of h for clients that
-// accept gzip. The handler h still gets a writer that records the response's status.
+// compressed returns a handler that compresses the responses of h for clients that accept gzip. The
+// writer that h gets still records the response's status.
 func (a *API) compressed(h http.HandlerFunc) http.HandlerFunc {
 	packing := a.pack(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := from(r.Context())
@@ -81,8 +81,7 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// gzipETag returns the ETag that a response with the ETag tag has when it is
-// compressed.
+// gzipETag converts an uncompressed response's ETag to the compressed response's ETag.
 func gzipETag(tag string) string { return strings.TrimSuffix(tag, `"`) + gzipSuffix + `"` }
 
 // holdsSecret reports whether a response of type t has a field with the format

@@ -11,10 +11,10 @@ import (
 // preflightTime is how long a browser may cache a preflight response.
 const preflightTime = 10 * time.Minute
 
-// withCORS wraps the handler next so that web pages from Options.CORSOrigin can call
-// it. The wrapper runs inside serve, so that preflights get the usual headers and log
-// message, and around the mux, so that pages can read error responses: a page that
-// cannot read a 401 cannot redirect to the login.
+// withCORS wraps next so that web pages from Options.CORSOrigin can call it. The wrapper runs
+// inside serve, so that preflights get the usual headers and log message. It runs outside the mux,
+// so that pages can read error responses: a page that cannot read a 401 cannot redirect to the
+// login.
 //
 // Credentials are not allowed: the API uses no cookies, and clients send their
 // token in a header.
@@ -35,7 +35,7 @@ func (a *API) withCORS(next http.Handler) http.Handler {
 	}).Handler(next)
 }
 
-// methods returns the methods of all routes.
+// methods returns the HTTP methods that the routes use.
 func (a *API) methods() []string {
 	ms := []string{http.MethodHead} // included with GET
 	for _, r := range a.routes {

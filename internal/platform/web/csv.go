@@ -17,17 +17,16 @@ import (
 type Table struct {
 	Name    string   // file name for a download, such as audit.csv
 	Columns []string // header row
-	// Rows calls the function row for each row. If that call fails, the client has
-	// disconnected, and Rows must return the error. If Rows fails for its own reasons,
-	// the response ends early.
+	// Rows passes each row to the function row. If that function fails, the client has
+	// disconnected, and Rows must return its error. If Rows returns any other error, the
+	// response ends early.
 	Rows func(row func(cells ...string) error) error
 }
 
-// CSV declares a route that returns a table as text/csv (RFC 4180) and sends it row
-// by row. Cells that a spreadsheet would run as a formula are prefixed with an
-// apostrophe (https://owasp.org/www-community/attacks/CSV_Injection). An error that h
-// returns becomes an error response; a later error cuts the connection, so that a
-// partial table is not mistaken for the whole.
+// CSV declares a route that returns a table as text/csv (RFC 4180) and sends it row by row. Cells that a spreadsheet
+// would run as a formula are prefixed with an apostrophe (https://owasp.org/www-community/attacks/CSV_Injection). If h
+// returns an error, the client gets an error response. An error while the table is being sent closes the connection,
+// so that the client does not take a partial table for a complete one.
 func CSV[I any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*Table, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, func(ctx context.Context, in *I) (*textOutput, error) {
 		table, err := h(ctx, in)
@@ -74,13 +73,12 @@ func (x *exchange) table(w *csv.Writer, t *Table) {
 	}
 }
 
-// formulaInCell matches a formula that some spreadsheets would find inside a cell:
-// after a line break or a separator used in some locales, possibly with quotes in
-// between.
+// formulaInCell matches the start of a formula in the middle of a cell. Some spreadsheets recognize a formula after a
+// semicolon, tab or line break, even with quotes in between.
 var formulaInCell = regexp.MustCompile(`([;\t\r\n]"*)([=+\-@＝＋－＠])`)
 
-// escapeFormula prefixes formulas in a cell with an apostrophe. Negative numbers
-// are not formulas.
+// escapeFormula inserts an apostrophe before each part of a cell that a spreadsheet could read as a
+// formula. It leaves negative numbers unchanged.
 func escapeFormula(cell string) string {
 	if amount, negative := strings.CutPrefix(cell, "-"); negative && amount != "" && strings.Trim(amount, "0123456789.") == "" {
 		return cell

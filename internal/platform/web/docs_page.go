@@ -193,7 +193,8 @@ func (a *API) docsOperation(r *route) docsOperation {
 	return o
 }
 
-// fields returns the fields of an object, or of a list's items.
+// fields returns the fields of an object schema. For an array, it returns the fields of the array's
+// items.
 func (a *API) fields(s *huma.Schema) []docsField {
 	reg := a.huma.OpenAPI().Components.Schemas
 	for s = resolve(reg, s); s != nil && s.Type == huma.TypeArray; {

@@ -15,9 +15,8 @@ type appending interface {
 	appendBody(to []byte) ([]byte, bool)
 }
 
-// encodeBody writes the body of an output as one line of JSON. It uses
-// encode.Appender if the body's type implements it, otherwise encoding/json. Both
-// produce the same bytes.
+// encodeBody writes an output's body as one line of JSON. It uses encode.Appender if the body's type implements it,
+// and encoding/json otherwise. Both produce the same bytes.
 func encodeBody(to *bytes.Buffer, out any, body reflect.Value) error {
 	if a, ok := out.(appending); ok {
 		if text, ok := a.appendBody(to.AvailableBuffer()); ok {

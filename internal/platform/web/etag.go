@@ -21,10 +21,10 @@ type Tagged[T any] struct {
 	version int64
 }
 
-// Tag returns a response with v and its version. The ETag is "<version>-<hash>".
-// If-Match compares only the version. The hash covers the whole body, because some
-// fields, such as claims, costs and counts, change without a new version. It is
-// computed from the response's JSON when the response is written.
+// Tag returns a response with v and its version. The ETag is "<version>-<hash>". If-Match
+// compares only the version. The hash covers the whole body, because some fields, such as
+// claims, costs and counts, change without a new version. The ETag is computed from the
+// response's JSON when the response is written.
 func Tag[T any](v T, version int64) *Tagged[T] { return &Tagged[T]{Body: v, version: version} }
 
 // At sets the Location header to the path of the resource, such as
@@ -104,7 +104,7 @@ func (l *List[T]) Of(total int64) *List[T] {
 	return l
 }
 
-// Part converts p, a page of a list as services return it, into a response.
+// Part converts p, a page of rows from a service, into a response.
 func Part[T any](ctx context.Context, p page.Part[T]) *List[T] {
 	l := Page(ctx, p.Rows, p.Next)
 	if p.Total != nil {

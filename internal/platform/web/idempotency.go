@@ -20,8 +20,8 @@ const (
 	replayedHeader = "Idempotency-Replayed"
 )
 
-// Once makes the route accept an Idempotency-Key. The service must create its
-// resource in once.Do.
+// Once makes the route accept an Idempotency-Key. The service must create the resource in
+// once.Do.
 func Once() Option {
 	return func(r *route) {
 		r.once = true

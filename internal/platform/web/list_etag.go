@@ -10,18 +10,19 @@ import (
 	"strings"
 )
 
-// Unchanged adds an ETag to a list route. A client that has the current list gets the
-// status 304, and the list is not read. The function mark returns a string that
-// identifies the state of the list's data. It runs after authentication and before
-// the rest of the request is checked. This is safe because the client got the ETag
-// from a valid request with the same URL. The handler must return a Marked list.
+// Unchanged adds an ETag to a list route. If the client already has the current list, the response
+// is 304 and the list is not read. mark returns a string that identifies the current state of the
+// list's data. It is called after authentication, before the rest of the request is validated. This
+// is safe because the client got its ETag from a valid request with the same URL. The route's
+// handler must return a Marked list.
 func Unchanged(mark func(context.Context) (string, error)) Option {
 	return func(r *route) { r.mark = mark }
 }
 
-// listETag returns a list's ETag. It depends on the mark (the state of the list's data), the URL,
-// the caller, the caller's role, and the build, because another build can return other fields.
-// The ETag is weak, because the list is read after the mark and can be newer.
+// listETag returns a list's ETag. It depends on the mark, which identifies the state of the list's
+// data, and on the URL, the caller and the caller's role. It also depends on the build, because
+// builds can return different fields. The ETag is weak, because the list is read after the mark and
+// can be newer.
 func (x *exchange) listETag(mark string) string {
 	text := make([]byte, 0, 512)
 	for _, part := range []string{x.api.build, x.caller.ID, string(x.caller.Role), x.r.URL.Path, x.r.URL.RawQuery, mark} {
@@ -56,7 +57,7 @@ func build() string {
 	return string(sum[:])
 }
 
-// Marked is a List with an ETag, for routes with Unchanged.
+// Marked is a List with an ETag. It is the result type of routes that use Unchanged.
 type Marked[T any] struct {
 	ETag string `header:"ETag" doc:"Send it as If-None-Match: the response is 304 if nothing has changed."`
 	List[T]
@@ -71,11 +72,10 @@ func (l *List[T]) Marked(ctx context.Context) *Marked[T] {
 	return m
 }
 
-// matchingETag returns the ETag of the client's copy if the request is a GET or HEAD
-// and its If-None-Match contains tag or, if star is set, "*". Otherwise it returns
-// "". For clients that accept gzip, the ETag of the compressed response matches too.
-// As RFC 9110 requires, weak and strong ETags are compared alike and invalid ones
-// match nothing.
+// matchingETag returns the ETag of the client's copy if that copy is current, and "" otherwise. The
+// copy is current if the If-None-Match header of a GET or HEAD request contains tag or, if star is
+// set, "*". If the client accepts gzip, the ETag of the compressed response matches too. As RFC
+// 9110 requires, weak and strong ETags are compared alike, and invalid ones match nothing.
 func (x *exchange) matchingETag(tag string, star bool) string {
 	if tag == "" || x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
 		return ""

@@ -52,8 +52,8 @@ func from(ctx context.Context) *exchange {
 	return x
 }
 
-// RequestID returns the ID of the request in ctx, or "" if there is none. The same ID
-// appears in the X-Request-Id header, in problems and in the log.
+// RequestID returns the ID of the request in ctx, or "" if there is none. The same ID appears
+// in the X-Request-Id header, in problem responses and in the log.
 func RequestID(ctx context.Context) string {
 	if x := from(ctx); x != nil {
 		return x.id
@@ -252,9 +252,9 @@ func readURL(u *url.URL) (url.Values, error) {
 	return q, nil
 }
 
-// checkQuery rejects unknown parameters, because a misspelled filter must not return
-// the whole list. It also rejects a repeated parameter that takes only one value. A
-// list parameter can be repeated, separated by commas, or both.
+// checkQuery rejects unknown parameters; otherwise, a request with a misspelled filter
+// would return the whole list. It also rejects a repeated parameter that takes only one
+// value. A list parameter accepts repetition, values separated by commas, or both.
 func (x *exchange) checkQuery() {
 	if len(x.query) == 0 {
 		return
@@ -336,8 +336,8 @@ func orList(roles []actor.Role) string {
 	return b.String()
 }
 
-// responder is the ResponseWriter of an exchange. It records the status and
-// suppresses the mux's own error responses, which are replaced by problems.
+// responder is the ResponseWriter of an exchange. It records the status and suppresses the mux's own error responses,
+// so that problem responses can replace them.
 type responder struct {
 	http.ResponseWriter
 	x      *exchange
@@ -345,8 +345,9 @@ type responder struct {
 	missed int // status from the mux if no route matched
 }
 
-// WriteHeader sends the header. It suppresses errors and redirects from the mux: the mux
-// would answer a path that contains "//" or ".." with a redirect and an HTML body.
+// WriteHeader sends the header, but suppresses the mux's own errors and redirects. For
+// example, the mux would answer a path that contains "//" with a redirect and an HTML
+// body.
 func (w *responder) WriteHeader(status int) {
 	if w.x.route == nil && !w.x.answered && status >= http.StatusMultipleChoices {
 		w.missed = status
@@ -417,8 +418,8 @@ func (c call) SetStatus(status int) {
 	}
 }
 
-// BodyWriter returns the writer for a streamed body. It discards the body if the
-// response has already been written.
+// BodyWriter returns the writer for a streamed body. If the response has already been written,
+// that writer discards the body.
 func (c call) BodyWriter() io.Writer {
 	if c.x.answered {
 		return io.Discard

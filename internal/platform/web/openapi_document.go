@@ -49,7 +49,7 @@ func (a *API) document(r *route) {
 	}
 }
 
-// documentUnchanged documents conditional requests for a resource with an ETag.
+// documentUnchanged documents the If-None-Match header and the 304 response of a route whose responses have an ETag.
 func (a *API) documentUnchanged(r *route) {
 	usual := r.op.Responses[strconv.Itoa(http.StatusOK)]
 	if r.Method != http.MethodGet || usual == nil || usual.Headers["ETag"] == nil {
@@ -101,8 +101,8 @@ func (a *API) problemResponse(text string) *huma.Response {
 	}
 }
 
-// otherSuccess describes a route's successful response with an additional status. The
-// body and headers are those of the usual response, except for statuses without a body.
+// otherSuccess documents an additional success status of a route. A response with this status has the same body and
+// headers as the usual one, unless the status does not allow a body.
 func otherSuccess(usual *huma.Response, status int) *huma.Response {
 	r := &huma.Response{Description: http.StatusText(status)}
 	if status != http.StatusNoContent && status != http.StatusNotModified {

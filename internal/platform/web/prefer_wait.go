@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Prefer holds the Prefer header. Embed it in the input of a route that can wait for
-// the operation that it starts, and declare the route with Waits.
+// Prefer holds the Prefer header. Embed it in the input of a route that starts an operation and can
+// wait for its end. Declare that route with the option Waits.
 type Prefer struct {
 	Prefer string `header:"Prefer" maxLength:"200" doc:"Send wait=N to wait up to N seconds for the operation to finish (RFC 7240)."`
 }

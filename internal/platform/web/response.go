@@ -46,9 +46,9 @@ func shapeOf(r *route, t reflect.Type) *shape {
 	return s
 }
 
-// answer sends the output that out points to, which has the shape s. The body is encoded
-// first, so that an encoding error becomes a problem instead of a partial
-// response.
+// answer sends a route's output. The out parameter points to the output, and s is its shape. The
+// body is encoded first, so that the client gets a problem and not a partial response if the
+// encoding fails.
 func (x *exchange) answer(s *shape, out any) {
 	v := reflect.ValueOf(out).Elem()
 	status := x.route.op.DefaultStatus

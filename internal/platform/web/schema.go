@@ -17,8 +17,8 @@ import (
 // "Task".
 type namer struct{ pkg string }
 
-// scope sets the package name with which the names of unnamed types start: the package
-// of the input or output type that is being declared.
+// scope sets the package name that the names of unnamed types start with. It uses the first
+// package, other than this one, that declares one of the given types.
 func (n *namer) scope(ts ...reflect.Type) {
 	n.pkg = ""
 	for _, t := range ts {
@@ -172,8 +172,8 @@ func fixSchema(p *huma.Schema, f reflect.StructField, optional bool) *huma.Schem
 	return p
 }
 
-// checkParameters panics if huma would ignore a parameter. huma ignores the fields of
-// an embedded unexported type, and a path parameter that has no field.
+// checkParameters panics if huma would ignore a parameter. That is the case for fields
+// of an embedded unexported type, and for path parameters without a field.
 func checkParameters(r *route, in reflect.Type) {
 	have := map[string]bool{}
 	for _, f := range reflect.VisibleFields(in) {

@@ -34,9 +34,8 @@ func Stopping(ctx context.Context) <-chan struct{} {
 	return nil
 }
 
-// Serve handles requests from ln until ctx ends. It then closes ln, accepts no new
-// requests and waits for those in progress. If any are still running after the
-// duration grace, it cuts them off and returns an error.
+// Serve handles requests from ln until ctx ends. It then closes ln and waits up to the given grace period for the
+// requests in progress. If any are still running after that, it cuts them off and returns an error.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler, log *slog.Logger, grace time.Duration) error {
 	// Requests can outlive ctx by up to grace, so their contexts are not derived from it.
 	base, cut := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), stoppingKey{}, ctx))

@@ -205,9 +205,9 @@ func (s *scanner) more(end byte) (bool, error) {
 	}
 }
 
-// member returns the schema of an object's member, or nil. It rejects names that are
-// not in the schema. encoding/json would accept "Title" for "title" and, if both are
-// present, use whichever comes last, even if huma has validated the other one.
+// member returns the schema of the named member, or nil if any value is accepted. It rejects names
+// that are not in the schema. encoding/json would accept "Title" for "title". If both were present,
+// it would use the last one, even if huma had validated the other.
 func (s *scanner) member(schema *huma.Schema, name string) *huma.Schema {
 	if schema == nil || schema.Type != huma.TypeObject {
 		return nil
@@ -337,9 +337,8 @@ func (s *scanner) number() error {
 	return nil
 }
 
-// fits rejects a number that does not fit its Go type. The scanner checks this
-// because it knows the JSON pointer of the number. Short numbers without a decimal
-// point or exponent always fit.
+// fits rejects a number that its Go type cannot hold. The scanner checks this itself, so that the error can name the
+// number's JSON pointer. Short numbers without a decimal point or exponent always fit.
 func (s *scanner) fits(schema *huma.Schema, number []byte) {
 	if schema == nil || (len(number) <= 15 && !bytes.ContainsAny(number, ".eE")) {
 		return

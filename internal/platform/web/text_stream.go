@@ -45,9 +45,8 @@ func Text[I any](a *API, path string, p actor.Permission, summary string, h func
 // Options.SendTimeout.
 const pieceSize = 64 << 10
 
-// textWriter returns a function that writes pieces of text to w and sends them
-// immediately. Before each piece except the first, that function checks the
-// caller's permission again.
+// textWriter returns a function that writes text to w and sends it immediately. From its second
+// call on, the function first checks the caller's permission again.
 func (x *exchange) textWriter(ctx context.Context, w io.Writer) func(text string) error {
 	conn, begun := http.NewResponseController(x.w), false
 	return func(text string) error {

@@ -165,9 +165,9 @@ func (a *API) config() huma.Config {
 	}
 }
 
-// Get declares a route that reads data. The route also supports HEAD. Get and the
-// other functions that declare routes panic if the declaration has a mistake, such as
-// an unknown permission.
+// Get declares a route that reads data. The route also supports HEAD. Get and the other functions
+// that declare routes panic if the declaration is invalid, for example because it names an unknown
+// permission.
 func Get[I, O any](a *API, path string, p actor.Permission, summary string, h func(context.Context, *I) (*O, error), opts ...Option) {
 	register(a, http.MethodGet, path, p, summary, h, opts)
 }
@@ -199,7 +199,7 @@ type Option func(*route)
 // Status sets the status of a successful response.
 func Status(code int) Option { return func(r *route) { r.status = code } }
 
-// Also documents additional statuses: errors, or successful statuses that the
+// Also documents additional response statuses: error statuses, and success statuses that the
 // handler sets with a Status field. For errors that are declared as faults, use Fails.
 func Also(codes ...int) Option { return func(r *route) { r.also = append(r.also, codes...) } }
 
@@ -222,10 +222,9 @@ func Quiet() Option { return func(r *route) { r.quiet = true } }
 // handler should also stop waiting when Stopping is closed.
 func Waits(limit time.Duration) Option { return func(r *route) { r.Limit = limit } }
 
-// Asks extends the time limit of a handler that calls another service, such as the
-// agent runtime. The parameter times is the maximum number of calls, and patience is
-// the maximum wait for each response. After a timeout, the handler still has time to
-// report it and to record what was done.
+// Asks extends the time limit of a handler that calls another service, such as the agent runtime.
+// The handler may make the given number of calls, and wait up to patience for each response. If a
+// call times out, the handler still has time to report that and to record what was done.
 func Asks(times int, patience time.Duration) Option {
 	return Waits(requestTime + time.Duration(times)*patience)
 }

@@ -1,8 +1,8 @@
 // Package answer parses what agents write in a standup: reports, in the many formats that
 // models use, statements about tasks, and the facilitator's review.
 //
-// Its functions are pure. Because models write the input, no input makes the functions
-// fail, and their run time is proportional to the length of the input.
+// Its functions are pure. Models write the input, so the functions never fail, whatever the input,
+// and their run time is proportional to its length.
 package answer
 
 import (
@@ -57,14 +57,14 @@ type document struct {
 	strong        map[partShape]bool   // parts and shapes with a label that is not also an ordinary word
 }
 
-// partShape identifies a group of labels that have the same shape and name the same part of
-// the report.
+// partShape identifies a group of labels by their shape and the part of the report that they
+// introduce.
 type partShape struct {
 	part  part
 	shape shape
 }
 
-// newDocument analyzes the lines of a text.
+// newDocument finds the code fences, labels and tables in a text, given as lines.
 func newDocument(lines []string) *document {
 	r := &document{lines: lines, labels: map[int]labelLine{}, tables: map[int]*reportTable{}}
 	r.findFences()
@@ -108,8 +108,9 @@ func (r *document) findLabels() {
 	}
 }
 
-// choose decides which shape of label to accept for each part. For example, if headings of
-// the same level name all three parts, a line "Done: …" between them is text, not a label.
+// choose decides which label shape to accept for each part of the report. For example, if all
+// three parts have headings of the same level, a line "Done: …" between them is text, not a
+// label.
 func (r *document) choose() {
 	r.best, r.strong = map[part]shape{}, map[partShape]bool{}
 	seen := map[partShape]bool{}
@@ -177,9 +178,9 @@ func (r *document) isLabel(i int) bool {
 // inline finds labels in the middle of a line: "Yesterday: … Today: …".
 var inline = regexp.MustCompile(`(?:^|[\s.;,|/(])((?:\*\*|__|\*|_)?(Yesterday|Today|Blockers?|Impediments?|YESTERDAY|TODAY|BLOCKERS?)(?:\*\*|__|\*|_)?(?:\s?[:：]|\s[-–—]+)(?:\*\*|__|\*|_)?)(?:\s|$)`)
 
-// splitInline splits lines that contain several labels, so that each label starts a line.
-// It looks only for labels of parts for which no label has been accepted yet, and returns
-// false if it finds none.
+// splitInline splits lines that contain labels in the middle, so that each label starts a
+// line. It ignores labels of parts that already have an accepted label. If it finds no
+// labels to split at, it returns false.
 func (r *document) splitInline() ([]string, bool) {
 	var out []string
 	found := false
@@ -203,10 +204,9 @@ func (r *document) splitInline() ([]string, bool) {
 	return out, found
 }
 
-// inlineLabels returns the positions of labels within line i. The parameter taken is the
-// set of parts that already have a label: inlineLabels skips these parts and adds those
-// that it finds. If only one label is found within the line, it counts only if another
-// label starts the line.
+// inlineLabels returns the positions of the labels in line i, except for one at its start. It skips
+// the parts in taken, which already have a label, and adds the parts that it finds to taken. A
+// single label counts only if another label starts the line.
 func (r *document) inlineLabels(i int, taken map[part]bool) []int {
 	if r.fenced[i] || len(taken) == 3 || !strings.ContainsAny(r.lines[i], ":-–—：") {
 		return nil
@@ -257,7 +257,7 @@ func (r *document) sort() Parsed {
 	return b.parsed()
 }
 
-// assembler collects the lines for each part.
+// assembler collects the lines of each part of a report.
 type assembler struct {
 	*document
 	texts map[part][]string
@@ -271,7 +271,7 @@ type assembler struct {
 	blank bool // the previous line was blank
 }
 
-// finish completes the text of the current part. The parameter next becomes the current part.
+// finish completes the text of the current part and makes next the current part.
 func (b *assembler) finish(next part) {
 	if text := trimBlock(b.chunk, b.first); text != "" {
 		b.texts[b.now] = append(b.texts[b.now], text)
@@ -314,7 +314,8 @@ func (b *assembler) line(i int) int {
 
 var closingTag = regexp.MustCompile(`^</[A-Za-z][\w.-]*>$`)
 
-// isHeading reports whether s, which must start with #, is a Markdown heading.
+// isHeading reports whether a line that starts with # is a Markdown heading. It does not
+// check for the # itself.
 func isHeading(s string) bool {
 	marks := len(s) - len(strings.TrimLeft(s, "#"))
 	return marks <= 6 && (marks == len(s) || s[marks] == ' ' || s[marks] == '\t')
@@ -420,10 +421,9 @@ func isItem(line string) bool {
 
 var thematicBreak = regexp.MustCompile(`^((-\s*){3,}|(\*\s*){3,}|(_\s*){3,}|(=\s*){3,})$`)
 
-// trimBlock joins lines after removing their common indentation and any blank lines and
-// horizontal rules at the start and end. If the parameter first is true, a label or marker
-// preceded the first line's text on the same line, so the indentation of that line is
-// ignored.
+// trimBlock removes blank lines and horizontal rules at the start and end, then joins the
+// remaining lines without their common indentation. If first is true, the first line's text
+// followed a label or marker, so its indentation is ignored.
 func trimBlock(lines []string, first bool) string {
 	drop := func(s string) bool { s = strings.TrimSpace(s); return s == "" || thematicBreak.MatchString(s) }
 	for len(lines) > 0 && drop(lines[0]) {

@@ -172,7 +172,7 @@ func readClauses(line string) []clause {
 	return out
 }
 
-// readClause finds the tasks that a clause names and what it says about them.
+// readClause returns the tasks that a clause names and what the clause says about them.
 func readClause(s string) clause {
 	c := clause{keys: TaskKeys(s)}
 	for _, mark := range []string{"✅", "☑", "✔"} {

@@ -73,7 +73,8 @@ const maxDepth = 12
 
 var errJSON = errors.New("not a supported JSON object")
 
-// decodeOrdered decodes s. It fails unless s is a single JSON object and nothing else.
+// decodeOrdered decodes a JSON object into its fields, in order. It fails if s contains anything
+// else.
 func decodeOrdered(s string) ([]field, error) {
 	d := json.NewDecoder(strings.NewReader(s))
 	d.UseNumber()
@@ -132,7 +133,7 @@ func decodeValue(d *json.Decoder, depth int) (any, error) {
 // jsonReport collects the texts for each part of a JSON report.
 type jsonReport struct{ texts map[part][]string }
 
-// other adds a text to the part Other.
+// other adds text to the report's Other part.
 func (w jsonReport) other(text string) {
 	if text = trimBlock(strings.Split(text, "\n"), false); text != "" {
 		w.texts[partOther] = append(w.texts[partOther], text)
@@ -140,8 +141,8 @@ func (w jsonReport) other(text string) {
 }
 
 // take adds the fields of an object to the report if they name at least two parts of a
-// report. Otherwise it looks for such an object among the nested objects. It returns false
-// and adds nothing if it finds none.
+// report. Otherwise it searches the nested objects for one whose fields do. If it finds
+// none, it adds nothing and returns false.
 func (w jsonReport) take(fields []field, depth int) bool {
 	named, strong := map[part]bool{}, false
 	for _, f := range fields {
@@ -171,8 +172,8 @@ func (w jsonReport) take(fields []field, depth int) bool {
 	return false
 }
 
-// fieldPart returns the part of a report that a field contains, judging by the field's
-// name, such as today, what_i_did or "Blockers".
+// fieldPart derives from a field's name, such as today, what_i_did or "Blockers", which
+// part of a report the field contains.
 func fieldPart(name string) labelMeaning {
 	w, extra := classify(strings.NewReplacer("_", " ", "-", " ").Replace(name))
 	if extra != "" {

@@ -26,8 +26,8 @@ type labelMeaning struct {
 	weak bool
 }
 
-// labelWords maps lower-case phrases to their meanings as labels. It contains labels for
-// the three parts. It also contains labels for other sections, because a part ends where
+// labelWords maps lower-case phrases to their meanings as labels. Besides the labels for a
+// report's three parts, it contains labels for other sections, because a part ends where
 // another section begins.
 var labelWords = vocabulary(map[labelMeaning]string{
 	{partYesterday, false}: `yesterday|yesterday's work|yesterday's progress|yesterday's update|yesterday's accomplishments|yesterday's achievements|yesterday's tasks|
@@ -55,7 +55,7 @@ var labelWords = vocabulary(map[labelMeaning]string{
 		additional context|other notes|other updates|comments|announcements|tomorrow|tl;dr|tldr|overview|shout-outs|shoutouts|observations|appendix|sources|for the coo|requests|learnings`,
 })
 
-// vocabulary builds a map from lists of phrases separated by |.
+// vocabulary maps each phrase to its meaning. It splits the given lists of phrases at each "|".
 func vocabulary(lists map[labelMeaning]string) map[string]labelMeaning {
 	out := map[string]labelMeaning{}
 	for w, list := range lists {
@@ -101,8 +101,8 @@ func classify(phrase string) (w labelMeaning, extra string) {
 	return labelMeaning{}, ""
 }
 
-// lookUp returns the meaning of a phrase. The phrase may follow a word such as "my" ("my
-// blockers") or be combined with phrases for the same part ("blockers / risks").
+// lookUp returns the meaning of a phrase. The phrase can start with a word such as "my" ("my blockers"), or be joined
+// with other phrases for the same part ("blockers / risks").
 func lookUp(p string) labelMeaning {
 	if w, ok := labelWords[p]; ok {
 		return w
@@ -157,7 +157,7 @@ type labelSplit struct {
 	sep  string // ":", "-", or "" if the label is the complete line
 }
 
-// splitLabel splits a label off the start of s. The label must end with a separator or be all of s.
+// splitLabel splits a label off the start of s. The label must be all of s or end with a separator.
 func splitLabel(s string) (labelSplit, bool) {
 	window := s
 	if len(window) > maxLabel {
@@ -318,7 +318,7 @@ func cutEmoji(s string) string {
 	return s
 }
 
-// readLabel parses a line as a label. It returns false if the line cannot be one.
+// readLabel parses a line as a label. It returns false if the line cannot be a label.
 func readLabel(line string) (labelLine, bool) {
 	l := readPrefix(line)
 	if l.text == "" || l.text[0] == '|' { // a table row

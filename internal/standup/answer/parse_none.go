@@ -31,7 +31,7 @@ var fillerPhrases = strings.NewReplacer(
 // maxNone is the maximum length, in bytes, of a text that is recognized as "none".
 const maxNone = 160
 
-// saysNone reports whether the text says that there is no blocker, and nothing else.
+// saysNone reports whether the text says only that there is no blocker.
 func saysNone(text string) bool {
 	if len(text) > maxNone {
 		return false
@@ -82,9 +82,9 @@ func mentionsBlockers(text string) bool {
 // contradiction matches words suggesting that the text after "None" describes a blocker after all.
 var contradiction = regexp.MustCompile(`(?i)\b(block\w*|wait\w*|stuck|but|however|although|except|depend\w*|risk\w*|task-\d+|need access|pending)\b`)
 
-// cutNone splits s, the content of a report's Blockers part. If s says that there are no
-// blockers, the result text is empty, and the result after is the remark that follows, if
-// any. Otherwise text is s.
+// cutNone checks whether s, the content of a report's Blockers part, says that there are no
+// blockers. If so, it returns an empty text and any remark that follows. Otherwise it returns s as
+// text.
 func cutNone(s string) (text, after string) {
 	if saysNone(s) {
 		return "", ""

@@ -83,7 +83,7 @@ func distinct(cells []string) int {
 	return len(seen)
 }
 
-// labelledRows returns the number of different parts of a report that are named at the start of the rows.
+// labelledRows returns how many different parts of a report the table's first column names.
 func (t *reportTable) labelledRows() int {
 	var first []string
 	for _, row := range t.rows {

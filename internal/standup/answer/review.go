@@ -73,7 +73,7 @@ func ParseReview(text string) (Review, bool) {
 
 var objectStart = regexp.MustCompile(`\{\s*"`)
 
-// readObject decodes the JSON object at the start of s and returns the object and its length.
+// readObject decodes the JSON object at the start of s. It returns the object and its length in s.
 func readObject(s string) (map[string]any, int) {
 	var fields map[string]any
 	d := json.NewDecoder(strings.NewReader(s))
@@ -259,6 +259,5 @@ func assigneeField(fields map[string]any) *string {
 // cutMark is appended to a text that was truncated.
 const cutMark = "… [cut]"
 
-// Clean returns s as plain text. If that has more than the given number of characters, it
-// is truncated and ends with cutMark.
+// Clean returns s as plain text of at most the given number of characters. A truncated text ends with cutMark.
 func Clean(s string, most int) string { return plaintext.Cut(plaintext.Lines(s), most, cutMark) }

@@ -14,9 +14,8 @@ import (
 	"wardroom/internal/schema"
 )
 
-// Env names the environment variable with the address of a PostgreSQL server. The
-// user in the address must be able to create databases. `make test` starts a server
-// and sets the variable.
+// Env names the environment variable that contains the URL of a PostgreSQL server. The user in the URL must be allowed
+// to create databases. `make test` starts a server and sets the variable.
 const Env = "TEST_POSTGRES_URL"
 
 // EnginesEnv names the environment variable that limits a test run to one engine:
@@ -97,8 +96,7 @@ func URL(t testing.TB, engine db.Engine) string {
 	return Copy(t, template)
 }
 
-// Untouched returns the address of a database without tables. Tests of the migrations
-// use it.
+// Untouched returns the file path or URL of a database without tables, for migration tests.
 func Untouched(t testing.TB, engine db.Engine) string {
 	t.Helper()
 	need(t, engine)
@@ -108,8 +106,8 @@ func Untouched(t testing.TB, engine db.Engine) string {
 	return Copy(t, "template1")
 }
 
-// Open opens and migrates the database at the given address. It closes the database
-// when the test ends.
+// Open opens and migrates the database at the given URL or path. It closes the database when
+// the test ends.
 func Open(t testing.TB, url string) *db.DB {
 	t.Helper()
 	d, err := db.Own(context.Background(), url)

@@ -20,9 +20,9 @@ import (
 	"wardroom/internal/schema"
 )
 
-// template holds the files of an SQLite database that was closed cleanly. Copies keep
-// the database file's modification time. This keeps the lock file valid, so that tests
-// skip the integrity check.
+// template holds the files of an SQLite database that was closed cleanly. A copy keeps
+// the database file's modification time. It therefore matches the time in the lock file,
+// and opening the copy needs no integrity check.
 type template struct {
 	whole, lock []byte
 	changed     time.Time
@@ -130,7 +130,7 @@ func migrate(address string) (err error) {
 	return err
 }
 
-// Copy copies a PostgreSQL database and returns the address of the copy. The original
+// Copy copies a PostgreSQL database and returns the copy's connection URL. The original
 // must have no open connections. The copy is dropped when the test ends.
 func Copy(t testing.TB, template string) string {
 	t.Helper()
