@@ -20,8 +20,8 @@ type doctorCmd struct {
 	JSON bool `help:"Print the result as one JSON object, as GET /api/v1/agentrt/doctor returns it."`
 }
 
-// errUnhealthy makes the doctor command exit with status 1. By then, the command has
-// printed the failed check.
+// errUnhealthy means that a check failed. The doctor command has already printed the check, and
+// exits with status 1.
 var errUnhealthy = errors.New("the agent runtime is not usable")
 
 // Run checks the connection to the agent runtime layer by layer and prints the

@@ -27,7 +27,7 @@ const (
 	exitUsage  = 2
 )
 
-// cli declares the commands of the program.
+// cli declares the program's commands.
 type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Run Wardroom."`
 	Demo    demoCmd    `cmd:"" help:"Run Wardroom with a built-in team of agents. Needs no gateway and no settings."`

@@ -212,7 +212,8 @@ func isDomain(s string) bool {
 	return true
 }
 
-// localPart returns the part of an email before the @, to use as the default name of an account.
+// localPart returns the part of an email address before the @, for use as an account's default
+// name.
 func localPart(email string) string {
 	local, _, _ := strings.Cut(strings.TrimSpace(email), "@")
 	return local

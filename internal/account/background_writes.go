@@ -34,8 +34,8 @@ const (
 	maxAddresses = 10
 )
 
-// notes collects key uses and audit entries in memory until Service.Run writes them to the
-// database. The zero value is ready to use.
+// notes holds the last use of each API key and new audit entries in memory until Service.Run writes
+// them to the database. The zero value is ready to use.
 type notes struct {
 	mu      sync.Mutex
 	uses    map[string]time.Time // last use, by key ID
@@ -179,7 +179,7 @@ func (s *Service) warn(ctx context.Context, err error) {
 }
 
 // writeUses stores the time at which each key was last used, all in one transaction. It sorts the
-// keys by ID, so that two replicas cannot deadlock. Uses that cannot be written are lost.
+// keys by ID, so that two replicas cannot deadlock. If the transaction fails, these times are lost.
 func (s *Service) writeUses(ctx context.Context) error {
 	uses := s.notes.takeUses()
 	if len(uses) == 0 {
@@ -257,8 +257,8 @@ func (s *Service) recordFailure(kind, reason string, tried User, from netip.Addr
 	s.notes.note(auditEntry{kind: kind, about: about, by: actor.Anonymous, reason: reason}, from, s.Now())
 }
 
-// addressName returns the name under which failures from an IP address are counted: the address
-// itself for IPv4, and its /64 network for IPv6.
+// addressName returns the name under which failed attempts from an IP address are audited: the
+// address itself for IPv4, and its /64 network for IPv6.
 func addressName(from netip.Addr) string {
 	switch from = from.Unmap().WithZone(""); {
 	case !from.IsValid():

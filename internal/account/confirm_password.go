@@ -49,8 +49,8 @@ func (p *proof) check(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// allow returns ErrConfirm if a change requires the caller's password and the proof is nil.
-// Commands on the server run without an account, so they need no proof.
+// allow checks the proof. If the proof is nil and the change requires the caller's password, it
+// returns ErrConfirm. Commands on the server run without an account, so they need no proof.
 func (p *proof) allow(ctx context.Context, tx *db.Tx, was, is User, password bool) error {
 	switch {
 	case p != nil:
@@ -61,9 +61,9 @@ func (p *proof) allow(ctx context.Context, tx *db.Tx, was, is User, password boo
 	return nil
 }
 
-// confirmed checks that the given password is the caller's current one, and then calls do
-// with a proof of that check. If no password is given, it calls do with nil. If the
-// password is wrong, it counts a failed login and returns ErrPassword.
+// confirmed checks that the given password is the caller's current one. It then calls the function
+// do, passing it a proof of the check, or nil if no password is given. If the password is wrong, it
+// counts a failed login and returns ErrPassword.
 func (s *Service) confirmed(ctx context.Context, password *string, what string, do func(*proof) error) (err error) {
 	if password == nil {
 		return do(nil)

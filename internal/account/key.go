@@ -165,8 +165,8 @@ func (s *Service) RevokeKey(ctx context.Context, ref, id string) error {
 	return nil
 }
 
-// recordKey records an event about a key. Its subject is the account, because events about an
-// account cause the account's open streams to be authenticated again.
+// recordKey records an event about an API key. The event's subject is the account, because an
+// event about an account causes its open streams to be authenticated again.
 func recordKey(ctx context.Context, tx *db.Tx, at time.Time, kind string, u User, k Key) error {
 	about := event.Subject{Kind: "user", ID: u.ID, Name: u.Name}
 	return event.Record(ctx, tx, at, event.Audit, kind, about, map[string]any{

@@ -173,16 +173,16 @@ func (s *Service) refuse(ctx context.Context, reason string, tried User, from ne
 	return ErrLogin
 }
 
-// hasher returns the password hasher, which the first call creates. A login calls it before it
-// looks up the email, so that the response time does not reveal whether the account exists.
+// hasher returns the password hasher, and creates it on the first call. Logins call hasher before
+// they look up the email address, so that the response time does not reveal whether the account
+// exists.
 func (s *Service) hasher() (*hasher, error) {
 	s.once.Do(func() { s.passwords, s.broken = newHasher(s.Cost) })
 	return s.passwords, s.broken
 }
 
-// Authenticate returns the actor that a token or an API key identifies. The token identifies the
-// account; permissions are read from the account, so that a demotion or deactivation takes effect
-// immediately.
+// Authenticate returns the actor for a login token or an API key. A token contains no permissions:
+// they are read from the account, so that a demotion or deactivation takes effect immediately.
 func (s *Service) Authenticate(ctx context.Context, token string) (actor.Actor, error) {
 	if strings.HasPrefix(token, keyPrefix) {
 		return s.authenticateKey(ctx, token)
@@ -373,9 +373,9 @@ func (s *Service) Change(ctx context.Context, ref string, c Change, version *int
 	return u, err
 }
 
-// change does what Change does, except for checking the caller's password. It calls may
-// with the old and the new user in the same transaction. If may returns an error, nothing
-// changes.
+// change is Change without the check of the caller's password. Before it saves the new user, it
+// calls the function may with the old and the new one in the same transaction. If that fails,
+// nothing is saved.
 func (s *Service) change(ctx context.Context, ref string, c Change, version *int64, may func(tx *db.Tx, was, is User) error) (User, error) {
 	var hash string
 	if c.Password != nil && checkPassword(*c.Password) == "" {
@@ -450,6 +450,6 @@ func (s *Service) SetPassword(ctx context.Context, ref, password string) error {
 	return err
 }
 
-// asSystem returns ctx with Wardroom itself as the actor. It is for commands on the server and for
-// bootstrap settings, which act without an account.
+// asSystem returns ctx with Wardroom itself as the actor. Use it for commands on the server and for
+// bootstrap settings, because neither has an account.
 func asSystem(ctx context.Context) context.Context { return actor.With(ctx, actor.System) }

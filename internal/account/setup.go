@@ -107,9 +107,9 @@ func setupDone() error {
 	return ErrSetupDone.With("Log in, or ask the owner or an admin to create an account for you.")
 }
 
-// refuseSetup returns the error for a failed setup. It records a wrong token in an audit event and
-// the log, unless the owner has been created in the meantime: then it returns ErrSetupDone. Errors
-// other than ErrSetupToken are returned unchanged.
+// refuseSetup returns the error for a failed setup. If the token was wrong and an owner already
+// exists, it returns ErrSetupDone. It records any other wrong token in an audit event and the log.
+// Errors other than ErrSetupToken are returned unchanged.
 func (s *Service) refuseSetup(ctx context.Context, err error, from netip.Addr) error {
 	if !errors.Is(err, ErrSetupToken) {
 		return err

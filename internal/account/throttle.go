@@ -124,10 +124,10 @@ func digest(kind, text string) string {
 }
 
 // admit returns ErrThrottled if the caller must reject a login attempt without checking the
-// password. Otherwise it counts the attempt as failed in advance, and the caller must check it. If
-// the password is correct, the caller calls succeed. In any case, the caller then passes the result
-// of the check to leave. If the result is ErrBusy, leave undoes the count, because such an attempt
-// reveals nothing about the password.
+// password. Otherwise it counts the attempt as failed in advance, and the caller must check the
+// password. If the password is correct, the caller calls succeed. In any case, the caller then
+// passes the result of the check to leave. If the result is ErrBusy, the password was not checked,
+// so leave no longer counts the attempt as failed.
 //
 // Within a process, admit allows only one attempt per account and a few per IP address at a time.
 // Without this limit, ten correct logins at once would look like guessing. Across replicas, only
@@ -328,7 +328,8 @@ func (l *semaphores) enter(ctx context.Context, key string, width int) (leave fu
 	}
 }
 
-// drop records that a caller no longer uses a semaphore, and deletes it if no other caller does.
+// drop records that a caller no longer uses a semaphore. It deletes a semaphore that is no longer
+// used by any caller.
 func (l *semaphores) drop(key string, one *semaphore) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -214,7 +214,8 @@ func unrecorded(records []Failure, all []Session, since time.Time) []Failure {
 	})
 }
 
-// sameAs reports whether f, which Wardroom recorded, and the failure of a session are the same.
+// sameAs reports whether f, a failure that Wardroom recorded, is the same as a failure found in a
+// session.
 func (f Failure) sameAs(session Failure) bool {
 	key := strings.ToLower(session.What)
 	if f.Session == "" || key != f.Session && !strings.HasPrefix(key, f.Session+":") {

@@ -32,8 +32,8 @@ type Service struct {
 	// Activities returns the activity of each agent that has sessions, as read at the time asOf. It
 	// fails while the runtime is unreachable.
 	Activities func(ctx context.Context) (asOf clock.Time, byAgent map[string]Activity, err error)
-	// Sessions returns an agent's latest sessions in the runtime, active ones first. The most
-	// parameter is the maximum number of sessions. Sessions fails while the runtime is unreachable.
+	// Sessions returns an agent's latest sessions in the runtime, active ones first. It returns no
+	// more than the given number of sessions, and fails while the runtime is unreachable.
 	Sessions func(ctx context.Context, agentID string, most int) ([]Session, error)
 	Records  Records
 	Now      func() time.Time

@@ -219,8 +219,8 @@ func (a *App) standupMembers(ctx context.Context) ([]standup.Member, error) {
 	return members, err
 }
 
-// standupBoard returns an agent's open tasks, the tasks done since the given time and
-// the tasks that the agent has claimed.
+// standupBoard returns three kinds of an agent's tasks: open ones, those done since the
+// given time, and those that the agent has claimed.
 func (a *App) standupBoard(ctx context.Context, agentID string, since time.Time) ([]standup.BoardTask, error) {
 	tasks, err := a.Tasks.Of(ctx, agentID, since)
 	return boardTasks(tasks), err

@@ -252,7 +252,7 @@ func random(n int) string {
 }
 
 // demoStood returns the time at which an agent last answered in a standup. It ignores the standup
-// with the given session name.
+// whose session has the given name.
 func (a *App) demoStood(ctx context.Context, agentID, name string) (last time.Time, err error) {
 	const enough = 10
 	all, err := a.Standups.AnswersBy(ctx, agentID, enough)

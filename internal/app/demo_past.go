@@ -68,7 +68,7 @@ func (d *Demo) remember(s demoState) error {
 // current time.
 type demoClock struct{ back atomic.Int64 } // milliseconds since 1970; 0 is the current time
 
-// Now returns the time that the clock shows.
+// Now returns the demo clock's time.
 func (c *demoClock) Now() time.Time {
 	if ms := c.back.Load(); ms != 0 {
 		return time.UnixMilli(ms).UTC()

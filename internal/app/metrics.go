@@ -96,7 +96,7 @@ func (m *metrics) ours() []prometheus.Collector {
 	return []prometheus.Collector{m.requests, m.answered, m.jobs, m.jobTimes, m.logins}
 }
 
-// request counts an answered request and records its duration.
+// request counts a completed request and records its duration.
 func (m *metrics) request(o web.Observed) {
 	m.requests.WithLabelValues(o.Method, o.Route, strconv.Itoa(o.Status)).Inc()
 	m.answered.WithLabelValues(o.Method, o.Route).Observe(o.Took.Seconds())

@@ -73,7 +73,7 @@ const (
 // onceOnly reports whether sessions of the given kind run once and are never resumed.
 func onceOnly(kind string) bool { return kind == subagent || kind == "cron" }
 
-// subagent is the kind of sessions that agents start.
+// subagent is the kind of a session that an agent started.
 const subagent = "subagent"
 
 // versionOf returns when a session last changed, in milliseconds by the runtime's clock, or 0 if unknown.

@@ -107,9 +107,8 @@ func (s *Service) Observe(rows []gateway.Session) {
 	}
 }
 
-// take returns the rows and the time of the latest snapshot, and reports whether it is fresh, which means new since
-// the last call. The map skipped contains sessions that appeared only in snapshots that were replaced before take
-// could return them.
+// take returns the rows and the time of the latest snapshot. If the last call already returned this snapshot, fresh is
+// false. Sessions that are missing from it but appeared in an earlier snapshot that take never returned are in skipped.
 func (m *mirror) take() (rows []gateway.Session, skipped map[name]gateway.Session, at clock.Time, fresh bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -335,9 +334,9 @@ func (k *archiver) archiveGone(ctx context.Context, rows []gateway.Session, at c
 	return more, nil
 }
 
-// lookUp asks the runtime for a session that its list does not contain, and reports whether the session may still
-// exist. The list omits hidden sessions and, if there are very many, the oldest ones. If the session no longer exists,
-// lookUp also returns the reason.
+// lookUp asks the runtime for a session that is missing from the runtime's session list, and reports whether the
+// session may still exist. The list omits hidden sessions and, if there are very many, the oldest ones. If the
+// session no longer exists, lookUp also returns the reason.
 func (k *archiver) lookUp(ctx context.Context, p *kept) (why Ended, is bool, err error) {
 	k.wait(ctx)
 	g, ok, err := k.s.Runtime.Session(ctx, p.seen.Key)
@@ -456,7 +455,7 @@ func (k *archiver) wait(ctx context.Context) {
 	k.called = time.Now()
 }
 
-// claim acquires or renews the claim on the archive for this replica.
+// claim acquires or renews this replica's claim on the archive.
 func (k *archiver) claim(ctx context.Context) error {
 	mine := false
 	err := k.s.DB.Tx(ctx, func(tx *db.Tx) (err error) {

@@ -29,8 +29,8 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 	Pace    Pace
-	// Away, if set, reports whether an error means that the database is
-	// unavailable, and logs the outage.
+	// Away, if set, reports whether an error means that the database is unavailable. If so, it also
+	// logs the outage.
 	Away func(error) bool
 
 	mirror mirror

@@ -15,9 +15,9 @@ import (
 // state is the name of the archive's row in archive_state.
 const state = "archive"
 
-// claim tries to give owner the claim on the archive for the duration of the lease, and reports
-// whether it succeeded. If force is true, it ignores the lease of the previous holder. This is for
-// SQLite, where only one process runs, so the previous holder must have exited.
+// claim tries to claim the archive for owner until the lease ends, and reports whether it
+// succeeded. If force is true, it ignores the previous owner's lease. On SQLite this is safe: only
+// one process can use the database, so the previous owner must have exited.
 func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {
 	at, err := tx.Clock(ctx, now)
 	if err != nil {

@@ -81,9 +81,9 @@ type piece struct {
 	done    bool           // there are no more rows
 }
 
-// chunk reads the next rows of a transcript, starting with the last archived one. If the transcript's number of rows
-// was read before, total is that number; otherwise it is 0. If the session has switched to a new transcript, ok is
-// false.
+// chunk reads the next rows of a transcript, starting with the last archived one. The total parameter is the
+// transcript's number of rows from an earlier read, or 0 if it is unknown. If the session has switched to a new
+// transcript, ok is false.
 func (k *archiver) chunk(ctx context.Context, p *kept, total int64) (c piece, ok bool, err error) {
 	offset := max(total-(max(p.lastSeq, 1)-1+chunk), 0)
 	for range tries {

@@ -29,8 +29,8 @@ type Manifest struct {
 //
 //	wardroom-backup 1 00004096 <SHA-256 of everything before it, in hex>
 //
-// The third field is the size of the seal in bytes. Blocks have the size of
-// SQLite's pages, so the file still has a whole number of pages.
+// The third field is the size of the seal in bytes. A block has the size of an SQLite page, so a
+// backup file always contains a whole number of pages.
 const (
 	lastLine   = "wardroom-backup 1 %08d "
 	block      = 4096

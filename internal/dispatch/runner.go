@@ -370,9 +370,9 @@ func (c *runner) recover(ctx context.Context, boot string) (ask bool, _ error) {
 	return false, c.finishUnanswered(ctx, t, boot)
 }
 
-// queued waits for a short time while the question is queued behind another run in its
-// session. If the question's run has not ended by then, queued returns nil, and recover
-// checks again whether the run has started.
+// queued waits briefly for the answer to a question that may be queued behind another run in its
+// session. If there is no answer by then, queued returns nil, and recover checks the question again
+// later.
 func (c *runner) queued(ctx context.Context) error {
 	if c.left() <= 0 {
 		return c.conclude(ctx, gateway.Answer{Outcome: gateway.TimedOut})

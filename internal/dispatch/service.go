@@ -59,8 +59,8 @@ type Service struct {
 	// RecordUsage, if set, records the usage of a run. It is called before the transaction
 	// records any event.
 	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
-	// Raise and Resolve, if set, raise and resolve the inbox item for a failed dispatch.
-	// They record events.
+	// Raise and Resolve raise and resolve the inbox item for a failed dispatch and record
+	// an event. They can be nil.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 
@@ -200,8 +200,7 @@ func (s *Service) Withdraw(ctx context.Context, tx *db.Tx, taskID string, delete
 	return d, nil
 }
 
-// cancelActive ends a task's dispatch if it is active, and enqueues a job that stops its
-// run.
+// cancelActive ends a task's active dispatch, if any, and enqueues a job that stops the run.
 func (s *Service) cancelActive(ctx context.Context, tx *db.Tx, taskID string, why Failure) (*Dispatch, error) {
 	d, err := last(ctx, tx, taskID)
 	if errors.Is(err, ErrNotFound) {

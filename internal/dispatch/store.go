@@ -63,7 +63,7 @@ func last(ctx context.Context, q db.Queryer, taskID string) (Dispatch, error) {
 	return d, err
 }
 
-// FailedDispatch is a dispatch that failed.
+// FailedDispatch says which task's dispatch failed, when and why.
 type FailedDispatch struct {
 	Task  string
 	RunID string

@@ -96,7 +96,8 @@ func (h *hub) leave(f *feed) {
 	h.drop(f)
 }
 
-// drop removes a stream if it has not been removed yet. The caller must hold the lock.
+// drop removes a stream. It has no effect if the stream has already been removed. The caller must
+// hold the lock.
 func (h *hub) drop(f *feed) {
 	if _, ok := h.streams[f]; ok {
 		delete(h.streams, f)
@@ -104,8 +105,8 @@ func (h *hub) drop(f *feed) {
 	}
 }
 
-// dropAll ends every stream. The log reader will continue at the position of the first stream that
-// connects again.
+// dropAll ends every stream. The log reader then resumes at the position of the first stream that
+// reconnects.
 func (h *hub) dropAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -178,7 +179,7 @@ func (h *hub) publish(states []frame) {
 	}
 }
 
-// flush sends the waiting states. The caller must hold the lock.
+// flush sends the collected states to all streams. The caller must hold the lock.
 func (h *hub) flush() {
 	if h.pause != nil {
 		h.pause.Stop()

@@ -9,9 +9,9 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// LogVersion identifies a state of the log, and therefore of all data whose changes the log
-// records: as long as the version is the same, so is that data. The version includes the time of
-// the last event, because a restored database reuses event IDs.
+// LogVersion identifies a state of the event log. While the version stays the same, so does all
+// data whose changes the log records. The version includes the time of the last event, because a
+// restored database reuses event IDs.
 type LogVersion struct {
 	last int64
 	at   *clock.Time

@@ -18,8 +18,8 @@ type Service struct {
 	DB  *db.DB
 	Now func() time.Time // for the expiry of tokens; nil means time.Now
 	Log *slog.Logger     // nil disables logging
-	// Current returns the states that are sent first to a new stream. Later changes are sent with
-	// Publish. It must not block. Nil means no states.
+	// Current returns the states that a new stream receives first. It must not block. If Current is
+	// nil, there are no such states. Later changes are sent with Publish.
 	Current func() []State
 	// Away, if set, reports whether an error means that the database is
 	// unavailable, and logs the outage once. It must not block.
@@ -40,8 +40,8 @@ func (s *Service) Followed() []string {
 }
 
 // Activity returns one page of the activity that matches f and that the caller can see, newest
-// first. It sets the class and the actors of f. The by parameter identifies the actor by a user's
-// ID or email, by an agent_id, or as "me" or "system". If it is empty, events of all actors match.
+// first. The by parameter selects the actor: a user's ID or email, an agent_id, "me", "system", or
+// "" for all actors. The class and actors in f are ignored.
 func (s *Service) Activity(ctx context.Context, f Filter, by string, want page.Want) (page.Part[Event], error) {
 	f.hidden = hiddenFrom(actor.From(ctx).Role)
 	return s.read(ctx, Activity, f, by, want)

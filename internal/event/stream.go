@@ -58,8 +58,8 @@ type StreamOptions struct {
 	Sessions []string
 }
 
-// Stream is a client's subscription to the log. It counts against the limits
-// until Run returns.
+// Stream is a client's subscription to the log. It counts toward the limits on open streams until
+// Run returns.
 type Stream struct {
 	s       *Service
 	limits  Limits
@@ -301,7 +301,8 @@ func (t *Stream) passAll(ctx context.Context, f *feed, batch []frame) error {
 	return t.pass(ctx, batch)
 }
 
-// pass sends the frames of a batch that the client selected, may see, and has not received yet.
+// pass sends a batch of frames. It leaves out frames that the client has not selected, may not see,
+// or has already received.
 func (t *Stream) pass(ctx context.Context, batch []frame) error {
 	if err := t.gather(ctx, batch); err != nil {
 		return err

@@ -111,9 +111,10 @@ func frames(events []Event) ([]frame, error) {
 	return list, nil
 }
 
-// Publish sends states to the streams of this process that selected their topics. States are not
-// stored; streams that start later get them from Current. Publish never blocks. States published in
-// one call, or during the pause that follows each batch, are sent as one batch.
+// Publish sends each state to those of this process's streams that selected its topic. States are
+// not stored; streams that start later get them from Current. Publish never blocks. It sends the
+// states of one call as one batch. A short pause follows each batch, and states published during
+// the pause are sent together when it ends.
 func (s *Service) Publish(states ...State) error {
 	if _, wanted := s.hub().position(); !wanted {
 		return nil // skip the encoding

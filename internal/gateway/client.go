@@ -232,9 +232,9 @@ func (c *Client) stayConnected(ctx context.Context) {
 	}
 }
 
-// steadyAfter is the minimum duration of a connection that resets the failure count. If
-// shorter connections also reset it, Wardroom would reconnect several times a second to a
-// gateway that closes every connection immediately.
+// steadyAfter is how long a connection must last to reset the failure count. If shorter
+// connections reset it too, Wardroom would reconnect several times a second to a gateway
+// that closes every connection immediately.
 const steadyAfter = 5 * time.Second
 
 // restartTakes is how long retries stay frequent after the gateway announces a restart.

@@ -47,8 +47,8 @@ type conn struct {
 	warned   bool   // a malformed frame was logged; used only by the reader
 }
 
-// askedKept limits how many `agent` requests a connection remembers while they wait for
-// their second response. The gateway also remembers 1000.
+// askedKept is the maximum number of `agent` requests that a connection remembers until their
+// second response arrives. The gateway has the same limit.
 const askedKept = 1000
 
 var (

@@ -52,10 +52,9 @@ func (b Backoff) withDefaults() Backoff {
 	return b
 }
 
-// delay returns how long to wait after the given number of consecutive failures (at least 1). The wait is random,
-// between 50% and 100% of the full delay for that number, so that clients do not all reconnect at the same moment. If
-// the gateway asked for a delay, the wait is at least that long, but a requested delay above maxDelay counts as
-// maxDelay.
+// delay returns how long to wait after the given number of consecutive failures (at least 1). The result is a random
+// value between 50% and 100% of the full delay, so that clients do not all reconnect at the same moment. If the
+// gateway asked for a delay, the result is at least that delay or maxDelay, whichever is shorter.
 func (b Backoff) delay(failures int, p pace, asked time.Duration) time.Duration {
 	step, ceiling := b.Min, b.Max
 	switch p {

@@ -8,9 +8,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// serve reads frames until the connection ends. Only reading may block it, because pings
-// are answered only while it reads, and the gateway drops a client that does not answer
-// them.
+// serve reads frames until the connection ends. It must not block except to read: pings are
+// answered only during a read, and the gateway disconnects a client that does not answer pings.
 func (c *Client) serve(ctx context.Context, k *conn) *failure {
 	left := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -94,8 +93,8 @@ func (c *Client) receiveEvent(k *conn, f frame) {
 	c.publish(k, Event{Name: f.Event, Payload: f.Payload, Seq: seq, BootID: k.bootID})
 }
 
-// setLatency records the round-trip time of a request. It is not called for agent.wait,
-// which the gateway answers only when the run ends.
+// setLatency records the round-trip time of a request. It is not called for agent.wait, because the gateway
+// sends that response only when the run ends.
 func (c *Client) setLatency(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -161,11 +161,10 @@ func (c *Client) both() []*Client {
 	return []*Client{c, c.starter}
 }
 
-// awaitLeader waits until c, the client for starting runs, may connect. It then copies the device
-// and credentials of the main client, c.leader, to c. It returns false if ctx ends first. Client c
-// may connect while the main client has a connection with operator.admin, or if the gateway
-// rejected the main client only because of the scopes that it requested. Without this wait, c could
-// cause a second pairing request or present a wrong token again.
+// awaitLeader waits until c, the client for starting runs, may connect: either the main client, c.leader, has a
+// connection with operator.admin, or the gateway rejected only the scopes that it requested. It then copies the main
+// client's device and credentials to c. It returns false if ctx ends first. Without this wait, c could cause a second
+// pairing request or present a wrong token again.
 func (c *Client) awaitLeader(ctx context.Context) bool {
 	l := c.leader
 	for {

@@ -183,10 +183,9 @@ type jobRef struct {
 
 // NewJob describes a job to add. When the job runs, it sends Message to an agent.
 type NewJob struct {
-	// Key identifies the job permanently. It has at most 200 characters. Adding a job
-	// whose key already exists updates the existing job, so that the request can be
-	// repeated and two concurrent requests create only one job. Without a key, each
-	// request creates another job.
+	// Key identifies the job and has at most 200 characters. If a job with this key
+	// exists, AddJob updates it, so repeated or concurrent requests create only one
+	// job. Without a key, each request creates another job.
 	Key           string
 	Name          string
 	Description   string

@@ -62,9 +62,9 @@ func withSettingsHint(fix string) string {
 // slowHostFix tells the operator what to do about a slow gateway.
 const slowHostFix = "Check the load of the gateway's host and the port in AGENTRT_GATEWAY_URL, or raise AGENTRT_GATEWAY_TIMEOUT_MS."
 
-// firstFrames is the maximum frame size up to and including hello-ok, in which the
-// gateway announces its own limit. The hello-ok from a gateway with four agents was 26
-// kB.
+// firstFrames is the maximum size of a frame during the handshake. The handshake ends with
+// hello-ok, in which the gateway announces its own limit. The hello-ok from a gateway with four
+// agents was 26 kB.
 const firstFrames = 4 << 20
 
 // connect opens a connection and performs the handshake. Together they take at most

@@ -77,22 +77,21 @@ type Examination struct {
 	Steps      []Step     `json:"layers" nullable:"false" doc:"All layers, from the bottom."`
 }
 
-// How long an examination's result is reused. examRefused applies if the gateway rejected a credential. It is longer
-// because the gateway blocks an IP address after ten wrong tokens in a minute, and the client's own connection
-// attempts already send two to four of them.
+// How long the doctor's result is reused. examRefused applies if the gateway rejected a credential.
+// It is longer because the gateway blocks an IP address after ten wrong tokens in a minute, and the
+// client's own connection attempts already send two to four of them.
 const (
 	examShared  = 10 * time.Second
 	examRefused = 30 * time.Second
 )
 
-// ExamLimit is the maximum duration of an examination.
+// ExamLimit is the maximum time that the doctor takes for one run.
 const ExamLimit = 2 * time.Minute
 
-// eventLimit is the longest time that an examination waits for an event.
+// eventLimit is the longest time that the doctor waits for an event.
 const eventLimit = time.Minute
 
-// examCache ensures that only one examination runs at a time, and keeps the result of the
-// last one.
+// examCache prevents concurrent runs of the doctor, and keeps the result of the last run.
 type examCache struct {
 	turn chan struct{} // semaphore of size 1
 	last *examination  // guarded by turn
@@ -106,8 +105,8 @@ func newExamCache() examCache { return examCache{turn: make(chan struct{}, 1)} }
 // not affect the client's own connection. If report is not nil, it is called after each
 // step.
 //
-// Only one examination runs at a time, and concurrent callers share its result. An
-// examination takes at most ExamLimit. Examine returns an error only if ctx ends.
+// Concurrent callers share one run of the doctor, which takes at most ExamLimit. Examine returns an
+// error only if ctx ends.
 func (c *Client) Examine(ctx context.Context, report func(Step)) (Examination, error) {
 	select {
 	case c.exam.turn <- struct{}{}:
@@ -133,8 +132,8 @@ func (c *Client) Examine(ctx context.Context, report func(Step)) (Examination, e
 	return x.copy(), nil
 }
 
-// connectedSince reports whether the client's current connection was made after the given
-// time. If so, the result of an examination that began at that time is out of date.
+// connectedSince reports whether the client's current connection was made after the given time. If
+// so, a doctor's result from that time is out of date.
 func (c *Client) connectedSince(at clock.Time) bool {
 	now := c.Status()
 	return now.State == Connected && now.Since.After(at.Time)
@@ -254,8 +253,8 @@ func (x *examination) step(l Layer, state StepState, took time.Duration, saw str
 // ok records that a layer works and how long the check took since begin was called.
 func (x *examination) ok(l Layer, saw string) { x.step(l, StepOK, time.Since(x.began), saw) }
 
-// fail records the failure of the layer f.layer, or of l if f.layer is empty. It marks earlier layers without a result
-// as skipped, because the gateway can reject a connection before it checks them. It always returns false.
+// fail records the failure of the layer f.layer, or of l if f.layer is empty. Earlier layers without a result are
+// marked as skipped: the gateway rejected the connection before it checked them. fail always returns false.
 func (x *examination) fail(l Layer, f *failure) bool {
 	if f.layer != "" {
 		l = f.layer

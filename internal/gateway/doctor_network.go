@@ -76,8 +76,8 @@ func (s *netTrace) trace() *httptrace.ClientTrace {
 	}
 }
 
-// checkNetwork examines the layers below the WebSocket connection with one request to the
-// gateway's health page. The request contains no token, because the page requires none.
+// checkNetwork checks the layers below the WebSocket connection with one request to the gateway's health page. The
+// request contains no token, because the page requires none.
 func (x *examination) checkNetwork(ctx context.Context) bool {
 	c := x.client
 	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)

@@ -73,8 +73,8 @@ func (x *examination) authenticate(ctx context.Context) (k *conn, h hello, ok, a
 	return k, h, true, false
 }
 
-// skewed is the smallest clock difference for which the examination adds a warning. When
-// the gateway checks signatures, it tolerates two minutes.
+// skewed is the smallest clock difference for which the doctor adds a warning. When the gateway
+// checks signatures, it tolerates two minutes.
 const skewed = 30 * time.Second
 
 // checkClocks compares the gateway's clock with this host's clock, and adds a warning if
@@ -192,8 +192,8 @@ func (x *examination) recordProtocol(h hello) bool {
 	return true
 }
 
-// checkUse processes the connection's messages in the same way as the client, and
-// examines the gateway's methods and events.
+// checkUse checks the gateway's methods and events while the client serves the
+// connection as usual.
 func (x *examination) checkUse(ctx context.Context, k *conn, h hello) bool {
 	c := x.client
 	events, stop := c.Events(16)
@@ -245,7 +245,7 @@ func (x *examination) checkMethods(ctx context.Context, h hello) bool {
 	return x.fail(LayerMethods, f)
 }
 
-// sendProbe sends a request that changes nothing.
+// sendProbe sends a read-only request and returns a phrase that describes the response.
 func (x *examination) sendProbe(ctx context.Context) (saw string, err error) {
 	c := x.client
 	if !slices.ContainsFunc(c.Status().ScopesGranted, func(g string) bool { return covers(g, "operator.read") }) {

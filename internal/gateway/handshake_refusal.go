@@ -33,7 +33,7 @@ func (c *Client) refusal(e *wireError, cr credential) *failure {
 // another one to try.
 const anotherCredential = " Wardroom tries another credential next."
 
-// refusalKind explains an error response, based on its error code.
+// refusalKind explains why the gateway refused the connection, based on the error code.
 func (c *Client) refusalKind(e *wireError, cr credential) *failure {
 	code := e.Details.Code
 	switch {

@@ -237,9 +237,9 @@ func (c *Client) cleaned(runID string, a Answer) Answer {
 // runsKept limits how many runs are remembered with their answers.
 const runsKept = 256
 
-// runs holds the runs that this process started, by run id. Callers that wait for a run receive its
-// answer as soon as the gateway sends its second response to the question. The zero value is ready
-// to use.
+// runs holds the runs that this process started, by run id. When the gateway sends the second
+// response to a run's question, all callers that wait for the run receive the answer. The zero
+// value is ready to use.
 type runs struct {
 	mu   sync.Mutex
 	ring ring[*run]

@@ -19,10 +19,10 @@ func (c *Client) Stop(ctx context.Context, sessionKey, runID string) (stopped bo
 	return len(ids) > 0, nil
 }
 
-// StopSession ends a run in a session. If runID is empty, it ends all of the session's
-// runs that are in progress or queued. It returns the ids of the runs that it ended, even
-// if it returns an error. It requires the scope operator.write. If another client started
-// a run, it returns ErrForeignRun.
+// StopSession ends a run in a session. If runID is empty, it ends all of the session's runs that
+// are in progress or queued. It returns the ids of the runs that it ended, even if it returns an
+// error. It requires the scope operator.write. It returns ErrForeignRun if Wardroom is not allowed
+// to stop a run that another client started.
 func (c *Client) StopSession(ctx context.Context, sessionKey, runID string) ([]string, error) {
 	ids, err := c.abort(ctx, sessionKey, runID)
 	if err == nil && runID == "" && len(ids) > 0 {
@@ -64,8 +64,8 @@ func (c *Client) abortOthers(ctx context.Context, sessionKey string, stopped []s
 	return stopped, nil
 }
 
-// abort ends a run in a session and returns its id. If runID is empty, it ends all runs
-// in the session and returns their ids.
+// abort ends a run in a session and returns the run's id. If runID is empty, it ends all runs in
+// the session and returns their ids.
 //
 // The method chat.abort ends only runs that were started over the same connection or by the same
 // paired device. Ending any other run requires operator.admin. However, a run that was started by a

@@ -104,8 +104,8 @@ func (s *secrets) add(token string) {
 	s.publish()
 }
 
-// keysKept limits how many device keys are kept in addition to the one from the settings.
-// They belong to the current device and the most recent previous ones.
+// keysKept limits how many device keys addKey keeps for redaction. It keeps the newest
+// ones.
 const keysKept = 4
 
 // addKey registers the private key of a new device, so that it is redacted.

@@ -2,9 +2,9 @@ package gateway
 
 import "encoding/json"
 
-// Activity returns the session key from an event that shows that a run is active, because
-// the model is thinking, writing or using a tool. It returns false for any other event,
-// such as one about a renamed session.
+// Activity returns the session key of an event that shows activity in a run: the model is
+// thinking, writing or using a tool. It returns false for other events, such as one about
+// a renamed session.
 func (e Event) Activity() (sessionKey string, ok bool) {
 	switch e.Name {
 	case "agent", "chat", "session.tool", "session.message":

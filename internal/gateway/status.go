@@ -32,9 +32,9 @@ func (s Status) as(p Purpose) Connection {
 }
 
 // Status returns the current status. With two connections, the state is Connected only if
-// both are connected. If one is down, its state is returned; if both are down, the state
-// of the connection with operator.admin. ConnectedAt is set only if both are connected, or
-// if the gateway rejected only operator.admin, because runs can then still be started.
+// both are connected. Otherwise, it is the state of the connection that is down or, if
+// both are, of the one with operator.admin. ConnectedAt is also set if the gateway
+// rejected only operator.admin, because runs can still be started.
 func (c *Client) Status() Status {
 	s := c.ownStatus()
 	if s.State == NotConfigured {

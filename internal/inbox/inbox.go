@@ -167,7 +167,7 @@ func (m NewItem) happened(now time.Time) clock.Time {
 	return clock.At(m.At)
 }
 
-// open returns a new item for m, whose cause must not have an item yet.
+// open returns a new item for m. There must be no item with the same cause yet.
 func (m NewItem) open(id string, now time.Time) Item {
 	at := m.happened(now)
 	i := Item{
@@ -186,9 +186,9 @@ func (i Item) withTexts(m NewItem) Item {
 	return i
 }
 
-// repeat returns the item after m has raised its cause again. A resolved item reopens with
-// m's severity. An acknowledged or snoozed item keeps its state unless the severity rises.
-// If it rises, the item reopens, because users have seen it only at the lower severity.
+// repeat returns the item updated with m, which reports the item's cause again. A resolved item
+// reopens with m's severity. An acknowledged or snoozed item keeps its state unless the severity
+// rises. If it rises, the item reopens, because users have seen it only at the lower severity.
 func (i Item) repeat(m NewItem, now time.Time) Item {
 	i = i.at(now).withTexts(m)
 	i.Count++
@@ -248,7 +248,7 @@ func snooze(until time.Time) action {
 	}
 }
 
-// assign sets or clears the assignee.
+// assign returns an action that sets or clears an item's assignee.
 func assign(to *Assignee) action {
 	return func(i Item, _ actor.Actor, _ time.Time) (Item, error) {
 		if err := i.checkUnresolved("assign"); err != nil {
@@ -259,7 +259,8 @@ func assign(to *Assignee) action {
 	}
 }
 
-// resolve marks the item as resolved. It has no effect if the item is already resolved.
+// resolve returns an action that marks an item as resolved. The action has no effect if the item is
+// already resolved.
 func resolve(note string) action {
 	return func(i Item, by actor.Actor, now time.Time) (Item, error) {
 		var bad fault.Fields

@@ -89,9 +89,9 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 	return s.record(ctx, tx, kind, i, changes)
 }
 
-// ResolveCause resolves the item for a cause that has ended, and sets the note of the
-// resolution to why. It has no effect if the cause has no item or the item is already
-// resolved. Call it after the transaction's other statements.
+// ResolveCause resolves the item that was raised for the given cause, with why as the resolution's
+// note. It has no effect if there is no such item or it is already resolved. Call it after the
+// transaction's other statements.
 func (s *Service) ResolveCause(ctx context.Context, tx *db.Tx, cause, why string) error {
 	if err := s.resolveCause(ctx, tx, cause, why); err != nil {
 		return fmt.Errorf("resolve %.200q in the inbox: %w", cause, err)
@@ -225,7 +225,7 @@ func (s *Service) change(ctx context.Context, tx *db.Tx, old Item, kind string, 
 }
 
 // EndSnoozes is a periodic job that reopens the items whose snooze has ended and records
-// an event for each. Reads show such items as open even before the job runs.
+// an event for each. Lists show such items as open even before the job runs.
 func (s *Service) EndSnoozes(ctx context.Context) error {
 	for {
 		// Check first, or an idle inbox would start a write every few seconds.

@@ -57,9 +57,9 @@ func (f Filter) where(ctx context.Context, q db.Queryer, now time.Time) (w list.
 	return w, nil
 }
 
-// ofStates adds the condition for the filter's states to w. An item whose snooze has ended is
-// treated as open. The filter's fingerprint in a page cursor must not depend on the current time,
-// because that differs from page to page.
+// ofStates adds a condition to w that selects items in the filter's states. An item whose snooze
+// has ended is treated as open. A page cursor contains the filter's fingerprint, which must not
+// depend on the current time, because the time differs from page to page.
 func (f Filter) ofStates(w *list.Where, now time.Time) {
 	want := f.wanted()
 	if !want[Resolved] {

@@ -41,9 +41,9 @@ func (s *Service) wakeups() chan struct{} {
 	return s.wakeup
 }
 
-// Load passes the stored device to the client; call it before the client first connects. It also
-// re-encrypts secrets that were encrypted with an old key. If the device's secrets cannot be
-// decrypted, it logs this and returns nil. It returns only database errors.
+// Load passes the stored device to the client. Call it before the client first connects. Load also
+// re-encrypts secrets that were encrypted with an old key. It returns only database errors; if the
+// device's secrets cannot be decrypted, it logs the failure and returns nil.
 func (s *Service) Load(ctx context.Context) error {
 	if s.Own != nil {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"wardroom/internal/platform/job"
 )
 
-// nightly is the cron expression for the daily run. The run starts in a quiet hour, and later than
-// the hour in which most time zones change their clocks.
+// nightly is the cron expression for the daily run. The run starts at a quiet time, after the hour
+// in which most time zones change their clocks.
 const nightly = "15 3 * * *"
 
 // Kind and key of a run in the queue. All runs have the same key, so the queue allows one at a time
@@ -124,7 +124,7 @@ func (s *Service) Run(ctx context.Context) (Run, error) {
 	})
 }
 
-// enqueue queues a run. If also is not nil, enqueue calls it in the same transaction.
+// enqueue queues a run. If the function also is not nil, it is called in the same transaction.
 func (s *Service) enqueue(ctx context.Context, also func(*db.Tx, Run) error) (Run, error) {
 	var made Run
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {

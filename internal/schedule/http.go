@@ -91,8 +91,8 @@ func (s *Service) handleList(ctx context.Context, in *listInput) (*listOutput, e
 	return &listOutput{List: *web.Page(ctx, jobs, next), AsOf: known.AsOf.Format(clock.Layout), Away: known.Away}, nil
 }
 
-// filterDigest returns a short digest of a list's filters. Each cursor contains it, so that a client that uses the
-// cursor with different filters by mistake gets an error. It is not a security measure.
+// filterDigest returns a short digest of a list's filters. Cursors contain it, so a client that mistakenly changes the
+// filters between pages gets an error. It is not a security measure.
 func filterDigest(filters ...string) string {
 	sum := sha256.Sum256([]byte(page.Encode(filters...)))
 	return base64.RawURLEncoding.EncodeToString(sum[:9])

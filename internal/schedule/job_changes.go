@@ -53,8 +53,8 @@ type Delivered struct {
 	Mode string `json:"mode" enum:"none,announce," doc:"none (default), or announce to send the answer to the agent's last chat channel."`
 }
 
-// check converts t to the gateway's form of a job schedule, and adds validation errors to bad. The
-// zone parameter is the time zone to use if t has none.
+// check converts t to the gateway's form of a job schedule, and adds validation errors to bad. If
+// t has no time zone, it uses zone.
 func (t Times) check(bad *fault.Fields, zone string) gateway.JobSchedule {
 	out := gateway.JobSchedule{Kind: "cron", Expr: strings.Join(strings.Fields(t.Expr), " "), Zone: or(t.Zone, zone)}
 	if _, err := clock.Zone(out.Zone); err != nil {
@@ -145,9 +145,9 @@ func (s *Service) Make(ctx context.Context, d Draft) (Job, error) {
 // errNotYet means that no earlier request with the same Idempotency-Key has created the job.
 var errNotYet = errors.New("the job was not created")
 
-// make creates the job in the runtime and stores it. It sends the request to the runtime between
-// two transactions, so that no transaction stays open while it waits for the response. If the
-// process ends before the second transaction, a retry finds the job in the runtime by its key.
+// make creates the job in the runtime and stores it. It calls the runtime between two transactions,
+// so that no transaction stays open during the call. If the process ends before the second
+// transaction, a retry finds the job in the runtime by its key.
 func (s *Service) make(ctx context.Context, n gateway.NewJob) (mirroredJob, error) {
 	find := func(ctx context.Context, q db.Queryer, id string) (mirroredJob, error) {
 		w, err := findJob(ctx, q, id)

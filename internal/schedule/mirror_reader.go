@@ -330,7 +330,7 @@ func (s *Service) store(ctx context.Context, seen snapshot) error {
 	return nil
 }
 
-// storeJob writes the observation of a job, unless the stored row is newer.
+// storeJob stores an observed job, unless the stored row is newer than the observation.
 func (s *Service) storeJob(ctx context.Context, tx *db.Tx, v observation, was *mirroredJob) error {
 	if was != nil && was.changedAt.After(v.at) {
 		return nil

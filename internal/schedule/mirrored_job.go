@@ -101,8 +101,8 @@ func (s observation) apply(was *mirroredJob, grace time.Duration) (is mirroredJo
 	return is, slots, true
 }
 
-// observedSlots returns the slots for which a run started, and those that were due by the previous
-// read. Until that read, the job's previous definition applied.
+// observedSlots returns the slots for which a run started and the slots that were due by the
+// previous read. The job's previous definition applied at least until that read.
 func (s observation) observedSlots(slots []Slot) []Slot {
 	return slices.DeleteFunc(slots, func(slot Slot) bool {
 		return slot.DueAt.After(s.knownTo) && s.began.Before(slot.DueAt.Add(-earlyTolerance)) || slot.DueAt.After(s.at) && s.began.Before(slot.DueAt.Add(-earlyTolerance))

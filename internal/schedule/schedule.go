@@ -21,7 +21,7 @@ import (
 
 // Errors that the schedule operations return, in addition to the gateway's errors.
 var (
-	// ErrKind means that a change is only possible for cron jobs.
+	// ErrKind means that the job is not a cron job and therefore cannot be edited.
 	ErrKind = fault.New(fault.Conflict, "job_not_editable", "Only cron jobs can be edited.")
 	// ErrGoing means that the runtime did not start a job on request, usually because the job is
 	// already running.

@@ -27,8 +27,8 @@ type Service struct {
 	Zone     *time.Location // the default time zone of new jobs
 	Grace    time.Duration  // how late a run can start before it is missed
 	Patience time.Duration  // how long requests wait for the first read
-	// Raise raises an inbox item, and Resolve resolves it. After calling either, the caller may
-	// write only events in the same transaction.
+	// Raise raises an inbox item, and Resolve resolves it. After a call to either, the
+	// transaction may do nothing but record events.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// Changed, if not nil, is called with the IDs of changed and of removed jobs. Calls do
@@ -93,7 +93,7 @@ func (s *Service) Get(ctx context.Context, id string) (Job, error) {
 }
 
 // known returns how fresh the mirror is. If the jobs have never been read, it waits for the first
-// read, or returns the error that prevents it.
+// read, or returns the error that prevents that read.
 func (s *Service) known(ctx context.Context) (Known, error) {
 	late := time.NewTimer(s.Patience)
 	defer late.Stop()
@@ -162,7 +162,7 @@ func (s *Service) Runs(ctx context.Context, id string, want page.Want) (part pag
 	return part, err
 }
 
-// exists returns gateway.ErrNoJob unless there is, or was, a job with the given ID.
+// exists returns gateway.ErrNoJob if no current or former job has the given ID.
 func (s *Service) exists(ctx context.Context, id string) error {
 	w, err := findJob(ctx, s.DB, id)
 	if err != nil {

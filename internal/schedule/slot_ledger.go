@@ -126,8 +126,9 @@ func (s *Service) judgeAll(ctx context.Context, tx *db.Tx, now time.Time, known 
 	return s.reportChanges(ctx, tx, all)
 }
 
-// trackAlarm updates and returns w.alarmed, which is true if the job may have inbox items. It also
-// clears the resolved field of each change that has no inbox item to resolve.
+// trackAlarm updates and returns w.alarmed, which is true if the job may have inbox items. For
+// changes made while it is false, trackAlarm clears the resolved field, because there is no inbox
+// item to resolve.
 func (w *mirroredJob) trackAlarm(all []slotChange) bool {
 	for i := range all {
 		n := &all[i]

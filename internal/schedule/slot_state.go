@@ -199,8 +199,8 @@ func (f facts) skipReason(s Slot) string {
 	return ""
 }
 
-// backoff returns the time for which the runtime pauses a job after the given number of consecutive failures
-// (see docs/automation/cron-jobs/managing-jobs.md in the gateway's repository).
+// backoff returns how long the runtime pauses a job after the given number of consecutive failures (see
+// docs/automation/cron-jobs/managing-jobs.md in the gateway's repository).
 func backoff(failures int64) time.Duration {
 	steps := []time.Duration{30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, maxBackoff}
 	return steps[min(max(failures, 1), int64(len(steps)))-1]

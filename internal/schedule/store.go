@@ -138,8 +138,8 @@ func addRun(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 // verdictColumns are the columns of a run that determine the state of a slot.
 const verdictColumns = `job_id, started_at, ended_at, status, error, manual`
 
-// runsSince returns the runs that ended at or after a given time, by job and sorted by
-// start time.
+// runsSince returns the runs that ended at or after a given time, grouped by job and
+// sorted by start time.
 func runsSince(ctx context.Context, q db.Queryer, since time.Time) (map[string][]Run, error) {
 	rows, err := q.Query(ctx, `SELECT `+verdictColumns+` FROM schedule_runs WHERE ended_at >= ? ORDER BY job_id, started_at`, since)
 	all, err := db.All(rows, err, func(row db.Row) (r Run, err error) {

@@ -44,8 +44,8 @@ func (c class) tokens(title, body string) []string {
 	return all
 }
 
-// prefixes returns the index prefixes of the classes that the filter selects, either for words
-// in titles or for words anywhere in a text. The prefix of an indexed word identifies its class.
+// prefixes returns the index prefixes of the classes that the filter selects. If titles is true,
+// they are the prefixes for words in titles; otherwise, those for words anywhere in a text.
 func (f Filter) prefixes(titles bool) (all []string) {
 	for _, c := range classes {
 		if f.Archived != nil && *f.Archived != c.archived || len(f.Kinds) > 0 && !slices.Contains(f.Kinds, c.kind) {
@@ -61,9 +61,9 @@ func (f Filter) prefixes(titles bool) (all []string) {
 }
 
 // match returns a search expression in the engine's syntax. It finds the texts that
-// contain all words of q and belong to a class with one of the given prefixes. If endings
-// lists words for a class, the last word of q stands for these words. In any other class,
-// it stands for all words that begin with it.
+// contain all words of q and belong to a class with one of the given prefixes. The last
+// word of q matches all words that begin with it. If endings has an entry for a class, it
+// matches only the words listed there.
 func (q query) match(engine db.Engine, prefixes []string, endings map[string][]string) string {
 	quote, and, or, begins := `"`, ` AND `, ` OR `, `*`
 	if engine == db.Postgres {

@@ -24,12 +24,12 @@ func amongNewest(side string, most int) string {
 		isVector + ` ORDER BY id DESC LIMIT ?`
 }
 
-// fewNewest is the number of texts that PostgreSQL scans first. If too few of them match, it scans
-// manyNewest texts, unless these are unlikely to contain enough matches.
+// PostgreSQL first scans the newest texts, fewNewest in number. If too few of them match, it scans
+// manyNewest texts, unless even these are unlikely to contain enough matches.
 const fewNewest, manyNewest = 500, 5_000
 
-// found returns the IDs of the newest texts that the filter selects and that contain the words of
-// q, either in the title or anywhere in the text.
+// found returns the IDs of the newest texts that match the filter and the query. If titles is true,
+// the query's words must be in the title; otherwise they can be anywhere in the text.
 func (q query) found(ctx context.Context, in db.Queryer, engine db.Engine, filter Filter, titles bool, limit int) ([]int64, error) {
 	prefixes := filter.prefixes(titles)
 	if engine == db.SQLite {
@@ -110,15 +110,13 @@ func (f Filter) ofRuns() bool {
 	return len(f.Kinds) > 0 && f.Kinds[0] != OfTask && f.Kinds[0] != OfComment
 }
 
-// fewSessions is the maximum number of matching sessions for which a query first finds the matches
-// and then sorts them. If more sessions match, the query reads all sessions in list order and
-// checks each one.
+// fewSessions limits how many matching sessions a query collects and then sorts. If more sessions
+// match, the query instead reads all sessions in list order and checks each one.
 const fewSessions = 2000
 
-// Sessions returns an SQL condition that selects the rows in which the given column is the ID of a
-// matching archived session. A session matches if it contains all words of text, as in Find.
-// Sessions returns false if no session can match. The form of the condition depends on the number
-// of matches.
+// Sessions returns an SQL condition for archived sessions that contain all words of text, as in
+// Find. The given column holds the session's ID, and match is the condition's argument. If no
+// session can match, ok is false.
 func Sessions(ctx context.Context, in db.Queryer, engine db.Engine, column, text string) (condition, match string, ok bool, err error) {
 	q := query{wordsOf(text)}
 	if len(q.words) == 0 {

@@ -69,7 +69,8 @@ func (s *Service) Find(ctx context.Context, text string, filter Filter, limit in
 	return results, nil
 }
 
-// sides returns the selected kinds in up to two groups, which share the limit on results.
+// sides returns the selected kinds in two groups: the kinds for tasks and the kinds for runs. It
+// omits empty groups. The groups share the limit on results.
 func (f Filter) sides() [][]Kind {
 	var sides [][]Kind
 	for _, side := range [][]Kind{{OfTask, OfComment}, {OfReport, OfSession}} {

@@ -180,8 +180,8 @@ func DropReport(ctx context.Context, tx *db.Tx, standupID, agentID string) error
 	return err
 }
 
-// putNew adds the words of a text to the index. The two given columns identify the text;
-// id and agent are their values.
+// putNew adds the words of a text to the index. The given columns identify the text and
+// receive the values id and agent.
 func putNew(ctx context.Context, tx *db.Tx, columns, id string, agent *string, words []string) error {
 	if tx.Engine() == db.Postgres {
 		_, err := tx.Exec(ctx, `INSERT INTO search_texts (`+columns+`, words) VALUES (?, ?, CAST(CAST(? AS TEXT) AS TSVECTOR))`, id, agent, vector(words))

@@ -79,7 +79,7 @@ func (r *reader) applyLedgerTotals(ctx context.Context) {
 // floating point.
 const rounding = 100
 
-// covers reports whether every value in t is at least as large as in was.
+// covers reports whether each value in t is at least as large as the corresponding value in was.
 func covers(t, was gateway.Totals) bool {
 	return t.Input >= was.Input && t.Output >= was.Output && t.CacheRead >= was.CacheRead && t.CacheWrite >= was.CacheWrite &&
 		(was.Pricing == gateway.Unpriced || t.CostNanoUSD >= was.CostNanoUSD-rounding)

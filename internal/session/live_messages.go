@@ -111,7 +111,7 @@ func (s *Service) relayMessage(e gateway.Event, windows map[string]*window) {
 	s.Tell(key, News{Key: key, Message: &m})
 }
 
-// notifyMissed reports missed messages for all followed sessions.
+// notifyMissed tells the followers of all sessions that they have missed messages.
 func (s *Service) notifyMissed(windows map[string]*window) {
 	for _, key := range s.Followed() {
 		delete(windows, key)

@@ -104,7 +104,7 @@ func (m *mirror) init() {
 	m.dirty, m.notified = map[string]struct{}{}, map[string]notifiedSession{}
 }
 
-// lock locks mu and initializes the mirror.
+// lock locks mu and, on first use, initializes the mirror.
 func (m *mirror) lock() {
 	m.mu.Lock()
 	m.init()
@@ -142,8 +142,8 @@ func (m *mirror) markChanged(key string) {
 	}
 }
 
-// current returns a snapshot that reflects all invalidations before the call. If necessary, it
-// waits until the session list has been read again on the current connection.
+// current returns a snapshot that is newer than every invalidation before the call. If there is
+// none yet, it waits until the session list has been read again on the current connection.
 func (s *Service) current(ctx context.Context) (*snapshot, error) {
 	m := &s.mirror
 	m.lock()
@@ -206,7 +206,8 @@ func (m *mirror) compose() *snapshot {
 	return shown
 }
 
-// row returns the row of an entry, with its run and totals. The caller must hold the lock.
+// row converts an entry to a row, with the session's run and totals. The caller must hold the
+// lock.
 func (m *mirror) row(k *entry) row {
 	r := row{Session: k.Session, asOf: k.asOf}
 	if run, ok := m.runs[k.Key]; ok && k.Active && (k.RunID == "" || k.RunID == run.RunID) {
@@ -219,10 +220,9 @@ func (m *mirror) row(k *entry) row {
 	return r
 }
 
-// merge applies a session list that was requested at asOf. Events received since then take
-// precedence. If sure is set, merge returns the keys of the sessions with changes that no event
-// reported. Set sure only if events should have reported every change. The caller must hold the
-// lock.
+// merge applies a session list that was requested at asOf. Events received since then take precedence. If sure is
+// set, merge returns the keys of sessions with changes that events should have reported but did not. The caller
+// must hold the lock.
 func (m *mirror) merge(list gateway.Sessions, asOf clock.Time, sure bool) (corrected []string) {
 	asked := asOf.Time // whole milliseconds, like event times; within one millisecond, the event counts as newer
 	var news []string

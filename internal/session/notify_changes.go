@@ -16,7 +16,7 @@ type notifiedSession struct {
 	at    time.Time
 }
 
-// runNotifier calls Changed with all changes until ctx ends.
+// runNotifier passes all session changes to Changed until ctx ends.
 func (s *Service) runNotifier(ctx context.Context) {
 	m := &s.mirror
 	m.lock()
@@ -48,7 +48,7 @@ func (s *Service) runNotifier(ctx context.Context) {
 	}
 }
 
-// wasNotified reports whether Changed has reported a session and has not reported its removal since then.
+// wasNotified reports whether Changed has reported a session but not yet its removal.
 func (m *mirror) wasNotified(key string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

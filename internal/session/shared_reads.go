@@ -54,9 +54,9 @@ func (s *sharedReads[K, V]) read(ctx context.Context, of K, fn func() (V, error)
 	}
 }
 
-// join returns the reading whose result the caller must use. If mine is true, the caller must
-// perform this reading, but only after the reading before, if any, has ended. Otherwise the caller
-// waits for it.
+// join returns the reading whose result the caller must use. If mine is false, another caller
+// performs it. If mine is true, the caller must perform it, after waiting for the previous reading
+// (before), if any, to end.
 func (s *sharedReads[K, V]) join(of K) (r *reading[V], mine bool, before *reading[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -58,8 +58,8 @@ func (g *activityLog) recordEvent(e gateway.Event, now time.Time) {
 }
 
 // last returns the time at which a row's run was last active: the latest of its last event, its
-// last activity according to the gateway, and its start. Thanks to the gateway's times, the result
-// is correct even after a restart or a lost connection.
+// last activity according to the gateway, and its start. The gateway's times keep the result
+// correct after a restart or a lost connection.
 func (g *activityLog) last(r *row, now time.Time) time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -88,7 +88,7 @@ func (g *activityLog) last(r *row, now time.Time) time.Time {
 	return sign
 }
 
-// prune removes sessions without an active run from the log.
+// prune removes a session from the log if it has no active run.
 func (g *activityLog) prune(active map[string]bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -107,7 +107,8 @@ func (s *Service) silentSince(r *row) (since time.Time, stalled bool) {
 	return since, now.Sub(since) >= s.StalledAfter
 }
 
-// apiSession converts a row to a Session for API responses and sets whether its run is stalled.
+// apiSession converts a row to a Session for API responses, which includes whether its run is
+// stalled.
 func (s *Service) apiSession(r *row) Session {
 	out := r.api()
 	if since, stalled := s.silentSince(r); stalled {

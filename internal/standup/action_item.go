@@ -45,9 +45,9 @@ func sameItem(a, b string) bool {
 	return x != "" && x == y || strings.EqualFold(a, b)
 }
 
-// makeTask returns the key of the task for an action item. It creates a task unless this
-// standup has already created one for the item, or the one from a standup in the last
-// knownDays days is still open.
+// makeTask returns the key of the task for an action item. It reuses a task that this standup has
+// already created for the item, or a task for the same item from the last knownDays days that is
+// still open. Otherwise it creates a task.
 func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, error) {
 	for _, e := range c.fresh {
 		if e.Kind == "task" && strings.EqualFold(e.Words, w.Title) {

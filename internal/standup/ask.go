@@ -169,9 +169,9 @@ func (m *meeting) runQuestion(ctx context.Context, q question, fresh bool) (ques
 	}
 }
 
-// historyUnreadable reports whether to stop waiting for a busy gateway to return the question's
-// outcome: the deadline has passed, and the gateway has been busy for longer than the agent
-// timeout. *since is the time at which the gateway became busy, and is updated on each call.
+// historyUnreadable reports whether to stop waiting for a busy gateway: the question's deadline has passed, and the
+// gateway has been busy for longer than the agent timeout. It updates *since, the time at which the gateway became
+// busy.
 func (m *meeting) historyUnreadable(err error, q question, since *time.Time) bool {
 	if !errors.Is(err, gateway.ErrBusy) {
 		*since = time.Time{}
@@ -354,8 +354,8 @@ func (m *meeting) finish(ctx context.Context, q question, a gateway.Answer) (que
 }
 
 // save stores a question, or fails if this process no longer holds the standup's job. If the
-// question was dropped because the agent has submitted its report, save keeps it dropped and
-// returns errSubmitted.
+// question was dropped because the agent submitted its report, save leaves it in the state
+// "dropped" and returns errSubmitted.
 func (m *meeting) save(ctx context.Context, q question) error { return m.saveWithUsage(ctx, q, nil) }
 
 // saveWithUsage is like save, but also records the usage of an ended run. It ignores

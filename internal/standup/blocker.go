@@ -57,9 +57,9 @@ const (
 	boardGone     = "gone"
 )
 
-// escalationAge is the age, in calendar days, at which a blocker is added to the inbox.
-// For example, a blocker first seen on Monday is added on Wednesday. Weekends and days
-// with failed standups are included.
+// escalationAge is the age, in calendar days, at which a blocker is added to the inbox. For
+// example, a blocker first seen on Monday is added on Wednesday. Weekends and days with failed
+// standups count, too.
 const escalationAge = 2
 
 const (
@@ -329,8 +329,8 @@ func (l *trackedBlocker) end(why string, now time.Time) {
 	l.Status, l.EndedWhy, l.EndedAt, l.changed = BlockerEnded, &why, clock.Ptr(now), true
 }
 
-// endUnmentioned ends the open blockers that no participant reported again, unless awaitsReport
-// returns true for them. It compares them with named, the blockers in the standup's record.
+// endUnmentioned ends the open blockers that were not reported again, except those for which
+// awaitsReport returns true. The slice named contains the blockers in the standup's record.
 func (b *blockerTracker) endUnmentioned(named []Blocker) (ended []*trackedBlocker) {
 	for _, l := range b.blockers {
 		again := slices.ContainsFunc(named, func(x Blocker) bool { return equalPtr(x.ID, &l.ID) && len(x.NamedBy) > 0 })

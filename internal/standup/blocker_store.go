@@ -29,9 +29,9 @@ func scanBlocker(row db.Row) (*trackedBlocker, error) {
 	return &l, json.Unmarshal([]byte(days), &l.Days)
 }
 
-// blockersFor returns the team's blockers that a standup's reports can mention. These are
-// the open blockers, those that have ended since the standup asked its participants, and
-// those that an earlier run of the same standup ended.
+// blockersFor returns the team's blockers that a standup's reports can mention. These are the open
+// blockers and those that ended after the standup asked its participants. Blockers that an earlier
+// attempt at the same standup ended are also included.
 func blockersFor(ctx context.Context, q db.Queryer, team, standupID string, asked time.Time) ([]*trackedBlocker, error) {
 	rows, err := q.Query(ctx, `
 		SELECT `+blockerColumns+` FROM standup_blockers WHERE team = ? AND status = 'open'
@@ -173,8 +173,8 @@ func effectsSince(ctx context.Context, q db.Queryer, team, kind, from string) ([
 	return db.All(rows, err, scanEffect)
 }
 
-// putEffect stores an effect of a standup, such as a new inbox item. The caller must hold
-// the standup's job.
+// putEffect stores an effect of a standup, such as a new inbox item. Only the process
+// that runs the standup may call it.
 func putEffect(ctx context.Context, tx *db.Tx, team string, e effect, now time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO standup_effects (standup_id, seq, kind, subject, words, team, date, at)

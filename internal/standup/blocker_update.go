@@ -65,10 +65,9 @@ func (m *meeting) takeBlockers(ctx context.Context, tx *db.Tx, row *Standup) (en
 	return ended, nil
 }
 
-// resolveEnded resolves the inbox items for ended blockers and records an event for each
-// blocker. If the facilitator escalated a blocker, its item is resolved only if the
-// blocker's task changed on the board. If the blocker is merely no longer reported, the
-// item stays open.
+// resolveEnded records that blockers ended and resolves their inbox items. It leaves an
+// item that the facilitator raised open unless the blocker's task is done, archived,
+// deleted or no longer blocked.
 func (s *Service) resolveEnded(ctx context.Context, tx *db.Tx, row Standup, ended []*trackedBlocker) error {
 	for _, l := range ended {
 		own := l.Cause != nil && *l.Cause == l.cause()

@@ -20,7 +20,7 @@ type Claim struct {
 	Board string `json:"board" doc:"What the board says: the task's column, blocked or not_blocked; unknown if the task does not exist."`
 }
 
-// describe returns a text with the claim and the task's state on the board.
+// describe returns a sentence that contrasts the claim with the task's state on the board.
 func (c Claim) describe() string {
 	board := "but the board says " + spaced(c.Board)
 	if c.Board == boardUnknown {

@@ -6,8 +6,8 @@ import (
 	"wardroom/internal/event"
 )
 
-// InboxItem is an issue that needs a human. Raising an item again with the same
-// cause increases the count of the existing item.
+// InboxItem is an issue that needs a human. If an item with the same cause already
+// exists, raising another one increases the count of the existing item.
 type InboxItem struct {
 	Cause, Kind, Severity, Title, Detail string
 	Subject                              event.Subject

@@ -35,8 +35,8 @@ func (f Filter) where() list.Where {
 	return w
 }
 
-// list defines how standups are listed. They are sorted by day and, unless the filter selects a team,
-// then by team key.
+// list defines how standups are listed. They are sorted by day. If the filter selects no team,
+// standups of the same day are sorted by team key.
 func (f Filter) list() list.List[Brief] {
 	byDay := list.Sort[Brief]{Columns: []string{`date`}, Position: func(b Brief) []any { return []any{b.Date} }}
 	if f.Team == "" {
@@ -63,9 +63,9 @@ func scanBrief(row db.Row) (Brief, error) {
 	return b, err
 }
 
-// updateRoll updates a standup's roll: a text in the standup's row with one line per report, which
-// consists of the agent's id, the report's status and the agent's name. Thanks to the roll, lists
-// need no join.
+// updateRoll updates a standup's roll, a text in the standup's row. The roll has one line per
+// report: the agent's id, the report's status and the agent's name. Lists use the roll to avoid a
+// join.
 func updateRoll(ctx context.Context, tx *db.Tx, standupID string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE standups SET roll = COALESCE((

@@ -227,7 +227,8 @@ func (s *Service) recordSubmission(ctx context.Context, tx *db.Tx, row Standup, 
 // the runtime is unavailable, only polling ends the wait.
 const submissionPollInterval = time.Second
 
-// awaitAnswer sends a question and waits until it ends. It returns errSubmitted if the report is submitted first.
+// awaitAnswer asks a question and waits for its outcome. It returns errSubmitted if the report is
+// submitted first.
 func (m *meeting) awaitAnswer(ctx context.Context, q question, fresh bool) (question, error) {
 	if q.Purpose != "report" {
 		return m.runQuestion(ctx, q, fresh)

@@ -23,11 +23,10 @@ import (
 // gateway does that only once, so further rejections have another cause.
 const maxRejections = 3
 
-// findOutcome looks up the outcome of the question q in the runtime. The answer may also come from
-// a resumed turn, or from a lost question that q replaced. While there is no answer, findOutcome
-// calls wait with the question's trace and whether the agent has seen q or a question that q
-// replaced. If wait returns true, findOutcome looks again. It also reports whether the question's
-// deadline passed first.
+// findOutcome looks up the outcome of the question q in the runtime. The answer may also come from a resumed turn, or
+// from a lost question that q replaced. If there is no answer yet, findOutcome calls wait, and looks again if wait
+// returns true. The asked argument is true if the history contains q or a question that q replaced. If q's deadline
+// passes first, late is true.
 func (m *meeting) findOutcome(ctx context.Context, q question, wait func(t gateway.Trace, asked bool) bool) (_ gateway.Trace, late bool, _ error) {
 	for {
 		t, asked, err := m.findTrace(ctx, q)
@@ -74,9 +73,8 @@ func (m *meeting) findTrace(ctx context.Context, q question) (t gateway.Trace, a
 }
 
 // retryRejected handles a question that the gateway rejected because its session changed. It first waits for an answer
-// from a resumed turn. If none arrives, it ends the question or, if again is true, replaces it with one that has a new
-// run id, because the gateway would reject the old run id again. The deadline stays the same. If the question ended
-// without a replacement, done is true.
+// from a resumed turn. If none arrives and again is true, it replaces the question with one that has a new run id and
+// the same deadline; the gateway would reject the old run id again. Otherwise it ends the question and returns true.
 func (m *meeting) retryRejected(ctx context.Context, q question, a gateway.Answer, again bool) (next question, done bool, _ error) {
 	if err := m.shortDelay(ctx); err != nil {
 		return q, false, err

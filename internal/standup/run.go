@@ -11,10 +11,10 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// Run starts a standup or retries a failed one. A retry asks only for missing answers. Run
-// fails with ErrRunning if the standup is running. A completed standup is restarted only
-// with again set; otherwise Run fails with ErrCompleted. A restart asks all participants
-// again, and their earlier answers remain only in the transcript.
+// Run starts a standup or retries a failed one. A retry asks only for missing answers. Run fails
+// with ErrRunning if the standup is running. It restarts a completed standup only if again is true,
+// and fails with ErrCompleted otherwise. A restart asks all participants again. Their earlier
+// answers remain only in the transcript.
 func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, error) {
 	var started Standup
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {

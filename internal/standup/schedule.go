@@ -100,8 +100,8 @@ type desiredJob struct {
 	message     string
 }
 
-// desiredJob combines the plan p, the existing job and the defaults. If fields are
-// invalid, it returns an error that lists all of them. It does not contact the runtime.
+// desiredJob returns the job that the plan p describes. Fields that p omits come from
+// the existing job or a default. If fields are invalid, the error lists all of them.
 func (s *Service) desiredJob(t Team, p Plan, was seenJob, now *gateway.Job) (desiredJob, error) {
 	var bad fault.Fields
 	a := desiredJob{expr: defaultExpr, zone: t.Timezone, enabled: true, facilitator: t.Facilitator}
@@ -231,10 +231,9 @@ func (a desiredJob) change(j gateway.Job) (c gateway.JobChange, names []string) 
 	return c, names
 }
 
-// pick finds the team's job among the jobs in the runtime. Candidates have the team's job
-// name, and either have the given id or run as the facilitator. pick prefers the
-// candidate with the given id, then the oldest one, and returns the ids of all other
-// candidates in others.
+// pick finds the team's job among the runtime's jobs. Candidates have the team's job name, and
+// either have the given id or run as the facilitator. pick prefers the candidate with the given id,
+// then the oldest one. It also returns the ids of the other candidates.
 func (t Team) pick(jobs []gateway.Job, id string) (found *gateway.Job, others []string) {
 	others = []string{}
 	ours := slices.DeleteFunc(slices.Clone(jobs), func(j gateway.Job) bool {

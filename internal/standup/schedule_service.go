@@ -24,12 +24,11 @@ const scheduleReadTimeout = 5 * time.Second
 // scheduleLock returns the name of the lock that protects a team's stored schedule.
 func scheduleLock(team string) string { return "schedule/" + team }
 
-// SetSchedule creates or changes the runtime's job that starts a team's standups,
-// according to the plan p. It is idempotent: if the job already has the requested state,
-// it sends nothing to the runtime. For an unknown team, it fails with ErrTeam; for an
-// archived team, with ErrTeamArchived, unless the plan disables the job. It fails with
-// gateway.ErrJobChanged if the job was changed concurrently, and with
-// gateway.ErrMissingScope if the scope operator.admin is missing.
+// SetSchedule creates or changes the runtime's job that starts a team's standups, according to the
+// plan p. If the job already matches the plan, SetSchedule sends nothing to the runtime. It fails
+// with ErrTeam if the team is unknown. An archived team's job can only be disabled; any other plan
+// fails with ErrTeamArchived. If the job was changed concurrently, SetSchedule fails with
+// gateway.ErrJobChanged. Without the scope operator.admin, it fails with gateway.ErrMissingScope.
 func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 	t, was, err := s.loadSchedule(ctx, or(p.Team, ""))
 	if err != nil {
@@ -236,7 +235,7 @@ func (s *Service) RefreshSchedules(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// refreshSchedule updates the stored state of one team's job from jobs, the standup jobs in the
+// refreshSchedule updates the stored state of a team's job to match the given standup jobs from the
 // runtime.
 func (s *Service) refreshSchedule(ctx context.Context, before teamSchedule, jobs []gateway.Job) error {
 	team, was := before.team.Key, before.seenJob

@@ -35,8 +35,8 @@ type teamSchedule struct {
 	seenJob
 }
 
-// teamSchedules returns the schedules of all teams. This includes archived teams and teams
-// without a schedule, whose Version is 0.
+// teamSchedules returns the schedules of all teams. Archived teams are included. For a team without
+// a schedule, Version is 0.
 func (s *Service) teamSchedules(ctx context.Context) ([]teamSchedule, error) {
 	var all []teamSchedule
 	err := s.DB.View(ctx, func(q db.Queryer) error {
@@ -77,7 +77,8 @@ func putSchedule(ctx context.Context, tx *db.Tx, team string, r seenJob) error {
 	return err
 }
 
-// skipMissed marks a team's schedule as checked up to the given time, so that no earlier time is treated as missed.
+// skipMissed marks a team's schedule as checked up to the given time, so that no standup before
+// that time is treated as missed.
 func skipMissed(ctx context.Context, tx *db.Tx, team string, now time.Time) error {
 	if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
 		return err

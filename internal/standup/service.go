@@ -91,9 +91,9 @@ type Service struct {
 	// Ran returns the totals for an agent's runs that ended since the given time.
 	Ran func(ctx context.Context, agentID string, since time.Time) (*Runs, error)
 
-	// Defaults from the settings, which a team can override. Facilitator and Participants
-	// are defaults for the executive team only; Zone, AgentTimeout and Deadline are defaults
-	// for all teams.
+	// Defaults from the settings. A team can override its defaults. Facilitator and
+	// Participants apply only to the executive team; Zone, AgentTimeout and Deadline apply to
+	// all teams.
 	Facilitator  string         // an agent_id
 	Participants []string       // agent_ids, in the order they are asked
 	Zone         *time.Location // determines the date of a standup

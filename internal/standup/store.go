@@ -256,8 +256,8 @@ func nanos(n *money.Nano) *int64 {
 	return &v
 }
 
-// appendLine appends an entry to the transcript. The caller must hold either the standup's
-// lock or its job, so that no two entries get the same number.
+// appendLine appends an entry to the transcript. The caller must hold the standup's lock or run as
+// the standup's job, so that no two entries get the same number.
 func appendLine(ctx context.Context, tx *db.Tx, standupID string, at time.Time, kind, from, to, text string) error {
 	var last int
 	err := tx.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM standup_transcript WHERE standup_id = ?`, standupID).Scan(&last)
@@ -269,7 +269,7 @@ func appendLine(ctx context.Context, tx *db.Tx, standupID string, at time.Time, 
 	return err
 }
 
-// question is a question to an agent. The gateway identifies it by its run ID.
+// question is a question to an agent. The gateway identifies a question by its run ID.
 type question struct {
 	RunID      string
 	AgentID    string

@@ -60,8 +60,8 @@ type NewTeam struct {
 	Deadline     string    `json:"deadline,omitempty" maxLength:"20" doc:"Maximum duration of a standup, such as 20m. Default: the setting STANDUP_DEADLINE."`
 }
 
-// TeamChange is a partial update of a team. Omitted fields stay unchanged. A field that is null is
-// reset to the value from the settings.
+// TeamChange is a partial update of a team. Omitted fields stay unchanged. Null resets a field to its value from the
+// settings.
 type TeamChange struct {
 	Name         *string                `json:"name,omitempty" minLength:"1" maxLength:"100"`
 	Facilitator  patch.Field[string]    `json:"facilitator,omitzero" maxLength:"64" doc:"The facilitator's agent_id. For the executive team, null uses the setting STANDUP_FACILITATOR."`
@@ -81,7 +81,7 @@ const (
 	maxDeadline     = 7 * 24 * time.Hour
 )
 
-// Errors returned by requests about teams.
+// Errors that team operations return.
 var (
 	ErrTeamNotFound = fault.New(fault.NotFound, "team_not_found", "Team not found.")
 	ErrTeamChanged  = fault.New(fault.Stale, "team_changed", "The team has changed since you read it.")

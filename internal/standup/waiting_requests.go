@@ -17,8 +17,8 @@ import (
 // wait for it.
 const pollInterval = 150 * time.Millisecond
 
-// waitRetryAfter is the value of the Retry-After header in responses to requests that are
-// rejected because too many requests already wait for a standup.
+// waitRetryAfter is the Retry-After value for requests that are rejected because too many others
+// already wait for a standup.
 const waitRetryAfter = 15 * time.Second
 
 // Limits sets how many requests may wait for standups in this process at the same time.

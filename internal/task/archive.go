@@ -78,8 +78,8 @@ func (s *Service) Restore(ctx context.Context, ref string, version *int64) (Task
 const archivable = ` FROM tasks WHERE archive_from IS NOT NULL AND archived_at IS NULL AND archive_from < ?`
 
 // CountArchivable returns the number of tasks that ArchiveDone would archive without a limit. It
-// also returns the earliest time at which one of them became done or was restored. If there are no
-// such tasks, that is the zero time.
+// also returns the earliest time at which one of them became done or was restored, or the zero time
+// if there are none.
 func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int64, oldest time.Time, err error) {
 	var first *clock.Time
 	if err := s.DB.QueryRow(ctx, `SELECT COUNT(*), MIN(archive_from)`+archivable, before).Scan(&n, &first); err != nil {

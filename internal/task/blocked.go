@@ -121,8 +121,8 @@ func longBlocked(ctx context.Context, q db.Queryer, now time.Time) ([]blockedTas
 // endedCause is the cause of an inbox item that no longer applies, with the reason.
 type endedCause struct{ cause, why string }
 
-// unblocked returns the causes of up to 100 inbox items to resolve: items whose task is no longer blocked, is archived
-// or was deleted. It skips items that a person has reopened.
+// unblocked finds up to 100 inbox items to resolve, because their task is no longer blocked, is
+// archived or was deleted. It skips items that a person has reopened.
 func unblocked(ctx context.Context, q db.Queryer) ([]endedCause, error) {
 	rows, err := q.Query(ctx, `
 		SELECT i.cause, i.subject_name, CASE WHEN t.id IS NULL THEN 'was deleted' WHEN t.archived_at IS NOT NULL THEN 'is archived' ELSE 'is no longer blocked' END

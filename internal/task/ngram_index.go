@@ -63,8 +63,8 @@ func withGrams(ctx context.Context, q db.Queryer, text string) (narrow, error) {
 	return numbered(query+` UNION ALL SELECT number FROM tasks WHERE number > ?`, arg, upto), err
 }
 
-// indexed returns the most recently assigned task number, and the number up to which all tasks are
-// indexed.
+// indexed returns the highest task number assigned so far, and the number up to which all tasks
+// are indexed.
 func indexed(ctx context.Context, q db.Queryer) (last, upto int64, err error) {
 	err = q.QueryRow(ctx, `SELECT last, (SELECT upto FROM task_grams_state WHERE one = 1) FROM task_counter WHERE one = 1`).Scan(&last, &upto)
 	if err != nil {

@@ -97,8 +97,8 @@ func beforeFirst(first string) string {
 	return between("", first)
 }
 
-// split parses a position. Its first placeDigits digits give whole, which is a
-// task number, and the next stepDigits digits give step.
+// split parses a position. The first placeDigits digits are a task number (whole), and the next
+// stepDigits digits are the step.
 func split(position string) (whole, step int64) {
 	for i := range placeDigits + stepDigits {
 		to := &whole
@@ -205,8 +205,8 @@ func neighbor(ctx context.Context, tx *db.Tx, condition, order string, args ...a
 	return position, err
 }
 
-// spread shortens the positions of moved tasks without changing their order, to
-// make room for further moves. It changes only positions with the given prefix.
+// spread makes room for further moves: it shortens the positions of moved tasks without changing
+// their order. It changes only positions that start with whole.
 func spread(ctx context.Context, tx *db.Tx, whole string) error {
 	const digits = 9
 	n, _ := split(whole)

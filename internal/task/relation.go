@@ -101,11 +101,11 @@ func setDependencies(ctx context.Context, q db.Queryer, t *Task, refs []Name) er
 	return nil
 }
 
-// checkCycle fails with ErrCycle if a relation between two tasks would close a
-// cycle: that is, if the second task already depends on the first or is a
-// subtask of it, directly or through other tasks. The SQL in next selects the
-// parents or the dependencies of the tasks found so far, which are in the table
-// "above".
+// checkCycle fails with ErrCycle if relating t to the second task would close a
+// cycle, because the second task already depends on t or is a subtask of it,
+// directly or through other tasks. The SQL in next selects the parents or the
+// dependencies of the tasks in the table "above", which holds the tasks found so
+// far.
 func checkCycle(ctx context.Context, q db.Queryer, t, to Task, next string) error {
 	var n int
 	err := q.QueryRow(ctx, `

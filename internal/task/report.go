@@ -19,7 +19,7 @@ import (
 	"wardroom/internal/platform/plaintext"
 )
 
-// Kind is the kind of a report.
+// Kind is the kind of a report, such as a blocker.
 type Kind string
 
 // The kinds of reports.
@@ -96,9 +96,9 @@ func (r Report) digest(by actor.Actor) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// unchangedBy reports whether a repeated report, which makes the change c,
-// would leave the task unchanged. It ignores claims, because the caller's claim
-// may have ended with the original report.
+// unchangedBy reports whether the change c from a repeated report would leave
+// the task unchanged. It ignores claims, because the caller's claim may have
+// ended with the original report.
 func (t Task) unchangedBy(c Change, by actor.Actor) bool {
 	updated := t
 	return updated.apply(c, t.UpdatedAt.Time, by) == nil && len(diff(t, updated)) == 0

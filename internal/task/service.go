@@ -187,10 +187,9 @@ func (s *Service) Update(ctx context.Context, ref string, c Change, version *int
 	return s.write(ctx, "update task", func(tx *db.Tx) (Task, []pendingEvent, error) { return s.updateIn(ctx, tx, ref, c, version) })
 }
 
-// write runs the function fn in a transaction and then records the events that
-// fn returned. If fn fails because another transaction has changed the task,
-// write runs fn again on the current row. If the client specified a version, fn
-// then fails with ErrStale; otherwise it applies the change.
+// write runs fn in a transaction and then records the events that fn returned. If fn
+// fails because another transaction has changed the task, write runs it again on the
+// current row.
 func (s *Service) write(ctx context.Context, what string, fn func(*db.Tx) (Task, []pendingEvent, error)) (Task, error) {
 	var t Task
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {

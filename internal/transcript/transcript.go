@@ -126,8 +126,8 @@ func (m *Message) Each(fn func(text *string, cut, json bool)) {
 	}
 }
 
-// Brief returns the message. If its texts exceed the given number of bytes in total, it is shortened,
-// and its counts of omitted characters and blocks include what Brief has omitted.
+// Brief returns the message, shortened if its texts together exceed the given number of bytes. The
+// counts of omitted characters and blocks include those that Brief omits.
 func (m Message) Brief(most int) Message {
 	const each, blocks = 500, 16
 	size := 0

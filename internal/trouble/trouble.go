@@ -69,8 +69,8 @@ func (is condition) due(now time.Time) bool {
 	return is.doing != "" && !is.reported && now.Sub(is.since.Time) >= after
 }
 
-// cause returns the cause of the inbox item for the given kind of problem. The cause
-// never changes, so that a recurring problem increases the count of the existing item.
+// cause returns the cause of the inbox item for the given kind of problem. It is the same every
+// time, so that a recurring problem increases the count of the existing item.
 func cause(kind string) string { return "gateway/" + kind }
 
 // inboxItem returns the inbox item for the condition.

@@ -45,10 +45,9 @@ func recordCopy(ctx context.Context, tx *db.Tx, r Run, activeIn string) (bool, e
 	return true, nil
 }
 
-// findOriginal returns the ID of another transcript that contains the run, ended or in
-// progress, or "" if no other transcript contains it. It ignores a transcript in which
-// the run ended earlier, because then the run continued in r's transcript and is not a
-// copy.
+// findOriginal looks for another transcript that contains the run and returns its ID,
+// or "" if there is none. A transcript in which the run ended earlier does not count:
+// the run then continued in r's transcript and is not a copy.
 func findOriginal(ctx context.Context, tx *db.Tx, r Run) (of string, err error) {
 	ended := r.EndedAt.UnixMilli()
 	find := `SELECT session_id FROM usage_ledger WHERE run_id = ? AND at >= ? AND session_id NOT IN ('', ?) LIMIT 1`

@@ -63,7 +63,7 @@ func (s *SoFar) add(r row) {
 	}
 }
 
-// Going returns the usage so far of all runs in progress, as last read.
+// Going returns the last known usage of all runs in progress.
 func (s *Service) Going(ctx context.Context) (Going, error) {
 	g := Going{SoFar: SoFar{Complete: true}, Runs: []GoingRun{}}
 	rows, err := inProgressRows(ctx, s.DB)
@@ -186,8 +186,8 @@ func (r *reader) loadInProgress(ctx context.Context) error {
 }
 
 // forgetAfter is how long to keep the usage of a run in progress after its transcript was last
-// read. It applies only to runs that never reach the ledger, because their session was deleted or
-// became unreadable, or because the session's totals arrived first.
+// read. It applies only to runs that never reach the ledger. This happens if the session was
+// deleted or became unreadable, or if the session's totals arrived first.
 const forgetAfter = 5 * time.Minute
 
 // stopped returns the IDs of transcripts that have stored in-progress usage but, according to

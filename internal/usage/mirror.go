@@ -291,7 +291,7 @@ func (r *reader) work(ctx context.Context, rows []gateway.Session, counted *gate
 	return nil
 }
 
-// dueTranscripts returns the given sessions as a map by transcript ID, and the sessions whose transcripts must be read
+// dueTranscripts maps the given sessions by transcript ID. It also returns the sessions whose transcripts must be read
 // now.
 func (r *reader) dueTranscripts(rows []gateway.Session) (by map[string]*gateway.Session, due []*gateway.Session) {
 	by = make(map[string]*gateway.Session, len(rows))

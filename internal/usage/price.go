@@ -85,8 +85,8 @@ func (p Prices) of(provider, model string, at time.Time) *Price {
 	return best
 }
 
-// estimate returns what tokens cost at the price that the model had at the given time. It returns
-// false if the model had no price or if the cost overflows.
+// estimate returns the cost of tokens at the model's price at the given time. It returns false if
+// the model had no price or if the cost overflows.
 func (p Prices) estimate(provider, model string, t Tokens, at time.Time) (money.Nano, bool) {
 	best := p.of(provider, model, at)
 	if best == nil {

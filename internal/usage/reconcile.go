@@ -66,10 +66,10 @@ func final(u *gateway.TranscriptUsage, at clock.Time) bool {
 	return !u.LastAt.IsZero() && at.Sub(u.LastAt.Time) >= settleTime
 }
 
-// reconcile adds adjustments to the ledger until it matches the runtime's totals for a transcript,
-// for example because a run could not be read. The runtime computed the totals at asOf. If the
-// ledger has newer rows, reconcile returns false. It ignores totals that have decreased: the
-// runtime has deleted data, but the money was still spent.
+// reconcile adds adjustments to the ledger so that it matches the runtime's totals for a transcript.
+// They can differ, for example, because a run could not be read. The runtime computed the totals at
+// asOf. If the ledger has newer rows, reconcile returns false. It ignores totals that have
+// decreased: the runtime has deleted data, but the money was still spent.
 func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asOf clock.Time) (done bool, err error) {
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		done = false

@@ -81,7 +81,7 @@ type rollupKey struct {
 	name        string
 }
 
-// rollupKeys returns the keys of the roll-up rows to which a ledger row is added.
+// rollupKeys returns the keys of the roll-up rows that count a ledger row.
 func (r row) rollupKeys() []rollupKey {
 	var keys []rollupKey
 	for dimension, name := range map[string]string{

@@ -50,8 +50,7 @@ type Service struct {
 	models models
 }
 
-// topic names both the database notification about changes to the ledger and the ledger's lock.
-// The constant ledger names the ledger's row in usage_state.
+// topic names the ledger's lock and the database notification about its changes; ledger names its row in usage_state.
 const topic, ledger = "usage", "ledger"
 
 // Note adds the usage of a run to the ledger, in the caller's transaction, and reports
@@ -162,8 +161,8 @@ func (s *Service) price(ctx context.Context, tx *db.Tx, r *row) error {
 	return nil
 }
 
-// Report returns the usage in a period. If bars is true, it includes the usage by group for each bar of a chart. If
-// the caller already has two long reads in progress, Report waits until one of them ends; see db.LimitReads.
+// Report returns the usage in a period. If bars is true, it includes the data for a bar chart. If the caller already
+// has two long reads in progress, Report waits until one of them ends; see db.LimitReads.
 func (s *Service) Report(ctx context.Context, p Period, g Group, bars bool) (r Report, err error) {
 	if err := p.check(g == ByHour); err != nil {
 		return Report{}, err

@@ -43,8 +43,8 @@ type row struct {
 const ledgerColumns = `run_id, provider, model, kind, at, started_at, ended_at, noted_at, agent_id, session_key, session_id, source, job_id, task_key, standup_id,
 	input, output, cache_read, cache_write, other, cost_nano, price, price_table, runs, unpriced`
 
-// stored returns the start time and the cost of a row in their stored form. Each is nil if it is
-// unknown.
+// stored returns the row's start time and cost in the form that the database stores. An unknown
+// value is nil.
 func (r row) stored() (started *clock.Time, cost *int64) {
 	if !r.StartedAt.IsZero() {
 		started = clock.Ptr(r.StartedAt)
@@ -70,8 +70,8 @@ func insert(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
 	return addToRollup(ctx, tx, r.rollupKeys(), `run_id = ? AND provider = ? AND model = ?`, r.RunID, r.Provider, r.Model)
 }
 
-// hasRun reports whether a run is in the ledger. If the run's transcript was unknown when its rows
-// were added, hasRun adds the transcript to these rows.
+// hasRun reports whether a run is in the ledger. If the run's rows do not have a session ID yet,
+// hasRun sets it to sessionID.
 func hasRun(ctx context.Context, tx *db.Tx, runID, sessionID string) (bool, error) {
 	var n, unfiled int64
 	err := tx.QueryRow(ctx, `SELECT COUNT(*), COUNT(*) FILTER (WHERE session_id = '') FROM usage_ledger WHERE run_id = ?`, runID).Scan(&n, &unfiled)
@@ -106,9 +106,8 @@ func changeCount(ctx context.Context, q db.Queryer) (n int64, err error) {
 	return n, err
 }
 
-// begins returns the start time of the ledger, and the time at which Wardroom began to follow the
-// runtime. The ledger starts at that time or with its first row, whichever is earlier. A time that
-// is unknown is nil.
+// begins returns when the ledger starts, and when Wardroom began to follow the runtime. The ledger
+// starts at that time or with its first row, whichever is earlier. Unknown times are nil.
 func begins(ctx context.Context, q db.Queryer) (begins, since *clock.Time, err error) {
 	var at *int64
 	err = q.QueryRow(ctx, `SELECT (SELECT MIN(at) FROM usage_ledger), since FROM usage_state WHERE name = ?`, ledger).Scan(&at, &since)
@@ -129,9 +128,9 @@ func setFollowedSince(ctx context.Context, tx *db.Tx, at clock.Time) error {
 	return err
 }
 
-// claim tries to give owner the claim to read transcripts for the duration of the lease, and
-// reports whether it succeeded. If force is true, it takes the claim from any other process that
-// holds it.
+// claim tries to make owner the only process that reads transcripts until the lease ends, and
+// reports whether it succeeded. If force is true, it succeeds even if the lease of another process
+// has not ended.
 func claim(ctx context.Context, tx *db.Tx, owner string, now time.Time, lease time.Duration, force bool) (bool, error) {
 	at, err := tx.Clock(ctx, now)
 	if err != nil {

@@ -49,8 +49,8 @@ func (r *reader) sync(ctx context.Context, row *gateway.Session) error {
 	return nil
 }
 
-// reading holds the turns of a transcript that follow a given row, oldest first. It also holds the
-// earlier turns that were read along with them.
+// reading holds the turns that follow a given row of a transcript, oldest first. It also holds the
+// earlier turns that the same read returned.
 type reading struct {
 	before, turns []gateway.Turn
 	completeFrom  int64 // no rows are missing from this one on
@@ -102,10 +102,10 @@ func (s *Service) turns(ctx context.Context, row *gateway.Session, seq int64) (*
 // that started a run is not among the new rows, it may be among these.
 const contextTurns = 20
 
-// addHiddenTurns returns the shown turns together with the newest rows that the gateway's history
-// omits. From row number completeFrom on, no rows are missing. If the gateway cannot return the
-// omitted rows, completeFrom is math.MaxInt64. It returns false if the rows may belong to another
-// transcript.
+// addHiddenTurns returns the shown turns together with recent turns that the gateway's history
+// omits. No turns are missing from row number completeFrom on. If the gateway cannot return the
+// omitted turns, completeFrom is math.MaxInt64. The result ours is false if the turns may belong to
+// another transcript.
 func (s *Service) addHiddenTurns(ctx context.Context, row *gateway.Session, shown []gateway.Turn, newest int64) (all []gateway.Turn, completeFrom int64, ours bool, err error) {
 	kept, err := s.Runtime.RawTurns(ctx, row.Key, int(min(newest, pageSize))+contextTurns)
 	if errors.Is(err, gateway.ErrRefused) || err == nil && (len(kept) == 0 || kept[0].Seq == 0) {
@@ -185,8 +185,8 @@ type transcriptRun struct {
 	begin   int64 // the row of its message, or its own first row
 }
 
-// runsOf returns the ended runs of a transcript, and in upTo the last row that need not be read again. In an active
-// session, the last run is still in progress; it is returned as going. In an idle session, runs that started after the
+// runsOf returns a transcript's ended runs. The row upTo is the last one that need not be read again. In an active
+// session, the last run is still in progress and is returned as going. In an idle session, runs that started after the
 // session list was read are omitted, because they may still be in progress.
 func runsOf(read *reading, row *gateway.Session, made parents) (ended []Run, going *Run, upTo int64) {
 	var earlier, current parser
@@ -280,9 +280,9 @@ func (s *parser) addTurn(t *gateway.Turn, row *gateway.Session) {
 // interrupted turns.
 const resumeOrigin = "main_session_restart_recovery"
 
-// startRun records the start of a run and what triggered it. A run that no message started has
-// the previous run's trigger. Examples are a turn that resumes after a restart, and the end of
-// a conversation between agents. If rows before the run are missing, its trigger is unknown.
+// startRun records the start of a run and what triggered it. A run that was not started by a
+// new message, such as a turn that resumes after a restart, inherits the previous run's
+// trigger. If rows before the run are missing, its trigger is unknown.
 func (s *parser) startRun(id string, seq int64, at time.Time, row *gateway.Session) {
 	f := transcriptRun{Run: Run{RunID: id, AgentID: row.AgentID, SessionKey: row.Key, SessionID: row.ID, StartedAt: at}, begin: seq}
 	switch q := s.question; {

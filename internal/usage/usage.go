@@ -38,7 +38,7 @@ const (
 	Unknown   Source = "unknown"
 )
 
-// Sources returns all sources.
+// Sources returns all values of Source.
 func Sources() []Source {
 	return []Source{Human, Schedule, Heartbeat, SubAgent, Standup, Task, Unknown}
 }

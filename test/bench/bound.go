@@ -66,9 +66,8 @@ func (r *row) scan(from interface{ Scan(...any) error }) error {
 	return err
 }
 
-// bound is the benchmark's reference server. It gives the same answers as the
-// service, but has no accounts, checks or event log, and prepares all statements in
-// advance.
+// bound is the benchmark's reference server. Its responses are the same as Wardroom's, but it
+// has no accounts, checks or event log, and it prepares all statements in advance.
 type bound struct {
 	write          *sql.DB
 	lists          map[string]*sql.Stmt // by the number of tasks they return

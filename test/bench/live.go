@@ -34,9 +34,9 @@ type watching struct {
 	Lap     int // distinguishes this run's changes from those of other runs
 }
 
-// watched holds the results of a measurement with live streams. Times are in milliseconds,
-// measured from the response to the request that makes the change, which is sent after the
-// commit. Only Sent99 is measured from the request itself.
+// watched holds the results of a measurement with live streams. Times are in milliseconds. They are
+// measured from the time at which the server responds to a change, which it does after the commit.
+// Only Sent99 is measured from the request.
 type watched struct {
 	Streams int     `json:"streams"`
 	Rate    int     `json:"rate"`
@@ -199,7 +199,7 @@ func (v *viewer) follow(r *bufio.Reader, seen []time.Duration) {
 	}
 }
 
-// change sends n changes at the rate v.Rate and does not wait for the answers.
+// change sends n changes at the rate v.Rate, without waiting for responses.
 func (v *viewer) change(ctx context.Context, n int) error {
 	const connections = 16
 	due := make(chan int, n)

@@ -33,11 +33,11 @@ type load struct {
 	Walk        bool // uses each task once before repeating any
 }
 
-// done holds the results of running a load.
+// done holds the results of load.run.
 type done struct {
 	Requests int
-	Wrong    int    // number of answers with an unexpected status
-	Example  string // one such answer
+	Wrong    int    // number of responses with an unexpected status
+	Example  string // one such response
 	Took     time.Duration
 	P50, P99 time.Duration
 	Bytes    int // of the last body
@@ -117,8 +117,8 @@ func (w *worker) run(ctx context.Context, end time.Time) error {
 	}
 }
 
-// request appends an HTTP request to the given bytes. The request's number on this
-// connection, turn, selects the body and, with Walk, the task.
+// request appends an HTTP request to the given bytes. turn is the request's number on this
+// connection. It selects the body and, with Walk, the task.
 func (w *worker) request(to []byte, turn int) []byte {
 	task := 1 + w.random.IntN(max(w.Tasks, 1))
 	if w.Walk {

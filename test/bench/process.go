@@ -48,7 +48,7 @@ func start(ctx context.Context, log, address string, env []string, name string, 
 	return nil, fmt.Errorf("%s %v does not answer:\n%s", name, args, text)
 }
 
-// end stops the server as an operator would.
+// end interrupts the server, as an operator would, and waits until it has stopped.
 func (p *process) end() {
 	_ = p.cmd.Process.Signal(os.Interrupt)
 	_ = p.cmd.Wait()
@@ -155,8 +155,8 @@ func cpu(pids ...int) (sum time.Duration) {
 	return sum
 }
 
-// memory returns the private memory of a process in MB, and how much of it the process
-// has written. The rest was read from files, so the system can drop it.
+// memory returns a process's private memory in MB. Of this, written is the part that
+// the process has modified; the rest came from files, so the system can drop it.
 func memory(pid int) (held, written float64) {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	for line := range strings.Lines(string(data)) {

@@ -19,8 +19,7 @@ type line struct {
 
 var errFailed = errors.New("tests failed")
 
-// recapBytes is the maximum number of bytes of a failed test's output that a verbose
-// run repeats at the end.
+// recapBytes limits how much of a failed test's output a verbose run repeats at the end.
 const recapBytes = 16 << 10
 
 // skipMark is the prefix that marks a skipped test in a record file.

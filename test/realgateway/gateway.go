@@ -26,9 +26,9 @@ import (
 //go:embed openclaw.json
 var config []byte
 
-// Time limits for starting and stopping the gateway. It started in 10 s on an idle
-// machine and in 29 s on a busy one; slower machines need more. An idle gateway stops
-// within 5 s. A gateway with a run that waits for its model would need minutes.
+// Time limits for starting and stopping the gateway. It started in 10 s on an idle machine and in
+// 29 s on a busy one; slower machines need more. An idle gateway stops within 5 s. If a run were
+// waiting for its model, the gateway would need minutes to stop.
 const (
 	gatewayStart = 3 * time.Minute
 	gatewayStop  = 10 * time.Second
@@ -52,8 +52,8 @@ type Gateway struct {
 	proc  *process
 }
 
-// Install installs the gateway in a cache, if it is not there yet, and returns its
-// folder. The first call downloads about 860 MB.
+// Install installs the gateway in a cache, unless it is already there, and returns the
+// gateway's folder. The first call downloads about 860 MB.
 func Install(t testing.TB) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "./install.sh")
@@ -164,9 +164,8 @@ func (g *Gateway) Start(t testing.TB) {
 	g.proc.ready(t, g.http, g.URL+"/startupz", gatewayStart)
 }
 
-// env returns the environment variables for the gateway and its operator's commands. They
-// make both use the test's files instead of those of a gateway that the user has
-// installed.
+// env returns the environment variables for the gateway and for the commands of its operator. With
+// them, both use the test's files and not those of an installed gateway.
 func (g *Gateway) env() []string {
 	programs := []string{filepath.Join(g.home, "bin"), filepath.Join(g.home, "node_modules", ".bin"), os.Getenv("PATH")}
 	var more []string

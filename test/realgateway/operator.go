@@ -129,7 +129,7 @@ func (o *operator) call(t *testing.T, method string, params any) json.RawMessage
 	return f.Payload
 }
 
-// exchange sends a request and returns the first answer to it.
+// exchange sends a request and returns the first response to it.
 func (o *operator) exchange(t *testing.T, method string, params any) frame {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)

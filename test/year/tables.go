@@ -262,9 +262,8 @@ func (w writer) usage() []table {
 	}
 }
 
-// words returns the tables for full-text search. The text of each task, comment,
-// session and report contains a unique word, one of 50 area words, and some words that
-// all rows contain.
+// words returns the tables for full-text search. The text of each task, comment, session and report contains a unique
+// word, one of 50 area words, and some words that are the same in all rows.
 func (w writer) words() []table {
 	texts := []struct {
 		rows          func(Size) int

@@ -144,9 +144,8 @@ func (w writer) setUp(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// setCounters sets the event and task counters to the numbers of the newest rows. On
-// PostgreSQL it also leaves dead row versions in the counter tables, as many changes
-// during a long transaction would.
+// setCounters sets the event and task counters to the numbers of the newest rows. On PostgreSQL it also
+// creates dead row versions in the counter tables, like those that build up during a long transaction.
 func (w writer) setCounters(ctx context.Context, tx *db.Tx, size Size) error {
 	for table, last := range map[string]int{"event_counter": firstEvent, "task_counter": firstTask} {
 		if w.engine == db.Postgres {
@@ -251,7 +250,7 @@ func pick(n string, values ...string) string {
 	return b.String() + ` ELSE ` + values[0] + ` END`
 }
 
-// when returns an SQL expression that is value if the condition is true, and null
+// when returns an SQL expression that yields the given value if the condition is true, and null
 // otherwise.
 func when(condition, value string) string {
 	return `CASE WHEN ` + condition + ` THEN ` + value + ` END`

@@ -34,8 +34,8 @@ type agentRequest struct {
 	Timeout                 *int
 }
 
-// handleAgent starts a run. It answers "accepted" immediately and sends a second response
-// with the same request id when the run ends.
+// handleAgent starts a run. It sends two responses with the same request id: "accepted"
+// immediately, and the result when the run ends.
 func (r *Runtime) handleAgent(c call) (any, *failure) {
 	var in agentRequest
 	if f := agentParams.read("agent", "", c.params, &in); f != nil {

@@ -18,10 +18,9 @@ const (
 )
 
 // StartBackgroundWork makes the agents work on their own until the runtime closes. At random
-// intervals, an idle agent starts a scenario, with tool calls and pauses. The average interval
-// is rest, but the first two scenarios start almost immediately. The same seed always gives the
-// same order and intervals. The work uses almost no CPU time, because the goroutines sleep
-// between steps.
+// intervals, an idle agent starts a scenario, with tool calls and pauses. rest is the average
+// interval, except that the first two scenarios start almost immediately. The same seed always
+// produces the same order and intervals.
 func (r *Runtime) StartBackgroundWork(rest time.Duration, seed string) {
 	r.work.Go(func() {
 		s := workOrder{seed: seed}
@@ -110,10 +109,10 @@ func (r *Runtime) startScenario(e scenario) {
 	r.enqueue(q, created)
 }
 
-// scenarioSession returns the session for a scenario that starts at the given time. It
-// replaces a session whose context is too full with a new one. If the agent worked
-// recently, a new session starts with the agent's system prompt already in the provider's
-// cache. The caller must hold r.mu.
+// scenarioSession returns the session for a scenario that starts at the given time. If the
+// context of the existing session is too full, it creates a new session. If the agent
+// worked recently, a new session starts with the agent's system prompt already in the
+// provider's cache. The caller must hold r.mu.
 func (r *Runtime) scenarioSession(key string, a Agent, at int64) (s *session, created bool) {
 	key = canonical(key)
 	if s := r.sessions[key]; s != nil && s.context > modelOf(a).window*contextLimitPercent/100 {

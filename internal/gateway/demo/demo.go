@@ -62,15 +62,15 @@ type Options struct {
 	// Board returns the tasks that an agent talks about. It is called during a run, while
 	// no lock is held. If Board is nil, the board is empty.
 	Board func(ctx context.Context, agentID string) ([]Task, error)
-	// LastStandup returns the time at which an agent last answered in a standup, or the
-	// zero time if it never did. It ignores the current standup, whose name is passed
-	// (for example, standup:2026-11-20). It is called during a run, while no lock is
-	// held. If LastStandup is nil, no agent has ever answered.
+	// LastStandup returns the time at which an agent last answered in a standup, or the zero time
+	// if it never did. It ignores the current standup, which has the given name (for example,
+	// standup:2026-11-20). It is called during a run, while no lock is held. If LastStandup is
+	// nil, no agent has ever answered.
 	LastStandup func(ctx context.Context, agentID, name string) (time.Time, error)
-	// Env returns the value of an environment variable as the agents' tools see it, or an
-	// empty string if the variable is not set. Agents get credentials this way, because
-	// messages contain only the variable's name. Env is called during a run, while no
-	// lock is held. If Env is nil, the environment is empty.
+	// Env returns the value of an environment variable as the agents' tools see it, or an empty
+	// string if the variable is not set. Agents get credentials this way, because messages contain
+	// only the variable's name. Runs call Env without holding a lock. If Env is nil, the
+	// environment is empty.
 	Env func(name string) string
 	// Writes limits how many times per minute a client may call each method that changes
 	// jobs. Zero means 30, the real gateway's limit.
@@ -94,9 +94,9 @@ func DefaultAgents() []Agent {
 	}
 }
 
-// ownLoopback returns a loopback address that no other program is likely to use. On
-// 127.0.0.1, another program could take the runtime's port during a restart. Only Linux
-// answers on every address in 127.0.0.0/8, so other systems get 127.0.0.1.
+// ownLoopback returns a loopback address that no other program is likely to use, so
+// that none can take the runtime's port during a restart. On systems other than Linux,
+// it returns 127.0.0.1, because the other loopback addresses may not work there.
 func ownLoopback() string {
 	if runtime.GOOS != "linux" {
 		return "127.0.0.1"

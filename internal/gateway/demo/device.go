@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// signatureWindow is how much a signature's timestamp may differ from the gateway's
+// signatureWindow is the maximum difference between a signature's timestamp and the gateway's
 // clock.
 const signatureWindow = 120 * time.Second
 

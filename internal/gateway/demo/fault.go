@@ -103,17 +103,17 @@ func (r *Runtime) Fail(agentID, reason string) {
 	set(r.faults.fail, agentID, reason, reason == "")
 }
 
-// Answer makes an agent answer with the text that the function script returns. A nil
-// function turns this off. The function may return an empty answer but must not block
-// forever. No lock is held while it runs.
+// Answer makes an agent answer every question with the text that script returns. A nil script
+// turns this off. The script may return an empty answer but must not block forever. No lock is
+// held while the script runs.
 func (r *Runtime) Answer(agentID string, script func(Question) string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	set(r.faults.answer, agentID, script, script == nil)
 }
 
-// Starting makes the runtime report that it is starting: /startupz and /readyz answer 503,
-// and connect requests are refused with a retryable error.
+// Starting turns the simulation of a starting gateway on or off. While it is on, /startupz and
+// /readyz respond with status 503, and connect requests are refused with a retryable error.
 func (r *Runtime) Starting(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

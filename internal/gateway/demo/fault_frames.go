@@ -51,7 +51,7 @@ func (r *Runtime) LoseEvents(event string, on bool) {
 	r.changeFrames(func(w *frameFaults) { set(w.lose, event, true, !on) })
 }
 
-// SwapEvents sends events in pairs, with the later event of each pair first.
+// SwapEvents makes the runtime send events in pairs, with the second event of each pair first.
 func (r *Runtime) SwapEvents(on bool) {
 	r.changeFrames(func(w *frameFaults) { w.swap = on }, (*connection).releaseSwapped)
 }

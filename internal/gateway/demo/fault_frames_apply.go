@@ -120,8 +120,8 @@ func (c *connection) sendDue() {
 	c.resetTimer()
 }
 
-// applyReverse sends an answer, or holds it until there are enough answers to send in
-// reverse order.
+// applyReverse sends a response, or holds it until there are enough responses to send in reverse
+// order.
 func (c *connection) applyReverse(l outFrame) {
 	w, key := &c.runtime.faults.frames, l.name
 	n, own := w.reverse[key]
@@ -170,7 +170,7 @@ func (c *connection) releaseDelayed() {
 	}
 }
 
-// releaseReversed sends the answers that applyReverse holds, in their original order.
+// releaseReversed sends the frames that applyReverse is holding back, in their original order.
 func (c *connection) releaseReversed() {
 	waiting := c.held.reversed
 	c.held.reversed = nil

@@ -40,7 +40,7 @@ func (f *faults) setPort(d PortMode) {
 	}
 }
 
-// proxyRefusal is the real gateway's answer to a proxy that it doesn't trust.
+// proxyRefusal is the real gateway's response to a proxy that it doesn't trust.
 const proxyRefusal = `{"error":{"message":"Proxy client attribution is required..","type":"proxy_attribution_required"}}`
 
 // answeredAtPort answers a request in place of the runtime if the current port mode requires it, and reports whether

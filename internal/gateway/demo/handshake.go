@@ -22,7 +22,7 @@ const operator = "operator"
 // methodConnect is the method of the first request on each connection.
 const methodConnect = "connect"
 
-// Members and values that the gateway's schema allows in a connect request.
+// JSON members and values that the gateway's schema allows in a connect request.
 var (
 	connectParams = params{
 		required: words("minProtocol maxProtocol client"),

@@ -39,10 +39,9 @@ type pairedDevice struct {
 	issuedAt  int64
 }
 
-// RequirePairing makes the runtime treat new connections as the real gateway treats
-// clients from other hosts: only signed and approved devices can connect. While it is
-// off, backend clients need no device, and other clients that present a device are paired
-// automatically.
+// RequirePairing sets whether only signed and approved devices can connect. The real gateway
+// requires this of clients from other hosts. If it is not required, backend clients need no
+// device, and other clients that present a device are paired automatically.
 func (r *Runtime) RequirePairing(on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

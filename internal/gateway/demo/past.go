@@ -16,10 +16,10 @@ import (
 // Past describes the sample history of a runtime. The same values always give the same sessions,
 // runs and IDs, so a client that mirrors them finds nothing new after a restart.
 type Past struct {
-	// Spans are the periods in which the team worked before this runtime started,
-	// earliest first. The gaps between them contain no work, because the sessions of the
-	// runtimes that were active then are lost. As an exception, the hour before the end
-	// of a span contains work even if it begins in the gap.
+	// Spans are the periods in which the team worked before this runtime started, earliest first.
+	// In the gaps, earlier runtimes ran whose sessions are lost, so the gaps contain no work. But
+	// the last hour before the end of a span always contains work, even if part of that hour is in
+	// a gap.
 	Spans []Span
 	// Since excludes work before this time and leaves later work unchanged. The zero time
 	// excludes nothing.
@@ -246,9 +246,9 @@ func (s *session) setEnded(runID, status string, from, to int64) {
 	s.updatedAt, s.activeAt, s.interactedAt, s.budgetAt = to, to, from, from
 }
 
-// modelCall records that the model wrote the given text at the given time, and returns
-// the usage of the call. The provider caches the conversation only in whole blocks of
-// tokens. The tokens after the last whole block count as uncached input.
+// modelCall records a model call that produced the given text, and returns its usage. The provider
+// caches the conversation only in whole blocks of tokens. The tokens after the last whole block
+// count as uncached input.
 func (s *session) modelCall(text string, at int64) *spent {
 	s.expireCache(at)
 	fresh := s.context - s.cached
@@ -278,7 +278,7 @@ func (s *session) expireCache(at int64) {
 	s.calledAt = at
 }
 
-// writer appends a run's rows to a session. All rows get the timestamp in the field at.
+// writer appends a run's rows to a session. The at field is the timestamp of every row.
 type writer struct {
 	s     *session
 	runID string
@@ -326,10 +326,10 @@ type DirectAnswer struct {
 	CostNano                             int64 // billionths of a dollar
 }
 
-// AnswerDirectly makes an agent answer a question immediately and without a client. It
-// records the question at the current time of the runtime's clock, and the answer as if
-// it had taken the given duration. To create standups for past days, the demo sets the
-// clock back and calls AnswerDirectly.
+// AnswerDirectly makes an agent answer a question immediately and without a client. It records the
+// question with the current time of the runtime's clock, and the answer with a time that is later
+// by the given duration. To create standups for past days, the demo sets the clock back and calls
+// AnswerDirectly.
 func (r *Runtime) AnswerDirectly(ctx context.Context, agentID, sessionKey, runID, question string, took time.Duration) (DirectAnswer, error) {
 	a, ok := r.agent(agentID)
 	if !ok {

@@ -51,9 +51,9 @@ type report struct {
 	yesterday, today, blockers []string
 }
 
-// reportSince returns the start of the period that an agent reports on. The period starts
-// with the agent's last answer in another standup. The current standup doesn't count,
-// because the agent may already have answered in it.
+// reportSince returns the start of the period that an agent reports on: the time of its
+// last answer in an earlier standup, but at most maxReportWindow ago. Answers in the current
+// standup don't count.
 func (r *Runtime) reportSince(ctx context.Context, agentID, sessionKey string) (time.Time, error) {
 	_, name, _ := strings.Cut(strings.TrimPrefix(canonical(sessionKey), "agent:"), ":")
 	last, err := r.options.LastStandup(ctx, agentID, name)

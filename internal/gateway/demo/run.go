@@ -36,9 +36,8 @@ const (
 	errDraining = "Gateway is draining; new tasks are not accepted"
 )
 
-// runRetention limits how long completed runs are kept, and maxRuns limits how many. The
-// runtime keeps them to answer late agent.wait requests, and requests that repeat an
-// idempotency key.
+// runRetention limits how long completed runs are kept, and maxRuns limits how many. The runtime
+// needs these runs to answer late agent.wait requests and requests that repeat an idempotency key.
 const (
 	runRetention = 5 * time.Minute
 	maxRuns      = 1000
@@ -273,9 +272,8 @@ func (q *run) transcriptRow(now int64) (message, bool) {
 	return m, true
 }
 
-// drain ends the runs that a shutdown interrupts. Queued runs are answered with an error.
-// Active runs are lost, and their sessions are marked as killed. The caller must hold
-// r.mu.
+// drain ends the runs that a shutdown interrupts. Queued runs end with an error. Active runs are
+// lost, and their sessions are marked as killed. The caller must hold r.mu.
 func (r *Runtime) drain(b *boot) {
 	for _, s := range r.sessions {
 		for _, q := range slices.Clone(s.queue) {

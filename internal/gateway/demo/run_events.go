@@ -33,8 +33,8 @@ func (r *Runtime) emitBegin(q *run, started func(), asked func() (message, int))
 	r.emitSession(q.session, object{"phase": "start", "runId": q.id})
 }
 
-// emitEnd sends the events for a run that has ended. It calls update to change the
-// session at the point where the recordings of the real gateway show the change.
+// emitEnd sends the events for a run that has ended. It also calls update to change the session, at
+// the same point in the sequence as in recordings of the real gateway.
 func (r *Runtime) emitEnd(q *run, update func()) {
 	switch {
 	case !q.begun:
@@ -192,8 +192,8 @@ func (r *Runtime) emitChat(q *run, state string, more object) {
 	r.broadcast(audience{scope: scopeRead}, "chat", payload, nil)
 }
 
-// emitSession sends a sessions.changed event. It adds the given members to the event: `reason` or
-// `phase`, which says what happened.
+// emitSession sends a sessions.changed event. The given members are added to the event and
+// include `reason` or `phase`, which says what happened.
 func (r *Runtime) emitSession(s *session, what object) {
 	row := r.eventRow(s)
 	payload := merge(object{"sessionKey": s.key, "agentId": s.agentID, "ts": r.now(), "session": row}, what)

@@ -158,8 +158,8 @@ func (r *Runtime) startBoot(ln net.Listener) {
 	r.options.Log.Debug("demo runtime listening", "url", r.URL(), "boot_id", b.id)
 }
 
-// stopBoot stops the simulated gateway process: it refuses new clients, ends queued runs, sends all clients a shutdown
-// event with the payload why, and closes their connections. It reports whether a process was running.
+// stopBoot stops the simulated gateway process. It refuses new clients, ends queued runs, sends all clients a
+// shutdown event with why as its payload, and closes their connections. It reports whether a process was running.
 func (r *Runtime) stopBoot(why object) bool {
 	r.mu.Lock()
 	b := r.boot

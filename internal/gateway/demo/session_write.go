@@ -74,8 +74,7 @@ func (l *Line) write(row object) {
 }
 
 // AppendLines appends messages to a session without starting a run. It creates the session if
-// necessary. Each assistant message gets the token usage of a model call that writes such a
-// message.
+// necessary. Each assistant message gets token usage, as if a model had written it.
 func (r *Runtime) AppendLines(sessionKey string, lines ...Line) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

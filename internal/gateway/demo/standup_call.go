@@ -99,8 +99,7 @@ type apiAnswer struct {
 	status int
 }
 
-// failureReason returns a sentence for the transcript that says why a call to Wardroom's
-// API failed.
+// failureReason returns the reason why a call to Wardroom's API failed, as text for the transcript.
 func (s apiAnswer) failureReason(err error) string {
 	var timeout net.Error
 	switch {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// sum is the total usage of several agents' answers.
+// sum adds up the usage of several answers.
 type sum struct {
 	input, output, cacheRead, cacheWrite       int64 // tokens
 	inputCost, outputCost, readCost, writeCost int64 // nano-dollars

@@ -68,7 +68,7 @@ type Authorities struct {
 	Pool *x509.CertPool
 }
 
-// String returns the name of the file.
+// String returns the path of the file with the certificate authorities.
 func (a *Authorities) String() string {
 	if a == nil {
 		return ""

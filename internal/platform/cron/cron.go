@@ -139,8 +139,8 @@ func (s Schedule) Once() Schedule {
 	return s
 }
 
-// Names reports whether the wall-clock time at t matches the expression. It returns
-// false if s is due at t only because the matching time was skipped.
+// Names reports whether the wall-clock time at t matches the expression. If a clock change
+// skips a matching time, s is due later instead, but Names returns false for that later time.
 func (s Schedule) Names(t time.Time) bool {
 	if s.IsZero() {
 		return false
@@ -165,8 +165,8 @@ func (s Schedule) nextOnce(t time.Time) time.Time {
 	}
 }
 
-// nextEvery implements Next for schedules that match every hour of the day. Such a
-// schedule is due in both occurrences of a repeated hour.
+// nextEvery implements Next for schedules that match every hour of the day. If a clock change
+// repeats an hour, such a schedule is due in both occurrences.
 func (s Schedule) nextEvery(t time.Time) time.Time {
 	for range 1000 { // a zone changes its offset a few times a year
 		here := spanAt(t.Add(time.Nanosecond), s.zone)

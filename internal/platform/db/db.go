@@ -2,8 +2,8 @@
 // between the two engines, such as placeholders, time storage, locking and error
 // codes.
 //
-// Queries are written once, with "?" as the placeholder, in the SQL that both engines
-// understand; docs/architecture.md lists what it includes.
+// Queries are written once, with "?" as the placeholder, in SQL that both engines
+// understand. docs/architecture.md describes this subset of SQL.
 package db
 
 import (

@@ -28,7 +28,7 @@ var ErrPending = errors.New("the database is not up to date: run `wardroom migra
 // appliedQuery reads the current version of the schema.
 const appliedQuery = `SELECT COALESCE(MAX(version_id), 0) FROM migrations WHERE is_applied`
 
-// Schema describes the database schema that belongs to a version of the program.
+// Schema is the database schema of one version of the program.
 type Schema struct {
 	Files   fs.FS  // the migrations; see Migrate
 	Program string // version of the program, stored so that older ones can name it
@@ -73,10 +73,10 @@ func (d *DB) Migrate(ctx context.Context, s Schema) ([]string, error) {
 	return names, nil
 }
 
-// unsynced calls the function do. On SQLite, commits during this call are not flushed
-// to disk one by one, because creating a database takes dozens of commits. WAL keeps
-// the file consistent: a power failure loses only whole migrations, which the next
-// start applies again. The first commit after the call flushes everything before it.
+// unsynced calls a function. On SQLite, it does not flush each commit of that function to disk,
+// because creating a database takes dozens of commits. WAL keeps the file consistent: a power
+// failure loses only whole migrations, which the next start applies again. The first commit after
+// the call flushes everything before it.
 func (d *DB) unsynced(ctx context.Context, do func() error) error {
 	if d.engine != SQLite {
 		return do()

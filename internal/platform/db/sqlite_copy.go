@@ -37,9 +37,9 @@ func OpenCopy(ctx context.Context, path string) (*DB, error) {
 	return openSQLiteReadOnly(ctx, path, address(path, "mode=ro&immutable=1"))
 }
 
-// Integrity returns the problems that SQLite's integrity check finds in the database file, up to the given number. If
-// the check finds none, Integrity returns the references to missing rows instead. On PostgreSQL, Integrity returns
-// nothing, because PostgreSQL enforces references and has its own tools.
+// Integrity returns the problems that SQLite's integrity check finds, but no more than the given number. If the check
+// finds none, Integrity returns references to missing rows instead. On PostgreSQL, Integrity returns nothing, because
+// PostgreSQL enforces references and has its own tools.
 func (d *DB) Integrity(ctx context.Context, most int) ([]string, error) {
 	if d.engine == Postgres {
 		return nil, nil

@@ -29,10 +29,9 @@ const (
 // ends it. For write transactions, the limit is idleTxTimeout, which is shorter.
 const idleTimeout = time.Minute
 
-// Timeouts for detecting that the host at the other end is gone, both when a
-// connection is idle and when sent data is not acknowledged. Wardroom and PostgreSQL
-// both check, because each may be waiting for the other. Without these timeouts, TCP
-// takes hours to notice.
+// Timeouts for detecting that the other host is gone, when a connection is idle or sent data is
+// not acknowledged. Wardroom and PostgreSQL both check, because each may be waiting for the
+// other. Without these timeouts, TCP takes hours to notice.
 const (
 	keepIdle, keepEvery, keepCount = 10 * time.Second, 5 * time.Second, 3
 	confirmTime                    = 10 * time.Second
@@ -42,8 +41,7 @@ const (
 // server hangs, or all connections are in use.
 var errNoConnection = errors.New("no connection to the database within " + acquireTime.String())
 
-// sharedTime limits how long a read that several callers share can take; see
-// ReadCache.
+// sharedTime limits the duration of a read that several callers share; see ReadCache.
 const sharedTime = 5 * time.Second
 
 // errNoAnswer means that a shared read timed out.
@@ -132,7 +130,7 @@ func unavailableSQLite(code int) (string, bool) {
 	return "", false
 }
 
-// boundedConnector waits for a connection no longer than acquireTime.
+// boundedConnector waits at most acquireTime for a connection.
 type boundedConnector struct{ driver.Connector }
 
 // Connect implements driver.Connector.

@@ -21,8 +21,8 @@ const (
 	leastPause, mostPause = 100 * time.Millisecond, 5 * time.Second
 )
 
-// watchers holds, for each topic, the functions that this process calls after a
-// commit. A DB and its transactions share them.
+// watchers holds the functions that this process calls after a commit, by topic. A
+// DB and its transactions share them.
 type watchers struct {
 	mu sync.Mutex
 	by map[string][]*func()

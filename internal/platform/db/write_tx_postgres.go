@@ -37,16 +37,16 @@ var (
 	errAborted = errors.New("PostgreSQL rolled the transaction back after a statement in it had failed")
 )
 
-// writersLock is the SQL expression for the key of an advisory lock. Every write
-// transaction in a schema holds this lock, so only one of them runs at a time. This
-// slows nothing down: without the lock, writers would wait for each other at the event
-// counter, a single row. The lock prevents deadlocks between writers, and a migration
-// uses it to block all writers, including older versions of the program (see guard).
+// writersLock is the SQL expression for the key of an advisory lock. Every write transaction in a
+// schema holds this lock, so only one of them runs at a time. This does not slow writers down:
+// without the lock, they would wait for each other to update the event counter, which is a single
+// row. The lock prevents deadlocks between writers. It also lets a migration block all writers,
+// including older versions of the program (see guard).
 const writersLock = `hashtextextended(current_schema() || '/writer', 0)`
 
-// beginStatement returns the statement that waits for writersLock and sets the time
-// limits for the current transaction: for waiting for a lock (lock), for running a
-// statement (work) and for pausing between statements (rest).
+// beginStatement returns the statement that takes writersLock and sets three time
+// limits for the transaction: lock for acquiring locks, work for each statement, and
+// rest for pauses between statements.
 func beginStatement(lock, work, rest time.Duration) string {
 	return fmt.Sprintf(`SELECT set_config('lock_timeout', '%d', true), set_config('statement_timeout', '%d', true),
 		set_config('idle_in_transaction_session_timeout', '%d', true), pg_advisory_xact_lock(`+writersLock+`)`,

@@ -44,7 +44,7 @@ type Error struct {
 	RetryAfter time.Duration  // when to try again; zero if unknown
 }
 
-// Field describes an input that was rejected.
+// Field describes an input field that was rejected.
 type Field struct {
 	// Pointer is a JSON pointer into the body ("/title"), or the name of a
 	// parameter ("query.limit").

@@ -53,9 +53,9 @@ type Timer struct {
 	Do    func(ctx context.Context) error
 }
 
-// Queue runs jobs in one process. A process can have several queues, each with its
-// own kinds and workers, so that long jobs do not delay timers. Only one of the
-// queues has timers.
+// Queue runs jobs in one process. A process can have several queues, each with its own kinds and
+// workers. Only one of them has timers, and long jobs run in another so that they do not delay the
+// timers.
 type Queue struct {
 	DB     *db.DB
 	Log    *slog.Logger

@@ -450,16 +450,16 @@ func (t Timer) first(now time.Time) time.Time {
 	return t.At.Next(now)
 }
 
-// due reports whether the timer should fire now, given the planned time of its next run. If
-// that time is further away than the interval, the clock was set back. The timer then fires
-// immediately instead of waiting for the clock to catch up. For a timer with a schedule, the
-// method after recomputes the planned time instead.
+// due reports whether the timer should fire now, given the planned time of its next run. If that
+// time is further away than the timer's interval, the clock was set back. The timer then fires
+// immediately instead of waiting for the clock to catch up. A timer with a schedule needs no such
+// check, because its planned time is recomputed.
 func (t Timer) due(next, now time.Time) bool {
 	return !next.After(now) || (t.At.IsZero() && next.After(now.Add(t.Every)))
 }
 
-// after returns the time of the timer's next run, and whether that differs from next, the time
-// planned so far. If the timer has a schedule, after always recomputes the time, in case the clock
+// after returns the time of the timer's next run, and whether it differs from next, the previously
+// planned time. If the timer has a schedule, after always recomputes the time, in case the clock
 // was set back or the schedule changed.
 func (t Timer) after(next, now time.Time) (after time.Time, moved bool) {
 	if !t.At.IsZero() {

@@ -44,10 +44,10 @@ type Sort[T any] struct {
 	// or a time.Time. Position is also called with the zero T to get the types of the
 	// values.
 	Position func(T) []any
-	// Apart maps a column filtered with list.In to an index that starts with that
-	// column followed by Columns. The rows for each value are read through that index
-	// and then merged, because no index returns the rows for several values in the
-	// sort order. The list's Columns must include the sort's Columns.
+	// Apart maps a column filtered with list.In to an index on that column followed by Columns. No
+	// index returns the rows for several values in the sort order. The rows for each value are
+	// therefore read separately through this index and then merged. The list's Columns must include
+	// the sort's Columns.
 	Apart map[string]string
 }
 
@@ -90,8 +90,8 @@ func (l List[T]) Query(engine db.Engine, w Where, want page.Want) (query string,
 	return strings.Join(texts, ` UNION ALL `) + order, args, nil
 }
 
-// usualLimit is the page size for callers inside the program that set no limit. The
-// API has the same default in page.Query.
+// usualLimit is the page size for internal callers that set no limit. The API has the same default
+// in page.Query.
 const usualLimit = 100
 
 func limit(want page.Want) int {
@@ -189,9 +189,8 @@ const (
 	lastMicro  = 253_402_300_799_999_999
 )
 
-// after parses an untrusted cursor. It returns the values of Columns in the last row of
-// the previous page. For an empty cursor, which means the start of the list, it returns
-// nil.
+// after parses an untrusted cursor. It returns the sort values of the previous page's last row,
+// or nil if the cursor is empty, which means the start of the list.
 func (o order[T]) after(cursor string) ([]any, error) {
 	var zero T
 	values := o.Position(zero)
@@ -223,7 +222,7 @@ func (o order[T]) after(cursor string) ([]any, error) {
 	return values, nil
 }
 
-// text formats a value from a position or a filter.
+// text formats a value for a cursor or for the digest of a filter.
 func text(v any) string {
 	if at, ok := v.(time.Time); ok {
 		return strconv.FormatInt(at.UnixMicro(), 10)

@@ -58,9 +58,9 @@ func Is[T comparable](w *Where, column string, value T) {
 	}
 }
 
-// In adds the condition that column equals one of the values. It adds nothing if
-// there are no values. The query's text depends on the number of values, and the
-// database plans and caches each text, so In removes duplicates.
+// In adds the condition that column equals one of the values. It adds nothing if there are no
+// values. It removes duplicates, so that the database has fewer different query texts to plan
+// and cache.
 func In[T comparable](w *Where, column string, values []T) {
 	if len(values) > 0 {
 		w.add(among(column, values))

@@ -29,7 +29,7 @@ const Life = 24 * time.Hour
 // MaxKey is the maximum length of an idempotency key in bytes.
 const MaxKey = 255
 
-// Errors for a request whose idempotency key an earlier request has already used.
+// Errors for a request whose idempotency key was already used by an earlier request.
 var (
 	ErrConflict = fault.New(fault.Conflict, "idempotency_conflict", "This Idempotency-Key was already used for a different request.")
 	ErrGone     = fault.New(fault.Conflict, "idempotency_gone", "The resource created by the first request with this Idempotency-Key no longer exists.")

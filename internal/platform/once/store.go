@@ -8,8 +8,8 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// look returns the request digest and the resource name that are stored with a key,
-// if the key was stored after the given time.
+// look returns the request digest and the resource name that are stored with an idempotency key, if
+// the key was stored after the given time.
 func look(ctx context.Context, q db.Queryer, name string, after time.Time) (digest, made string, err error) {
 	err = q.QueryRow(ctx, `SELECT digest, made FROM idempotency_keys WHERE name = ? AND at > ?`, name, after).Scan(&digest, &made)
 	return digest, made, err

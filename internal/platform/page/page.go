@@ -89,8 +89,8 @@ func Decode(cursor string, n int) ([]string, error) {
 	return parts, nil
 }
 
-// Refused returns ErrCursor with the name of the invalid parameter and advice for the
-// client. Return it if Decode accepts the cursor but it is not a position in the list.
+// Refused returns ErrCursor with the name of the invalid parameter and advice for the client.
+// Return this error for a cursor that Decode accepts but that is not a position in the list.
 func Refused() error {
 	e := ErrCursor.With("Start again without a cursor, or follow the Link header.")
 	e.Fields = []fault.Field{{Pointer: "query.cursor", Detail: "The cursor is not valid for this list."}}

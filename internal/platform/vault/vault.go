@@ -22,9 +22,9 @@ import (
 
 // Errors that callers of this package can check for.
 var (
-	// ErrNoKey means that no key is set and none can be created.
+	// ErrNoKey means that no encryption key is configured and Wardroom has no file to create one in.
 	ErrNoKey = errors.New("no encryption key is configured")
-	// ErrOtherKey means that the secret was encrypted with an unknown key.
+	// ErrOtherKey means that the secret was encrypted with a key that is not configured.
 	ErrOtherKey = errors.New("the secret was encrypted with another key")
 	// ErrBroken means that the encrypted text is malformed, was changed, or was
 	// encrypted for another purpose or owner.
@@ -65,7 +65,7 @@ func New(text string, others ...string) (*Vault, error) {
 	return v, nil
 }
 
-// derive derives a key and its ID from a text.
+// derive derives a key and the key's ID from text.
 func derive(text string) (key, error) {
 	secret, err := hkdf.Key(sha256.New, []byte(text), nil, "wardroom vault v1: key", 32)
 	if err != nil {

@@ -27,11 +27,11 @@ func ClientAddress(ctx context.Context) netip.Addr {
 	return netip.Addr{}
 }
 
-// clientAddress returns the IP address of the client whose request arrived from peer. Each
-// proxy appends the address from which it received the request to the X-Forwarded-For header,
-// so the header's entries are read from right to left, skipping trusted proxies. The first
-// address that is not a trusted proxy is the client's. Entries to its left can be forged. An
-// invalid entry ends the search at the proxy that wrote it.
+// clientAddress returns the IP address of the client whose request arrived from peer. In the
+// X-Forwarded-For header, each proxy appends the IP address that sent it the request. The header's
+// entries are therefore read from right to left, skipping trusted proxies. The first address that
+// does not belong to a trusted proxy is the client's. Entries to its left can be forged. An invalid
+// entry ends the search at the proxy that wrote it.
 //
 // The Forwarded header (RFC 7239) is ignored: a proxy that sets only one of the two
 // headers would pass on the client's version of the other.

@@ -69,9 +69,8 @@ func (a *API) compressed(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// acceptsGzip reports whether the Accept-Encoding header mentions gzip. This quick
-// check avoids running the compressor, which parses the header in full, for clients
-// that do not support gzip.
+// acceptsGzip reports whether the Accept-Encoding header mentions gzip. If it does not, the
+// compressor, which would parse the whole header, need not run.
 func acceptsGzip(r *http.Request) bool {
 	for _, line := range r.Header["Accept-Encoding"] {
 		if strings.Contains(line, "gzip") {

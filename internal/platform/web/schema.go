@@ -17,8 +17,8 @@ import (
 // "Task".
 type namer struct{ pkg string }
 
-// scope sets the package name that the names of unnamed types start with. It uses the first
-// package, other than this one, that declares one of the given types.
+// scope sets the package name with which the generated names of anonymous types start. It uses the
+// first package, other than this one, that declares one of the given types.
 func (n *namer) scope(ts ...reflect.Type) {
 	n.pkg = ""
 	for _, t := range ts {
@@ -99,8 +99,7 @@ func (a *API) fixSchemas(r *route, in, out reflect.Type) {
 // page.
 const mostValues = 20
 
-// boundLists limits each list parameter that declares no maximum to mostValues
-// values.
+// boundLists sets the maximum mostValues for each list parameter that declares none.
 func boundLists(op *huma.Operation) {
 	for _, p := range op.Parameters {
 		if p.Schema.Type == huma.TypeArray && p.Schema.MaxItems == nil {

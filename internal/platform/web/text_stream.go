@@ -12,9 +12,10 @@ import (
 	"wardroom/internal/platform/actor"
 )
 
-// Writing writes a response in pieces. Each piece is sent immediately. The function
-// say returns an error if the client disconnects, does not receive a piece within
-// Options.SendTimeout, or no longer has the permission that the route requires.
+// Writing is a function that writes a response piece by piece. It calls say for each piece, and
+// say sends the piece immediately. An error from say means that the client has disconnected,
+// did not receive the piece within Options.SendTimeout, or no longer has the permission that
+// the route requires.
 type Writing func(say func(text string) error)
 
 // textOutput is the output type of routes declared with Text, Stream and CSV.

@@ -51,9 +51,9 @@ type Options struct {
 	// TrustedProxies are the proxies whose X-Forwarded-For header is used; see
 	// ClientAddress. IPv4 prefixes must not be in the IPv4-mapped IPv6 form.
 	TrustedProxies []netip.Prefix
-	// Away reports whether an error that is not a fault means that the database is
-	// unavailable, and logs the outage. When it returns true, the API responds to the
-	// request with 503 and logs the request at debug level.
+	// Away is called with each error that is not a *fault.Error. It reports whether the error
+	// means that the database is unavailable, and logs the outage. When it returns true, the
+	// API responds to the request with 503 and logs the request at debug level.
 	Away func(error) bool
 	// Observe is called after each request, for metrics. It must not block.
 	Observe        func(Observed)
@@ -223,8 +223,8 @@ func Quiet() Option { return func(r *route) { r.quiet = true } }
 func Waits(limit time.Duration) Option { return func(r *route) { r.Limit = limit } }
 
 // Asks extends the time limit of a handler that calls another service, such as the agent runtime.
-// The handler may make the given number of calls, and wait up to patience for each response. If a
-// call times out, the handler still has time to report that and to record what was done.
+// The new limit is enough for the given number of calls, each taking no longer than patience. Even
+// if a call times out, the handler then has time to report that and to record what was done.
 func Asks(times int, patience time.Duration) Option {
 	return Waits(requestTime + time.Duration(times)*patience)
 }

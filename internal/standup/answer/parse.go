@@ -179,8 +179,8 @@ func (r *document) isLabel(i int) bool {
 var inline = regexp.MustCompile(`(?:^|[\s.;,|/(])((?:\*\*|__|\*|_)?(Yesterday|Today|Blockers?|Impediments?|YESTERDAY|TODAY|BLOCKERS?)(?:\*\*|__|\*|_)?(?:\s?[:：]|\s[-–—]+)(?:\*\*|__|\*|_)?)(?:\s|$)`)
 
 // splitInline splits lines that contain labels in the middle, so that each label starts a
-// line. It ignores labels of parts that already have an accepted label. If it finds no
-// labels to split at, it returns false.
+// line. It ignores labels of parts that already have an accepted label. If there is nothing
+// to split, it returns false.
 func (r *document) splitInline() ([]string, bool) {
 	var out []string
 	found := false

@@ -172,8 +172,8 @@ func (w jsonReport) take(fields []field, depth int) bool {
 	return false
 }
 
-// fieldPart derives from a field's name, such as today, what_i_did or "Blockers", which
-// part of a report the field contains.
+// fieldPart returns the part of a report that a field contains, judging by the field's
+// name, such as today, what_i_did or "Blockers".
 func fieldPart(name string) labelMeaning {
 	w, extra := classify(strings.NewReplacer("_", " ", "-", " ").Replace(name))
 	if extra != "" {

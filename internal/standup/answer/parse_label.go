@@ -358,9 +358,9 @@ func readLabel(line string) (labelLine, bool) {
 	return out, true
 }
 
-// cutEmphasis parses a label enclosed in marks, such as **Yesterday:**, __Today__ or
-// <today>. A weak mark such as * may be plain emphasis, so a label in such marks must be
-// separated from any text that follows, for example by a colon.
+// cutEmphasis parses a label enclosed in markup, such as **Yesterday:**, __Today__ or <today>. Weak
+// markup such as * may be plain emphasis, so its label must be separated from any text that
+// follows, for example by a colon.
 func cutEmphasis(s string) (split labelSplit, bold, ok bool) {
 	marks := [][2]string{
 		{"***", "***"},

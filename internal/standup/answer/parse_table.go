@@ -83,7 +83,8 @@ func distinct(cells []string) int {
 	return len(seen)
 }
 
-// labelledRows returns how many different parts of a report the table's first column names.
+// labelledRows returns the number of different parts of a report that are named in the table's
+// first column.
 func (t *reportTable) labelledRows() int {
 	var first []string
 	for _, row := range t.rows {
@@ -92,7 +93,7 @@ func (t *reportTable) labelledRows() int {
 	return distinct(first)
 }
 
-// cells returns the texts in the table, each with the part of the report that it belongs to.
+// cells splits the table into texts, each belonging to one part of the report.
 func (t *reportTable) cells() []tableCell {
 	if t.columns {
 		return t.byColumn()

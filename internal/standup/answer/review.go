@@ -128,8 +128,7 @@ func repairObject(s string) (string, int) {
 	return b.String(), len(s)
 }
 
-// endsAfter reports whether the first character in s that is not white space closes an
-// object or list.
+// endsAfter reports whether the first non-space character in s closes an object or list.
 func endsAfter(s string) bool {
 	s = strings.TrimLeft(s, " \t\r\n")
 	return s != "" && (s[0] == '}' || s[0] == ']')

@@ -72,9 +72,8 @@ func New(t testing.TB) *db.DB {
 	return Open(t, URL(t, db.SQLite))
 }
 
-// URL returns the address of an empty, migrated database. The database is a copy of a
-// template, because running the migrations for each of thousands of tests would take
-// minutes.
+// URL returns the file path or URL of an empty, migrated database. The database is a copy of a template, because
+// running the migrations for each of thousands of tests would take minutes.
 func URL(t testing.TB, engine db.Engine) string {
 	t.Helper()
 	need(t, engine)

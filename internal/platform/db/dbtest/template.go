@@ -20,9 +20,9 @@ import (
 	"wardroom/internal/schema"
 )
 
-// template holds the files of an SQLite database that was closed cleanly. A copy keeps
-// the database file's modification time. It therefore matches the time in the lock file,
-// and opening the copy needs no integrity check.
+// template holds the files of an SQLite database that was closed cleanly. A copy keeps the database
+// file's modification time, which matches the time in the lock file. Opening the copy therefore
+// needs no integrity check.
 type template struct {
 	whole, lock []byte
 	changed     time.Time
