@@ -17,7 +17,7 @@ const (
 	maxReorder = 5000
 	// verifyAfter is how long to wait before reading the list after an event that may be
 	// incomplete. Such an event reports a new session or the end of a run, possibly with an
-	// outdated last message.
+	// outdated last message. The gateway's list can be outdated, too, right after the event.
 	verifyAfter = 2 * time.Second
 )
 
@@ -100,7 +100,7 @@ func (m *mirror) run(run gateway.RunChange, came time.Time) {
 		delete(m.runs, run.SessionKey)
 	}
 	if !run.Began {
-		m.scheduleVerify(verifyAfter)
+		m.scheduleVerify()
 	}
 	if k := m.rows[run.SessionKey]; k != nil {
 		next := *k
@@ -143,7 +143,7 @@ func (m *mirror) apply(change gateway.SessionChange, came time.Time) {
 			m.invalidate() // the next read drops the oldest ones
 			return
 		}
-		m.scheduleVerify(verifyAfter)
+		m.scheduleVerify()
 	}
 	delete(m.removed, change.Key)
 	k := &entry{Session: change.Row, stamp: change.Stamp, asOf: clock.At(came), came: came, epoch: m.epoch}
@@ -193,9 +193,10 @@ func (m *mirror) awaitRow(key string) {
 
 // scheduleVerify schedules a read of the session list in the background. Requests do not wait for
 // it. The caller must hold the lock.
-func (m *mirror) scheduleVerify(after time.Duration) {
+func (m *mirror) scheduleVerify() {
+	m.verifyLast = time.Now().Add(verifyAfter)
 	if m.verify.IsZero() {
-		m.verify = time.Now().Add(after)
+		m.verify = m.verifyLast
 		nudge(m.wake)
 	}
 }

@@ -155,6 +155,24 @@ func TestRowsOfEvents(t *testing.T) {
 			}
 		})
 	})
+	t.Run("a run that ends just before the list is looked at has it looked at again", func(t *testing.T) {
+		mirrored(t, func(t *testing.T, s *Service, r *runtime) {
+			r.change("", func() { r.rows[0].LastMessage = "the question" })
+			list(t, s)
+			time.Sleep(time.Minute)
+			ended := changeOf(r.rows[0])
+			ended.Run, ended.Said = &gateway.RunChange{SessionKey: r.rows[0].Key, RunID: "run"}, "the answer"
+			r.push(ended)
+			time.Sleep(verifyAfter - time.Millisecond)
+			r.push(ended) // the runtime's list still has the question
+			time.Sleep(2 * time.Millisecond)
+			r.change("", func() { r.rows[0].LastMessage = "the answer" })
+			time.Sleep(verifyInterval + verifyAfter)
+			if got := str(list(t, s)[0].LastMessage); got != "the answer" {
+				t.Errorf("%q", got)
+			}
+		})
+	})
 }
 
 // TestCorrections checks that a difference between the list and the events is counted, unless the

@@ -42,6 +42,7 @@ type mirror struct {
 
 	awaitingRow  map[string]time.Time // sessions with an event but without its row yet, and since when
 	verify       time.Time            // when to read the list without a waiting request; zero means never
+	verifyLast   time.Time            // a read before this time does not replace the one scheduled last
 	grown        bool                 // rows have changed since the last call of Read
 	unexplained  map[string]time.Time // sessions that changed in a list without an event, and when that was noticed
 	totalsWanted bool                 // an idle session has changed, so its totals are unknown

@@ -212,7 +212,9 @@ func (r *reader) refresh(ctx context.Context, on any) {
 	m.mu.Lock()
 	sure := !fresh && m.marked == r.mark && m.err == nil && m.subscribed == on
 	r.mark, r.tried, r.began = m.marked, on, began
-	m.verify = time.Time{}
+	if m.verify = m.verifyLast; !m.verify.After(began) {
+		m.verify = time.Time{}
+	}
 	clear(m.awaitingRow) // the list has the rows
 	m.stats.Readings++
 	m.mu.Unlock()

@@ -359,7 +359,7 @@ func TestOneSlowReading(t *testing.T) {
 			r.change("", func() { r.slow = slow })
 			before, asked := r.count("list"), time.Now()
 			s.mirror.lock()
-			s.mirror.scheduleVerify(verifyAfter)
+			s.mirror.scheduleVerify()
 			s.mirror.mu.Unlock()
 			for r.count("list") == before {
 				time.Sleep(100 * time.Millisecond)
