@@ -148,7 +148,7 @@ func (n *notes) takeEntries(all bool) map[auditEntry]auditCount {
 	return taken
 }
 
-// Run regularly writes the key uses and audit entries that are held in memory to the database. When
+// Run regularly saves recorded uses of API keys and audit entries from memory to the database. When
 // ctx ends, it writes the rest and returns nil. It logs failed writes. Every process must call it.
 func (s *Service) Run(ctx context.Context) error {
 	every := s.NoteEvery

@@ -111,7 +111,7 @@ func (s *Service) MakeKey(ctx context.Context, ref string, n NewKey) (IssuedKey,
 		case err != nil:
 			return err
 		case u.Role != actor.Agent:
-			return ErrKeyHolder.With("The account of %s has the %s role. Log in with its password instead.", u.Name, u.Role)
+			return ErrKeyHolder.With("%s has the %s role, so this account must log in with its password.", u.Name, u.Role)
 		}
 		if err := insertKey(ctx, tx, u.ID, k, keyDigest(secret)); err != nil {
 			return err

@@ -49,8 +49,8 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, kind, key string, data 
 	return event.Record(ctx, tx, s.Now(), event.Audit, kind, subject(key), data)
 }
 
-// errNotSent means that Wardroom has not recorded the message as sent: it has no stored result for
-// the request's Idempotency-Key.
+// errNotSent means that Wardroom has not sent the message yet: no result is stored for the request's
+// Idempotency-Key.
 var errNotSent = errors.New("the message was not sent")
 
 // Send sends a message to an existing session and returns when the runtime has accepted it.

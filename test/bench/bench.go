@@ -196,7 +196,7 @@ func (b *bench) measure(ctx context.Context, o operation, connections int) (r re
 	return r, nil
 }
 
-// wrongAnswer is the error for answers with an unexpected status.
+// wrongAnswer is the error for responses with an unexpected status.
 type wrongAnswer struct {
 	load load
 	done done

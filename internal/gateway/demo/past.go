@@ -45,7 +45,7 @@ type Work struct{ AgentID, Key, Title string }
 
 // SeedPast adds the sample history p to the runtime: sessions with completed work, and scheduled
 // jobs with past runs. In p's first span, some job runs are late, missed or failed. SeedPast emits
-// no events. Call it before clients connect, but not before the end of p's last span.
+// no events. Call it before clients connect. p must end before the current time.
 func (r *Runtime) SeedPast(p Past) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -205,8 +205,8 @@ func (r *document) splitInline() ([]string, bool) {
 }
 
 // inlineLabels returns the positions of the labels in line i, except for one at its start. It skips
-// the parts in taken, which already have a label, and adds the parts that it finds to taken. A
-// single label counts only if another label starts the line.
+// parts that are already in taken and adds the new ones to it. If there is only one such label, it
+// counts only if the line also starts with a label.
 func (r *document) inlineLabels(i int, taken map[part]bool) []int {
 	if r.fenced[i] || len(taken) == 3 || !strings.ContainsAny(r.lines[i], ":-–—：") {
 		return nil

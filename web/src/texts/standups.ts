@@ -72,7 +72,7 @@ export const standups = {
   },
   notHeard: 'Asked, no answer',
   reportText: {
-    asked: 'Has been answering for',
+    asked: 'Responding for',
     timed_out: 'No answer before the timeout. The standup continued without this report.',
     failed: 'The agent’s run failed.',
     missing: 'This agent has no active account and can’t take part. Create one in Settings.',

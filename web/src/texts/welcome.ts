@@ -41,7 +41,7 @@ export const welcome = {
     scopes: 'To create the daily standup job here, also request this scope. You can remove it afterwards:',
   },
   doctor: {
-    text: 'Checks the connection from DNS to gateway events. The first failed check says what to do.',
+    text: 'Checks each step of the connection, from DNS to gateway events. The first check that fails says what to do.',
   },
   found: {
     text: 'Found in the runtime:',
