@@ -16,12 +16,18 @@ LONGEST := ./internal/app ./test/durable ./internal/standup ./internal/gateway/d
 RACED    = $(shell test/packages.sh raced)
 PLAIN    = $(shell test/packages.sh plain)
 STORED   = $(shell test/packages.sh stored)
-# Tests that use much CPU, which the race detector multiplies. They run without it, and few at a time; `make nightly`
-# runs them with it.
-COSTLY  := ^(TestGrowth|TestTree|TestDemoIsLivedIn|TestContract|TestOwnAndForeign|TestFaults|TestDashboardsCostTheGatewayNothing)$$
+# Tests that use much CPU, which the race detector multiplies, and the packages they are in. They run without it, and few
+# at a time; `make nightly` runs them with it.
+COSTLY  := $(subst $() ,|,$(strip Growth Tree Contract OwnAndForeign Faults FaultsThatFillMemory RetiredPhrases \
+	DemoIsLivedIn DemoGoesOnFilling DemoGoesOnWorking DashboardsCostTheGatewayNothing UsageEqualsTheRuntimes \
+	InvisibleCharacters RoutesAskForTheirPermission AbsenceInZonesOfTeams AbsenceSummerTime NoAbsence \
+	AnswerOfTwoMegabytes RunawayReport ClientHuge ClientHugeEvent Bloat BackupBesideService KilledUnderLoad \
+	AgentsDocument RollupEqualsTheLedger))
+COSTLY  := ^Test($(COSTLY))$$
+COSTING := ./internal/app ./internal/standup ./internal/gateway/demo ./internal/usage ./cmd/wardroom
 # The tests on a real gateway that `make nightly` runs: they take minutes, or repeat what others show.
-TRIALS  := ^(TestLedger|TestSlots)$$
-REPEATS := TestJourney/PostgreSQL|TestDispatch/costs_what_it_cost|TestDispatch/is_found_answered
+TRIALS  := ^(TestLedger|TestSlots|TestAccess|TestPairing)$$
+REPEATS := TestJourney/PostgreSQL|TestJourney/SQLite/goes_on_without_an_agent|TestDispatch/costs_what_it_cost|TestDispatch/is_found_answered
 STAGE   := @test/stage.sh
 
 # With pipefail, a failed test fails the target even if its output goes through a pipe.
@@ -103,16 +109,16 @@ unit: unit-race unit-sqlite unit-postgres ## all Go tests: with the race detecto
 
 unit-race:
 	@mkdir -p bin
-	TEST_ENGINES=sqlite $(UNIT) -parallel 6 $(RACE) -skip '$(COSTLY)' $(LONGEST) $(RACED) | $(RAN) record bin/unit-race.ran
+	TEST_ENGINES=sqlite $(UNIT) -parallel 6 $(RACE) -skip '$(COSTLY)' $(filter-out ./test/durable,$(LONGEST)) $(RACED) | $(RAN) record bin/unit-race.ran
 
 unit-sqlite:
 	@mkdir -p bin
-	TEST_ENGINES=sqlite $(UNIT) -parallel 6 -run '$(COSTLY)' ./internal/app | $(RAN) record bin/unit-costly.ran
+	TEST_ENGINES=sqlite $(UNIT) -parallel 6 -run '$(COSTLY)' $(COSTING) | $(RAN) record bin/unit-costly.ran
 	TEST_ENGINES=sqlite $(UNIT) -parallel 12 $(PLAIN) | $(RAN) record bin/unit-sqlite.ran
 
 unit-postgres:
 	@mkdir -p bin
-	TEST_ENGINES=postgres test/postgres.sh $(UNIT) -parallel 6 $(LONGEST) $(STORED) | $(RAN) record bin/unit-postgres.ran
+	TEST_ENGINES=postgres test/postgres.sh $(UNIT) -p 3 -parallel 6 $(LONGEST) $(STORED) | $(RAN) record bin/unit-postgres.ran
 
 journey: ## test the built binary with a real agent gateway (installs it once, about 860 MB)
 	@mkdir -p bin

@@ -36,6 +36,9 @@ func askEverything(t *testing.T, s *service) {
 		if strings.Contains(path, "{") {
 			t.Errorf("%s: add the path to read", path)
 		}
+		if path == "/api/v1/agentrt/doctor" {
+			continue // it waits for an event of the gateway and reads nothing from the database
+		}
 		askList(t, d, owner, path, op)
 	}
 	writeTasks(t, s, owner)
