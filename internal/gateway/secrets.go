@@ -28,7 +28,7 @@ type secrets struct {
 	added  []needle   // tokens that the gateway issued
 }
 
-// needle is one of the forms that a secret can have in a text.
+// needle is one of the forms in which a secret can appear in text.
 type needle struct {
 	text  []byte
 	frame bool // long enough to be redacted across an entire frame
@@ -58,7 +58,7 @@ func newSecrets(key ed25519.PrivateKey, tokens ...string) *secrets {
 	return s
 }
 
-// needles returns the forms that a token can have in a text: plain, in JSON, and in a
+// needles returns the forms in which a token can appear in text: plain, in JSON, and in a
 // URL.
 func needles(token string) []needle {
 	quoted, err := json.Marshal(token)

@@ -213,7 +213,7 @@ func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) 
 		return p, false, ErrSettings.With("Set AGENTRT_DEVICE_PRIVATE_KEY to a different key, remove AGENTRT_DEVICE_TOKEN, and restart Wardroom. Or remove all AGENTRT_DEVICE_ settings, restart Wardroom, and pair it in the dashboard under Settings → Gateway.")
 	}
 	if !s.Shared {
-		return p, false, ErrNeedsToken.With("A new device connects with the shared token until the gateway approves the device. Set AGENTRT_GATEWAY_TOKEN and restart Wardroom.")
+		return p, false, ErrNeedsToken.With("Until the gateway approves a new device, the device needs the shared token to connect. Set AGENTRT_GATEWAY_TOKEN and restart Wardroom.")
 	}
 	v, err := s.Keys.Find()
 	if err != nil {

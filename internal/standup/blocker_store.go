@@ -111,7 +111,7 @@ func taskID(ctx context.Context, q db.Queryer, number int64) (id string, err err
 	return id, err
 }
 
-// refreshBlockers sets the current status of the blockers in a standup's record.
+// refreshBlockers updates the blockers in a standup's record to their current status.
 func (s *Standup) refreshBlockers(ctx context.Context, q db.Queryer) error {
 	var ids []any
 	for i := range s.Blockers {

@@ -72,7 +72,7 @@ func (s *Service) openIn(ctx context.Context, tx *db.Tx, n New, now time.Time, m
 	return s.recordOpened(ctx, tx, t, made, members)
 }
 
-// recordOpened completes a new standup: it stores a pending report for each participant,
+// recordOpened finishes opening a standup: it stores a pending report for each participant,
 // the first transcript entry and the event.
 func (s *Service) recordOpened(ctx context.Context, tx *db.Tx, t Team, made Standup, members []Member) (opened, error) {
 	now := made.CreatedAt.Time
