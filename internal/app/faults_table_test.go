@@ -82,10 +82,17 @@ func disorder() []trial {
 		{name: "the clock is behind", turns: "Skew Drop", turn: func(f *broken) { f.runtime.Skew(-26 * time.Hour); f.again() }},
 		{name: "the clock is ahead", turns: "Skew Drop", turn: func(f *broken) { f.runtime.Skew(26 * time.Hour); f.again() }},
 		{name: "no numbers yet", turns: "Refreshing", turn: func(f *broken) { f.runtime.Refreshing(1000) }, during: func(f *broken) {
+			var before int64
+			if was := f.owner.session(cto).Tokens; was != nil {
+				before = was.Output
+			}
 			f.answers()
-			f.await("the numbers to be unknown", func() bool {
-				got := f.owner.session(cto) // once: the transcript may tell the cost a moment later
-				return got.Tokens == nil && got.CostUSD == nil && got.CostComplete == nil
+			f.await("the numbers to be unknown, or those of the transcript", func() bool {
+				got := f.owner.session(cto)
+				if got.Tokens == nil {
+					return got.CostUSD == nil && got.CostComplete == nil
+				}
+				return got.Tokens.Output > before
 			})
 			f.wantThere()
 		}},
