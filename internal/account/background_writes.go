@@ -178,16 +178,16 @@ func (s *Service) warn(ctx context.Context, err error) {
 	}
 }
 
-// writeUses stores the time at which each key was last used, all in one transaction. It sorts the
-// keys by ID, so that two replicas cannot deadlock. If the transaction fails, these times are lost.
+// writeUses stores the time at which each key was last used, all in one transaction. If the
+// transaction fails, these times are lost.
 func (s *Service) writeUses(ctx context.Context) error {
 	uses := s.notes.takeUses()
 	if len(uses) == 0 {
 		return nil
 	}
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		for _, id := range slices.Sorted(maps.Keys(uses)) {
-			if err := touchKey(ctx, tx, id, uses[id]); err != nil {
+		for id, used := range uses {
+			if err := touchKey(ctx, tx, id, used); err != nil {
 				return err
 			}
 		}

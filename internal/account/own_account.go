@@ -63,13 +63,9 @@ func (s *Service) Register(ctx context.Context, r Registration, from netip.Addr)
 	return s.signIn(ctx, made, &try)
 }
 
-// nameFree returns ErrNameTaken if another account has u's name. It takes a lock, so that
-// no one else can take the name until the transaction ends. If u's email is taken, it
+// nameFree returns ErrNameTaken if another account has u's name. If u's email is taken, it
 // returns nil, because the caller then reports the email.
 func nameFree(ctx context.Context, tx *db.Tx, u User) error {
-	if err := tx.Lock(ctx, usersLock); err != nil {
-		return err
-	}
 	switch _, err := find(ctx, tx, u.Email); {
 	case err == nil:
 		return nil
@@ -115,9 +111,6 @@ func (s *Service) ChangeOwnPassword(ctx context.Context, current, password strin
 			return err
 		}
 		return s.DB.Tx(ctx, func(tx *db.Tx) error {
-			if err := tx.Lock(ctx, usersLock); err != nil {
-				return err
-			}
 			if err := p.check(ctx, tx); err != nil {
 				return err
 			}

@@ -69,13 +69,9 @@ func ignoredSettings(email, password string) []string {
 	return nil
 }
 
-// requireNoOwner returns a check that fails with ErrOneOwner if there is an owner. The check takes
-// a lock, so that no one else can create an owner until the transaction ends.
+// requireNoOwner returns a check that fails with ErrOneOwner if there is an owner.
 func requireNoOwner(ctx context.Context) func(*db.Tx) error {
 	return func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, usersLock); err != nil {
-			return err
-		}
 		_, err := findOwner(ctx, tx)
 		switch {
 		case err == nil:
@@ -105,9 +101,6 @@ func (s *Service) HandOver(ctx context.Context, ref string) (User, error) {
 	ctx = asSystem(ctx)
 	var next User
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, usersLock); err != nil {
-			return err
-		}
 		was, err := find(ctx, tx, ref)
 		if err != nil {
 			return err

@@ -256,9 +256,6 @@ func (s *Service) Create(ctx context.Context, n NewUser) (User, error) {
 	var made row
 	err = s.confirmed(ctx, n.CurrentPassword, "user creation", func(p *proof) (err error) {
 		made, err = s.add(ctx, u, n.Password, "", func(tx *db.Tx) error {
-			if err := tx.Lock(ctx, usersLock); err != nil {
-				return err
-			}
 			return p.allow(ctx, tx, User{}, u, true)
 		})
 		return err
@@ -356,10 +353,6 @@ func (s *Service) taken(ctx context.Context, u User) error {
 	return ErrAgentTaken.With("Agent %s is already linked to the account of %s (%s). Deactivate that account first.", *u.AgentID, holder.Name, holder.Email).Fact("holder", holder.ID)
 }
 
-// usersLock is the database lock that serializes changes to accounts. It is needed because the rule
-// that there is exactly one owner spans several rows.
-const usersLock = "users"
-
 // Change updates the user whose ID or email is ref. It returns ErrStale if version is given and is
 // not the current one. It returns ErrConfirm if the change requires the caller's current password
 // and c does not contain it; see needsPassword.
@@ -387,9 +380,6 @@ func (s *Service) change(ctx context.Context, ref string, c Change, version *int
 	}
 	var u User
 	err := s.unique(ctx, &u, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, usersLock); err != nil {
-			return err
-		}
 		was, err := find(ctx, tx, ref)
 		if err != nil {
 			return err

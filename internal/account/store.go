@@ -123,7 +123,7 @@ func insert(ctx context.Context, tx *db.Tx, u row) error {
 	return err
 }
 
-// update writes all columns that a change can affect. The caller must hold usersLock.
+// update writes all columns that a change can affect.
 func update(ctx context.Context, tx *db.Tx, u row) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE users SET email = ?, email_key = ?, name = ?, name_key = ?, role = ?, agent_id = ?, active = ?, avatar_url = ?,

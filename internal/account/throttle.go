@@ -83,8 +83,7 @@ type attempt struct {
 // charged holds a tally before and after an attempt was charged to it.
 type charged struct{ before, mine tally }
 
-// subjects returns the account and the IP address that a login attempt counts against. The order is
-// always the same, so that concurrent attempts cannot deadlock.
+// subjects returns the account and the IP address that a login attempt counts against.
 func (a *attempt) subjects() []string {
 	var list []string
 	for _, s := range []string{a.account, a.address} {
@@ -163,11 +162,6 @@ func (s *Service) charge(ctx context.Context, a *attempt) error {
 		return err
 	}
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		for _, subject := range a.subjects() {
-			if err := tx.Lock(ctx, "login/"+subject); err != nil {
-				return err
-			}
-		}
 		known, err := s.tallies(ctx, tx, a, now)
 		if err != nil {
 			return err
@@ -227,9 +221,6 @@ func (a *attempt) succeed(ctx context.Context, tx *db.Tx) error {
 
 // uncharge undoes the attempt's charge against a subject: its account or its IP address.
 func (a *attempt) uncharge(ctx context.Context, tx *db.Tx, subject string) error {
-	if err := tx.Lock(ctx, "login/"+subject); err != nil {
-		return err
-	}
 	t, err := findTally(ctx, tx, subject)
 	if err != nil {
 		return err
@@ -256,12 +247,8 @@ func (s *Service) refundAttempt(ctx context.Context, a *attempt) {
 	}
 }
 
-// clearFailures deletes the failed logins counted against an account. It takes the same lock as
-// attempt.succeed.
+// clearFailures deletes the failed logins counted against an account.
 func clearFailures(ctx context.Context, tx *db.Tx, subject string) error {
-	if err := tx.Lock(ctx, "login/"+subject); err != nil {
-		return err
-	}
 	return dropTally(ctx, tx, subject)
 }
 

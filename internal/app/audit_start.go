@@ -41,9 +41,6 @@ func (a *App) auditStart(ctx context.Context) error {
 	ctx = actor.With(ctx, actor.System)
 	is, now := started{Version: Version, Settings: a.cfg.Given}, a.opts.Now()
 	err := a.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, startKind); err != nil { // replicas start together
-			return err
-		}
 		last, err := event.Read(ctx, tx, event.Filter{Class: event.Audit, Kinds: []string{startKind}}, page.Want{Query: page.Query{Limit: 1}})
 		if err != nil {
 			return err

@@ -22,10 +22,6 @@ type Service struct {
 	Now func() time.Time
 }
 
-// lock serializes all writes to the inbox. Without it, transactions that change
-// several items in different orders could deadlock.
-const lock = "inbox"
-
 // Kinds of events. Each event includes the item and its changes.
 const (
 	raised   = "inbox.raised"   // new item
@@ -58,9 +54,6 @@ func (s *Service) Raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 
 func (s *Service) raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 	if err := m.check(); err != nil {
-		return err
-	}
-	if err := tx.Lock(ctx, lock); err != nil {
 		return err
 	}
 	now := s.Now()
@@ -100,9 +93,6 @@ func (s *Service) ResolveCause(ctx context.Context, tx *db.Tx, cause, why string
 }
 
 func (s *Service) resolveCause(ctx context.Context, tx *db.Tx, cause, why string) error {
-	if err := tx.Lock(ctx, lock); err != nil {
-		return err
-	}
 	old, err := ofCause(ctx, tx, plaintext.Lines(cause))
 	if errors.Is(err, ErrNotFound) {
 		return nil
@@ -186,9 +176,6 @@ func (s *Service) Reopen(ctx context.Context, id string, version *int64) (Item, 
 // do applies the caller's action to an item.
 func (s *Service) do(ctx context.Context, id string, version *int64, kind string, d action) (i Item, err error) {
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, lock); err != nil {
-			return err
-		}
 		old, err := find(ctx, tx, id)
 		if err == nil {
 			err = old.checkVersion(version)
@@ -234,9 +221,6 @@ func (s *Service) EndSnoozes(ctx context.Context) error {
 			return err
 		}
 		err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-			if err := tx.Lock(ctx, lock); err != nil {
-				return err
-			}
 			for _, id := range due {
 				if err := s.wake(ctx, tx, id); err != nil {
 					return err
@@ -289,9 +273,6 @@ func (s *Service) CountResolved(ctx context.Context, before time.Time) (n int64,
 // first. It uses the caller's transaction and returns the number of deleted items. If the
 // cause of a deleted item recurs, a new item is created.
 func (s *Service) PurgeResolved(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
-	if err := tx.Lock(ctx, lock); err != nil {
-		return 0, err
-	}
 	n, err := purgeResolved(ctx, tx, before, limit)
 	if err != nil {
 		return 0, fmt.Errorf("remove resolved items of the inbox: %w", err)

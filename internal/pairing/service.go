@@ -103,9 +103,6 @@ func (s *Service) Start(ctx context.Context) (p Pairing, made bool, err error) {
 		fresh.place = placeCurrent
 		err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 			made = false
-			if err := tx.Lock(ctx, lockName); err != nil {
-				return err
-			}
 			current, _, err := load(ctx, tx)
 			if err != nil || current != nil {
 				return err
@@ -173,9 +170,6 @@ func (s *Service) Forget(ctx context.Context) (Forgotten, error) {
 	}
 	var out Forgotten
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, lockName); err != nil {
-			return err
-		}
 		current, next, err := load(ctx, tx)
 		if err != nil {
 			return err
@@ -226,9 +220,6 @@ func (s *Service) Rotate(ctx context.Context) (p Pairing, made bool, err error) 
 	device.place = placeNext
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		made = false
-		if err := tx.Lock(ctx, lockName); err != nil {
-			return err
-		}
 		current, next, err := load(ctx, tx)
 		switch {
 		case err != nil || next != nil:
@@ -271,9 +262,6 @@ func (s *Service) rotateFault(ctx context.Context, cause error) error {
 // if no device is waiting.
 func (s *Service) CancelRotation(ctx context.Context) (Pairing, error) {
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, lockName); err != nil {
-			return err
-		}
 		_, next, err := load(ctx, tx)
 		if err != nil {
 			return err

@@ -15,9 +15,6 @@ const (
 	placeNext    = "next"
 )
 
-// lockName is the lock that serializes the transactions that write devices.
-const lockName = "pairing"
-
 const columns = `place, device_id, public_key, sealed_key, sealed_token, token_at, gateway, made_at, admitted, admitted_at, replaced_id, answer`
 
 func scan(row db.Row) (r stored, err error) {

@@ -67,9 +67,6 @@ func (s *Service) reencrypt(ctx context.Context) (n int, err error) {
 	}
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		n = 0
-		if err := tx.Lock(ctx, lockName); err != nil {
-			return err
-		}
 		current, next, err := load(ctx, tx)
 		if err != nil {
 			return err
@@ -209,9 +206,6 @@ func (s *Service) storeEvent(ctx context.Context, n gateway.DeviceEvent) error {
 		return nil //nolint:nilerr // syncClient has logged it; there is no key to encrypt with
 	}
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, lockName); err != nil {
-			return err
-		}
 		current, _, err := load(ctx, tx)
 		if err != nil || current == nil || current.device.ID != n.DeviceID {
 			return err // the device has since been forgotten or replaced
@@ -308,9 +302,6 @@ func (s *Service) replace(ctx context.Context, r stored, token string) error {
 	}
 	gone := errors.New("the next device was discarded")
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, lockName); err != nil {
-			return err
-		}
 		current, next, err := load(ctx, tx)
 		if err != nil {
 			return err

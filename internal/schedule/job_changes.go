@@ -188,9 +188,6 @@ func (s *Service) make(ctx context.Context, n gateway.NewJob) (mirroredJob, erro
 
 // wrote stores a job that the runtime returned after a user's action, and records the action.
 func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind string, data map[string]any) (mirroredJob, error) {
-	if err := tx.Lock(ctx, lock); err != nil {
-		return mirroredJob{}, err
-	}
 	was, err := findJob(ctx, tx, j.ID)
 	if err != nil {
 		return mirroredJob{}, err
@@ -297,9 +294,6 @@ func (s *Service) Remove(ctx context.Context, id, revision string) error {
 	}
 	ctx = context.WithoutCancel(ctx) // the client may have disconnected
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, lock); err != nil {
-			return err
-		}
 		was, err := findJob(ctx, tx, id)
 		if err != nil {
 			return err

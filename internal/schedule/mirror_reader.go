@@ -289,9 +289,6 @@ func (s *Service) store(ctx context.Context, seen snapshot) error {
 	}
 	began := seen.began()
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, lock); err != nil {
-			return err
-		}
 		known, err := findReading(ctx, tx)
 		if err != nil {
 			return err

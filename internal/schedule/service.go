@@ -190,9 +190,6 @@ func (s *Service) CountOld(ctx context.Context, before time.Time) (n int64, olde
 // PurgeOld deletes slots and runs older than the given time, at most limit in total, in the
 // caller's transaction. It returns how many it deleted.
 func (s *Service) PurgeOld(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
-	if err := tx.Lock(ctx, lock); err != nil {
-		return 0, err
-	}
 	n, err := purge(ctx, tx, before, limit)
 	if err != nil {
 		return 0, fmt.Errorf("purge old slots: %w", err)

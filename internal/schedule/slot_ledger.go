@@ -34,9 +34,6 @@ func (s *Service) Judge(ctx context.Context) error {
 		return nil
 	}
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, lock); err != nil {
-			return err
-		}
 		if known, err = findReading(ctx, tx); err != nil {
 			return err
 		}

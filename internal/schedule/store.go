@@ -12,9 +12,6 @@ import (
 	"wardroom/internal/platform/list"
 )
 
-// lock is the database lock for changes to the stored jobs and the slot ledger.
-const lock = "schedule"
-
 const jobColumns = `id, definition, present, watched_from, next_due, last_due, alarmed, changed_at`
 
 func scanJob(row db.Row) (w mirroredJob, err error) {

@@ -294,9 +294,6 @@ func (l runStates) stalled() map[string]bool {
 func (s *Service) storeStalls(ctx context.Context, seen runStates) (kept map[string]bool, err error) {
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		kept = seen.stalled()
-		if err := tx.Lock(ctx, "stalled runs"); err != nil {
-			return err
-		}
 		before, err := readStalls(ctx, tx)
 		if err != nil {
 			return err

@@ -10,14 +10,9 @@ import (
 	"wardroom/internal/platform/db"
 )
 
-// loadTracker loads the blockers that the mentions in a standup's reports can match. It
-// locks all blockers until the transaction ends, so that no other standup or timer can
-// change them. Callers must not have locked any other rows before.
+// loadTracker loads the blockers that the mentions in a standup's reports can match.
 func (s *Service) loadTracker(ctx context.Context, tx *db.Tx, row Standup, reports [][]mention) (*blockerTracker, error) {
 	b := &blockerTracker{row: row, now: s.Now(), team: row.Team}
-	if err := tx.Lock(ctx, blockersLock); err != nil {
-		return nil, err
-	}
 	asked := b.now
 	for _, r := range row.Reports {
 		if r.AskedAt != nil && r.AskedAt.Before(asked) {
@@ -43,9 +38,6 @@ func (s *Service) loadTracker(ctx context.Context, tx *db.Tx, row Standup, repor
 	b.board, err = boardOf(ctx, tx, slices.Compact(numbers))
 	return b, err
 }
-
-// blockersLock is the name of the lock that protects all blockers.
-const blockersLock = "standup blockers"
 
 // takeBlockers matches the blockers in the reports with the team's known blockers. It stores the
 // updated blockers, adds them to row, and returns those that have ended. A retry of the standup
@@ -119,9 +111,6 @@ func (s *Service) EndClearedBlockers(ctx context.Context) error {
 		return err // avoid a transaction when there is nothing to write
 	}
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, blockersLock); err != nil {
-			return err
-		}
 		blockers, err := s.changedBlockers(ctx, tx)
 		if err != nil {
 			return err

@@ -69,9 +69,6 @@ func (s *Service) checkMissedOf(ctx context.Context, of teamSchedule, due []miss
 	var told []missedSlot
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 		told = nil
-		if err := tx.Lock(ctx, scheduleLock(of.team.Key)); err != nil {
-			return err
-		}
 		is, err := findSchedule(ctx, tx, of.team.Key)
 		if err != nil || is.Version != of.Version {
 			return err // another replica checked it, or the schedule changed: check next time

@@ -12,7 +12,6 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
-	"wardroom/internal/platform/job"
 	"wardroom/internal/standup/answer"
 )
 
@@ -81,18 +80,8 @@ func (s *Service) SubmitReport(ctx context.Context, id, agentID string, f Filing
 	var filed Report
 	var open []question
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
-		row, err := s.lock(ctx, tx, id)
-		if err == nil {
-			err = row.acceptsReport(agentID) // check before the first write: see Cancel
-		}
+		row, err := findWhole(ctx, tx, id)
 		if err != nil {
-			return err
-		}
-		// The job writes without this lock.
-		if err := job.Hold(ctx, tx, jobKind, id); err != nil {
-			return err
-		}
-		if row, err = s.lock(ctx, tx, id); err != nil {
 			return err
 		}
 		filed, open, err = s.submitReport(ctx, tx, row, Report{AgentID: agentID, Evidence: evidence, FiledBy: &by.Name}, text, parts)

@@ -18,7 +18,7 @@ import (
 func (s *Service) Run(ctx context.Context, id string, again bool) (Standup, error) {
 	var started Standup
 	err := s.DB.Tx(ctx, func(tx *db.Tx) (err error) {
-		if started, err = s.lock(ctx, tx, id); err != nil {
+		if started, err = findWhole(ctx, tx, id); err != nil {
 			return err
 		}
 		switch {

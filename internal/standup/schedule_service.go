@@ -21,9 +21,6 @@ import (
 // scheduleReadTimeout is how long a request waits for the runtime before it returns the job as last seen.
 const scheduleReadTimeout = 5 * time.Second
 
-// scheduleLock returns the name of the lock that protects a team's stored schedule.
-func scheduleLock(team string) string { return "schedule/" + team }
-
 // SetSchedule creates or changes the runtime's job that starts a team's standups, according to the
 // plan p. If the job already matches the plan, SetSchedule sends nothing to the runtime. It fails
 // with ErrTeam if the team is unknown. An archived team's job can only be disabled; any other plan
@@ -247,9 +244,6 @@ func (s *Service) refreshSchedule(ctx context.Context, before teamSchedule, jobs
 		return nil // unchanged and recently seen: do not write every minute
 	}
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
-			return err
-		}
 		is, err := findSchedule(ctx, tx, team)
 		if err != nil || is.Version != was.Version {
 			return err // refreshed or changed concurrently
@@ -273,9 +267,6 @@ func sameJob(a, b gateway.Job) bool {
 // job if j is nil. If the job was created, removed, enabled, disabled or rescheduled, standups that
 // were scheduled for a time before now do not count as missed.
 func (s *Service) saveSeen(ctx context.Context, tx *db.Tx, team string, j *gateway.Job, address string, now time.Time) error {
-	if err := tx.Lock(ctx, scheduleLock(team)); err != nil {
-		return err
-	}
 	was, err := findSchedule(ctx, tx, team)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package standup
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -205,11 +204,8 @@ func (s *Service) List(ctx context.Context, f Filter, want page.Want) (page.Part
 	return part, err
 }
 
-// lock loads a complete standup and locks it against other requests until the transaction ends.
-func (s *Service) lock(ctx context.Context, tx *db.Tx, id string) (Standup, error) {
-	if err := tx.Lock(ctx, lockName(id)); err != nil {
-		return Standup{}, err
-	}
+// findWhole loads a complete standup.
+func findWhole(ctx context.Context, tx *db.Tx, id string) (Standup, error) {
 	got, err := find(ctx, tx, id)
 	if err != nil {
 		return got, err
@@ -217,33 +213,23 @@ func (s *Service) lock(ctx context.Context, tx *db.Tx, id string) (Standup, erro
 	return got, got.load(ctx, tx)
 }
 
-func lockName(id string) string { return "standup/" + id }
-
 // Cancel ends a standup that has been opened or is running. It keeps the reports and the
 // transcript, and stops the standup's open runs in the runtime.
 func (s *Service) Cancel(ctx context.Context, id string) (Standup, error) {
 	var open []question
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, lockName(id)); err != nil {
-			return err
-		}
 		// Check for an ended standup before the first write. On SQLite, a transaction
 		// that fails after a write also rolls back those that share its commit, and one
 		// of them may complete this standup.
-		if row, err := find(ctx, tx, id); err != nil || row.Status != Running {
-			return cmp.Or(err, row.notRunning())
-		}
-		// The job writes without this lock. Canceling the job first waits for its current
-		// write, which may complete the standup.
-		if err := s.Jobs.Cancel(ctx, tx, jobKind, id); err != nil {
-			return err
-		}
-		m, err := s.lock(ctx, tx, id)
+		m, err := findWhole(ctx, tx, id)
 		if err != nil {
 			return err
 		}
 		if m.Status != Running {
 			return m.notRunning()
+		}
+		if err := s.Jobs.Cancel(ctx, tx, jobKind, id); err != nil {
+			return err
 		}
 		all, err := questions(ctx, tx, id)
 		if err != nil {
@@ -282,7 +268,7 @@ func (s *Service) stopRuns(ctx context.Context, open []question) {
 // Delete deletes a standup with its reports and transcript. It fails with ErrRunning if the standup is running.
 func (s *Service) Delete(ctx context.Context, id string, version *int64) error {
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
-		m, err := s.lock(ctx, tx, id)
+		m, err := findWhole(ctx, tx, id)
 		if err != nil {
 			return err
 		}
@@ -324,7 +310,7 @@ func (s *Service) CloseUnrun(ctx context.Context) error {
 			continue
 		}
 		errs = append(errs, s.DB.Tx(ctx, func(tx *db.Tx) error {
-			m, err := s.lock(ctx, tx, o.ID)
+			m, err := findWhole(ctx, tx, o.ID)
 			if err != nil || m.Status != Running || m.Phase != Opened {
 				return err
 			}

@@ -256,8 +256,7 @@ func nanos(n *money.Nano) *int64 {
 	return &v
 }
 
-// appendLine appends an entry to the transcript. The caller must hold the standup's lock or run as
-// the standup's job, so that no two entries get the same number.
+// appendLine appends an entry to the transcript.
 func appendLine(ctx context.Context, tx *db.Tx, standupID string, at time.Time, kind, from, to, text string) error {
 	var last int
 	err := tx.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM standup_transcript WHERE standup_id = ?`, standupID).Scan(&last)

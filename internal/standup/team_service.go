@@ -72,9 +72,6 @@ func (s *Service) UpdateTeam(ctx context.Context, ref string, c TeamChange, vers
 }
 
 func (s *Service) updateTeam(ctx context.Context, tx *db.Tx, ref string, c TeamChange, version *int64) (Team, error) {
-	if err := tx.Lock(ctx, "teams"); err != nil {
-		return Team{}, err
-	}
 	was, err := s.findTeam(ctx, tx, ref)
 	if err != nil {
 		return Team{}, err

@@ -105,7 +105,7 @@ func insertTeam(ctx context.Context, tx *db.Tx, t Team) error {
 	return err
 }
 
-// updateTeamRow stores a changed team. The caller must hold the lock on teams.
+// updateTeamRow stores a changed team.
 func updateTeamRow(ctx context.Context, tx *db.Tx, t Team) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE teams SET name = ?, facilitator = ?, participants = ?, timezone = ?, agent_timeout_ms = ?, deadline_ms = ?,

@@ -104,9 +104,6 @@ func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, 
 	var events []pendingEvent
 	for _, id := range ids {
 		more, err := s.archiveOne(ctx, tx, id)
-		for errors.Is(err, errRaced) {
-			more, err = s.archiveOne(ctx, tx, id)
-		}
 		if err != nil {
 			return 0, fmt.Errorf("archive task %s: %w", id, err)
 		}
@@ -143,9 +140,6 @@ const deleted = "task.deleted"
 // each task that it changes this way.
 func (s *Service) Delete(ctx context.Context, ref string, version *int64) error {
 	_, err := s.write(ctx, "delete task", func(tx *db.Tx) (Task, []pendingEvent, error) {
-		if err := tx.Lock(ctx, boardLock); err != nil {
-			return Task{}, nil, err
-		}
 		t, err := find(ctx, tx, ref)
 		if err == nil {
 			err = t.checkVersion(version)
@@ -194,9 +188,6 @@ func (s *Service) detach(ctx context.Context, tx *db.Tx, gone Task) ([]pendingEv
 	var events []pendingEvent
 	for _, id := range ids {
 		more, err := s.detachOne(ctx, tx, id, gone)
-		for errors.Is(err, errRaced) {
-			more, err = s.detachOne(ctx, tx, id, gone)
-		}
 		if err != nil {
 			return nil, err
 		}

@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -51,23 +50,13 @@ func (s *Service) Bulk(ctx context.Context, refs []string, c Change) ([]Outcome,
 	return outcomes, nil
 }
 
-// bulkIn changes all the given tasks before it records any events. This way,
-// the transaction never waits for a task's row while it holds the lock on the
-// event log's counter.
+// bulkIn changes all the given tasks and then records their events.
 func (s *Service) bulkIn(ctx context.Context, tx *db.Tx, refs []string, c Change) ([]Outcome, error) {
-	// Take the lock before writing any task: two bulk changes could otherwise
-	// deadlock on each other's rows.
-	if err := tx.Lock(ctx, boardLock); err != nil {
-		return nil, err
-	}
 	var events []pendingEvent
 	outcomes := make([]Outcome, len(refs))
 	for i, ref := range refs {
 		outcomes[i].Task = ref
 		t, more, err := s.updateIn(ctx, tx, ref, c, nil)
-		for errors.Is(err, errRaced) {
-			t, more, err = s.updateIn(ctx, tx, ref, c, nil)
-		}
 		switch f := fault.Of(err); {
 		case f != nil:
 			outcomes[i].Error = f

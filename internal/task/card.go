@@ -130,7 +130,7 @@ func backfillCard(ctx context.Context, tx *db.Tx, id string) error {
 	}
 	card, rest, err := t.cardJSON()
 	if err == nil {
-		_, err = tx.Exec(ctx, `UPDATE tasks SET card = ?, rest = ? WHERE id = ? AND version = ? AND shown = ?`, card, rest, id, t.Version, t.shown)
+		_, err = tx.Exec(ctx, `UPDATE tasks SET card = ?, rest = ? WHERE id = ?`, card, rest, id)
 	}
 	return err
 }

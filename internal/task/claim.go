@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -257,11 +256,7 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, old Task, until time.Tim
 	if err != nil {
 		return Task{}, nil, err
 	}
-	n, err := tx.Exec(ctx, `UPDATE tasks SET claim_until = ?, card = ?, rest = ?, shown = shown + 1 WHERE id = ? AND version = ? AND shown = ?`,
-		c.ExpiresAt, card, rest, t.ID, t.Version, t.shown)
-	if err == nil && n == 0 {
-		err = errRaced
-	}
+	_, err = tx.Exec(ctx, `UPDATE tasks SET claim_until = ?, card = ?, rest = ?, shown = shown + 1 WHERE id = ?`, c.ExpiresAt, card, rest, t.ID)
 	if err != nil {
 		return Task{}, nil, err
 	}
@@ -325,9 +320,6 @@ func (s *Service) EndLeases(ctx context.Context) error {
 				t := old
 				t.move(Todo, s.Now(), actor.From(ctx))
 				_, more, err := s.save(ctx, tx, old, t, "task.lease_ended", map[string]any{"held_by": old.Claim})
-				if errors.Is(err, errRaced) {
-					continue // another change has released or renewed the claim
-				}
 				if err != nil {
 					return err
 				}

@@ -3,7 +3,6 @@ package task
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -141,14 +140,9 @@ func (s *Service) Comments(ctx context.Context, ref string, want page.Want) (pag
 func (s *Service) EditComment(ctx context.Context, ref, id string, text CommentText, version *int64) (Comment, error) {
 	var c Comment
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		for {
-			done, err := s.editIn(ctx, tx, ref, id, text, version)
-			if errors.Is(err, errRaced) {
-				continue
-			}
-			c = done
-			return err
-		}
+		var err error
+		c, err = s.editIn(ctx, tx, ref, id, text, version)
+		return err
 	})
 	if err != nil {
 		return Comment{}, fmt.Errorf("edit a comment: %w", err)
@@ -182,7 +176,7 @@ func (s *Service) editIn(ctx context.Context, tx *db.Tx, ref, id string, text Co
 	if c.Mentions, err = mentioned(ctx, tx, c.Body); err != nil {
 		return Comment{}, fmt.Errorf("find mentioned users: %w", err)
 	}
-	if err := updateComment(ctx, tx, old, c); err != nil {
+	if err := updateComment(ctx, tx, c); err != nil {
 		return Comment{}, err
 	}
 	fresh := slices.DeleteFunc(slices.Clone(c.Mentions), func(id string) bool { return slices.Contains(old.Mentions, id) })
@@ -325,14 +319,10 @@ func (c Comment) findable() search.Text {
 	return search.Text{TaskID: c.TaskID, CommentID: c.ID, Body: c.Body}
 }
 
-// updateComment replaces the stored comment old with c. If the stored comment is no longer the
-// version in old, it returns errRaced.
-func updateComment(ctx context.Context, tx *db.Tx, old, c Comment) error {
-	n, err := tx.Exec(ctx, `UPDATE comments SET body = ?, mentions = ?, edited_at = ?, version = ? WHERE id = ? AND version = ?`,
-		c.Body, c.packMentions(), c.EditedAt, c.Version, c.ID, old.Version)
-	if err == nil && n == 0 {
-		return errRaced
-	}
+// updateComment stores a changed comment.
+func updateComment(ctx context.Context, tx *db.Tx, c Comment) error {
+	_, err := tx.Exec(ctx, `UPDATE comments SET body = ?, mentions = ?, edited_at = ?, version = ? WHERE id = ?`,
+		c.Body, c.packMentions(), c.EditedAt, c.Version, c.ID)
 	if err == nil {
 		err = search.Put(ctx, tx, c.findable())
 	}

@@ -113,12 +113,8 @@ type Related struct {
 // PrepareDispatch reads a task that is to be dispatched to its agent. It fails if the task
 // cannot be dispatched now, for example because it is done or another user has claimed it. If
 // the agent has lost an earlier claim on the task, PrepareDispatch deletes the record of the
-// lost claim, so that the agent can report again. It takes the board's lock, so that concurrent
-// dispatches of the same task run one after the other.
+// lost claim, so that the agent can report again.
 func (s *Service) PrepareDispatch(ctx context.Context, tx *db.Tx, ref string) (DispatchInput, error) {
-	if err := tx.Lock(ctx, boardLock); err != nil {
-		return DispatchInput{}, err
-	}
 	t, err := findOpen(ctx, tx, ref)
 	if err != nil {
 		return DispatchInput{}, err

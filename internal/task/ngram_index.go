@@ -73,10 +73,6 @@ func indexed(ctx context.Context, q db.Queryer) (last, upto int64, err error) {
 	return last, upto, err
 }
 
-// lockOfGrams is the name of the lock that IndexTexts holds while it writes
-// n-grams.
-const lockOfGrams = "task grams"
-
 // IndexTexts is a periodic job that indexes the n-grams of new tasks. It writes
 // nothing if there are no new tasks.
 func (s *Service) IndexTexts(ctx context.Context) error {
@@ -96,9 +92,6 @@ func (s *Service) IndexTexts(ctx context.Context) error {
 }
 
 func indexTexts(ctx context.Context, tx *db.Tx, batch int64) error {
-	if err := tx.Lock(ctx, lockOfGrams); err != nil {
-		return err
-	}
 	last, upto, err := indexed(ctx, tx)
 	if err != nil || last <= upto {
 		return err

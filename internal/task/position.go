@@ -134,8 +134,7 @@ func (p Place) check(bad *fault.Fields) {
 	}
 }
 
-// place returns the new position for a task. The caller must hold the board's
-// lock, so that no other task gets the same position.
+// place returns the new position for a task.
 func place(ctx context.Context, tx *db.Tx, t Task, to Place) (string, error) {
 	for {
 		position, err := placeNow(ctx, tx, t, to)

@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -158,14 +157,9 @@ func (s *Service) Projects(ctx context.Context, archived bool, want page.Want) (
 func (s *Service) UpdateProject(ctx context.Context, ref string, c ProjectChange, version *int64) (Project, error) {
 	var p Project
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		for {
-			done, err := s.updateProject(ctx, tx, ref, c, version)
-			if errors.Is(err, errRaced) {
-				continue
-			}
-			p = done
-			return err
-		}
+		var err error
+		p, err = s.updateProject(ctx, tx, ref, c, version)
+		return err
 	})
 	if err != nil {
 		return Project{}, fmt.Errorf("update project: %w", err)
@@ -193,7 +187,7 @@ func (s *Service) updateProject(ctx context.Context, tx *db.Tx, ref string, c Pr
 		return old, nil
 	}
 	p.Version, p.UpdatedAt = old.Version+1, clock.At(s.Now())
-	if err := updateProjectRow(ctx, tx, old, p); err != nil {
+	if err := updateProjectRow(ctx, tx, p); err != nil {
 		return Project{}, err
 	}
 	return p, p.record(ctx, tx, s.Now(), "project.changed", map[string]any{"changes": changes})

@@ -51,13 +51,9 @@ func insertProject(ctx context.Context, tx *db.Tx, p Project) error {
 	return err
 }
 
-// updateProjectRow stores a changed project. It fails with errRaced if the row
-// has changed since old was read.
-func updateProjectRow(ctx context.Context, tx *db.Tx, old, p Project) error {
-	n, err := tx.Exec(ctx, `UPDATE projects SET name = ?, description = ?, archived_at = ?, updated_at = ?, version = ? WHERE id = ? AND version = ?`,
-		p.Name, p.Description, p.ArchivedAt, p.UpdatedAt, p.Version, p.ID, old.Version)
-	if err == nil && n == 0 {
-		return errRaced
-	}
+// updateProjectRow stores a changed project.
+func updateProjectRow(ctx context.Context, tx *db.Tx, p Project) error {
+	_, err := tx.Exec(ctx, `UPDATE projects SET name = ?, description = ?, archived_at = ?, updated_at = ?, version = ? WHERE id = ?`,
+		p.Name, p.Description, p.ArchivedAt, p.UpdatedAt, p.Version, p.ID)
 	return err
 }

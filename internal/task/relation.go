@@ -27,21 +27,8 @@ type Blocking struct {
 	Status Status `json:"status"`
 }
 
-// boardLock is the name of the lock for changes that involve several tasks:
-// changes to dependencies, moves to and from done, and changes to the order of
-// the board.
-const boardLock = "task.board"
-
-// affectsOthers reports whether the change also affects tasks other than the
-// one it is applied to.
-func (c Change) affectsOthers(old Task) bool {
-	return c.DependsOn != nil || c.Parent.Given || c.Position != nil ||
-		c.Status != nil && (*c.Status == Done) != (old.Status == Done)
-}
-
 // setRelations sets the project, parent, and dependencies of a task according
-// to a change. The caller must hold the board's lock if the change sets the
-// dependencies, or if it sets the parent of an existing task.
+// to a change.
 func setRelations(ctx context.Context, q db.Queryer, t *Task, c Change) error {
 	if c.Project.Given {
 		t.ProjectID = nil

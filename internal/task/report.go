@@ -120,14 +120,6 @@ func (s *Service) Report(ctx context.Context, ref string, r Report) (Task, error
 		if err != nil {
 			return Task{}, nil, err
 		}
-		if c.affectsOthers(old) {
-			if err := tx.Lock(ctx, boardLock); err != nil {
-				return Task{}, nil, err
-			}
-			if old, err = findOpen(ctx, tx, old.ID); err != nil {
-				return Task{}, nil, err
-			}
-		}
 		digest := r.digest(by)
 		if old.lastReport != nil && *old.lastReport == digest && old.unchangedBy(c, by) {
 			return old, nil, nil

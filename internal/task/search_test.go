@@ -53,9 +53,8 @@ func TestSearch(t *testing.T) {
 		hold("chair", new(true), "task TASK-1 true ")
 		hold("chair", new(false), "comment TASK-2 false Six chairs")
 		if err := d.Tx(asService(t), func(tx *db.Tx) error {
-			was := c
 			c.Body, c.Version = "Seven tables", 2
-			return updateComment(asService(t), tx, was, c)
+			return updateComment(asService(t), tx, c)
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -100,9 +100,6 @@ func (s *Service) setNewRelations(ctx context.Context, tx *db.Tx, t *Task, n New
 	}
 	if len(n.DependsOn) > 0 {
 		c.DependsOn = &n.DependsOn
-		if err := tx.Lock(ctx, boardLock); err != nil {
-			return err
-		}
 	}
 	if err := setRelations(ctx, tx, t, c); err != nil {
 		return err
@@ -187,23 +184,16 @@ func (s *Service) Update(ctx context.Context, ref string, c Change, version *int
 	return s.write(ctx, "update task", func(tx *db.Tx) (Task, []pendingEvent, error) { return s.updateIn(ctx, tx, ref, c, version) })
 }
 
-// write runs fn in a transaction and then records the events that fn returned. If fn
-// fails because another transaction has changed the task, write runs it again on the
-// current row.
+// write runs fn in a transaction and then records the events that fn returned.
 func (s *Service) write(ctx context.Context, what string, fn func(*db.Tx) (Task, []pendingEvent, error)) (Task, error) {
 	var t Task
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		for {
-			done, events, err := fn(tx)
-			if errors.Is(err, errRaced) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			t = done
-			return record(ctx, tx, events)
+		done, events, err := fn(tx)
+		if err != nil {
+			return err
 		}
+		t = done
+		return record(ctx, tx, events)
 	})
 	if err != nil {
 		return Task{}, fmt.Errorf("%s: %w", what, err)
@@ -213,12 +203,6 @@ func (s *Service) write(ctx context.Context, what string, fn func(*db.Tx) (Task,
 
 func (s *Service) updateIn(ctx context.Context, tx *db.Tx, ref string, c Change, version *int64) (Task, []pendingEvent, error) {
 	old, err := find(ctx, tx, ref)
-	if err == nil && c.affectsOthers(old) {
-		if err := tx.Lock(ctx, boardLock); err != nil {
-			return Task{}, nil, err
-		}
-		old, err = find(ctx, tx, old.ID)
-	}
 	if err != nil {
 		return Task{}, nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -201,10 +200,6 @@ func nextNumber(ctx context.Context, tx *db.Tx) (n int64, err error) {
 func (t Task) findable() search.Text {
 	return search.Text{TaskID: t.ID, Archived: t.ArchivedAt != nil, Title: t.Key + " " + t.Title, Body: t.Description}
 }
-
-// errRaced means that another transaction changed the task after it was read.
-// This happens only on PostgreSQL.
-var errRaced = errors.New("the task changed after it was read")
 
 // update writes the columns that differ between the tasks old and t. The caller
 // must have read old in the same transaction. Unchanged columns are not

@@ -113,9 +113,6 @@ func (s *Service) Check(ctx context.Context) error {
 // resolved before the restart is raised again.
 func (s *Service) raise(ctx context.Context, is condition) error {
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, "gateway trouble"); err != nil { // replicas may raise it at the same time
-			return err
-		}
 		if raised, err := alreadyRaised(ctx, tx, is); err != nil || raised {
 			return err
 		}

@@ -120,8 +120,8 @@ func compareCost(a, b *money.Nano) int {
 }
 
 // storeInProgress replaces the stored usage of a transcript's run in progress, and reports whether
-// there was any usage to store. The caller must hold the ledger's lock, because the method note
-// deletes the rows written here if it is called for the same run.
+// there was any usage to store. The method note deletes the rows written here if it is called
+// for the same run.
 func (s *Service) storeInProgress(ctx context.Context, tx *db.Tx, sessionID string, r Run) (kept bool, err error) {
 	was, err := tx.Exec(ctx, `DELETE FROM usage_going WHERE session_id = ?`, sessionID)
 	if err != nil {

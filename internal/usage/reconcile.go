@@ -73,9 +73,6 @@ func final(u *gateway.TranscriptUsage, at clock.Time) bool {
 func (s *Service) reconcile(ctx context.Context, u *gateway.TranscriptUsage, asOf clock.Time) (done bool, err error) {
 	err = s.DB.Tx(ctx, func(tx *db.Tx) error {
 		done = false
-		if err := tx.Lock(ctx, topic); err != nil {
-			return err
-		}
 		has, last, err := recordedUsage(ctx, tx, u.SessionID)
 		if err != nil || last > asOf.UnixMilli() {
 			return err
@@ -201,10 +198,6 @@ func (s *Service) reprice(ctx context.Context) error {
 	for {
 		var some []row
 		err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-			// Reconciliation compares sums that include the unpriced rows.
-			if err := tx.Lock(ctx, topic); err != nil {
-				return err
-			}
 			var err error
 			if some, err = unpricedRows(ctx, tx, after, atOnce); err != nil {
 				return err

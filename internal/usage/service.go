@@ -50,7 +50,7 @@ type Service struct {
 	models models
 }
 
-// topic names the ledger's lock and the database notification about its changes; ledger names its row in usage_state.
+// topic names the database notification about changes to the ledger; ledger names its row in usage_state.
 const topic, ledger = "usage", "ledger"
 
 // Note adds the usage of a run to the ledger, in the caller's transaction, and reports
@@ -117,11 +117,6 @@ func (s *Service) note(ctx context.Context, tx *db.Tx, r Run) (bool, error) {
 	}
 	if len(used) == 0 {
 		return false, nil
-	}
-	// The lock prevents other transactions from adding the same run or reconciling totals until
-	// this transaction ends.
-	if err := tx.Lock(ctx, topic); err != nil {
-		return false, err
 	}
 	known, err := hasRun(ctx, tx, r.RunID, r.SessionID)
 	if err != nil || known {
@@ -201,9 +196,6 @@ func (s *Service) SetPrices(ctx context.Context, list []Price, version *int64) (
 	by := actor.From(ctx)
 	var made Prices
 	err := s.DB.Tx(ctx, func(tx *db.Tx) error {
-		if err := tx.Lock(ctx, "prices"); err != nil {
-			return err
-		}
 		was, err := newestPrices(ctx, tx)
 		if err != nil {
 			return err

@@ -56,7 +56,7 @@ func (r row) stored() (started *clock.Time, cost *int64) {
 	return started, cost
 }
 
-// insert adds a new row to the ledger and to the roll-up. The caller must hold the ledger's lock.
+// insert adds a new row to the ledger and to the roll-up.
 func insert(ctx context.Context, tx *db.Tx, r row, now time.Time) error {
 	started, cost := r.stored()
 	t := r.Tokens

@@ -132,12 +132,6 @@ func (r *reader) noteAll(ctx context.Context, runs []Run, going *Run, t transcri
 		runs = runs[len(some):]
 		err := s.DB.Tx(ctx, func(tx *db.Tx) error {
 			var tasks []string
-			if len(some) > 0 || going != nil {
-				// Wait for a concurrent transaction that may add the original of a copy.
-				if err := tx.Lock(ctx, topic); err != nil {
-					return err
-				}
-			}
 			for _, run := range some {
 				if copied, err := recordCopy(ctx, tx, run, r.runs[run.RunID]); err != nil {
 					return err

@@ -211,11 +211,6 @@ func (t *Tx) Later(ctx context.Context, query string, args ...any) error {
 // share the commit, but not the time that t waited for its turn.
 func (t *Tx) Held(fn func(time.Duration)) { t.held = append(t.held, fn) }
 
-// Lock marks that no other transaction may change the named data until this one ends, for
-// example because this one checks a rule across several rows. Lock does nothing, because
-// only one transaction writes at a time; see writers.
-func (t *Tx) Lock(context.Context, string) error { return nil }
-
 // Clock returns the current time for leases. On PostgreSQL this is the server's time,
 // because the clocks of replicas can differ. On SQLite it is the time that the caller
 // passes in. All code that does not handle leases uses the local time.

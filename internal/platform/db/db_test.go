@@ -83,9 +83,6 @@ func TestLockAgainstWriteSkew(t *testing.T) {
 		for i := range 8 {
 			wg.Go(func() {
 				err := d.Tx(t.Context(), func(tx *db.Tx) error {
-					if err := tx.Lock(t.Context(), "timers"); err != nil {
-						return err
-					}
 					var n int
 					if err := tx.QueryRow(t.Context(), `SELECT COUNT(*) FROM job_timers`).Scan(&n); err != nil || n > 0 {
 						return err

@@ -154,18 +154,6 @@ func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, kind, key string) error {
 	return nil
 }
 
-// Hold prevents the waiting or running job with the given kind and key from writing
-// until the transaction tx ends. If the job is writing, Hold first waits until that
-// write has finished.
-func Hold(ctx context.Context, tx *db.Tx, kind, key string) error {
-	_, err := tx.Exec(ctx, `
-		UPDATE jobs SET attempt = attempt WHERE kind = ? AND key = ? AND state IN ('ready', 'running')`, kind, key)
-	if err != nil {
-		return fmt.Errorf("hold %s: %w", kind, err)
-	}
-	return nil
-}
-
 // Alive reports whether a job of the given kind and key is waiting or running.
 func Alive(ctx context.Context, r db.Queryer, kind, key string) (bool, error) {
 	var n int

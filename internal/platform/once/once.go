@@ -104,9 +104,6 @@ func Do[T any](ctx context.Context, tx *db.Tx, now time.Time,
 		return makeIt()
 	}
 	r.replayed = false // the transaction may run again
-	if err := tx.Lock(ctx, "once/"+r.name); err != nil {
-		return zero, err
-	}
 	digest, made, err := look(ctx, tx, r.name, now.Add(-Life))
 	switch {
 	case db.IsNotFound(err):
