@@ -122,7 +122,7 @@ unit-postgres:
 
 journey: ## test the built binary with a real agent gateway (installs it once, about 860 MB)
 	@mkdir -p bin
-	test/postgres.sh $(GO) test -json -tags journey -count=1 -parallel 4 -timeout 20m -v -skip '$(TRIALS)|$(REPEATS)' ./test/realgateway | $(RAN) record -v bin/journey.ran
+	test/postgres.sh $(GO) test -json -tags journey -count=1 -parallel 2 -timeout 20m -v -skip '$(TRIALS)|$(REPEATS)' ./test/realgateway | $(RAN) record -v bin/journey.ran
 
 trials: ## the long trials on a real gateway, with everything killed meanwhile, and all that `make journey` leaves out
 	test/postgres.sh $(GO) test -tags journey -count=1 -timeout 60m -v -parallel 4 ./test/realgateway
