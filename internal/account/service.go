@@ -315,8 +315,7 @@ func record(ctx context.Context, tx *db.Tx, u User, kind string, data any) error
 }
 
 // unique runs the transaction fn, which writes u. If another user already has u's email or agent,
-// it returns an error that names that user. It relies on the unique indexes, because a check before
-// the write could miss a concurrent transaction.
+// it returns an error that names that user. It relies on the unique indexes.
 func (s *Service) unique(ctx context.Context, u *User, fn func(*db.Tx) error) error {
 	var err error
 	for range 3 { // the holder may be gone by the time s.taken looks it up

@@ -205,8 +205,7 @@ func (s *Service) tallies(ctx context.Context, q db.Queryer, a *attempt, now tim
 
 // succeed deletes the account's failures after a correct attempt, and no longer counts this attempt
 // as a failure for the IP address. It keeps the IP address's other failures; otherwise, an attacker
-// could reset them by logging in to an account of their own. Call it before anything else in the
-// transaction, so that all transactions take their locks in the same order.
+// could reset them by logging in to an account of their own.
 func (a *attempt) succeed(ctx context.Context, tx *db.Tx) error {
 	if a.account != "" {
 		if err := clearFailures(ctx, tx, a.account); err != nil {

@@ -38,7 +38,7 @@ func (a *App) wireDispatch() {
 	a.DispatchQueue, a.StopQueue = a.newQueue(dispatchWorkers), a.newQueue(stopWorkers)
 	a.Dispatch = &dispatch.Service{
 		DB: a.DB, Jobs: a.DispatchQueue, Stops: a.StopQueue, Runtime: a.Gateway, Log: a.log, Now: now,
-		LockTask: a.handOver, TaskID: a.taskID, Ineligible: a.unwanted, Show: a.showDispatch, RecordUsage: a.noteDispatch,
+		FindTask: a.handOver, TaskID: a.taskID, Ineligible: a.unwanted, Show: a.showDispatch, RecordUsage: a.noteDispatch,
 		Refusals: []*fault.Error{task.ErrNotFound, task.ErrArchived, task.ErrIsDone, task.ErrNoAgent, task.ErrWaiting, task.ErrClaimed},
 		Raise:    a.raiseOfDispatch, Resolve: a.Inbox.ResolveCause,
 		PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, Patience: cfg.DispatchPatience, Limit: cfg.DispatchTimeout,

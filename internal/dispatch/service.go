@@ -43,10 +43,9 @@ type Service struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 
-	// LockTask reads the task with the given ID or key and locks it until the transaction
-	// ends. It returns one of the errors in Refusals if the task's agent cannot work on the
-	// task.
-	LockTask func(ctx context.Context, tx *db.Tx, ref string) (Task, error)
+	// FindTask reads the task with the given ID or key. It returns one of the errors in
+	// Refusals if the task's agent cannot work on the task.
+	FindTask func(ctx context.Context, tx *db.Tx, ref string) (Task, error)
 	Refusals []*fault.Error
 	// TaskID returns the id of a task, given its id or its key.
 	TaskID func(ctx context.Context, q db.Queryer, ref string) (string, error)
@@ -118,7 +117,7 @@ func (s *Service) Create(ctx context.Context, ref string, n New) (Dispatch, erro
 }
 
 func (s *Service) create(ctx context.Context, tx *db.Tx, ref string, n New) (Dispatch, error) {
-	t, err := s.LockTask(ctx, tx, ref)
+	t, err := s.FindTask(ctx, tx, ref)
 	if err != nil {
 		return Dispatch{}, err
 	}

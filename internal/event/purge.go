@@ -47,6 +47,5 @@ func Purge(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, 
 	for _, id := range ids {
 		last = max(last, id)
 	}
-	// This comes last, because it locks the counter that every new event needs.
 	return int64(len(ids)), RecordPurge(ctx, tx, last)
 }

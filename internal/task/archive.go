@@ -93,8 +93,8 @@ func (s *Service) CountArchivable(ctx context.Context, before time.Time) (n int6
 
 // ArchiveDone archives done tasks in the caller's transaction. It selects at most limit tasks whose
 // archiving delay began before the given time. The delay begins when a task becomes done or is
-// restored. ArchiveDone returns the number of selected tasks, including any that were moved or
-// deleted before they could be archived. A number below limit means that no more tasks qualify.
+// restored. ArchiveDone returns the number of archived tasks. A number below limit means that
+// no more tasks qualify.
 func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, limit int) (int64, error) {
 	rows, err := tx.Query(ctx, `SELECT id`+archivable+` ORDER BY archive_from, id LIMIT ?`, before, limit)
 	ids, err := db.All(rows, err, func(row db.Row) (id string, err error) { return id, row.Scan(&id) })
@@ -112,13 +112,9 @@ func (s *Service) ArchiveDone(ctx context.Context, tx *db.Tx, before time.Time, 
 	return int64(len(ids)), record(ctx, tx, events)
 }
 
-// archiveOne archives a selected task. It does nothing if the task has been
-// archived or deleted in the meantime, or is no longer done.
+// archiveOne archives a selected task.
 func (s *Service) archiveOne(ctx context.Context, tx *db.Tx, id string) ([]pendingEvent, error) {
 	old, err := find(ctx, tx, id)
-	if errors.Is(err, ErrNotFound) || err == nil && (old.archiveFrom == nil || old.ArchivedAt != nil) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -118,8 +118,7 @@ func (s *Service) BackfillCards(ctx context.Context) error {
 	}
 }
 
-// backfillCard writes a task's missing card. It does nothing if the task
-// changes in the meantime, because that change writes the card.
+// backfillCard writes a task's missing card.
 func backfillCard(ctx context.Context, tx *db.Tx, id string) error {
 	t, err := find(ctx, tx, id)
 	if errors.Is(err, ErrNotFound) {

@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"wardroom/internal/platform/actor"
@@ -189,8 +188,7 @@ func (s *Service) Claim(ctx context.Context, ref string, opt ClaimOptions) (Task
 
 // ClaimNext claims the next available task. Tasks that are assigned to the
 // caller come before unassigned tasks; each group is sorted by priority, due
-// time, and position. Competing callers may get a task slightly later in this
-// order. The result ok is false if no task is available.
+// time, and position. The result ok is false if no task is available.
 func (s *Service) ClaimNext(ctx context.Context, opt ClaimOptions) (t Task, ok bool, err error) {
 	by := actor.From(ctx)
 	d, err := lease(opt.Lease)
@@ -199,23 +197,14 @@ func (s *Service) ClaimNext(ctx context.Context, opt ClaimOptions) (t Task, ok b
 	}
 	// Check without a transaction first, so that polling callers do not block
 	// writers.
-	if _, err := nextFor(ctx, s.DB, by.ID, 0); err != nil {
+	if _, err := nextFor(ctx, s.DB, by.ID); err != nil {
 		if db.IsNotFound(err) {
 			err = nil
 		}
 		return Task{}, false, err
 	}
-	tries := 0 // lost races so far
-	var in *db.Tx
 	t, err = s.write(ctx, "claim the next task", func(tx *db.Tx) (Task, []pendingEvent, error) {
-		if tx != in { // a restarted transaction has not lost a race
-			in, tries = tx, 0
-		}
-		old, err := nextFor(ctx, tx, by.ID, skipCount(tries))
-		if db.IsNotFound(err) {
-			old, err = nextFor(ctx, tx, by.ID, 0)
-		}
-		tries++
+		old, err := nextFor(ctx, tx, by.ID)
 		if db.IsNotFound(err) {
 			return Task{}, nil, nil
 		}
@@ -333,23 +322,16 @@ func (s *Service) EndLeases(ctx context.Context) error {
 	}
 }
 
-// skipCount returns how many of the next tasks to skip. tries is how many times another caller was
-// faster to claim the selected task. The count is random, so that competing callers spread over the
-// next few tasks. On PostgreSQL, this lets 16 agents claim twice as many tasks as a lock would.
-func skipCount(tries int) int {
-	return rand.IntN(min(2*tries+1, 16)) //nolint:gosec // G404: chance, not a secret
-}
-
-// nextFor returns the next task for a user to claim, after skipping the given
-// number of tasks. It ignores tasks that are assigned to the user but already
-// dispatched. If there is no task to claim, it fails with a not-found error.
-func nextFor(ctx context.Context, q db.Queryer, userID string, skip int) (Task, error) {
-	return scan(q.QueryRow(ctx, nextQuery, userID, skip, skip))
+// nextFor returns the next task for a user to claim. It ignores tasks that are
+// assigned to the user but already dispatched. If there is no task to claim, it
+// fails with a not-found error.
+func nextFor(ctx context.Context, q db.Queryer, userID string) (Task, error) {
+	return scan(q.QueryRow(ctx, nextQuery, userID))
 }
 
 const (
 	best = ` AND status = 'todo' AND blocked_reason IS NULL AND waiting_on = 0 AND archived_at IS NULL
-		ORDER BY urgency, position, number LIMIT 1 OFFSET ?`
+		ORDER BY urgency, position, number LIMIT 1`
 	notDispatched = ` AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.task_id = tasks.id AND d.state IN ('queued', 'started'))`
 	nextQuery     = `SELECT ` + columns + ` FROM tasks WHERE id = COALESCE(
 		(SELECT id FROM tasks WHERE assignee_id = ?` + notDispatched + best + `),

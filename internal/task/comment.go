@@ -107,11 +107,7 @@ func (s *Service) CommentIn(ctx context.Context, tx *db.Tx, ref string, text Com
 	if c.Mentions, err = mentioned(ctx, tx, c.Body); err != nil {
 		return Comment{}, fmt.Errorf("find mentioned users: %w", err)
 	}
-	// Lock the task's row first, so that a concurrent archive or delete waits.
 	if err := countComment(ctx, tx, t.ID, 1); err != nil {
-		return Comment{}, err
-	}
-	if t, err = findOpen(ctx, tx, t.ID); err != nil {
 		return Comment{}, err
 	}
 	if err := insertComment(ctx, tx, c); err != nil {
@@ -203,7 +199,7 @@ func (s *Service) DeleteComment(ctx context.Context, ref, id string, version *in
 		if err := countComment(ctx, tx, t.ID, -1); err != nil {
 			return err
 		}
-		if err := deleteComment(ctx, tx, c, version != nil); err != nil {
+		if err := deleteComment(ctx, tx, c); err != nil {
 			return err
 		}
 		data := map[string]any{"comment_id": c.ID, "author_id": c.AuthorID, "author_name": c.AuthorName}
@@ -275,13 +271,9 @@ func findComment(ctx context.Context, q db.Queryer, ref, id string) (Task, Comme
 }
 
 // countComment changes the task's comment count by the given number, which is
-// negative after a deletion. This also locks the task's row until the
-// transaction ends.
+// negative after a deletion.
 func countComment(ctx context.Context, tx *db.Tx, taskID string, by int) error {
-	n, err := tx.Exec(ctx, `UPDATE tasks SET comment_count = comment_count + ?, shown = shown + 1 WHERE id = ?`, by, taskID)
-	if err == nil && n == 0 {
-		err = ErrNotFound.With("The task has just been deleted.")
-	}
+	_, err := tx.Exec(ctx, `UPDATE tasks SET comment_count = comment_count + ?, shown = shown + 1 WHERE id = ?`, by, taskID)
 	if err != nil {
 		return err
 	}
@@ -329,20 +321,8 @@ func updateComment(ctx context.Context, tx *db.Tx, c Comment) error {
 	return err
 }
 
-// deleteComment deletes the comment c. If exact is true, it deletes only c's version: if the stored
-// version differs, it fails with ErrCommentChanged.
-func deleteComment(ctx context.Context, tx *db.Tx, c Comment, exact bool) error {
-	statement, args := `DELETE FROM comments WHERE id = ?`, []any{c.ID}
-	if exact {
-		statement, args = statement+` AND version = ?`, append(args, c.Version)
-	}
-	n, err := tx.Exec(ctx, statement, args...)
-	switch {
-	case err != nil || n > 0:
-		return err
-	case exact:
-		return ErrCommentChanged.With("Read the comment again and retry the change.")
-	default:
-		return ErrCommentNotFound.With("The comment has just been deleted.")
-	}
+// deleteComment deletes a comment.
+func deleteComment(ctx context.Context, tx *db.Tx, c Comment) error {
+	_, err := tx.Exec(ctx, `DELETE FROM comments WHERE id = ?`, c.ID)
+	return err
 }

@@ -217,8 +217,7 @@ func (s *Service) SetSpend(ctx context.Context, tx *db.Tx, key string, sp Spend)
 // withdraw ends the dispatch of a task that is about to be archived or, if gone
 // is true, deleted. It returns the event to record. It must run before any
 // other write to the task. If the task is to be archived, withdraw reloads t
-// after ending the dispatch, and the task's row stays locked until the
-// transaction ends.
+// after ending the dispatch.
 func (s *Service) withdraw(ctx context.Context, tx *db.Tx, t *Task, gone bool) ([]pendingEvent, error) {
 	if s.Withdraw == nil || t.Dispatch == nil || !gone && !t.Dispatch.active() {
 		return nil, nil

@@ -77,7 +77,8 @@ func (d *DB) beginPostgres() (_ writeTx, err error) {
 			return fmt.Errorf("unexpected PostgreSQL connection type %T", driver)
 		}
 		w.under = c
-		c.later.Queue(`BEGIN`)
+		// With a stricter level as the default, the snapshot would be older than the lock.
+		c.later.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
 		c.later.Queue(d.enter)
 		if d.schemaVersion.Load() > 0 {
 			c.later.Queue(appliedQuery).QueryRow(func(row pgx.Row) error { return d.guard(row.Scan) })

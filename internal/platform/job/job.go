@@ -135,8 +135,7 @@ func (q *Queue) Enqueue(ctx context.Context, tx *db.Tx, kind, key string, payloa
 
 // Cancel cancels the waiting or running job with the given kind and key, if there is
 // one. A job in this process is interrupted when tx commits; a job in another process
-// stops within a third of the lease. If the job is writing, Cancel waits until that
-// write has finished; later writes by the job have no effect.
+// stops within a third of the lease. Later writes by the job have no effect.
 func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, kind, key string) error {
 	now, err := tx.Clock(ctx, q.Now())
 	if err != nil {
@@ -207,7 +206,7 @@ func (h *Held) Write(ctx context.Context, fn func(*db.Tx) error) error {
 	})
 }
 
-// fence locks the job's row and returns ErrLost if the job is no longer held.
+// fence returns ErrLost if the job is no longer held.
 func (h *Held) fence(ctx context.Context, tx *db.Tx) error {
 	n, err := tx.Exec(ctx, `
 		UPDATE jobs SET attempt = attempt WHERE id = ? AND owner = ? AND attempt = ? AND state = 'running'`,

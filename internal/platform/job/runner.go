@@ -132,23 +132,19 @@ func (q *Queue) claim(ctx context.Context, limit int) ([]*Held, error) {
 	if len(kinds) == 0 {
 		return nil, nil
 	}
-	skip := ""
-	if q.DB.Engine() == db.Postgres {
-		skip = " FOR UPDATE SKIP LOCKED"
-	}
 	err = q.DB.Tx(ctx, func(tx *db.Tx) error {
 		now, err := tx.Clock(ctx, q.Now())
 		if err != nil {
 			return err
 		}
-		// With a plain "id IN (SELECT … LIMIT …)" the subquery may run again for every
-		// row, skip the rows it has locked, and so claim more than limit.
+		// With a plain "id IN (SELECT … LIMIT …)" the subquery may run again for every row
+		// and so claim more than limit.
 		rows, err := tx.Query(ctx, `
 			WITH due AS (
 				SELECT id FROM jobs
 				WHERE ((state = 'ready' AND run_at <= ?) OR (state = 'running' AND lease_until < ?))
 					AND kind IN (?`+strings.Repeat(`, ?`, len(kinds)-1)+`)
-				ORDER BY run_at LIMIT ?`+skip+`)
+				ORDER BY run_at LIMIT ?)
 			UPDATE jobs SET
 				failures = failures + CASE WHEN state = 'running' THEN 1 ELSE 0 END,
 				state = 'running', attempt = attempt + 1, owner = ?, lease_until = ?

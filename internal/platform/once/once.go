@@ -89,7 +89,7 @@ func Named(ctx context.Context) bool {
 // created it. Do stores the name of a new resource, as returned by naming, with the key. If the
 // resource already exists, Do reads it by calling find with that name. If the request has no
 // key, Do always creates the resource. Call Do once per request, before anything else that
-// locks or writes.
+// writes.
 //
 // Of several concurrent requests with the same key, one creates the resource and the
 // others wait for its transaction. A failed request stores nothing, so a retry can
