@@ -221,7 +221,7 @@ func TestOtherPlans(t *testing.T) {
 			query string
 			args  []any
 		}{
-			"the next to claim":  {nextQuery, []any{"u3", 0, 0}},
+			"the next to claim":  {nextQuery, []any{"u3"}},
 			"claims":             {`SELECT id FROM tasks WHERE claim_until IS NOT NULL AND claim_until <= ? ORDER BY claim_until LIMIT ?`, []any{monday, 50}},
 			"a rare tag":         {`SELECT id FROM tasks WHERE archived_at IS NULL AND number IN (SELECT number FROM task_tags WHERE tag IN (?))`, []any{"rare7"}},
 			"the card before":    {`SELECT position FROM tasks WHERE archived_at IS NULL AND position < ? ORDER BY position DESC, number DESC LIMIT 1`, []any{firstPosition(5000)}},

@@ -14,7 +14,10 @@ describe('a line that breaks', () => {
     const { context, page } = await opened(desktop, '/tasks?view=board')
     const mark = page.getByRole('banner')
     await mark.getByText('Live', { exact: true }).waitFor()
-    await page.locator('article').first().waitFor()
+    // Each column loads by itself.
+    for (const column of ['Backlog', 'To do', 'In progress', 'Review', 'Done']) {
+      await page.getByRole('region', { name: column }).locator('article').first().waitFor()
+    }
     const known = await page.locator('article').count()
 
     await demo.stop()
