@@ -94,37 +94,48 @@ func (o *operator) listen(ctx context.Context) {
 	}
 }
 
-// busyDatabase is the error of a run that begins while a new gateway is still tidying up its database, which takes 10 s
-// on a busy disk. The run has not reached the model (openclaw/openclaw#144355).
-const busyDatabase = "Agent database cleanup failed"
+// stuckDatabase is the error of every run of an agent whose database the gateway could not open while it was tidying up
+// another one. It happens in the first seconds on a busy disk, before the run reaches the model, and lasts until the
+// gateway restarts (openclaw/openclaw#144355).
+const stuckDatabase = "Agent database cleanup failed"
 
-// ask asks an agent a question and waits for its answer. It asks again while a new gateway's database is busy.
+// ask asks an agent a question and waits for its answer.
 func (o *operator) ask(t *testing.T, agent, question string) string {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Second) {
-		run := fmt.Sprintf("smoke-%s-%d", agent, time.Now().UnixNano())
-		o.call(t, "agent", map[string]any{
-			"message": question, "agentId": agent, "sessionKey": "agent:" + agent + ":smoke",
-			"idempotencyKey": run, "deliver": false, "timeout": 120,
-		})
-		var out struct {
-			Status string `json:"status"`
-			Error  string `json:"error"`
-			Reply  struct {
-				Text string `json:"text"`
-			} `json:"terminalReply"`
-		}
-		answer := o.call(t, "agent.wait", map[string]any{"runId": run, "timeoutMs": 120_000})
-		if err := json.Unmarshal(answer, &out); err != nil {
-			t.Fatalf("decode the answer: %v\n%s", err, answer)
-		}
-		switch {
-		case out.Status == "ok":
-			return out.Reply.Text
-		case !strings.Contains(out.Error, busyDatabase) || time.Now().After(end):
-			t.Fatalf("the run ended with %s: %s", out.Status, answer)
-		}
+	text, stuck := o.tryAsk(t, agent, question)
+	if stuck {
+		t.Fatalf("the run of %s failed: %s", agent, stuckDatabase)
 	}
+	return text
+}
+
+// tryAsk is like ask, but also reports whether the agent's database is stuck.
+func (o *operator) tryAsk(t *testing.T, agent, question string) (text string, stuck bool) {
+	t.Helper()
+	run := fmt.Sprintf("smoke-%s-%d", agent, time.Now().UnixNano())
+	o.call(t, "agent", map[string]any{
+		"message": question, "agentId": agent, "sessionKey": "agent:" + agent + ":smoke",
+		"idempotencyKey": run, "deliver": false, "timeout": 120,
+	})
+	var out struct {
+		Status string `json:"status"`
+		Error  string `json:"error"`
+		Reply  struct {
+			Text string `json:"text"`
+		} `json:"terminalReply"`
+	}
+	answer := o.call(t, "agent.wait", map[string]any{"runId": run, "timeoutMs": 120_000})
+	if err := json.Unmarshal(answer, &out); err != nil {
+		t.Fatalf("decode the answer: %v\n%s", err, answer)
+	}
+	switch {
+	case out.Status == "ok":
+		return out.Reply.Text, false
+	case strings.Contains(out.Error, stuckDatabase):
+		return "", true
+	}
+	t.Fatalf("the run ended with %s: %s", out.Status, answer)
+	return "", false
 }
 
 // call sends a request and returns the payload of the first answer. It fails the test

@@ -399,7 +399,7 @@ describe('a task for an agent', () => {
 describe('the board', () => {
   it('has limits of one’s own, and stays where it is when a task is opened', async () => {
     const { context, page, complaints } = await opened(desktop, '/tasks?view=board')
-    await column(page, 'To do').getByRole('article').first().waitFor()
+    await column(page, 'Review').getByRole('article').first().waitFor()
     const n = await column(page, 'Review').getByRole('article').count()
     await call(demo, 'POST', '/tasks', { title: 'One to look at', status: 'review' })
     await page.reload()
