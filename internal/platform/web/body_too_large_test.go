@@ -29,7 +29,7 @@ type onlyReader struct{ io.Reader }
 func TestTooLargeIsTold(t *testing.T) {
 	t.Parallel()
 	s := newToys(t)
-	addr, stop := s.served(t, time.Second)
+	addr, stop := s.served(t, 10*time.Second)
 	tr := &http.Transport{ExpectContinueTimeout: 10 * time.Second}
 	client := &http.Client{Transport: tr, Timeout: 20 * time.Second}
 	send := func(body io.Reader, headers ...string) (status int, code string, closes bool) {
@@ -114,7 +114,7 @@ func (c *counted) Read(b []byte) (int, error) {
 func TestTooLargeForCurl(t *testing.T) {
 	t.Parallel()
 	s := newToys(t)
-	addr, stop := s.served(t, time.Second)
+	addr, stop := s.served(t, 10*time.Second)
 	for _, args := range [][]string{nil, {"-H", "Transfer-Encoding: chunked"}, {"-H", "Expect:"}, {"-H", "Transfer-Encoding: chunked", "-H", "Expect:"}, {"-H", "Expect: 100-continue"}, {"--http1.0"}} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		all := append([]string{"-sS", "-X", "POST", "http://" + addr + "/api/v1/toys", "-H", "Authorization: Bearer owner", "-H", "Content-Type: application/json", "--data-binary", "@-"}, args...)
@@ -136,7 +136,7 @@ func TestTooLargeForCurl(t *testing.T) {
 func TestTooLargeCloses(t *testing.T) {
 	t.Parallel()
 	s := newToys(t)
-	addr, stop := s.served(t, time.Second)
+	addr, stop := s.served(t, 10*time.Second)
 	for name, c := range map[string]struct {
 		head string
 		send func(w io.Writer) error
@@ -182,7 +182,7 @@ func TestTooLargeCloses(t *testing.T) {
 func TestTooLargeAndSlow(t *testing.T) {
 	t.Parallel()
 	s := newToys(t, func(o *web.Options) { o.BodyTimeout = time.Second })
-	addr, stop := s.served(t, time.Second)
+	addr, stop := s.served(t, 10*time.Second)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
 	if err != nil {
 		t.Fatal(err)
