@@ -298,7 +298,7 @@ func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, d Dispatch) error 
 	return nil
 }
 
-// record records an event. It must be the last write of the transaction.
+// record records an event about a dispatch.
 func (s *Service) record(ctx context.Context, tx *db.Tx, kind string, d Dispatch, data map[string]any) error {
 	all := map[string]any{"dispatch": d}
 	maps.Copy(all, data)

@@ -22,9 +22,8 @@ import (
 // Record appends an event caused by the actor in ctx. It encodes data with json.Marshal; nil means
 // an empty object. It returns an error if ctx has no actor.
 //
-// Call it in the transaction that makes the change, after the other statements. The row of the
-// event counter stays locked until the commit. Therefore IDs follow commit order, and a reader that
-// has seen an event has seen all events with a lower ID.
+// Call it in the transaction that makes the change. Write transactions run one at a time. Therefore
+// IDs follow commit order, and a reader that has seen an event has seen all events with a lower ID.
 func Record(ctx context.Context, tx *db.Tx, at time.Time, class Class, kind string, about Subject, data any) error {
 	by := actor.From(ctx)
 	if !by.Known() {

@@ -287,8 +287,7 @@ type eventItem struct {
 	Detail *struct{} `json:"detail,omitempty"` // hides Item.Detail
 }
 
-// record writes an event about a change that Wardroom itself made. It must be the inbox's
-// last write in the transaction.
+// record writes an event about a change that Wardroom itself made.
 func (s *Service) record(ctx context.Context, tx *db.Tx, kind string, i Item, changes map[string][2]any) error {
 	return s.recordBy(actor.With(ctx, actor.System), tx, kind, i, changes)
 }

@@ -104,7 +104,7 @@ func (s *Service) updateTeam(ctx context.Context, tx *db.Tx, ref string, c TeamC
 	return t, s.recordTeam(ctx, tx, t, "team.changed", map[string]any{"changes": changes})
 }
 
-// recordTeam records an event about a team. It must be the last write of the transaction.
+// recordTeam records an event about a team.
 func (s *Service) recordTeam(ctx context.Context, tx *db.Tx, t Team, kind string, data map[string]any) error {
 	return event.Record(ctx, tx, s.Now(), event.Activity, kind, event.Subject{Kind: "team", ID: t.ID, Name: t.Key}, data)
 }

@@ -193,8 +193,7 @@ func (s *Service) updateProject(ctx context.Context, tx *db.Tx, ref string, c Pr
 	return p, p.record(ctx, tx, s.Now(), "project.changed", map[string]any{"changes": changes})
 }
 
-// record writes an event about the project. It must be the last write of the
-// transaction.
+// record writes an event about the project.
 func (p Project) record(ctx context.Context, tx *db.Tx, at time.Time, kind string, data any) error {
 	about := event.Subject{Kind: "project", ID: p.ID, Name: p.Key}
 	return event.Record(ctx, tx, at, event.Activity, kind, about, data)

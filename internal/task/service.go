@@ -29,8 +29,7 @@ type Service struct {
 	// second case, gone is true.
 	Withdraw func(ctx context.Context, tx *db.Tx, t Task, gone bool) (*Dispatch, error)
 	// Raise and Resolve, if set, raise and resolve the inbox items for tasks
-	// that stay blocked. They write events, so they must be called after the
-	// other statements of a transaction.
+	// that stay blocked.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 
@@ -327,7 +326,7 @@ func (s *Service) Of(ctx context.Context, agentID string, since time.Time) ([]Ta
 	return agentTasks(ctx, s.DB, agentID, since, limit)
 }
 
-// pendingEvent is an event to record at the end of a transaction, after all other writes.
+// pendingEvent is an event to record at the end of a transaction.
 type pendingEvent struct {
 	at   time.Time
 	kind string
@@ -335,8 +334,7 @@ type pendingEvent struct {
 	data any
 }
 
-// record writes the events to the event log. It must be the last write of the
-// transaction.
+// record writes the events to the event log.
 func record(ctx context.Context, tx *db.Tx, events []pendingEvent) error {
 	for _, n := range events {
 		about := event.Subject{Kind: "task", ID: n.task.ID, Name: n.task.Key}

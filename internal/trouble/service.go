@@ -37,7 +37,6 @@ type Service struct {
 	Now     func() time.Time
 	Every   time.Duration // interval of the checks
 	// Raise adds an item to the inbox. Resolve resolves the item with the given cause.
-	// Both record events, so they must be called after all other writes of a transaction.
 	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// Away, if not nil, reports whether an error is caused by a database outage, which is

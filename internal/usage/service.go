@@ -89,8 +89,7 @@ func (s *Service) spent(ctx context.Context, tx *db.Tx, keys ...string) ([]event
 	return subjects, nil
 }
 
-// recordSpent is like spent, but also records an event for each task that spent returns. It must be the last write of
-// a transaction.
+// recordSpent is like spent, but also records an event for each task that spent returns.
 func (s *Service) recordSpent(ctx context.Context, tx *db.Tx, keys []string) error {
 	subjects, err := s.spent(ctx, tx, keys...)
 	for _, of := range subjects {

@@ -75,7 +75,7 @@ func TestReadersCannotWrite(t *testing.T) {
 }
 
 // Two writers that read the same row first must not lose an update.
-func TestLockAgainstWriteSkew(t *testing.T) {
+func TestNoLostUpdate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		var wg sync.WaitGroup
 		var mu sync.Mutex
