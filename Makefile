@@ -9,7 +9,7 @@ export GOFLAGS := -trimpath $(filter-out -trimpath,$(GOFLAGS))
 # code are still found. Checks of unsafe pointers are off, because Wardroom does not use them.
 RACE    := -race -gcflags='all=-d=checkptr=0' -gcflags='modernc.org/...=-race=false -d=checkptr=0' -gcflags='golang.org/x/crypto/...=-race=false -d=checkptr=0'
 RAN     := $(GO) run ./test/ran
-UNIT    := $(GO) test -json -count=1 -timeout 45m
+UNIT    := $(GO) test -json -count=1 -vet=off -timeout 45m
 # The slowest packages, which start first so that the run does not end with waiting for them.
 LONGEST := ./internal/app ./test/durable ./internal/standup ./internal/gateway/demo
 # The detector runs where goroutines are started. It also sees all other packages at work there.
@@ -25,9 +25,15 @@ COSTLY  := $(subst $() ,|,$(strip Growth Tree Contract OwnAndForeign Faults Faul
 	AgentsDocument RollupEqualsTheLedger))
 COSTLY  := ^Test($(COSTLY))$$
 COSTING := ./internal/app ./internal/standup ./internal/gateway/demo ./internal/usage ./cmd/wardroom
+# Tests that `make test` runs on SQLite alone, because most of their time goes into what is the same on both databases.
+# `make nightly` runs them on PostgreSQL. Of the points at which TestKill kills the service, four stay.
+ON_SQLITE := ^Test(Demo.*|Tree|RetiredPhrases|AgentsDocument|Growth|UsageEqualsTheRuntimes|InvisibleCharacters|Pairing|Keys)$$|\
+	^Test(MissedJobReachesTheInbox|DispatchWaits|DispatchMoot|DispatchEnds|DispatchEndedLongAgo|StandupRetry|RetryAtOnce)$$|\
+	^Test(KillDispatch|KilledUnderLoad|AbsenceInZonesOfTeams|BlockerOfSilent)$$|\
+	^TestKill$$/postgres/^(a|an|the|in|during|after|while|before)_
 # The tests on a real gateway that `make nightly` runs: they take minutes, or repeat what others show.
 TRIALS  := ^(TestLedger|TestSlots|TestAccess|TestPairing)$$
-REPEATS := TestJourney/PostgreSQL|TestJourney/SQLite/goes_on_without_an_agent|TestDispatch/costs_what_it_cost|TestDispatch/is_found_answered
+REPEATS := TestJourney/PostgreSQL|TestDispatch/costs_what_those_cost|TestDispatch/is_seen_with|TestJourney/SQLite/goes_on_without_an_agent|TestDispatch/costs_what_it_cost|TestDispatch/is_found_answered
 STAGE   := @test/stage.sh
 
 # With pipefail, a failed test fails the target even if its output goes through a pipe.
@@ -36,7 +42,7 @@ SHELL       := bash
 
 .DEFAULT_GOAL := help
 .PHONY: help build fmt lint vet generate needs format-check generated-check web web-needs web-check e2e pictures \
-	check unit unit-race unit-sqlite unit-postgres journey trials claims test code outside nightly measure bench clean
+	check unit unit-race unit-sqlite unit-costly unit-plain unit-postgres journey trials claims test code outside nightly measure bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -103,7 +109,7 @@ check: ## run before each commit: format, vet, lint, Go tests on SQLite without 
 	$(LINT) fmt --diff
 	$(GO) vet -tags journey ./...
 	$(LINT) run ./...
-	TEST_ENGINES=sqlite $(GO) test -parallel 16 -skip '$(COSTLY)' ./internal/app ./cmd/... ./internal/... ./web ./test/ran
+	TEST_ENGINES=sqlite $(GO) test -vet=off -parallel 16 -skip '$(COSTLY)' ./internal/app ./cmd/... ./internal/... ./web ./test/ran
 
 unit: unit-race unit-sqlite unit-postgres ## all Go tests: with the race detector what starts goroutines, all else without it
 
@@ -111,18 +117,25 @@ unit-race:
 	@mkdir -p bin
 	TEST_ENGINES=sqlite $(UNIT) -parallel 6 $(RACE) -skip '$(COSTLY)' $(filter-out ./test/durable,$(LONGEST)) $(RACED) | $(RAN) record bin/unit-race.ran
 
+# Half of the costly tests' time is waiting, so the others run beside them.
 unit-sqlite:
+	@$(MAKE) --no-print-directory -j 2 unit-costly unit-plain
+
+unit-costly:
 	@mkdir -p bin
 	TEST_ENGINES=sqlite $(UNIT) -parallel 6 -run '$(COSTLY)' $(COSTING) | $(RAN) record bin/unit-costly.ran
+
+unit-plain:
+	@mkdir -p bin
 	TEST_ENGINES=sqlite $(UNIT) -parallel 12 $(PLAIN) | $(RAN) record bin/unit-sqlite.ran
 
 unit-postgres:
 	@mkdir -p bin
-	TEST_ENGINES=postgres test/postgres.sh $(UNIT) -p 3 -parallel 6 $(LONGEST) $(STORED) | $(RAN) record bin/unit-postgres.ran
+	TEST_ENGINES=postgres test/postgres.sh $(UNIT) -p 3 -parallel 6 -skip '$(subst $() ,,$(ON_SQLITE))' $(filter-out ./internal/gateway/demo,$(LONGEST)) $(STORED) | $(RAN) record bin/unit-postgres.ran
 
 journey: ## test the built binary with a real agent gateway (installs it once, about 860 MB)
 	@mkdir -p bin
-	test/postgres.sh $(GO) test -json -tags journey -count=1 -parallel 2 -timeout 20m -v -skip '$(TRIALS)|$(REPEATS)' ./test/realgateway | $(RAN) record -v bin/journey.ran
+	test/postgres.sh $(GO) test -json -tags journey -count=1 -parallel 3 -timeout 20m -v -skip '$(TRIALS)|$(REPEATS)' ./test/realgateway | $(RAN) record -v bin/journey.ran
 
 trials: ## the long trials on a real gateway, with everything killed meanwhile, and all that `make journey` leaves out
 	test/postgres.sh $(GO) test -tags journey -count=1 -timeout 60m -v -parallel 4 ./test/realgateway

@@ -31,9 +31,9 @@ type handedTask struct {
 func TestDispatch(t *testing.T) {
 	t.Parallel()
 	bin, model := Build(t), StartModel(t)
-	gateway := StartGateway(t, t.TempDir(), model, Access{})
+	gateway := NewGateway(t, t.TempDir(), model, Access{})
 	j := startJourney(t, bin, model, gateway, "2026-11", nil)
-	gateway.Restart(t) // with the agent's key in its environment
+	gateway.Start(t) // with the agent's key in its environment
 	j.connected(t)
 	t.Run("is worked on, and costs what the gateway says", j.handsOver)
 	t.Run("is taken back", func(t *testing.T) { j.takesBack(t, func() {}) })

@@ -79,6 +79,14 @@ type Access struct {
 // returns when the gateway is ready. The gateway is stopped when the test ends.
 func StartGateway(t testing.TB, dir string, model *Model, access Access) *Gateway {
 	t.Helper()
+	g := NewGateway(t, dir, model, access)
+	g.Start(t)
+	return g
+}
+
+// NewGateway returns a gateway that is not started yet.
+func NewGateway(t testing.TB, dir string, model *Model, access Access) *Gateway {
+	t.Helper()
 	port := freePort(t)
 	g := &Gateway{
 		URL:   fmt.Sprintf("http://127.0.0.1:%d", port),
@@ -102,7 +110,6 @@ func StartGateway(t testing.TB, dir string, model *Model, access Access) *Gatewa
 	if err := os.WriteFile(g.path("state", "openclaw.json"), access.settings(t), 0o600); err != nil {
 		t.Fatalf("write the gateway's settings: %v", err)
 	}
-	g.Start(t)
 	return g
 }
 

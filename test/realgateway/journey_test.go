@@ -37,7 +37,7 @@ const grace = "4s"
 // has its first turn, and the others took up to 15 s on a very busy machine.
 const slowLimit = "30s"
 
-// startJourney starts bin with the settings env and a running gateway.
+// startJourney starts bin with the settings env and the gateway, which need not run yet.
 func startJourney(t *testing.T, bin string, model *Model, gateway *Gateway, month string, env map[string]string) *journey {
 	t.Helper()
 	j := &journey{model: model, gateway: gateway, month: month}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { axeFaults } from './axe.ts'
+import { axeFaults, axeFaultsNightly } from './axe.ts'
 import { desktop, isWhole, looks, sizes } from './browser.ts'
 import { call } from './demo.ts'
 import { demo, opened, setUp } from './fixture.ts'
@@ -75,7 +75,7 @@ describe('an agent', () => {
       .first()
       .click()
     const question = page.getByRole('dialog', { name: 'Stop this session?' })
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     await question.getByRole('button', { name: 'Cancel' }).click()
     await question.waitFor({ state: 'hidden' })
     await expect.poll(() => page.getByRole('button', { name: /^Stop run/ }).count()).toBeGreaterThan(0)

@@ -1,5 +1,6 @@
 import axe, { type AxeResults, type RunOptions } from 'axe-core'
 import type { Page } from 'playwright-core'
+import { nightly } from './browser.ts'
 
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const contrast = 'color-contrast'
@@ -14,13 +15,19 @@ export async function axeFaults(page: Page): Promise<string[]> {
     rules: { [contrast]: { enabled: false } },
   })
   found.push(...(await violations(page, { runOnly: { type: 'rule', values: [contrast] } })))
-  if (!process.env.WARDROOM_NIGHTLY) return found
+  if (!nightly) return found
   const dark = await page.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches)
   await page.emulateMedia({ colorScheme: dark ? 'light' : 'dark' })
   found.push(...(await violations(page, { runOnly: { type: 'rule', values: [contrast] } })))
   await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' })
   return found
 }
+
+/**
+ * Like `axeFaults`, but only in `make nightly`: for states that a flow passes through on a page that another test
+ * checks. Each run of axe takes about a second.
+ */
+export const axeFaultsNightly = (page: Page): Promise<string[]> => (nightly ? axeFaults(page) : Promise.resolve([]))
 
 /**
  * Contrast checks take axe a thousand times as long as comparing styles. Of all texts with the same color, size,

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { axeFaults } from './axe.ts'
+import { axeFaults, axeFaultsNightly } from './axe.ts'
 import { desktop, looks, sizes } from './browser.ts'
 import { call } from './demo.ts'
 import { demo, opened, setUp } from './fixture.ts'
@@ -59,7 +59,7 @@ describe('users', () => {
     await one.page.keyboard.press('Enter')
     const shown = one.page.locator('[data-secret]')
     await shown.getByText('shown only once').waitFor()
-    expect(await axeFaults(one.page)).toEqual([])
+    expect(await axeFaultsNightly(one.page)).toEqual([])
     const password = await shown.locator('code').nth(1).textContent()
     expect(password).toMatch(/^\w{24}$/)
     await shown.getByRole('button', { name: 'Close' }).click()
@@ -96,7 +96,7 @@ describe('users', () => {
     await dialog.getByLabel('Your password', { exact: true }).fill('not the password')
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog.getByRole('alert').getByText('The current password is wrong.').waitFor()
-    expect(await axeFaults(one.page)).toEqual([])
+    expect(await axeFaultsNightly(one.page)).toEqual([])
     await dialog.getByLabel('Your password', { exact: true }).fill(demo.password)
     await dialog.getByRole('button', { name: 'Save' }).click()
     await row(two.page, 'grace@example.com').getByText('Admin', { exact: true }).waitFor()
@@ -126,7 +126,7 @@ describe('users', () => {
     await page.getByLabel('Password', { exact: true }).fill('short')
     await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.getByRole('alert').getByText(/12/).waitFor()
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     // Creating an admin requires the user's own password.
     await page.getByLabel('Password', { exact: true }).fill('four random words are good')
     expect(await page.getByLabel('Your password', { exact: true }).count()).toBe(0)
@@ -134,7 +134,7 @@ describe('users', () => {
     await page.getByLabel('Your password', { exact: true }).fill('not the password')
     await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.getByRole('alert').getByText('The current password is wrong.').waitFor()
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     await page.getByLabel('Your password', { exact: true }).fill(demo.password)
     await page.getByRole('dialog').getByRole('button', { name: 'Create user' }).click()
     await page.locator('[data-secret]').waitFor()
@@ -156,7 +156,7 @@ describe('users', () => {
         .getByText(/Only the owner and admins can (open|use|run)/)
         .first()
         .waitFor()
-      expect(await axeFaults(page), part).toEqual([])
+      expect(await axeFaultsNightly(page), part).toEqual([])
     }
     // Parts that everyone may read.
     await page.goto('/settings/gateway')
@@ -184,7 +184,7 @@ describe('the key of an agent', () => {
     const shown = page.locator('[data-secret]')
     const key = (await shown.locator('code').first().textContent()) ?? ''
     expect(key).toMatch(/^wrk_/)
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     const ask = () => fetch(`${demo.base}/api/v1/auth/me`, { headers: { Authorization: `Bearer ${key}` } })
     expect((await ask()).status).toBe(200)
     await shown.getByRole('button', { name: 'I saved the key' }).click()
@@ -198,7 +198,7 @@ describe('the key of an agent', () => {
     expect(await page.locator('main img, main script').count()).toBe(0)
 
     await listed.getByRole('button', { name: /^Revoke/ }).click()
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke key', exact: true }).click()
     await listed.getByText('Revoked', { exact: true }).waitFor()
     expect((await ask()).status).toBe(401)
@@ -213,7 +213,7 @@ describe('the key of an agent', () => {
     await page.locator('[data-agent=cfo]').getByText('cfo@agents.internal').waitFor()
     await page.getByRole('button', { name: 'Keys for cfo' }).click()
     await page.getByText('No keys yet.').waitFor()
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -246,7 +246,7 @@ describe('hostile texts', () => {
       await page.locator('li, [role=dialog]').filter({ hasText: hostile }).first().waitFor()
       expect(await page.locator('main img, main script, main [onerror], [role=dialog] [onerror]').count(), path).toBe(0)
       expect(await fits(page), path).toBe(true)
-      expect(await axeFaults(page), path).toEqual([])
+      expect(await axeFaultsNightly(page), path).toEqual([])
     }
     expect(await page.title()).toBe('Audit · Settings · Wardroom')
     expect(complaints).toEqual([])
@@ -272,7 +272,7 @@ describe('the audit', () => {
     await changed.getByRole('button').click()
     await changed.getByRole('cell', { name: '=cmd()' }).waitFor()
     await changed.getByRole('cell', { name: 'Was' }).waitFor()
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     expect(await page.locator('[data-event^="login"]').count()).toBe(0)
     await page.reload()
     await changed.getByRole('cell', { name: 'Was' }).waitFor()
@@ -302,7 +302,7 @@ describe('the retention', () => {
     const { context, page, complaints } = await opened(desktop, '/settings/retention')
     await page.locator('[data-policy]').first().waitFor()
     await page.getByRole('button', { name: 'Purge now' }).click()
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     await page.getByRole('dialog').getByRole('button', { name: 'Purge now' }).click()
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
     expect(complaints).toEqual([])

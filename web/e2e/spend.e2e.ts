@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { describe, expect, it, vi } from 'vitest'
 import { csvTotal, readCsv } from '../src/spend/csv.ts'
-import { axeFaults } from './axe.ts'
+import { axeFaults, axeFaultsNightly } from './axe.ts'
 import { desktop, looks, sizes } from './browser.ts'
 import { call } from './demo.ts'
 import { demo, opened, setUp } from './fixture.ts'
@@ -164,7 +164,7 @@ describe('the numbers', () => {
     await page.locator('[data-total]').getByText('unpriced').waitFor()
     await page.getByText('4 of 4 runs').waitFor()
     expect(await page.locator('[data-bar]').first().getAttribute('aria-label')).toContain('unpriced')
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     await page
       .getByRole('table', { name: 'By model', exact: true })
       .getByRole('link', { name: 'Set prices' })
@@ -266,7 +266,7 @@ describe('the prices', () => {
     await dialog.getByRole('button', { name: 'Save price' }).click()
     await dialog.getByText('Someone else changed the prices').waitFor()
     expect(await dialog.getByLabel('Input').inputValue()).toBe('1.5')
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Save price' }).click()
     await dialog.waitFor({ state: 'detached' })
     const now = (await call(demo, 'GET', '/prices')) as { prices: { model: string; from: string; input: string }[] }
@@ -291,7 +291,7 @@ describe('the prices', () => {
     await page.getByRole('note').getByText('Your role is user.').waitFor()
     await page.locator('[data-col=input]').first().waitFor()
     expect(await page.getByRole('button', { name: /price/i }).count()).toBe(0)
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -310,7 +310,7 @@ describe('hostile names', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
     await page.getByRole('button', { name: /^Edit the price/ }).click()
     await page.getByRole('dialog').getByRole('combobox', { name: 'Model' }).waitFor()
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -353,13 +353,13 @@ describe('what today costs', () => {
     const tiles = page.getByRole('region', { name: 'Agents' })
     await tiles.getByText('+ $12.50 so far').waitFor()
     await tiles.getByText('+ unpriced so far').waitFor()
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
 
     await page.getByRole('link', { name: 'Spend', exact: true }).first().click()
     await beside.getByRole('link', { name: '2 active runs' }).waitFor()
     await page.getByText('Today', { exact: true }).click()
     await beside.waitFor()
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     runs = []
     await page.goto('/spend?period=days&from=2026-01-01&to=2026-01-02')
     await page.getByText(/^Tracking started on/).waitFor()

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { axeFaults } from './axe.ts'
+import { axeFaults, axeFaultsNightly } from './axe.ts'
 import { desktop, isWhole, looks, sizes } from './browser.ts'
 import { call, tokenOf } from './demo.ts'
 import { demo, opened, setUp } from './fixture.ts'
@@ -280,7 +280,7 @@ describe('what is half written', () => {
     await page.keyboard.press('Escape')
     const asked = page.getByRole('dialog', { name: 'Discard this task?' })
     await asked.waitFor()
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     await asked.getByRole('button', { name: 'Keep editing' }).click()
     await asked.waitFor({ state: 'detached' })
     expect(await title.inputValue()).toBe('Half a title')
@@ -309,7 +309,7 @@ describe('the ties of a task', () => {
     const waits = panel.getByRole('region', { name: 'Depends on' })
     await waits.getByRole('combobox').fill('restore a back')
     await waits.getByRole('option', { name: /TASK-6/ }).waitFor()
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     await page.keyboard.press('Enter')
     await waits.getByRole('button', { name: 'Remove TASK-6' }).waitFor()
     await column(page, 'To do')
@@ -339,7 +339,7 @@ describe('the ties of a task', () => {
       .getByRole('alert')
       .getByText(/a cycle/)
       .waitFor()
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     expect(complaints.filter(c => !c.includes('409'))).toEqual([])
     complaints.length = 0
 
@@ -374,7 +374,7 @@ describe('a task for an agent', () => {
     const panel = page.locator('aside')
     await panel.getByRole('button', { name: 'Send to CTO' }).click()
     await panel.getByLabel('Note for CTO').fill('Only the paid ones')
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     await panel.getByRole('button', { name: 'Send task' }).click()
     await panel.getByText('CTO finished its run').waitFor()
     await panel.getByRole('button', { name: 'Send to CTO again' }).waitFor()
@@ -382,7 +382,7 @@ describe('a task for an agent', () => {
     await page.locator('article').filter({ hasText: 'Count the open seats' }).getByTitle('Cost').waitFor()
     await panel.getByRole('tab', { name: 'Reports' }).click()
     await panel.getByRole('listitem').filter({ hasText: 'Answered' }).first().waitFor()
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     await panel.getByRole('tab', { name: 'History' }).click()
     await panel.getByText('sent the task to its agent: cto').waitFor()
     await panel.getByText('recorded the end of the run: cto').waitFor()
@@ -407,14 +407,14 @@ describe('the board', () => {
       .getByRole('button', { name: `Review: ${n + 1}. Set limit` })
       .click()
     await page.getByRole('spinbutton', { name: 'Limit for Review' }).fill(String(n))
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     await page.keyboard.press('Enter')
     const over = column(page, 'Review').getByRole('button', { name: /, exceeded/ })
     await over.waitFor()
     await page.reload()
     await over.waitFor()
     expect(await over.textContent()).toBe(`${n + 1} / ${n}`)
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     // With filters on, the limit isn't checked.
     await page.goto('/tasks?view=board&q=One+to+look')
     await column(page, 'Review')
@@ -465,7 +465,7 @@ describe('hostile texts', () => {
     expect(await page.locator('aside a[href^="javascript"]').count()).toBe(0)
     expect(await page.title()).toBe(`${task.key} · Tasks · Wardroom`)
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -478,7 +478,7 @@ describe('the palette', () => {
       await page.keyboard.press('Control+k')
       await page.getByRole('combobox').fill(text)
       await page.getByRole('option', { name: option }).first().waitFor()
-      expect(await axeFaults(page)).toEqual([])
+      expect(await axeFaultsNightly(page)).toEqual([])
       await page.keyboard.press('Enter')
     }
     await find('task-7', /TASK-7/)
@@ -492,7 +492,7 @@ describe('the palette', () => {
     await page.waitForURL('**/tasks')
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
-    expect(await axeFaults(page)).toEqual([])
+    expect(await axeFaultsNightly(page)).toEqual([])
     expect(complaints).toEqual([])
     await context.close()
   })
