@@ -27,7 +27,7 @@ COSTLY  := ^Test($(COSTLY))$$
 COSTING := ./internal/app ./internal/standup ./internal/gateway/demo ./internal/usage ./cmd/wardroom
 # Tests that `make test` runs on SQLite alone, because most of their time goes into what is the same on both databases.
 # `make nightly` runs them on PostgreSQL. Of the points at which TestKill kills the service, four stay.
-ON_SQLITE := ^Test(Demo.*|Tree|RetiredPhrases|AgentsDocument|Growth|UsageEqualsTheRuntimes|InvisibleCharacters|Pairing|Keys)$$|\
+ON_SQLITE := ^Test(Demo([A-Z].*)?|Tree|RetiredPhrases|AgentsDocument|Growth|UsageEqualsTheRuntimes|InvisibleCharacters|Pairing|Keys)$$|\
 	^Test(MissedJobReachesTheInbox|DispatchWaits|DispatchMoot|DispatchEnds|DispatchEndedLongAgo|StandupRetry|RetryAtOnce)$$|\
 	^Test(KillDispatch|KilledUnderLoad|AbsenceInZonesOfTeams|BlockerOfSilent)$$|\
 	^TestKill$$/postgres/^(a|an|the|in|during|after|while|before)_
