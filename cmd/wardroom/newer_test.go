@@ -50,3 +50,33 @@ func TestNewerDatabase(t *testing.T) {
 		}
 	}
 }
+
+// A database of an unreleased version has other tables. Every command must refuse it and say what to do.
+func TestUnreleasedDatabase(t *testing.T) {
+	machine(t)
+	t.Setenv("JWT_SECRET", secret)
+	for _, engine := range dbtest.Engines() {
+		address := filepath.Join(t.TempDir(), "wardroom.db")
+		if engine == db.Postgres {
+			address = dbtest.URL(t, engine)
+		}
+		t.Run("migrated", func(t *testing.T) { // the subtest closes the database at its end
+			err := dbtest.Open(t, address).Tx(t.Context(), func(tx *db.Tx) error {
+				_, err := tx.Exec(t.Context(), `UPDATE migrations SET version_id = 45 WHERE version_id > 45`)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+		if engine == db.SQLite {
+			address = "sqlite:" + address
+		}
+		for _, args := range [][]string{{"serve", "--port", "0"}, {"migrate"}, {"user", "list"}} {
+			t.Run(engine.String()+" "+args[0], func(t *testing.T) {
+				t.Setenv("DATABASE_URL", address)
+				command(t, "", args...).ends(1, "unreleased version of Wardroom", "use a new database")
+			})
+		}
+	}
+}

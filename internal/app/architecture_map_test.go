@@ -65,10 +65,10 @@ var mayImport = map[string][]string{
 	"platform/vault":     {},
 	"platform/web":       {"platform/actor", "platform/encode", "platform/fault", "platform/once", "platform/page"},
 
-	"test/durable":     {},                                                                                                                                // so do its tests, with the demo runtime
-	"test/realgateway": {},                                                                                                                                // drives the built binary from outside
-	"test/bench":       {"app", "account", "gateway", "gateway/demo", "platform/actor", "platform/config", "platform/db", "standup", "task", "test/year"}, // seeds through the services, and is the gateway of one
-	"test/year":        {"platform/db", "schema"},
+	"test/durable":     {},                                                                                                                                          // so do its tests, with the demo runtime
+	"test/realgateway": {},                                                                                                                                          // drives the built binary from outside
+	"test/bench":       {"app", "account", "gateway", "gateway/demo", "platform/actor", "platform/config", "platform/db", "schema", "standup", "task", "test/year"}, // seeds through the services, and is the gateway of one
+	"test/year":        {"platform/db"},
 	"test/ran":         {}, // reads the output of `go test`
 }
 
@@ -99,9 +99,7 @@ var owners = map[string]string{
 	"schema_programs":    "platform/db",
 	"task_grams":         "task",
 	"task_grams_state":   "task",
-	"search_before":      "search", // only while migration 0042 runs
 	"search_texts":       "search",
-	"search_words":       "search", // until migration 0042
 	"search_index":       "search",
 	"search_terms":       "search",
 	"stalled_runs":       "session",

@@ -93,19 +93,13 @@ func fillTwice(t *testing.T, engine db.Engine, few, many int, address map[int]st
 	plan := year.Plan{Now: time.Now().UTC().Truncate(time.Second), Full: year.Of(many), PasswordHash: string(hash)}
 	address[many] = dbtest.Untouched(t, engine)
 	change(t, address[many], func(d *db.DB) error {
-		if _, err := d.Migrate(t.Context(), year.Schema()); err != nil {
+		if _, err := d.Migrate(t.Context(), app.Schema()); err != nil {
 			return err
 		}
 		return plan.Grow(t.Context(), d, year.Size{}, year.Of(few))
 	})
 	address[few] = copyOf(t, address[many])
 	change(t, address[many], func(d *db.DB) error { return plan.Grow(t.Context(), d, year.Of(few), year.Of(many)) })
-	for _, a := range address {
-		change(t, a, func(d *db.DB) error {
-			_, err := d.Migrate(t.Context(), app.Schema())
-			return err
-		})
-	}
 }
 
 // change opens a database for fn and closes it.

@@ -45,7 +45,7 @@ func (f Facts) diff(other Facts) []string {
 var errNotOurs = errors.New("it is not a Wardroom database: it has no table of migrations")
 
 // survey returns the Facts of a database. It also checks rules that every transaction preserves,
-// and returns the violations in faults. It can also read databases of earlier Wardroom versions.
+// and returns the violations in faults. It can also read databases of earlier releases.
 func survey(ctx context.Context, q db.Queryer, engine db.Engine) (f Facts, faults []string, err error) {
 	err = q.QueryRow(ctx, `SELECT MAX(version_id) FROM migrations WHERE is_applied`).Scan(&f.Schema)
 	if db.IsNoTable(err) {
@@ -60,15 +60,8 @@ func survey(ctx context.Context, q db.Queryer, engine db.Engine) (f Facts, fault
 	if f.Rows, err = countRows(ctx, q, engine); err != nil {
 		return f, nil, err
 	}
-	checks := []struct {
-		since int64 // the migration that made the tables
-		look  func(context.Context, db.Queryer, *Facts) ([]string, error)
-	}{{2, checkLog}, {26, checkLedger}, {28, checkTaskCosts}}
-	for _, c := range checks {
-		if f.Schema < c.since {
-			continue
-		}
-		found, err := c.look(ctx, q, &f)
+	for _, look := range []func(context.Context, db.Queryer, *Facts) ([]string, error){checkLog, checkLedger, checkTaskCosts} {
+		found, err := look(ctx, q, &f)
 		if err != nil {
 			return f, faults, err
 		}
@@ -77,7 +70,7 @@ func survey(ctx context.Context, q db.Queryer, engine db.Engine) (f Facts, fault
 	return f, faults, nil
 }
 
-// known returns an error if the schema version is newer than any that this program supports.
+// known returns an error if this program does not support the schema version.
 func known(version int64) error {
 	names, err := fs.Glob(schema.FS(), "*.sql")
 	if err != nil {
@@ -91,6 +84,9 @@ func known(version int64) error {
 			return fmt.Errorf("migration %s: %w", name, err)
 		}
 		newest = max(newest, n)
+	}
+	if version < schema.Base {
+		return fmt.Errorf("it has schema version %d, of an unreleased Wardroom or of a first start that was interrupted: use the version that created it", version)
 	}
 	if version > newest {
 		return fmt.Errorf("it has schema version %d, but this Wardroom supports versions up to %d: use a newer Wardroom", version, newest)
@@ -124,13 +120,8 @@ func countRows(ctx context.Context, q db.Queryer, engine db.Engine) (map[string]
 
 // checkLog checks that the event log has no gaps after the highest ID that was purged.
 func checkLog(ctx context.Context, q db.Queryer, f *Facts) (faults []string, err error) {
-	const purgedSince = 7 // the migration with the column
-	counter := `SELECT last, purged FROM event_counter WHERE one = 1`
-	if f.Schema < purgedSince {
-		counter = `SELECT last, 0 FROM event_counter WHERE one = 1`
-	}
 	var purged, n, highest int64
-	err = q.QueryRow(ctx, counter).Scan(&f.LastEvent, &purged)
+	err = q.QueryRow(ctx, `SELECT last, purged FROM event_counter WHERE one = 1`).Scan(&f.LastEvent, &purged)
 	if db.IsNotFound(err) {
 		return []string{"the counter of the event log is missing"}, nil
 	}

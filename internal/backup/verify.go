@@ -93,6 +93,9 @@ func (t *Tool) readWhole(ctx context.Context, f *os.File, content io.Writer) (Ma
 	if err != nil {
 		return m, err
 	}
+	if m.Schema == 0 { // the database was damaged, so Make did not read its facts
+		return m, nil
+	}
 	if err := known(m.Schema); err != nil {
 		return m, fmt.Errorf("%s was created by Wardroom %s: %w", f.Name(), m.Version, err)
 	}

@@ -73,8 +73,7 @@ func (t Task) card(slim bool, now time.Time) (Card, error) {
 
 // rewriteCards updates the stored cards of tasks. Some writes change a task's
 // card but not its version, for example updates to its comment count or cost.
-// Code that makes such a write must increment the column tasks.shown instead of
-// the version, and then call rewriteCards in the same transaction.
+// Code that makes such a write must call rewriteCards in the same transaction.
 func rewriteCards(ctx context.Context, tx *db.Tx, ids ...string) error {
 	for _, id := range ids {
 		t, err := find(ctx, tx, id)

@@ -245,7 +245,7 @@ func (s *Service) renew(ctx context.Context, tx *db.Tx, old Task, until time.Tim
 	if err != nil {
 		return Task{}, nil, err
 	}
-	_, err = tx.Exec(ctx, `UPDATE tasks SET claim_until = ?, card = ?, rest = ?, shown = shown + 1 WHERE id = ?`, c.ExpiresAt, card, rest, t.ID)
+	_, err = tx.Exec(ctx, `UPDATE tasks SET claim_until = ?, card = ?, rest = ? WHERE id = ?`, c.ExpiresAt, card, rest, t.ID)
 	if err != nil {
 		return Task{}, nil, err
 	}

@@ -273,7 +273,7 @@ func findComment(ctx context.Context, q db.Queryer, ref, id string) (Task, Comme
 // countComment changes the task's comment count by the given number, which is
 // negative after a deletion.
 func countComment(ctx context.Context, tx *db.Tx, taskID string, by int) error {
-	_, err := tx.Exec(ctx, `UPDATE tasks SET comment_count = comment_count + ?, shown = shown + 1 WHERE id = ?`, by, taskID)
+	_, err := tx.Exec(ctx, `UPDATE tasks SET comment_count = comment_count + ? WHERE id = ?`, by, taskID)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 // This file stores the state of a task's dispatch and the cost of its runs.
-// Other packages write both. Writing them increments shown instead of the
-// task's version, so that a client's If-Match stays valid.
+// Other packages write both. Writing them keeps the version of the task,
+// so that a client's If-Match stays valid.
 
 // Errors returned when a task is dispatched.
 var (
@@ -177,7 +177,7 @@ func (s *Service) SetDispatch(ctx context.Context, tx *db.Tx, id string, d Dispa
 	if err != nil {
 		return fmt.Errorf("write a dispatch: %w", err)
 	}
-	n, err := tx.Exec(ctx, `UPDATE tasks SET dispatch = ?, shown = shown + 1 WHERE id = ?`, string(text), id)
+	n, err := tx.Exec(ctx, `UPDATE tasks SET dispatch = ? WHERE id = ?`, string(text), id)
 	if err == nil && n == 0 {
 		err = ErrNotFound.With("The task has just been deleted.")
 	}
@@ -203,7 +203,7 @@ func (s *Service) SetSpend(ctx context.Context, tx *db.Tx, key string, sp Spend)
 	if sp.CostUSD != nil {
 		cost = new(int64(*sp.CostUSD))
 	}
-	n, err := tx.Exec(ctx, `UPDATE tasks SET cost_nano = ?, tokens = ?, unpriced = ?, shown = shown + 1 WHERE number = ?`, cost, string(text), sp.Unpriced, number)
+	n, err := tx.Exec(ctx, `UPDATE tasks SET cost_nano = ?, tokens = ?, unpriced = ? WHERE number = ?`, cost, string(text), sp.Unpriced, number)
 	if err != nil || n == 0 {
 		return event.Subject{}, false, err
 	}

@@ -220,7 +220,7 @@ func spread(ctx context.Context, tx *db.Tx, whole string) error {
 		if at%10 == 0 {
 			at++
 		}
-		if _, err := tx.Exec(ctx, `UPDATE tasks SET position = ?, shown = shown + 1 WHERE id = ?`, fmt.Sprintf("%s%0*d", whole, digits, at), id); err != nil {
+		if _, err := tx.Exec(ctx, `UPDATE tasks SET position = ? WHERE id = ?`, fmt.Sprintf("%s%0*d", whole, digits, at), id); err != nil {
 			return err
 		}
 	}

@@ -190,7 +190,7 @@ func updateWaiting(ctx context.Context, tx *db.Tx, t Task) (freed []string, err 
 		by = -1
 	}
 	rows, err := tx.Query(ctx, `
-		UPDATE tasks SET waiting_on = waiting_on + ?, shown = shown + 1 WHERE id IN (SELECT task_id FROM task_dependencies WHERE depends_on_id = ?)
+		UPDATE tasks SET waiting_on = waiting_on + ? WHERE id IN (SELECT task_id FROM task_dependencies WHERE depends_on_id = ?)
 		RETURNING id, number, waiting_on`, by, t.ID)
 	var numbers []int64
 	ids, err := db.All(rows, err, func(row db.Row) (id string, err error) {

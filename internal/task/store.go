@@ -30,7 +30,7 @@ var fields = []string{
 const columns = `id, number, title, description, status, priority, type, tags, assignee_id, reporter_id, project_id, parent_id, depends_on, waiting_on,
 	blocked_reason, blocked_since, blocked_by, claim_by, claim_name, claim_until, claim_seq, claim_lost_by, last_report,
 	session_key, branch, pr_url, origin, due_at, done_at, archived_at, archive_from, moved_at, created_at, updated_at,
-	position, version, comment_count, dispatch, cost_nano, tokens, unpriced, shown`
+	position, version, comment_count, dispatch, cost_nano, tokens, unpriced`
 
 func scan(row db.Row) (Task, error) {
 	var t Task
@@ -44,7 +44,7 @@ func scan(row db.Row) (Task, error) {
 		&t.ProjectID, &t.ParentID, &dependsOn, &t.WaitingOn,
 		&reason, &since, &by, &claimBy, &claimName, &until, &t.claimSeq, &t.lostBy, &t.lastReport,
 		&t.SessionKey, &t.Branch, &t.PRURL, &t.Origin, &t.DueAt, &t.DoneAt, &t.ArchivedAt, &t.archiveFrom, &t.MovedAt, &t.CreatedAt, &t.UpdatedAt,
-		&t.Position, &t.Version, &t.Comments, &dispatch, &cost, &tokens, &unpriced, &t.shown)
+		&t.Position, &t.Version, &t.Comments, &dispatch, &cost, &tokens, &unpriced)
 	if err == nil {
 		err = cmp.Or(t.readDispatch(dispatch), t.readSpend(cost, tokens, unpriced))
 	}

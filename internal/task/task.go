@@ -122,7 +122,6 @@ type Task struct {
 	claimSeq    int64       // number of claims so far, and the token of the latest
 	lostBy      *string     // user whose claim expired or was taken away; cleared when the task moves
 	lastReport  *string     // see Report.digest
-	shown       int64       // incremented by changes to the card that keep the version; see rewriteCards
 	archiveFrom *clock.Time // start of the period after which a done task is archived
 }
 

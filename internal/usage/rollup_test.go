@@ -14,6 +14,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/money"
+	"wardroom/test/year"
 )
 
 // stored returns the stored roll-up.
@@ -77,17 +78,12 @@ func wantRolledUp(t testing.TB, d *db.DB, when string) {
 	}
 }
 
-// refill empties the roll-up and fills it with the migration.
+// refill computes the roll-up anew.
 func refill(t testing.TB, d *db.DB) {
 	t.Helper()
-	err := d.Tx(t.Context(), func(tx *db.Tx) error {
-		_, err := tx.Exec(t.Context(), `DELETE FROM usage_rollup`)
-		return err
-	})
-	if err != nil {
+	if err := d.Tx(t.Context(), func(tx *db.Tx) error { return year.RollUp(t.Context(), tx) }); err != nil {
 		t.Fatal(err)
 	}
-	dbtest.Refill(t, d, "0041_usage_rollup_fill.sql")
 }
 
 // TestRollupEqualsTheLedger checks that the roll-up agrees exactly with the ledger after random

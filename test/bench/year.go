@@ -15,6 +15,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"wardroom/internal/platform/db"
+	"wardroom/internal/schema"
 	"wardroom/test/year"
 )
 
@@ -120,7 +121,7 @@ func fillYear(ctx context.Context, out io.Writer, e engine) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = d.Migrate(ctx, year.Schema())
+	_, err = d.Migrate(ctx, db.Schema{Files: schema.FS(), Program: "0.0.0-test"})
 	if err == nil {
 		plan := year.Plan{Now: began.UTC().Truncate(time.Second), Full: yearOfUse, PasswordHash: string(hash)}
 		err = plan.Grow(ctx, d, year.Size{}, yearOfUse)

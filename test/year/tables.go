@@ -2,6 +2,8 @@ package year
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"wardroom/internal/platform/db"
 )
@@ -265,35 +267,45 @@ func (w writer) usage() []table {
 // words returns the tables for full-text search. The text of each task, comment, session and report contains a unique
 // word, one of 50 area words, and some words that are the same in all rows.
 func (w writer) words() []table {
+	class := func(letters string) string {
+		return `CASE WHEN ` + isArchived + ` THEN '` + letters[1:] + `' ELSE '` + letters[:1] + `' END`
+	}
 	texts := []struct {
-		rows          func(Size) int
-		owner         []column
-		title, number string
+		rows               func(Size) int
+		owner              []column
+		body, title, first string // SQL expressions for the classes (internal/search/index_terms.go), and a number
 	}{
-		{func(s Size) int { return s.Tasks }, columns("task_id", taskID("i")), `task number look into report of the import`, fmt.Sprint(firstTask)},
-		{func(s Size) int { return min(s.Others, s.Tasks) }, columns("task_id", taskID("i"), "comment_id", `'c-' || i`), ``, `6000000`},
-		{func(s Size) int { return s.Sessions }, columns("session_id", sessionID("i")), ``, `7000000`},
+		{func(s Size) int { return s.Tasks }, columns("task_id", taskID("i")), class("ac"), class("bd"), fmt.Sprint(firstTask)},
+		{func(s Size) int { return min(s.Others, s.Tasks) }, columns("task_id", taskID("i"), "comment_id", `'c-' || i`), class("ef"), ``, `6000000`},
+		{func(s Size) int { return s.Sessions }, columns("session_id", sessionID("i")), `'h'`, ``, `7000000`},
 		{func(s Size) int { return s.Others }, columns(
 			"standup_id", fmt.Sprintf(`'s-' || (1000000 - i / %d)`, perStandup), "agent_id", agentID(fmt.Sprintf(`i %% %d`, perStandup)),
-		), ``, `8000000`},
+		), `'g'`, ``, `8000000`},
 	}
 	var all []table
 	for part, t := range texts {
-		own := fmt.Sprintf(`(%s - i)`, t.number)
-		body := `'nightly import row rare' || ` + own + ` || ' area' || (i % 50)`
+		words := classed(t.body, `'nightly'`, `'import'`, `'row'`, fmt.Sprintf(`'rare' || (%s - i)`, t.first), `'area' || (i % 50)`)
+		if t.title != "" {
+			title := []string{`'task'`, `'number'`, `'look'`, `'into'`, `'report'`, `'of'`, `'the'`}
+			words = slices.Concat(words, classed(t.body, title...), classed(t.title, title...))
+		}
 		if w.engine == db.Postgres {
-			title := ``
-			if t.title != "" {
-				title = `'''task'':1A ''look'':1A ''report'':1A ''number'':1A ' || ` // as the search stores a vector
-			}
-			vector := `CAST(` + title + `'''nightly'':2 ''import'':2 ''row'':2 ''rare' || ` + own + ` || ''':2 ''area' || (i % 50) || ''':2' AS TSVECTOR)`
+			vector := `array_to_tsvector(ARRAY[` + strings.Join(words, `, `) + `])`
 			all = append(all, table{"search_texts", t.rows, append(t.owner, column{"words", vector})})
 			continue
 		}
 		id := fmt.Sprintf(`%d - i`, (part+1)*10_000_000)
 		all = append(all,
 			table{"search_texts", t.rows, append(t.owner, column{"id", id})},
-			table{"search_words", t.rows, columns("rowid", id, "title", `'`+t.title+`'`, "body", body)})
+			table{"search_index", t.rows, columns("rowid", id, "words", strings.Join(words, ` || ' ' || `))})
+	}
+	return all
+}
+
+// classed returns the words with their class in front. All are SQL expressions.
+func classed(class string, words ...string) (all []string) {
+	for _, word := range words {
+		all = append(all, `(`+class+`) || `+word)
 	}
 	return all
 }

@@ -8,15 +8,13 @@ package year
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
-	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
 	"wardroom/internal/platform/db"
-	"wardroom/internal/schema"
 )
 
 // Size holds the number of rows for each table that grows with use.
@@ -70,27 +68,8 @@ func TaskID(i int) string { return fmt.Sprint("t-", firstTask-i) }
 // EventID returns the ID of the i-th newest event.
 func EventID(i int) int64 { return firstEvent - int64(i) }
 
-// lastMigration is the last migration to apply before Grow fills the tables. Later
-// migrations fill new tables from the existing ones, so they must run after Grow.
-const lastMigration = "0035"
-
-// Schema returns the migrations to apply before calling Grow. Apply the remaining
-// migrations afterwards.
-func Schema() db.Schema { return db.Schema{Files: upTo{schema.FS()}, Program: "0.0.0-test"} }
-
-// upTo is a file system that hides the migrations after lastMigration.
-type upTo struct{ fs.FS }
-
-// ReadDir implements fs.ReadDirFS, which fs.Glob uses.
-func (u upTo) ReadDir(name string) ([]fs.DirEntry, error) {
-	all, err := fs.ReadDir(u.FS, name)
-	later := func(e fs.DirEntry) bool { return e.Name()[:min(len(lastMigration), len(e.Name()))] > lastMigration }
-	return slices.DeleteFunc(all, later), err
-}
-
-// Grow adds rows to a database of size have until it has size want. A new database to
-// which only Schema was applied has the zero Size. No other connection may write at the
-// same time.
+// Grow adds rows to a database of size have until it has size want. A migrated database
+// without rows has the zero Size. No other connection may write at the same time.
 func (p Plan) Grow(ctx context.Context, d *db.DB, have, want Size) error {
 	w := writer{plan: p, engine: d.Engine()}
 	return d.Tx(ctx, func(tx *db.Tx) error {
@@ -111,9 +90,25 @@ func (p Plan) Grow(ctx context.Context, d *db.DB, have, want Size) error {
 				return fmt.Errorf("fill %s: %w", t.name, err)
 			}
 		}
+		if err := RollUp(ctx, tx); err != nil {
+			return fmt.Errorf("fill usage_rollup: %w", err)
+		}
 		return w.setCounters(ctx, tx, want)
 	})
 }
+
+// RollUp computes the table usage_rollup anew from the usage ledger.
+func RollUp(ctx context.Context, tx *db.Tx) error {
+	for query := range strings.SplitSeq(rollUp, ";") {
+		if _, err := tx.Exec(ctx, query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+//go:embed rollup.sql
+var rollUp string
 
 // setUp creates the data that does not grow with use: accounts, projects, teams and
 // the roster.

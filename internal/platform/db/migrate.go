@@ -21,6 +21,10 @@ const migrationLock = 7_741_002_611
 // this version must not write to it.
 var ErrNewer = errors.New("the database belongs to a newer version of Wardroom")
 
+// ErrUnreleased means that an unreleased version of Wardroom created the database. No
+// migration leads from its schema to this version's.
+var ErrUnreleased = errors.New("an unreleased version of Wardroom created the database, and this version cannot upgrade it: use a new database, or the version that created this one")
+
 // ErrPending means that some migrations of this version have not been applied to the
 // database.
 var ErrPending = errors.New("the database is not up to date: run `wardroom migrate`, or start `wardroom serve` once")
@@ -36,10 +40,11 @@ type Schema struct {
 
 // Migrate applies the pending migration files in order, each in its own transaction.
 // It returns the names of the applied files. If the database has a later version than
-// the last file, Migrate returns ErrNewer and changes nothing.
+// the last file, Migrate returns ErrNewer and changes nothing. If it has an earlier
+// version than the first file, Migrate returns ErrUnreleased and changes nothing.
 //
 // A file applies to both engines unless its name limits it to one: SQLite ignores
-// "0007_search.postgres.sql". On SQLite, the caller must own the database file (see
+// "0120_search.postgres.sql". On SQLite, the caller must own the database file (see
 // Own), because goose does not lock it. On PostgreSQL, writers wait until the
 // migrations are applied. Older versions of the program can no longer write after
 // that.
@@ -52,9 +57,12 @@ func (d *DB) Migrate(ctx context.Context, s Schema) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
-	known := latest(p)
-	if current > known {
+	first, known := span(p)
+	switch {
+	case current > known:
 		return nil, d.newer(ctx, current, known, s.Program)
+	case current > 0 && current < first:
+		return nil, ErrUnreleased
 	}
 	done, err := d.up(ctx, p, current == known)
 	if err != nil {
@@ -108,8 +116,8 @@ func (d *DB) up(ctx context.Context, p *goose.Provider, current bool) ([]*goose.
 	return done, err
 }
 
-// Check returns ErrPending if a migration in s has not been applied, and ErrNewer if the database's
-// schema is newer than the last migration in s. After a successful Check on PostgreSQL, write
+// Check returns ErrPending if a migration in s has not been applied, ErrNewer if the database's
+// schema is newer than the last migration in s, and ErrUnreleased if it is older than the first. After a successful Check on PostgreSQL, write
 // transactions fail with ErrNewer if another program upgrades the schema.
 func (d *DB) Check(ctx context.Context, s Schema) error {
 	p, err := d.provider(s.Files)
@@ -120,10 +128,12 @@ func (d *DB) Check(ctx context.Context, s Schema) error {
 	if err != nil {
 		return fmt.Errorf("read the schema version: %w", err)
 	}
-	known := latest(p)
+	first, known := span(p)
 	switch {
 	case current > known:
 		return d.newer(ctx, current, known, s.Program)
+	case current > 0 && current < first:
+		return ErrUnreleased
 	case current < known:
 		return ErrPending
 	}
@@ -157,12 +167,13 @@ func (d *DB) applied(ctx context.Context) (version int64, err error) {
 	return version, err
 }
 
-// latest returns the highest version among the migrations.
-func latest(p *goose.Provider) (version int64) {
-	for _, s := range p.ListSources() {
-		version = max(version, s.Version)
+// span returns the lowest and the highest version among the migrations, or zeros if there are none.
+func span(p *goose.Provider) (first, last int64) {
+	all := p.ListSources() // in order
+	if len(all) == 0 {
+		return 0, 0
 	}
-	return version
+	return all[0].Version, all[len(all)-1].Version
 }
 
 // newer returns ErrNewer with a message that names the version of Wardroom that the

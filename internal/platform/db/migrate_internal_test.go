@@ -14,9 +14,11 @@ func TestMigrateLeavesCommitsSynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	for name, sql := range map[string]string{"0001_good.sql": "CREATE TABLE good (id BIGINT);", "0002_bad.sql": "CREATE TABLE;"} {
-		file := fstest.MapFS{name: {Data: []byte("-- +goose Up\n" + sql)}}
-		if _, err := d.Migrate(t.Context(), Schema{Files: file}); (err != nil) != (name == "0002_bad.sql") {
+	files := fstest.MapFS{}
+	for _, m := range []struct{ name, sql string }{{"0001_good.sql", "CREATE TABLE good (id BIGINT);"}, {"0002_bad.sql", "CREATE TABLE;"}} {
+		name := m.name
+		files[name] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + m.sql)}
+		if _, err := d.Migrate(t.Context(), Schema{Files: files}); (err != nil) != (name == "0002_bad.sql") {
 			t.Fatalf("%s: %v", name, err)
 		}
 		var level int

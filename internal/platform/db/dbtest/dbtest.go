@@ -3,15 +3,12 @@ package dbtest
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"wardroom/internal/platform/db"
-	"wardroom/internal/schema"
 )
 
 // Env names the environment variable that contains the URL of a PostgreSQL server. The user in the URL must be allowed
@@ -122,28 +119,4 @@ func Open(t testing.TB, url string) *db.DB {
 		t.Fatal(err)
 	}
 	return d
-}
-
-// Refill runs the INSERT statements of a migration again. Tests call it after they
-// have changed the tables that these statements read.
-func Refill(t testing.TB, d *db.DB, migration string) {
-	t.Helper()
-	file, err := fs.ReadFile(schema.FS(), migration)
-	if err != nil {
-		t.Fatal(err)
-	}
-	up, _, _ := strings.Cut(string(file), "-- +goose Down")
-	err = d.Tx(context.Background(), func(tx *db.Tx) error {
-		for query := range strings.SplitSeq(up, ";") {
-			if strings.Contains(query, "INSERT INTO") {
-				if _, err := tx.Exec(context.Background(), query); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
