@@ -13,18 +13,15 @@ import (
 	"wardroom/internal/archive"
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
-	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/money"
 	"wardroom/internal/platform/page"
 	"wardroom/internal/retention"
-	"wardroom/internal/schedule"
 	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
-	"wardroom/internal/trouble"
 	"wardroom/internal/usage"
 )
 
@@ -319,31 +316,6 @@ func (a *App) failedSessions(ctx context.Context, agentID string, since time.Tim
 		}
 	}
 	return n, nil
-}
-
-// raiseOfStandup raises an inbox item for a standup.
-func (a *App) raiseOfStandup(ctx context.Context, tx *db.Tx, m standup.InboxItem) error {
-	return a.Inbox.Raise(ctx, tx, inbox.NewItem(m))
-}
-
-// raiseOfTask raises an inbox item for a task that has been blocked for too long.
-func (a *App) raiseOfTask(ctx context.Context, tx *db.Tx, m task.InboxItem) error {
-	return a.Inbox.Raise(ctx, tx, inbox.NewItem{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
-}
-
-// raiseOfSchedule raises an inbox item for a scheduled job that failed or was missed.
-func (a *App) raiseOfSchedule(ctx context.Context, tx *db.Tx, m schedule.InboxItem) error {
-	return a.Inbox.Raise(ctx, tx, inbox.NewItem(m))
-}
-
-// raiseOfSession raises an inbox item for a stalled run.
-func (a *App) raiseOfSession(ctx context.Context, tx *db.Tx, m session.InboxItem) error {
-	return a.Inbox.Raise(ctx, tx, inbox.NewItem{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
-}
-
-// raiseOfGateway raises an inbox item for a problem with the gateway.
-func (a *App) raiseOfGateway(ctx context.Context, tx *db.Tx, m trouble.InboxItem) error {
-	return a.Inbox.Raise(ctx, tx, inbox.NewItem(m))
 }
 
 // jobsChanged is the event payload for changed and removed scheduled jobs. Clients

@@ -197,7 +197,7 @@ func (a *App) wire() error {
 	a.Tasks = &task.Service{DB: a.DB, Now: now}
 	a.Search = &search.Service{DB: a.DB}
 	a.Inbox = &inbox.Service{DB: a.DB, Now: now}
-	a.Tasks.Raise, a.Tasks.Resolve = a.raiseOfTask, a.Inbox.ResolveCause
+	a.Tasks.Raise, a.Tasks.Resolve = a.Inbox.Raise, a.Inbox.ResolveCause
 	a.Events = &event.Service{
 		DB: a.DB, Now: now, Log: a.log, Current: a.currentStates,
 		Away: func(err error) bool { return a.outage.notice("live streams", err) },
@@ -222,7 +222,7 @@ func (a *App) wireRuntime() {
 		DB: a.DB, Jobs: a.StandupQueue, Runtime: a.Gateway, Log: a.log, Now: now,
 		Members: a.standupMembers, Board: a.standupBoard, MakeTask: a.makeTask, Comment: a.commentAs,
 		Made: a.standupMade, Reported: a.standupReported, Sessions: a.standupSessions, Ran: a.standupRan,
-		Raise: a.raiseOfStandup, Resolve: a.Inbox.ResolveCause, RecordUsage: a.noteStandup,
+		Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause, RecordUsage: a.noteStandup,
 		Facilitator: cfg.StandupFacilitator, Participants: cfg.StandupParticipants, Zone: cfg.Timezone,
 		AgentTimeout: cfg.StandupAgentTimeout, Deadline: cfg.StandupDeadline,
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
@@ -233,7 +233,7 @@ func (a *App) wireRuntime() {
 	a.wireSchedules()
 	a.wireDispatch()
 	a.Trouble = &trouble.Service{
-		DB: a.DB, Gateway: a.Gateway, Log: a.log, Now: now, Every: 30 * time.Second, Raise: a.raiseOfGateway, Resolve: a.Inbox.ResolveCause,
+		DB: a.DB, Gateway: a.Gateway, Log: a.log, Now: now, Every: 30 * time.Second, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause,
 		Away: func(err error) bool { return a.outage.notice("the state of the gateway", err) },
 	}
 }
@@ -281,7 +281,7 @@ func (a *App) wireSchedules() {
 	cfg, now := a.cfg, a.opts.Now
 	a.Schedules = &schedule.Service{
 		DB: a.DB, Runtime: a.Gateway, Log: a.log, Now: now, Zone: cfg.Timezone, Grace: cfg.ScheduleGrace, Patience: cfg.GatewayTimeout,
-		Raise: a.raiseOfSchedule, Resolve: a.Inbox.ResolveCause, Changed: a.publishJobs,
+		Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause, Changed: a.publishJobs,
 	}
 }
 

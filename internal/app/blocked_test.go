@@ -70,7 +70,7 @@ func TestBlockedTasksReachTheInbox(t *testing.T) {
 		old, older, told, gone := blocked("Old", 49), blocked("Older", 8*24), blocked("Told", 1), blocked("Gone", 49)
 		err := s.DB.Tx(system, func(tx *db.Tx) error {
 			return s.Inbox.Raise(system, tx, inbox.NewItem{
-				Cause: "told", Kind: string(inbox.Escalation), Severity: "high", Title: "A standup has brought it up.",
+				Cause: "told", Kind: inbox.Escalation, Severity: "high", Title: "A standup has brought it up.",
 				Subject: event.Subject{Kind: "task", ID: told.ID, Name: told.Key},
 			})
 		})

@@ -6,7 +6,6 @@ import (
 	"maps"
 
 	"wardroom/internal/dispatch"
-	"wardroom/internal/inbox"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
 	"wardroom/internal/platform/job"
@@ -40,7 +39,7 @@ func (a *App) wireDispatch() {
 		DB: a.DB, Jobs: a.DispatchQueue, Stops: a.StopQueue, Runtime: a.Gateway, Log: a.log, Now: now,
 		FindTask: a.handOver, TaskID: a.taskID, Ineligible: a.unwanted, Show: a.showDispatch, RecordUsage: a.noteDispatch,
 		Refusals: []*fault.Error{task.ErrNotFound, task.ErrArchived, task.ErrIsDone, task.ErrNoAgent, task.ErrWaiting, task.ErrClaimed},
-		Raise:    a.raiseOfDispatch, Resolve: a.Inbox.ResolveCause,
+		Raise:    a.Inbox.Raise, Resolve: a.Inbox.ResolveCause,
 		PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, Patience: cfg.DispatchPatience, Limit: cfg.DispatchTimeout,
 	}
 	maps.Copy(a.DispatchQueue.Kinds, a.Dispatch.Kinds())
@@ -151,9 +150,4 @@ func (a *App) noteDispatch(ctx context.Context, tx *db.Tx, u dispatch.RunUsage) 
 		Parts: []usage.Part{usagePart(u.Usage)},
 	})
 	return err
-}
-
-// raiseOfDispatch raises an inbox item for a failed dispatch.
-func (a *App) raiseOfDispatch(ctx context.Context, tx *db.Tx, m dispatch.InboxItem) error {
-	return a.Inbox.Raise(ctx, tx, inbox.NewItem{Cause: m.Cause, Kind: m.Kind, Severity: m.Severity, Title: m.Title, Detail: m.Detail, Subject: m.Subject})
 }

@@ -23,7 +23,7 @@ func (h *house) raise(a *app.App, cause string) inbox.Item {
 	ctx := actor.With(context.Background(), actor.System)
 	err := a.DB.Tx(ctx, func(tx *db.Tx) error {
 		return a.Inbox.Raise(ctx, tx, inbox.NewItem{
-			Cause: cause, Kind: string(inbox.Escalation), Severity: string(inbox.High), Title: "About " + cause, Detail: "Somebody has to look.",
+			Cause: cause, Kind: inbox.Escalation, Severity: inbox.High, Title: "About " + cause, Detail: "Somebody has to look.",
 			Subject: event.Subject{Kind: "task", ID: "t", Name: "TASK-1"},
 		})
 	})

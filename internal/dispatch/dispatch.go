@@ -115,12 +115,6 @@ type RunUsage struct {
 	Usage                               gateway.Usage
 }
 
-// InboxItem is a failed dispatch that needs a person's attention.
-type InboxItem struct {
-	Cause, Kind, Severity, Title, Detail string
-	Subject                              event.Subject
-}
-
 // active reports whether the dispatch is queued or started.
 func (d *Dispatch) active() bool { return d.State == Queued || d.State == Started }
 

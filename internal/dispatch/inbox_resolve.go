@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 )
@@ -42,7 +43,7 @@ func staleItems(ctx context.Context, q db.Queryer) ([]staleItem, error) {
 		WHERE i.kind = ? AND i.state <> 'resolved' AND (t.id IS NULL OR t.archived_at IS NOT NULL OR t.status = 'done')
 			AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = i.id AND e.kind = 'inbox.reopened' AND e.at >= i.last_at
 				AND e.actor_id <> ?)
-		LIMIT 100`, kindFailed, actor.System.ID)
+		LIMIT 100`, inbox.DispatchFailed, actor.System.ID)
 	all, err := db.All(rows, err, func(row db.Row) (m staleItem, err error) {
 		var name, is string
 		err = row.Scan(&m.cause, &name, &is)

@@ -10,6 +10,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -60,7 +61,7 @@ type Service struct {
 	RecordUsage func(ctx context.Context, tx *db.Tx, u RunUsage) error
 	// Raise and Resolve raise and resolve the inbox item for a failed dispatch and record
 	// an event. They can be nil.
-	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
+	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 
 	PublicURL string        // address at which agents reach Wardroom; if empty, OwnURL is used
@@ -279,9 +280,6 @@ func (s *Service) close(ctx context.Context, tx *db.Tx, d Dispatch, f *Failure, 
 // longestAnswer is the maximum length, in runes, of the agent's final answer in an event.
 const longestAnswer = 2000
 
-// kindFailed is the inbox kind for a failed dispatch.
-const kindFailed = "dispatch_failed"
-
 // updateInbox raises an inbox item for a failed dispatch, and resolves the task's item
 // after a successful one. It ignores a dispatch that was withdrawn or reassigned.
 func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, d Dispatch) error {
@@ -289,8 +287,8 @@ func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, d Dispatch) error 
 	case d.State == Ended && s.Resolve != nil:
 		return s.Resolve(ctx, tx, d.cause(), d.AgentID+" finished a later run.")
 	case d.State == Failed && s.Raise != nil && d.Error.Code != Withdrawn && d.Error.Code != Reassigned:
-		return s.Raise(ctx, tx, InboxItem{
-			Cause: d.cause(), Kind: kindFailed, Severity: "high", Subject: d.subject(),
+		return s.Raise(ctx, tx, inbox.NewItem{
+			Cause: d.cause(), Kind: inbox.DispatchFailed, Severity: inbox.High, Subject: d.subject(),
 			Title:  fmt.Sprintf("Dispatch of %s to %s failed", d.Task, d.AgentID),
 			Detail: fmt.Sprintf("%s (`%s`, run `%s`)\n\nFix the cause, then dispatch the task again.", d.Error.Detail, d.Error.Code, d.RunID),
 		})

@@ -221,7 +221,7 @@ func TestDocumentKnowsEveryWord(t *testing.T) {
 	}
 	for _, k := range Kinds() {
 		m := blocked(string(k), Low)
-		m.Kind = string(k)
+		m.Kind = k
 		s.raise(m)
 	}
 }

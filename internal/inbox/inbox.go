@@ -27,8 +27,8 @@ type NewItem struct {
 	// same cause again updates its item. Cause is at most 200 bytes long and not shown to
 	// users.
 	Cause    string
-	Kind     string // one of Kinds
-	Severity string // low, medium, high, or urgent
+	Kind     Kind
+	Severity Severity
 	Title    string // one line; truncated to 200 characters
 	Detail   string // Markdown; truncated to 10,000 characters
 	// Subject is the task, standup, agent, or other thing that the item is
@@ -151,9 +151,9 @@ func (m NewItem) check() error {
 	switch {
 	case m.Cause == "" || len(m.Cause) > maxCause || plaintext.Lines(m.Cause) != m.Cause:
 		return fmt.Errorf("the cause %.300q is invalid: it must be plain text of 1 to %d bytes", m.Cause, maxCause)
-	case !slices.Contains(Kinds(), Kind(m.Kind)):
+	case !slices.Contains(Kinds(), m.Kind):
 		return fmt.Errorf("unknown kind %q", m.Kind)
-	case !slices.Contains(Severities(), Severity(m.Severity)):
+	case !slices.Contains(Severities(), m.Severity):
 		return fmt.Errorf("unknown severity %q", m.Severity)
 	}
 	return nil
@@ -171,14 +171,14 @@ func (m NewItem) happened(now time.Time) clock.Time {
 func (m NewItem) open(id string, now time.Time) Item {
 	at := m.happened(now)
 	i := Item{
-		ID: id, Severity: Severity(m.Severity), Count: 1, FirstAt: at, LastAt: at, State: Open, Version: 1, cause: m.Cause,
+		ID: id, Severity: m.Severity, Count: 1, FirstAt: at, LastAt: at, State: Open, Version: 1, cause: m.Cause,
 	}
 	return i.withTexts(m)
 }
 
 // withTexts returns a copy of the item with the kind, texts, and subject from m.
 func (i Item) withTexts(m NewItem) Item {
-	i.Kind, i.Detail = Kind(m.Kind), markdown(m.Detail, maxDetail)
+	i.Kind, i.Detail = m.Kind, markdown(m.Detail, maxDetail)
 	i.Title = cmp.Or(line(m.Title, maxTitle), "Something needs your attention")
 	i.Subject = event.Subject{
 		Kind: line(m.Subject.Kind, maxSubject), ID: line(m.Subject.ID, maxSubject), Name: line(m.Subject.Name, maxSubject),
@@ -195,9 +195,8 @@ func (i Item) repeat(m NewItem, now time.Time) Item {
 	if at := m.happened(now); at.After(i.LastAt.Time) { // replicas' clocks differ
 		i.LastAt = at
 	}
-	severity := Severity(m.Severity)
-	if i.State == Resolved || severity.urgency() < i.Severity.urgency() {
-		i.Severity = severity
+	if i.State == Resolved || m.Severity.urgency() < i.Severity.urgency() {
+		i.Severity = m.Severity
 		i = i.to(Open)
 	}
 	return i

@@ -83,7 +83,7 @@ func TestHostileMatter(t *testing.T) {
 func TestMatterHasItsOwnTime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
-	m := NewItem{Kind: string(JobFailed), Severity: string(High), Title: "t"}
+	m := NewItem{Kind: JobFailed, Severity: High, Title: "t"}
 	at := func(before time.Duration) NewItem { m.At = now.Add(-before); return m }
 	i := at(6*time.Hour).open("id", now)
 	if !i.FirstAt.Equal(now.Add(-6*time.Hour)) || !i.LastAt.Equal(now.Add(-6*time.Hour)) {

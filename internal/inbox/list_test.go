@@ -99,7 +99,7 @@ func TestFilters(t *testing.T) {
 			s     Severity
 		}{{"esc", Escalation, High}, {"fail", StandupFailed, Urgent}, {"miss", StandupMissed, Medium}, {"old", OldBlocker, Low}, {"off", Escalation, High}} {
 			matter := blocked(m.cause, m.s)
-			matter.Kind = string(m.kind)
+			matter.Kind = m.kind
 			ids[m.cause] = k.raise(matter).ID
 		}
 		do := func(_ Item, err error) {

@@ -42,8 +42,7 @@ const batch = 100
 // increments the item's count and updates its texts. A resolved item is reopened. An
 // acknowledged or snoozed item keeps its state unless the severity rises.
 //
-// Raise records an event. Like event.Record, it must be called after the transaction's
-// other statements. It fails for an invalid kind, severity, or cause, but accepts any
+// Raise records an event. It fails for an invalid kind, severity, or cause, but accepts any
 // text.
 func (s *Service) Raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 	if err := s.raise(ctx, tx, m); err != nil {
@@ -83,8 +82,7 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, m NewItem) error {
 }
 
 // ResolveCause resolves the item that was raised for the given cause, with why as the resolution's
-// note. It has no effect if there is no such item or it is already resolved. Call it after the
-// transaction's other statements.
+// note. It has no effect if there is no such item or it is already resolved.
 func (s *Service) ResolveCause(ctx context.Context, tx *db.Tx, cause, why string) error {
 	if err := s.resolveCause(ctx, tx, cause, why); err != nil {
 		return fmt.Errorf("resolve %.200q in the inbox: %w", cause, err)

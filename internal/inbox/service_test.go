@@ -66,7 +66,7 @@ func makeUser(t testing.TB, d *db.DB, name string, role actor.Role, active bool)
 // blocked returns an ordinary input for an item.
 func blocked(cause string, severity Severity) NewItem {
 	return NewItem{
-		Cause: cause, Kind: string(OldBlocker), Severity: string(severity), Title: "No access to " + cause,
+		Cause: cause, Kind: OldBlocker, Severity: severity, Title: "No access to " + cause,
 		Detail: "For **three** days.", Subject: event.Subject{Kind: "task", ID: "t-1", Name: "TASK-1"},
 	}
 }

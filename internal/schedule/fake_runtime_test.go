@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -242,7 +243,7 @@ func newFixture(t *testing.T, d *db.DB, jobs ...gateway.Job) *fixture {
 func (h *fixture) replica(d *db.DB) *Service {
 	return &Service{
 		DB: d, Runtime: h.r, Log: slog.New(slog.DiscardHandler), Now: h.r.clock, Zone: time.UTC, Grace: 5 * time.Minute, Patience: time.Second,
-		Raise: func(_ context.Context, tx *db.Tx, m InboxItem) error {
+		Raise: func(_ context.Context, tx *db.Tx, m inbox.NewItem) error {
 			tx.Committed(func() { h.inbox.add("raised %s of %s", m.Kind, m.Subject.ID) })
 			return nil
 		},

@@ -12,7 +12,6 @@ import (
 	"context"
 	"time"
 
-	"wardroom/internal/event"
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/cron"
@@ -111,13 +110,6 @@ type Slot struct {
 	spread    time.Duration // by how much the runtime can delay the run
 	final     bool          // the state cannot change anymore
 	recheckAt *clock.Time   // when to check it again without new data; nil for never
-}
-
-// InboxItem is an item to raise in the inbox.
-type InboxItem struct {
-	Cause, Kind, Severity, Title, Detail string
-	Subject                              event.Subject
-	At                                   time.Time // when it happened; zero means now
 }
 
 // maxSpread is the longest time by which the runtime can delay a slot.

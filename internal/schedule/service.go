@@ -10,6 +10,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/fault"
@@ -29,7 +30,7 @@ type Service struct {
 	Patience time.Duration  // how long requests wait for the first read
 	// Raise raises an inbox item, and Resolve resolves it. After a call to either, the
 	// transaction may do nothing but record events.
-	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
+	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// Changed, if not nil, is called with the IDs of changed and of removed jobs. Calls do
 	// not overlap, and it must return quickly.

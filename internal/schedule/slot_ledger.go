@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wardroom/internal/event"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 )
@@ -285,9 +286,9 @@ func minute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04 MST"
 
 // inboxItem returns the inbox item for a missed or failed slot. It quotes text from the
 // runtime and from agents.
-func (n slotChange) inboxItem() InboxItem {
-	m := InboxItem{
-		Cause: cause(n.slot.State, n.slot.JobID), Kind: "job_" + string(n.slot.State), Severity: "high",
+func (n slotChange) inboxItem() inbox.NewItem {
+	m := inbox.NewItem{
+		Cause: cause(n.slot.State, n.slot.JobID), Kind: inbox.JobMissed, Severity: inbox.High,
 		Subject: subject(n.slot.JobID, n.slot.Name), At: n.at,
 	}
 	times := minute(n.slot.DueAt.Time)
@@ -295,6 +296,7 @@ func (n slotChange) inboxItem() InboxItem {
 		times = fmt.Sprintf("%s, and %d earlier", times, n.count-1)
 	}
 	if n.slot.State == Failed {
+		m.Kind = inbox.JobFailed
 		m.Title = fmt.Sprintf("The job %s failed", n.slot.Name)
 		m.Detail = fmt.Sprintf("The run at %s by agent %s failed: %s\n\nThis item is resolved when the next run succeeds.", times, n.slot.AgentID, n.slot.Reason)
 		return m

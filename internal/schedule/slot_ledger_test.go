@@ -10,6 +10,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -192,8 +193,8 @@ func TestTroubleIsAsOldAsItIs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newFixture(t, d, hourly(nil))
 		var ages []string
-		h.Raise = func(_ context.Context, tx *db.Tx, m InboxItem) error {
-			tx.Committed(func() { ages = append(ages, m.Kind+" at "+m.At.UTC().Format("15:04")) })
+		h.Raise = func(_ context.Context, tx *db.Tx, m inbox.NewItem) error {
+			tx.Committed(func() { ages = append(ages, string(m.Kind)+" at "+m.At.UTC().Format("15:04")) })
 			return nil
 		}
 		h.at("08:30:00")

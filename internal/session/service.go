@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 )
@@ -60,7 +61,7 @@ type Service struct {
 	// Resolve resolves it; both require DB. Away, if not nil, reports whether an error
 	// means that the database is unavailable.
 	StalledAfter time.Duration
-	Raise        func(ctx context.Context, tx *db.Tx, m InboxItem) error
+	Raise        func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
 	Resolve      func(ctx context.Context, tx *db.Tx, cause, why string) error
 	Away         func(error) bool
 

@@ -14,6 +14,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -22,12 +23,6 @@ import (
 
 // This file detects stalled runs: active runs without activity. It uses only events and rows of the
 // mirror and sends no requests to the gateway. While the gateway is unreachable, nothing changes.
-
-// InboxItem is an item to raise in the inbox.
-type InboxItem struct {
-	Cause, Kind, Severity, Title, Detail string
-	Subject                              event.Subject
-}
 
 // activityLog holds the time of the last activity of each run. The zero value is ready to use.
 type activityLog struct {
@@ -351,13 +346,12 @@ func (s *Service) endStall(ctx context.Context, tx *db.Tx, key string, of runSta
 	return err
 }
 
-// updateInbox raises and resolves the inbox items of runs. Call it last in the
-// transaction.
+// updateInbox raises and resolves the inbox items of runs.
 func (s *Service) updateInbox(ctx context.Context, tx *db.Tx, seen runStates, raise, resolve []string) error {
 	for _, key := range raise {
 		is := seen[key]
-		err := s.Raise(ctx, tx, InboxItem{
-			Cause: stallCause(key), Kind: "run_stalled", Severity: "medium", Subject: event.Subject{Kind: event.TopicSession, ID: key, Name: key},
+		err := s.Raise(ctx, tx, inbox.NewItem{
+			Cause: stallCause(key), Kind: inbox.RunStalled, Severity: inbox.Medium, Subject: event.Subject{Kind: event.TopicSession, ID: key, Name: key},
 			Title: "A run of " + cmp.Or(is.agentID, "an agent") + " has stalled",
 			Detail: fmt.Sprintf("The run in `%s` has shown no activity since %s. It may be waiting for a tool or a model that does not respond. Check the session and stop the run if necessary.",
 				key, is.sign.UTC().Format("2006-01-02 15:04:05 UTC")),

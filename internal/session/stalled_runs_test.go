@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
@@ -177,7 +178,7 @@ func TestStallsOfOneMomentAreAllRaised(t *testing.T) {
 		s := &Service{
 			Runtime: r, Log: slog.New(slog.DiscardHandler), Patience: 15 * time.Second, DB: d, StalledAfter: limit,
 			Now: func() time.Time { mu.Lock(); defer mu.Unlock(); return now },
-			Raise: func(_ context.Context, tx *db.Tx, m InboxItem) error {
+			Raise: func(_ context.Context, tx *db.Tx, m inbox.NewItem) error {
 				tx.Committed(func() { raised <- m.Subject.Name })
 				mu.Lock()
 				defer mu.Unlock()
@@ -215,7 +216,7 @@ func TestStallsThatAreOverStayOver(t *testing.T) {
 		replica := func(name string) *Service {
 			return &Service{
 				DB: d, StalledAfter: 5 * time.Minute, Now: func() time.Time { return now },
-				Raise:   func(context.Context, *db.Tx, InboxItem) error { told = append(told, name+" raises"); return nil },
+				Raise:   func(context.Context, *db.Tx, inbox.NewItem) error { told = append(told, name+" raises"); return nil },
 				Resolve: func(context.Context, *db.Tx, string, string) error { told = append(told, name+" resolves"); return nil },
 			}
 		}

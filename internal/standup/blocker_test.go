@@ -11,6 +11,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway/demo"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -25,16 +26,16 @@ type attention struct {
 	mu       sync.Mutex
 	count    map[string]int  // number of times a cause was raised
 	open     map[string]bool // whether it is unresolved
-	last     map[string]standup.InboxItem
+	last     map[string]inbox.NewItem
 	settled  map[string]string // reason of the resolution
 	comments []string          // "coo on TASK-3: text"
 }
 
 // attend connects a service to a recording inbox.
 func attend(s *standup.Service) *attention {
-	a := &attention{count: map[string]int{}, open: map[string]bool{}, last: map[string]standup.InboxItem{}, settled: map[string]string{}}
+	a := &attention{count: map[string]int{}, open: map[string]bool{}, last: map[string]inbox.NewItem{}, settled: map[string]string{}}
 	do := func(tx *db.Tx, fn func()) { tx.Committed(func() { a.mu.Lock(); defer a.mu.Unlock(); fn() }) }
-	s.Raise = func(_ context.Context, tx *db.Tx, m standup.InboxItem) error {
+	s.Raise = func(_ context.Context, tx *db.Tx, m inbox.NewItem) error {
 		do(tx, func() { a.count[m.Cause]++; a.open[m.Cause] = true; a.last[m.Cause] = m })
 		return nil
 	}

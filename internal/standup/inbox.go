@@ -7,19 +7,16 @@ import (
 	"strings"
 
 	"wardroom/internal/event"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/plaintext"
 	"wardroom/internal/standup/answer"
 )
 
-// Kinds and severities of inbox items.
+// Kinds of effects that are inbox items.
 const (
-	kindEscalation = "escalation"
-	kindFailed     = "standup_failed"
-	kindOldBlocker = "old_blocker"
-
-	highSeverity   = "high"
-	mediumSeverity = "medium"
+	kindEscalation = string(inbox.Escalation)
+	kindOldBlocker = string(inbox.OldBlocker)
 )
 
 const (
@@ -35,7 +32,7 @@ func headline(text string) string {
 }
 
 // raise adds an item to the inbox. It does nothing if no inbox is configured.
-func (s *Service) raise(ctx context.Context, tx *db.Tx, m InboxItem) error {
+func (s *Service) raise(ctx context.Context, tx *db.Tx, m inbox.NewItem) error {
 	if s.Raise == nil {
 		return nil
 	}
@@ -80,8 +77,8 @@ func (s *Service) raiseFailed(ctx context.Context, tx *db.Tx, m Standup) error {
 		title = m.Title + " was not run"
 	}
 	detail := m.Failure.Detail + " (`" + m.Failure.Code + "`)\n\n" + m.remedy()
-	return s.raise(ctx, tx, InboxItem{
-		Cause: m.failedCause(), Kind: kindFailed, Severity: highSeverity, Title: title, Detail: detail, Subject: subject(m),
+	return s.raise(ctx, tx, inbox.NewItem{
+		Cause: m.failedCause(), Kind: inbox.StandupFailed, Severity: inbox.High, Title: title, Detail: detail, Subject: subject(m),
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/job"
@@ -172,8 +173,8 @@ func (s *Service) raiseMissed(ctx context.Context, tx *db.Tx, t Team, j gateway.
 	} else {
 		text += " You can run today's standup here or under Standups."
 	}
-	err := s.raise(ctx, tx, InboxItem{
-		Cause: missedCause(t.Key, d.day), Kind: "standup_missed", Severity: "high",
+	err := s.raise(ctx, tx, inbox.NewItem{
+		Cause: missedCause(t.Key, d.day), Kind: inbox.StandupMissed, Severity: inbox.High,
 		Title: title, Detail: text, Subject: t.scheduleSubject(), At: d.due,
 	})
 	if err != nil {

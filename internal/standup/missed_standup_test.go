@@ -12,20 +12,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/standup"
 )
 
-// inbox records raised and resolved items by cause.
-type inbox struct {
+// fakeInbox records raised and resolved items by cause.
+type fakeInbox struct {
 	mu    sync.Mutex
 	items map[string]string
-	last  standup.InboxItem
+	last  inbox.NewItem
 }
 
-func (i *inbox) raise(_ context.Context, tx *db.Tx, m standup.InboxItem) error {
+func (i *fakeInbox) raise(_ context.Context, tx *db.Tx, m inbox.NewItem) error {
 	tx.Committed(func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
@@ -38,7 +39,7 @@ func (i *inbox) raise(_ context.Context, tx *db.Tx, m standup.InboxItem) error {
 	return nil
 }
 
-func (i *inbox) settle(_ context.Context, tx *db.Tx, cause, _ string) error {
+func (i *fakeInbox) settle(_ context.Context, tx *db.Tx, cause, _ string) error {
 	tx.Committed(func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
@@ -49,7 +50,7 @@ func (i *inbox) settle(_ context.Context, tx *db.Tx, cause, _ string) error {
 	return nil
 }
 
-func (i *inbox) all() map[string]string {
+func (i *fakeInbox) all() map[string]string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return maps.Clone(i.items)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/standup/answer"
@@ -261,7 +262,7 @@ func (c *closing) comment(ctx context.Context, resolutions []answer.Resolution) 
 // escalate adds the facilitator's escalations to the inbox. Escalations with the same cause share an item.
 func (c *closing) escalate(ctx context.Context, wanted []answer.Escalation) error {
 	c.row.Escalations = []Escalation{}
-	var items []InboxItem
+	var items []inbox.NewItem
 	for _, w := range wanted {
 		c.row.Escalations = append(c.row.Escalations, Escalation(w))
 		task, l := c.escalationTarget(w)
@@ -271,7 +272,7 @@ func (c *closing) escalate(ctx context.Context, wanted []answer.Escalation) erro
 				return err
 			}
 		}
-		if i := slices.IndexFunc(items, func(m InboxItem) bool { return m.Cause == cause }); i >= 0 {
+		if i := slices.IndexFunc(items, func(m inbox.NewItem) bool { return m.Cause == cause }); i >= 0 {
 			items[i].Detail += "\n\n" + strings.Join([]string{headline(w.Title), w.Detail}, "\n\n")
 			continue
 		}
@@ -279,7 +280,7 @@ func (c *closing) escalate(ctx context.Context, wanted []answer.Escalation) erro
 		if err != nil {
 			return err
 		}
-		m := InboxItem{Cause: cause, Kind: kindEscalation, Severity: highSeverity, Title: w.Title, Detail: w.Detail, Subject: about}
+		m := inbox.NewItem{Cause: cause, Kind: inbox.Escalation, Severity: inbox.High, Title: w.Title, Detail: w.Detail, Subject: about}
 		items = append(items, m)
 	}
 	for _, m := range items {
@@ -388,16 +389,16 @@ func (c *closing) escalateOldBlockers(ctx context.Context) error {
 		if l.Status != BlockerOpen || age < escalationAge || l.LastSeen > c.row.Date {
 			continue
 		}
-		m := InboxItem{Cause: l.cause(), Kind: kindOldBlocker, Severity: mediumSeverity, Title: l.Agents[0] + " is blocked" + c.row.inTeam() + ": " + l.Text}
+		m := inbox.NewItem{Cause: l.cause(), Kind: inbox.OldBlocker, Severity: inbox.Medium, Title: l.Agents[0] + " is blocked" + c.row.inTeam() + ": " + l.Text}
 		if age >= highSeverityAge {
-			m.Severity = highSeverity
+			m.Severity = inbox.High
 		}
 		anew := l.Cause == nil
 		if l.Task != nil && anew {
 			l.Cause = c.knownCause("escalation/" + *taskKey(l.Task))
 		}
 		if l.Cause != nil && *l.Cause != m.Cause {
-			m.Cause, m.Kind, m.Severity = *l.Cause, kindEscalation, highSeverity
+			m.Cause, m.Kind, m.Severity = *l.Cause, inbox.Escalation, inbox.High
 			if i := slices.IndexFunc(c.known, func(e effect) bool { return e.Subject == m.Cause }); i >= 0 {
 				m.Title = c.known[i].Words
 			}

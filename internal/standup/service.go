@@ -10,6 +10,7 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -72,7 +73,7 @@ type Service struct {
 	// Raise adds an item to the inbox. Resolve resolves the item with the given cause and
 	// stores the reason in it. Both run in the caller's transaction. If both are nil,
 	// there is no inbox.
-	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
+	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// RecordUsage, if not nil, records the usage of a run in the same transaction that
 	// stores the end of the run. It may be called more than once for the same run.

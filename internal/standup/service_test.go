@@ -41,7 +41,7 @@ type office struct {
 	runtime *demo.Runtime
 	client  *gateway.Client
 	log     *slog.Logger
-	inbox   inbox
+	inbox   fakeInbox
 
 	mu      sync.Mutex
 	members []standup.Member

@@ -7,26 +7,19 @@ import (
 	"time"
 
 	"wardroom/internal/event"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 )
 
-// InboxItem is an inbox item to raise.
-type InboxItem struct {
-	Cause, Kind, Severity, Title, Detail string
-	Subject                              event.Subject
-}
-
 const (
-	// kindBlocked is the inbox kind for a task that stays blocked.
-	kindBlocked = "task_blocked"
 	// A task that stays blocked for blockedLong is raised in the inbox; after
 	// blockedVeryLong, the severity of its inbox item becomes high. Standups
 	// escalate blockers at the same age of two days.
 	blockedLong, blockedVeryLong = 2 * 24 * time.Hour, 7 * 24 * time.Hour
 
-	ordinary, pressing = "medium", "high"
+	ordinary, pressing = inbox.Medium, inbox.High
 )
 
 // WatchBlocked is a periodic job that raises inbox items for tasks that stay
@@ -77,9 +70,9 @@ type blockedTask struct {
 	Blocked
 }
 
-func (t blockedTask) inboxItem(now time.Time) InboxItem {
-	m := InboxItem{
-		Cause: blockedCause + t.id, Kind: kindBlocked, Severity: ordinary,
+func (t blockedTask) inboxItem(now time.Time) inbox.NewItem {
+	m := inbox.NewItem{
+		Cause: blockedCause + t.id, Kind: inbox.TaskBlocked, Severity: ordinary,
 		Title:   fmt.Sprintf("%s is still blocked: %s", t.key, t.Reason),
 		Detail:  fmt.Sprintf("Blocked by %s since %s:\n\n> %s\n\nResolve the cause, or unblock the task.", t.By, t.Since.Format(time.DateOnly), strings.ReplaceAll(t.Reason, "\n", "\n> ")),
 		Subject: event.Subject{Kind: "task", ID: t.id, Name: t.key},
@@ -102,10 +95,10 @@ func longBlocked(ctx context.Context, q db.Queryer, now time.Time) ([]blockedTas
 	rows, err := q.Query(ctx, `
 		SELECT t.id, t.number, t.blocked_reason, t.blocked_since, t.blocked_by FROM tasks t
 		WHERE t.blocked_reason IS NOT NULL AND t.archived_at IS NULL AND t.blocked_since <= ? AND (
-			NOT EXISTS (SELECT 1 FROM inbox_items i WHERE i.subject_id = t.id AND i.kind IN ('escalation', 'old_blocker', 'task_blocked')
+			NOT EXISTS (SELECT 1 FROM inbox_items i WHERE i.subject_id = t.id AND i.kind IN (?, ?, ?)
 				AND (i.last_at >= t.blocked_since OR i.state <> 'resolved'))
 			OR t.blocked_since <= ? AND EXISTS (SELECT 1 FROM inbox_items i WHERE i.cause = '`+blockedCause+`' || t.id AND i.state <> 'resolved' AND i.severity = ?))
-		LIMIT 100`, clock.At(now.Add(-blockedLong)), clock.At(now.Add(-blockedVeryLong)), ordinary)
+		LIMIT 100`, clock.At(now.Add(-blockedLong)), inbox.Escalation, inbox.OldBlocker, inbox.TaskBlocked, clock.At(now.Add(-blockedVeryLong)), ordinary)
 	all, err := db.All(rows, err, func(row db.Row) (t blockedTask, err error) {
 		var number int64
 		err = row.Scan(&t.id, &number, &t.Reason, &t.Since, &t.By)
@@ -130,7 +123,7 @@ func unblocked(ctx context.Context, q db.Queryer) ([]endedCause, error) {
 		WHERE i.kind = ? AND i.state <> 'resolved' AND (t.id IS NULL OR t.archived_at IS NOT NULL OR t.blocked_reason IS NULL)
 			AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject_id = i.id AND e.kind = 'inbox.reopened' AND e.at >= i.last_at
 				AND e.actor_id <> ?)
-		LIMIT 100`, kindBlocked, actor.System.ID)
+		LIMIT 100`, inbox.TaskBlocked, actor.System.ID)
 	all, err := db.All(rows, err, func(row db.Row) (e endedCause, err error) {
 		var name, is string
 		err = row.Scan(&e.cause, &name, &is)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wardroom/internal/event"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/actor"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -30,7 +31,7 @@ type Service struct {
 	Withdraw func(ctx context.Context, tx *db.Tx, t Task, gone bool) (*Dispatch, error)
 	// Raise and Resolve, if set, raise and resolve the inbox items for tasks
 	// that stay blocked.
-	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
+	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 
 	claimEnds claimEnds

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 )
@@ -113,7 +114,7 @@ func (p *process) Watch(ctx context.Context, tell func(gateway.Status)) {
 }
 
 // raise mimics the inbox's rules that this package relies on.
-func (w *world) raise(ctx context.Context, tx *db.Tx, m InboxItem) error {
+func (w *world) raise(ctx context.Context, tx *db.Tx, m inbox.NewItem) error {
 	if w.fault != nil {
 		return w.fault
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 )
@@ -37,7 +38,7 @@ type Service struct {
 	Now     func() time.Time
 	Every   time.Duration // interval of the checks
 	// Raise adds an item to the inbox. Resolve resolves the item with the given cause.
-	Raise   func(ctx context.Context, tx *db.Tx, m InboxItem) error
+	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// Away, if not nil, reports whether an error is caused by a database outage, which is
 	// logged elsewhere.

@@ -81,7 +81,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%q is said of two states", m.Title)
 		}
 		titles[m.Title] = true
-		if m.Kind != unusable || m.Severity != "high" || !m.At.Equal(night) || m.Subject.Kind != event.TopicGateway {
+		if string(m.Kind) != unusable || m.Severity != "high" || !m.At.Equal(night) || m.Subject.Kind != event.TopicGateway {
 			t.Errorf("%s: %+v", state, m)
 		}
 		for _, part := range []string{"2026-11-16 03:00:00 UTC", "Settings → Gateway", "doctor"} {
@@ -96,7 +96,7 @@ func TestWords(t *testing.T) {
 	p := newWorld(t, nil).starts(gateway.Connecting).shows(func(s *gateway.Status) { s.DeviceID = strings.Repeat("d", 64) })
 	p.turns(gateway.Unpaired)
 	m := p.condition().inboxItem()
-	if m.Kind != pending || m.Subject.Kind != "device" || m.Subject.ID != strings.Repeat("d", 64) || len(m.Subject.Name) != 12 || strings.Contains(m.Detail, secret) {
+	if string(m.Kind) != pending || m.Subject.Kind != "device" || m.Subject.ID != strings.Repeat("d", 64) || len(m.Subject.Name) != 12 || strings.Contains(m.Detail, secret) {
 		t.Errorf("pairing: %+v", m)
 	}
 }
@@ -325,7 +325,7 @@ func TestOneConnectionOfTwo(t *testing.T) {
 		s := &Service{Now: func() time.Time { return night }}
 		s.Observe(gateway.Status{State: gateway.Unreachable, Connections: both})
 		m := s.current.inboxItem()
-		if m.Kind != unusable || m.Title != c.title || !strings.Contains(m.Detail, c.says) || strings.Contains(m.Detail, c.not) {
+		if string(m.Kind) != unusable || m.Title != c.title || !strings.Contains(m.Detail, c.says) || strings.Contains(m.Detail, c.not) {
 			t.Errorf("%s: %s\n%s", c.down, m.Title, m.Detail)
 		}
 		both[0].ConnectedAt, both[1].ConnectedAt = nil, nil

@@ -11,21 +11,15 @@ import (
 
 	"wardroom/internal/event"
 	"wardroom/internal/gateway"
+	"wardroom/internal/inbox"
 	"wardroom/internal/platform/clock"
 )
-
-// InboxItem is an issue that needs a human.
-type InboxItem struct {
-	Cause, Kind, Severity, Title, Detail string
-	Subject                              event.Subject
-	At                                   time.Time // when the trouble began
-}
 
 // Conditions of a gateway connection. All of them except healthy are also kinds of inbox items.
 const (
 	healthy  = "well"
-	unusable = "gateway_trouble" // unusable: unavailable, refusing Wardroom or too slow
-	pending  = "pairing_pending" // Wardroom's device needs approval on the gateway's host
+	unusable = string(inbox.GatewayTrouble) // unusable: unavailable, refusing Wardroom or too slow
+	pending  = string(inbox.PairingPending) // Wardroom's device needs approval on the gateway's host
 )
 
 // How long a condition must last before an inbox item is raised. These delays avoid items
@@ -74,8 +68,8 @@ func (is condition) due(now time.Time) bool {
 func cause(kind string) string { return "gateway/" + kind }
 
 // inboxItem returns the inbox item for the condition.
-func (is condition) inboxItem() InboxItem {
-	m := InboxItem{Cause: cause(is.doing), Kind: is.doing, Severity: "high", At: is.since.Time}
+func (is condition) inboxItem() inbox.NewItem {
+	m := inbox.NewItem{Cause: cause(is.doing), Kind: inbox.Kind(is.doing), Severity: inbox.High, At: is.since.Time}
 	since := is.since.UTC().Format("2006-01-02 15:04:05 UTC")
 	if is.doing == pending {
 		m.Subject = event.Subject{Kind: "device", ID: is.device, Name: is.device[:min(12, len(is.device))]}
