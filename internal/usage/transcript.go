@@ -21,7 +21,7 @@ func (r *reader) sync(ctx context.Context, row *gateway.Session) error {
 	if err != nil {
 		return fmt.Errorf("read the progress of %s: %w", row.Key, err)
 	}
-	if !row.Active && version > 0 && t.version >= version {
+	if !row.Active && version > 0 && t.version == version {
 		r.seen[row.ID] = version // read before a restart, or by another process
 		return nil
 	}
@@ -33,7 +33,7 @@ func (r *reader) sync(ctx context.Context, row *gateway.Session) error {
 		runs, going, upTo := runsOf(read, row, r.parents)
 		t.sessionKey, t.agentID, t.seq = row.Key, row.AgentID, max(t.seq, upTo)
 		if !row.Active {
-			t.version = max(t.version, version)
+			t.version = version // can be lower than before: the runtime's clock may have been ahead
 		}
 		if err := r.noteAll(ctx, runs, going, t); err != nil {
 			return err

@@ -140,3 +140,17 @@ func TestRunsThatNobodyAsked(t *testing.T) {
 func inWords(text string) []gateway.Block {
 	return []gateway.Block{{Kind: gateway.TextBlock, Text: text}}
 }
+
+// Runs after the runtime's clock was ahead and is set back must be counted at once.
+func TestFollowClockSetBack(t *testing.T) {
+	t.Parallel()
+	p := newScenario(dbtest.New(t))
+	c := p.open("agent:cto:main")
+	p.ask(c, "a", used("m", 1, 1, 1))
+	c.UpdatedAt = clock.At(p.tick(26 * time.Hour))
+	p.sync(t, false)
+	p.now = p.now.Add(-26 * time.Hour)
+	p.ask(c, "b", used("m", 2, 2, 2))
+	p.sync(t, false)
+	p.want(t, line{"a", "m", "run", "runtime", 1, 1, "1"}, line{"b", "m", "run", "runtime", 2, 2, "2"})
+}
