@@ -217,6 +217,7 @@ func (a *App) wireRuntime() {
 	}
 	a.Sessions.Read = a.readSessions
 	a.wireAgents()
+	a.wireSchedules()
 	a.StandupQueue = a.newQueue(standupWorkers)
 	a.Standups = &standup.Service{
 		DB: a.DB, Jobs: a.StandupQueue, Runtime: a.Gateway, Log: a.log, Now: now,
@@ -226,11 +227,10 @@ func (a *App) wireRuntime() {
 		Facilitator: cfg.StandupFacilitator, Participants: cfg.StandupParticipants, Zone: cfg.Timezone,
 		AgentTimeout: cfg.StandupAgentTimeout, Deadline: cfg.StandupDeadline,
 		Grace: cfg.StandupGatewayGrace, Patience: cfg.GatewayTimeout,
-		Timetable: a.Gateway, PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, StartGrace: cfg.StandupStartGrace, Fallback: cfg.StandupFallback,
+		Timetable: a.Gateway, StoreJob: a.Schedules.StoreJob, PublicURL: cfg.PublicURL, OwnURL: a.urlForAgents, StartGrace: cfg.StandupStartGrace, Fallback: cfg.StandupFallback,
 	}
 	a.StandupQueue.Kinds["standup"] = a.Standups.Kind()
 	a.StandupQueue.Kinds[standup.FallbackKind] = a.Standups.Fallbacks()
-	a.wireSchedules()
 	a.wireDispatch()
 	a.Trouble = &trouble.Service{
 		DB: a.DB, Gateway: a.Gateway, Log: a.log, Now: now, Every: 30 * time.Second, Raise: a.Inbox.Raise, Resolve: a.Inbox.ResolveCause,

@@ -27,6 +27,7 @@ func TestScheduledStandup(t *testing.T) {
 		h.key.Store(&secret.token)
 
 		made := decode[standup.Schedule](owner.post("/api/v1/standups/schedule", map[string]any{"timezone": "Europe/Lisbon"}).want(http.StatusOK))
+		owner.get("/api/v1/agentrt/jobs/" + made.Job.ID).want(http.StatusOK) // before the mirror reads it
 		if made.ServiceURL != s.base || strings.Contains(made.Job.Payload.Message, secret.token) || len(made.Warnings) > 0 {
 			t.Errorf("made %+v", made)
 		}

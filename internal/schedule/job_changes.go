@@ -188,20 +188,7 @@ func (s *Service) make(ctx context.Context, n gateway.NewJob) (mirroredJob, erro
 
 // wrote stores a job that the runtime returned after a user's action, and records the action.
 func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind string, data map[string]any) (mirroredJob, error) {
-	was, err := findJob(ctx, tx, j.ID)
-	if err != nil {
-		return mirroredJob{}, err
-	}
-	known, err := findReading(ctx, tx)
-	if err != nil {
-		return mirroredJob{}, err
-	}
-	text, err := textOf(j)
-	if err != nil {
-		return mirroredJob{}, err
-	}
-	v := observation{job: j, text: text, present: true, at: s.Now(), knownTo: known.to}
-	if err := s.storeJob(ctx, tx, v, was); err != nil {
+	if err := s.StoreJob(ctx, tx, j); err != nil {
 		return mirroredJob{}, err
 	}
 	is, err := findJob(ctx, tx, j.ID)
@@ -209,6 +196,24 @@ func (s *Service) wrote(ctx context.Context, tx *db.Tx, j gateway.Job, kind stri
 		return mirroredJob{}, err
 	}
 	return *is, s.recordAction(ctx, tx, jobAction{kind, j.ID, j.Name, data})
+}
+
+// StoreJob stores a job that the runtime has just created or changed, so that requests find it
+// before the mirror reads the jobs again.
+func (s *Service) StoreJob(ctx context.Context, tx *db.Tx, j gateway.Job) error {
+	was, err := findJob(ctx, tx, j.ID)
+	if err != nil {
+		return err
+	}
+	known, err := findReading(ctx, tx)
+	if err != nil {
+		return err
+	}
+	text, err := textOf(j)
+	if err != nil {
+		return err
+	}
+	return s.storeJob(ctx, tx, observation{job: j, text: text, present: true, at: s.Now(), knownTo: known.to}, was)
 }
 
 // conflictError returns the error for a request that expects a revision other than the job's

@@ -28,8 +28,7 @@ type Service struct {
 	Zone     *time.Location // the default time zone of new jobs
 	Grace    time.Duration  // how late a run can start before it is missed
 	Patience time.Duration  // how long requests wait for the first read
-	// Raise raises an inbox item, and Resolve resolves it. After a call to either, the
-	// transaction may do nothing but record events.
+	// Raise raises an inbox item, and Resolve resolves it, in the caller's transaction.
 	Raise   func(ctx context.Context, tx *db.Tx, m inbox.NewItem) error
 	Resolve func(ctx context.Context, tx *db.Tx, cause, why string) error
 	// Changed, if not nil, is called with the IDs of changed and of removed jobs. Calls do

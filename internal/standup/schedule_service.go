@@ -55,6 +55,11 @@ func (s *Service) SetSchedule(ctx context.Context, p Plan) (Schedule, error) {
 		if err := s.saveSeen(later, tx, t.Key, &j, a.url, now); err != nil || len(changed) == 0 {
 			return err
 		}
+		if s.StoreJob != nil {
+			if err := s.StoreJob(later, tx, j); err != nil {
+				return err
+			}
+		}
 		return s.recordSetting(later, tx, setting{t, a, found, changed}, map[string]any{"job_id": j.ID})
 	})
 	if err != nil {

@@ -106,6 +106,9 @@ type Service struct {
 
 	// Timetable manages the runtime's scheduled jobs that start the standups.
 	Timetable Timetable
+	// StoreJob, if not nil, stores a job that SetSchedule has created or changed, so that the
+	// list of all scheduled jobs has it at once.
+	StoreJob func(ctx context.Context, tx *db.Tx, j gateway.Job) error
 
 	PublicURL  string        // the URL at which agents reach Wardroom; may be empty
 	OwnURL     func() string // returns the URL for agents on this machine; "" if the gateway runs elsewhere

@@ -49,7 +49,7 @@ func (w writer) tables() []table {
 	all = append(all, w.words()...)
 	return append(all, []table{
 		{"inbox_items", others, columns(
-			"id", `'i-' || i`, "cause", `'cause-' || i`, "kind", pick("i", `'escalation'`, `'standup_failed'`, `'job_failed'`, `'blocked_task'`),
+			"id", `'i-' || i`, "cause", `'cause-' || i`, "kind", pick("i", `'escalation'`, `'standup_failed'`, `'job_failed'`, `'task_blocked'`),
 			"severity", pick("i / 4", `'urgent'`, `'high'`, `'medium'`, `'low'`), "urgency", `i / 4 % 4`, "title", `'Item ' || i`, "detail", `''`,
 			"subject_kind", `'task'`, "subject_id", taskID("i"), "subject_name", taskKey("i"), "count", `1`, "first_at", w.at(old), "last_at", w.at(old),
 			"state", `CASE WHEN i >= 60 THEN 'resolved' WHEN i % 3 = 0 THEN 'snoozed' WHEN i % 3 = 1 THEN 'acked' ELSE 'open' END`,

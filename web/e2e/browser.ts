@@ -68,13 +68,16 @@ export async function openPage(browser: Browser, base: string, look: Look): Prom
   })
   context.setDefaultTimeout(20_000)
   const page = await context.newPage()
-  page.on('console', m => complaints.push(`console: ${m.type()} ${m.text()}`))
+  page.on('console', m => complaints.push(`console: ${m.type()} ${m.text()} ${pathOf(m.location().url)}`.trim()))
   page.on('pageerror', e => complaints.push(`error: ${e.message}`))
   page.on('request', r => {
     if (!r.url().startsWith(base) && !r.url().startsWith('blob:')) complaints.push(`request elsewhere: ${r.url()}`)
   })
   return { context, page, complaints }
 }
+
+/** Returns the path of a URL without IDs, whose digits could look like a status. */
+const pathOf = (url: string) => URL.parse(url)?.pathname.replace(/[0-9a-f-]{20,}/g, '{id}') ?? ''
 
 export async function signIn(page: Page, as: Pick<Account, 'email' | 'password'>): Promise<void> {
   await page.getByLabel('Email').fill(as.email)

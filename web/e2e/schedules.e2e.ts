@@ -62,8 +62,7 @@ describe('the daily standup', () => {
     await panel.getByRole('tab', { name: 'Runs', exact: true }).click()
     await panel.getByText('manual', { exact: true }).waitFor({ timeout: 60_000 })
     await expect.poll(async () => ((await call(demo, 'GET', '/standups')) as unknown[]).length).toBeGreaterThan(0)
-    // One request sometimes gets a 404 here. Which one is unknown.
-    expect(complaints.filter(c => !/404|422/.test(c))).toEqual([])
+    expect(complaints.filter(c => !c.includes('422'))).toEqual([])
     await context.close()
   })
 })
