@@ -1,13 +1,23 @@
+import { cp, mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inject } from 'vitest'
 import { type Account, type Running, run } from './binary.ts'
 
 /** A running demo and its owner. */
 export type Demo = Account & Omit<Running<unknown>, 'said'>
 
-/**
- * Starts a demo on its own port and in its own folder, or restarts an earlier one. Its agents work only on request,
- * unless `live` is set.
- */
-export async function startDemo(again?: Demo, live = false): Promise<Demo> {
+interface Start {
+  /** An earlier demo to restart, on its port. */
+  again?: Demo
+  /** Agents also work on their own, and not only on request. */
+  live?: boolean
+  /** Starts with an empty folder instead of a copy of the filled one. */
+  fresh?: boolean
+}
+
+/** Starts a demo on its own port and in its own folder. */
+export async function startDemo({ again, live = false, fresh = false }: Start = {}): Promise<Demo> {
   const port = again ? new URL(again.base).port : '0'
   const { said, ...running } = await run(
     folder => ['demo', '--dir', folder, '--port', port, ...(live ? [] : ['--still'])],
@@ -18,9 +28,15 @@ export async function startDemo(again?: Demo, live = false): Promise<Demo> {
       return base && email && password ? { base, email, password } : undefined
     },
     {},
-    again?.folder,
+    again?.folder ?? (fresh ? undefined : await copyFilled()),
   )
   return { ...said, ...running }
+}
+
+async function copyFilled(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'wardroom-e2e-'))
+  await cp(inject('filled'), folder, { recursive: true })
+  return folder
 }
 
 /** Returns a token for an account. */

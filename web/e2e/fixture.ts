@@ -21,7 +21,7 @@ interface Play {
  * Starts the server and the browser before the tests of a file, and stops them afterwards. A retry gets a new server,
  * because the first try may have changed the old one.
  */
-export function setUp({ open = startDemo, prepare, timeout }: Play = {}): void {
+export function setUp({ open = () => startDemo(), prepare, timeout }: Play = {}): void {
   beforeAll(async () => {
     demo = await open()
     browser = await openBrowser()
@@ -42,7 +42,7 @@ export function setUp({ open = startDemo, prepare, timeout }: Play = {}): void {
 
 /** Restarts the demo after `demo.stop()`. */
 export async function restartDemo(): Promise<void> {
-  demo = await startDemo(demo)
+  demo = await startDemo({ again: demo })
 }
 
 const tokens = new Map<string, Promise<string>>()

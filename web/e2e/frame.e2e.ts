@@ -452,7 +452,7 @@ describe('somebody of the role user', () => {
 // Visitors of the demo must not mistake it for their own data.
 describe('the demo', () => {
   it('says what it is, and its agents come and go while one looks', async () => {
-    const live = await startDemo(undefined, true)
+    const live = await startDemo({ live: true })
     try {
       const { context, page, complaints } = await opened(desktop, '/', live)
       await page.getByRole('complementary', { name: 'Demo' }).waitFor()

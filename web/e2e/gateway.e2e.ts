@@ -159,7 +159,7 @@ describe('the health', () => {
     // Unknown must not show as broken.
     await page.locator('[data-health=database]').getByText('Unknown').first().waitFor()
     expect(await axeFaults(page)).toEqual([])
-    const again = await startDemo(own)
+    const again = await startDemo({ again: own })
     await page.getByText('All checks passed').waitFor({ timeout: 60_000 })
     await context.close()
     await again.close()

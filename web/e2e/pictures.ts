@@ -57,7 +57,7 @@ async function longest(demo: Demo): Promise<string> {
 
 it('makes a picture of every place', { timeout: 300_000 }, async () => {
   await mkdir(folder, { recursive: true })
-  const demo = await startDemo(undefined, true)
+  const demo = await startDemo({ live: true })
   const browser = await openBrowser()
   try {
     if (!only || only.startsWith('standups')) await hold(demo)

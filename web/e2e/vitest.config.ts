@@ -8,6 +8,7 @@ export default defineConfig({
   test: {
     include: [`e2e/${only}.ts`],
     environment: 'node',
+    globalSetup: 'e2e/fill.ts',
     // Three files run at once, because the tests mostly wait. Measurements are in one file, so they run alone.
     maxWorkers: 3,
     // Browsers on two shared cores are sometimes slow. A failed test is retried, and the report says so.
