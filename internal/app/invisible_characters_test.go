@@ -86,7 +86,7 @@ type invisibles struct {
 func (v *invisibles) whisper() {
 	secret := hostile()
 	v.runtime.Answer("cto", func(demo.Question) string {
-		return `{"yesterday":"` + escaped(secret) + `","today":["` + escaped(secret) + `"],"blockers":"Waiting ` + escaped(secret) + `","no` + escaped("\u202e") + `te":"x"}`
+		return "## Yesterday\n" + secret + "\n## Today\n- " + secret + "\n## Blockers\nWaiting " + secret + "\n## No\u202ete\nx"
 	})
 	v.runtime.Answer("cpo", func(demo.Question) string { return "Yesterday: " + secret + "\nToday: " + secret + "\nBlockers: none" })
 	v.runtime.Answer("coo", func(q demo.Question) string {

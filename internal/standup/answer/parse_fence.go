@@ -7,23 +7,21 @@ import (
 )
 
 // findFences marks the lines that belong to code blocks or to the agent's thinking. Such lines are never labels.
-func (r *document) findFences() {
-	r.fenced = make([]bool, len(r.lines))
-	r.thinkingLines = thinkingLines(r.lines)
-	for i := range r.thinkingLines {
-		r.fenced[i] = true
-	}
+func (d *document) findFences() {
+	d.fenced = make([]bool, len(d.lines))
+	thinking := thinkingLines(d.lines)
 	open := ""
-	for i, line := range r.lines {
-		if i < r.thinkingLines {
+	for i, line := range d.lines {
+		if i < thinking {
+			d.fenced[i] = true
 			continue
 		}
 		mark, info := fence(line)
 		switch {
 		case open == "" && mark != "":
-			open, r.fenced[i] = mark, true
+			open, d.fenced[i] = mark, true
 		case open != "":
-			r.fenced[i] = true
+			d.fenced[i] = true
 			if info == "" && strings.HasPrefix(mark, open) {
 				open = ""
 			}
@@ -71,33 +69,30 @@ func fence(line string) (mark, info string) {
 	return "", ""
 }
 
-// unwrapFences removes the delimiters of code blocks that contain labels. It returns
-// false if there are no such blocks.
-func unwrapFences(r *document) ([]string, bool) {
-	var out []string
-	found := false
-	for i := 0; i < len(r.lines); i++ {
-		mark, info := fence(r.lines[i])
-		if i < r.thinkingLines || !r.fenced[i] || !slices.Contains([]string{"", "text", "txt", "plaintext", "markdown", "md", "yaml", "yml"}, info) {
-			out = append(out, r.lines[i])
+// unwrapFence removes the first line that opens a code block of text and the last one that closes it.
+func unwrapFence(d *document) []string {
+	for i := thinkingLines(d.lines); i < len(d.lines); i++ {
+		mark, info := fence(d.lines[i])
+		if mark == "" || !slices.Contains([]string{"", "text", "txt", "plaintext", "markdown", "md", "yaml", "yml"}, info) {
 			continue
 		}
-		end, holds := i+1, false
-		for ; end < len(r.lines) && r.fenced[end]; end++ {
-			m, info := fence(r.lines[end])
-			if info == "" && strings.HasPrefix(m, mark) {
-				break
+		for end := len(d.lines) - 1; end > i; end-- {
+			if m, info := fence(d.lines[end]); info == "" && strings.HasPrefix(m, mark) {
+				return slices.Concat(d.lines[:i], d.lines[i+1:end], d.lines[end+1:])
 			}
-			_, ok := readLabel(r.lines[end])
-			holds = holds || ok
 		}
-		if !holds {
-			out = append(out, r.lines[i:min(end+1, len(r.lines))]...)
-		} else {
-			out = append(out, r.lines[i+1:end]...)
-			found = true
-		}
-		i = end
+		return slices.Delete(slices.Clone(d.lines), i, i+1) // it is not closed
 	}
-	return out, found
+	return d.lines
+}
+
+// unwrapQuote removes the marks of a quotation.
+func unwrapQuote(d *document) []string {
+	lines := slices.Clone(d.lines)
+	for i, line := range lines {
+		if rest, quoted := strings.CutPrefix(strings.TrimLeft(line, " "), ">"); quoted && !d.fenced[i] {
+			lines[i] = strings.TrimPrefix(rest, " ")
+		}
+	}
+	return lines
 }

@@ -16,7 +16,7 @@ func Items(markdown string) []string {
 	listed := false // the item starts with a list marker
 	flush := func(list bool) {
 		text := trimBlock(item, listed)
-		lead := !listed && (strings.HasSuffix(strings.TrimRight(text, "*_ "), ":") || isHeading(text) && strings.HasPrefix(text, "#"))
+		lead := !listed && (strings.HasSuffix(strings.TrimRight(text, "*_ "), ":") || headingLevel(text) > 0)
 		if text = strings.TrimLeft(text, "# "); text != "" && (!list || !lead) {
 			out = append(out, text)
 		}
@@ -41,7 +41,7 @@ func Items(markdown string) []string {
 			flush(true)
 			rest, _ = cutMarker(rest) // "- [ ] TASK-3"
 			item, listed = []string{rest}, true
-		case blank && indent <= base, isHeading(line) && line[0] == '#':
+		case blank && indent <= base, headingLevel(line) > 0:
 			flush(false)
 			item = []string{line}
 		default:

@@ -2,31 +2,26 @@ package answer
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 )
 
-// noneWords lists phrases that say that there is no blocker. The phrases do not include filler words.
-var noneWords = []string{
-	"none", "no", "nope", "nil", "null", "n a", "na", "nothing", "zero", "0", "no blockers", "no blocker", "no blocking issues", "no blocking", "no blocks",
-	"no impediments", "no impediment", "no obstacles", "no obstacle", "no roadblocks", "no roadblock", "no issues", "no problems", "no concerns", "no risks",
-	"no dependencies", "no hurdles", "0 blockers", "zero blockers", "nothing blocking", "nothing blocks", "nothing blocked", "nothing is blocking", "not blocked", "unblocked", "not blocked by anything", "nothing stopping",
-	"nothing in way", "nothing way", "nothing holding back", "don't blockers", "don't any blockers", "do not blockers", "not blockers", "none blocking", "clear", "all clear", "all good",
-	"good", "not applicable", "all dependencies resolved", "on track", "all on track", "everything on track", "smooth sailing", "blocker free", "free blockers", "nothing urgent", "no escalations", "n",
-}
+// noneForm matches the words of a text that says only that there is no blocker, without the words
+// that fillerPhrases and fillerWords match.
+var noneForm = regexp.MustCompile(`^(blockers? )?((none|nope|nil|null|n a|na|n|no|nothing|zero|0|(all )?(clear|good)|unblocked|not applicable|on track|(all )?dependencies resolved|` +
+	`nothing (in way|way|to report)|((none|no|zero|0|nothing|not|don't|do not)( any)? )(block(s|er|ers|ed|ing|ages?)?( issues)?|impediments?|obstacles?|roadblocks?|issues|problems|concerns|risks|dependencies|escalations)( by anything)?)( |$))+$`)
+
+var (
+	// fillerPhrases matches phrases that do not change the meaning of "no blockers".
+	fillerPhrases = regexp.MustCompile(`\b(at (this|the) (time|point|moment)|at present|for (the moment|now)|right now|so far|as of (now|today)|(on|from) (my|our) (side|end)|from me|` +
+		`to (report|raise|flag|mention)|(that )?(i|i'm|i am) (know of|aware of)|as far as i know)\b`)
+	// markupTag matches HTML tags that agents put around a word.
+	markupTag = regexp.MustCompile(`(?i)</?(p|li|ul|ol|em|strong|b|i|br|div|span)\s*/?>`)
+)
 
 // fillerWords are words that do not change the meaning of "no blockers".
-const fillerWords = " currently today now me known active major current any new i am i'm i've have there there's are is really identified reported still yet outstanding " +
-	"significant hard external open critical immediate it it's thanks thank you for the of my our as far aware "
-
-// fillerPhrases removes phrases that do not change the meaning of "no blockers".
-var fillerPhrases = strings.NewReplacer(
-	" at this time ", " ", " at this point ", " ", " at this moment ", " ", " at the moment ", " ", " for the moment ", " ", " at present ", " ", " for now ", " ", " right now ", " ",
-	" so far ", " ", " as of now ", " ", " as of today ", " ", " on my side ", " ", " on my end ", " ", " from my side ", " ", " from my end ", " ", " on our side ", " ", " on our end ", " ",
-	" to report ", " ", " to raise ", " ", " to flag ", " ", " to mention ", " ", " from me ", " ", " that i know of ", " ", " i know of ", " ", " that i'm aware of ", " ", " i'm aware of ", " ",
-	" that i am aware of ", " ", " i am aware of ", " ",
-)
+const fillerWords = " currently today now me known active major current new i am i'm i've have there there's are is really identified reported still yet outstanding " +
+	"significant external open critical immediate it it's thanks thank you for the of my our everything "
 
 // maxNone is the maximum length, in bytes, of a text that is recognized as "none".
 const maxNone = 160
@@ -36,39 +31,17 @@ func saysNone(text string) bool {
 	if len(text) > maxNone {
 		return false
 	}
-	text = markupTag.ReplaceAllString(text, " ")
-	words := strings.FieldsFunc(strings.ReplaceAll(strings.ToLower(text), "’", "'"), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\''
-	})
+	words := phraseWords(markupTag.ReplaceAllString(text, " "))
 	if len(words) == 0 {
 		return !strings.ContainsFunc(text, unicode.IsLetter)
 	}
-	kept := words[:0:0]
-	for w := range strings.FieldsSeq(fillerPhrases.Replace(" " + strings.Join(words, " ") + " ")) {
+	var kept []string
+	for w := range strings.FieldsSeq(fillerPhrases.ReplaceAllString(strings.Join(words, " "), "")) {
 		if w = strings.Trim(w, "'"); w != "" && !strings.Contains(fillerWords, " "+w+" ") {
 			kept = append(kept, w)
 		}
 	}
-	if len(kept) > 0 && (kept[0] == "blockers" || kept[0] == "blocker") && len(kept) > 1 {
-		kept = kept[1:] // "Blockers none"
-	}
-	return len(kept) > 0 && isNone(kept)
-}
-
-// markupTag matches HTML tags that agents put around a word.
-var markupTag = regexp.MustCompile(`(?i)</?(p|li|ul|ol|em|strong|b|i|br|div|span)\s*/?>`)
-
-// isNone reports whether the words consist only of phrases from noneWords.
-func isNone(words []string) bool {
-	if len(words) == 0 {
-		return true
-	}
-	for n := min(len(words), 4); n > 0; n-- {
-		if slices.Contains(noneWords, strings.Join(words[:n], " ")) && isNone(words[n:]) {
-			return true
-		}
-	}
-	return false
+	return noneForm.MatchString(strings.Join(kept, " "))
 }
 
 var blockerNoun = regexp.MustCompile(`(?i)\b(un)?block(er|ers|ed|ing|age|ages)?\b|\bimpediments?\b|\bobstacles?\b|\broadblocks?\b`)

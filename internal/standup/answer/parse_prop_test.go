@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -79,16 +78,16 @@ var styles = []style{
 	{"- **%s:**", "  ", true},
 	{"- %s:", "  ", true},
 	{"%s\n===", "", false},
-	{"[%s]", "", false},
 	{"%s —", "", true},
 	{"**1. %s**", "", false},
-	{"<h2>%s</h2>", "", false},
+	{"## 1. %s", "", false},
+	{"- [ ] %s:", "  ", true},
 }
 
 var synonyms = map[part][]string{
-	partYesterday: {"Yesterday", "YESTERDAY", "What I did yesterday", "Yesterday's progress", "Since last standup", "Yesterday (Nov 19)"},
+	partYesterday: {"Yesterday", "YESTERDAY", "What I did yesterday", "Yesterday's progress", "Done yesterday", "Yesterday (Nov 19)"},
 	partToday:     {"Today", "TODAY", "Plan for today", "What I'll do today", "Today’s plan", "Today / Next"},
-	partBlockers:  {"Blockers", "BLOCKERS", "Impediments", "Roadblocks", "Blockers & Risks", "My blockers"},
+	partBlockers:  {"Blockers", "BLOCKERS", "Impediments", "Blockers in my way", "Blockers & Risks", "My blockers"},
 }
 
 func (g *reportGen) report() string {
@@ -155,15 +154,10 @@ var swallowed = func() map[string]bool {
 			}
 		}
 	}
-	for phrase := range labelWords {
-		add(phrase)
+	for name := range partNames {
+		add(name)
 	}
-	add(noneWords...)
-	add(fillerWords, "my the our current any key main open active if optional and or", // determiners
-		"at this time point moment present now right so far as of today on side end from to report raise flag mention me that i know m aware am",
-		"text txt plaintext markdown md yaml yml json jsonc json5 null false x", "strong b u h1 h2 h3 h4 p li ul ol em i br div span",
-		"section update item details detail category topic status what summary notes area part field content description question answer value report",
-		"monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun sept utc")
+	add(labelWords, dateWords, noneForm.String(), fillerPhrases.String(), fillerWords, "blocks blocker blockers blocked blocking blockages text txt plaintext markdown md yaml yml x p li ul ol em strong b i br div span")
 	return all
 }()
 
@@ -174,11 +168,6 @@ func mayLose(s, w string) bool {
 	low := strings.ToLower(w)
 	if swallowed[low] || strings.Trim(low, "0123456789thndrsz") == "" {
 		return true
-	}
-	for _, month := range []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"} {
-		if len(low) >= 3 && strings.HasPrefix(month, low) {
-			return true
-		}
 	}
 	for _, code := range shortcode.FindAllString(s, -1) { // an emoji before a label
 		if slices.Contains(wordsOf(code), w) {
@@ -197,7 +186,7 @@ func FuzzParseReport(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	reports, err := filepath.Glob("testdata/reports/*.txt")
+	reports, err := filepath.Glob("testdata/*/*.txt")
 	if err != nil || len(reports) == 0 {
 		f.Fatalf("%d reports, %v", len(reports), err)
 	}
@@ -214,12 +203,10 @@ func FuzzParseReport(f *testing.F) {
 		for _, w := range wordsOf(s) {
 			left[w]++
 		}
-		_, escaped := readJSON(s)
-		escaped = escaped && strings.Contains(s, "\\") // escaped words differ from s; see TestParseReportJSON
 		before := maps.Clone(left)
 		for _, out := range []string{text(p.Yesterday), text(p.Today), text(p.Blockers), p.Other} {
 			for _, w := range wordsOf(out) {
-				if left[w]--; left[w] < 0 && !escaped {
+				if left[w]--; left[w] < 0 {
 					t.Fatalf("%q stands %d times in %q, and more often in %+v", w, before[w], s, p)
 				}
 			}
@@ -228,7 +215,7 @@ func FuzzParseReport(f *testing.F) {
 			}
 		}
 		for w, n := range left {
-			if n > 0 && !escaped && !mayLose(s, w) {
+			if n > 0 && !mayLose(s, w) {
 				t.Fatalf("%q of %q is lost in %+v", w, s, p)
 			}
 		}
@@ -247,48 +234,6 @@ func FuzzParseReport(f *testing.F) {
 		}
 		FinishedClaims(s)
 		Statements(s)
-	})
-}
-
-// JSON reports keep each text once and in its part, whatever characters it contains.
-func TestParseReportJSON(t *testing.T) {
-	t.Parallel()
-	texts := rapid.StringMatching(`[A-Za-z0-9 {}"\\,:#*|é✅-]{0,20}w[a-z]{3}`)
-	rapid.Check(t, func(t *rapid.T) {
-		fields := map[string]any{}
-		want := map[part]string{}
-		for p, names := range map[part][]string{
-			partYesterday: {"yesterday", "Yesterday", "what_i_did"}, partToday: {"today", "plan_for_today"}, partBlockers: {"blockers", "Blockers", "impediments"}, partOther: {"agent", "mood_now"},
-		} {
-			name := rapid.SampledFrom(names).Draw(t, "name")
-			if rapid.Bool().Draw(t, "list") {
-				list := rapid.SliceOfN(texts, 1, 3).Draw(t, "texts")
-				fields[name] = list
-				for _, s := range list {
-					want[p] += "- " + strings.TrimSpace(s) + "\n"
-				}
-				want[p] = strings.TrimSpace(want[p])
-			} else {
-				s := texts.Draw(t, "text")
-				fields[name], want[p] = s, strings.TrimSpace(s)
-			}
-			if p == partOther && strings.HasPrefix(want[p], "- ") {
-				want[p] = name + ":\n" + want[p]
-			} else if p == partOther {
-				want[p] = name + ": " + want[p]
-			}
-		}
-		data, err := json.Marshal(fields)
-		if err != nil {
-			t.Fatal(err)
-		}
-		report := rapid.SampledFrom([]string{"%s", "```json\n%s\n```", "```\n%s\n```\n"}).Draw(t, "frame")
-		p := ParseReport(strings.ReplaceAll(report, "%s", string(data)))
-		for part, got := range map[part]string{partYesterday: text(p.Yesterday), partToday: text(p.Today), partBlockers: text(p.Blockers), partOther: p.Other} {
-			if got != want[part] {
-				t.Fatalf("part %d is %q, want %q, of %s", part, got, want[part], data)
-			}
-		}
 	})
 }
 
