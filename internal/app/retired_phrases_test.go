@@ -35,7 +35,7 @@ type text struct {
 func notTexts() []string {
 	return []string{
 		"internal/gateway/demo", "internal/app/demo_fill.go",
-		"internal/standup/answer", "internal/standup/blocker_similarity.go", "internal/schema",
+		"internal/standup/answer", "internal/schema",
 		"web/node_modules", "web/dist", "web/e2e", "web/openapi",
 	}
 }

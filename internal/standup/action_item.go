@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"wardroom/internal/platform/db"
 	"wardroom/internal/standup/answer"
@@ -22,13 +21,13 @@ func (c *closing) actionItems(ctx context.Context, wanted []answer.ActionItem) (
 			named = append(named, *w.Task)
 		}
 	}
-	known, err := taskStates(ctx, c.tx, named)
+	known, err := taskStatesByKey(ctx, c.tx, named)
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range wanted {
 		item := ActionItem{Title: w.Title, Assignee: w.Assignee}
-		if w.Task != nil && known[*w.Task] != "" {
+		if w.Task != nil && known[*w.Task].id != "" {
 			item.Task = w.Task // the task already exists
 		} else if item.Task, err = c.makeTask(ctx, w); err != nil {
 			return nil, err
@@ -38,27 +37,12 @@ func (c *closing) actionItems(ctx context.Context, wanted []answer.ActionItem) (
 	return items, nil
 }
 
-// sameItem reports whether two action items from different days are equal, ignoring
-// punctuation and case. Similar items do not match, because they may be different work.
-func sameItem(a, b string) bool {
-	x, y := wordingOf(a).plain, wordingOf(b).plain
-	return x != "" && x == y || strings.EqualFold(a, b)
-}
-
 // makeTask returns the key of the task for an action item. It reuses a task that this standup has
 // already created for the item, or a task for the same item from the last knownDays days that is
 // still open. Otherwise it creates a task.
 func (c *closing) makeTask(ctx context.Context, w answer.ActionItem) (*string, error) {
-	for _, e := range c.fresh {
-		if e.Kind == "task" && strings.EqualFold(e.Words, w.Title) {
-			return &e.Subject, nil
-		}
-	}
-	if e, had := c.earlierEffect("task", "", w.Title); had {
-		return &e.Subject, nil
-	}
-	for _, e := range c.items { // an item that is repeated daily until it is done gets one task
-		if sameItem(e.Words, w.Title) {
+	for _, e := range slices.Concat(c.fresh, c.done, c.items) { // an item that is repeated daily until it is done gets one task
+		if e.Kind == "task" && fold(e.Words) == fold(w.Title) {
 			return &e.Subject, nil
 		}
 	}
@@ -84,19 +68,17 @@ func (s *Service) openItems(ctx context.Context, q db.Queryer, row Standup) ([]e
 	if err != nil {
 		return nil, fmt.Errorf("read action items: %w", err)
 	}
-	numbers := make([]int64, 0, len(all))
-	for _, e := range all {
-		if n := taskNumber(e.Subject); n != nil {
-			numbers = append(numbers, *n)
-		}
+	keys := make([]string, len(all))
+	for i, e := range all {
+		keys[i] = e.Subject
 	}
-	board, err := boardOf(ctx, q, numbers)
+	tasks, err := taskStatesByKey(ctx, q, keys)
 	if err != nil {
 		return nil, fmt.Errorf("read tasks of action items: %w", err)
 	}
 	return slices.DeleteFunc(all, func(e effect) bool {
-		n := taskNumber(e.Subject)
-		return n == nil || board[*n] != boardOpen && board[*n] != boardBlocked
+		is := tasks[e.Subject].board()
+		return is != boardOpen && is != boardBlocked
 	}), nil
 }
 

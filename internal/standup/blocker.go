@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
@@ -88,10 +89,9 @@ type trackedBlocker struct {
 	StandupID   string
 	CreatedAt   clock.Time
 
-	words   wording
+	words   string   // its text, folded
 	entry   *Blocker // its entry in the current standup's record; nil until it is mentioned
 	place   int      // position of its first mention in the standup
-	fresh   bool     // not yet stored
 	changed bool     // differs from the stored row
 }
 
@@ -101,7 +101,7 @@ type mention struct {
 	agentID string
 	text    string
 	task    *int64
-	words   wording
+	words   string // the text, folded
 	since   string // the day on which the task was blocked on the board; empty if it is not blocked
 }
 
@@ -125,7 +125,7 @@ func mentions(row Standup) [][]mention {
 		}
 		for _, text := range first(answer.Items(*r.Blockers), maxFindings) {
 			place++
-			n := mention{place: place, agentID: r.AgentID, text: text, words: wordingOf(text)}
+			n := mention{place: place, agentID: r.AgentID, text: text, words: fold(text)}
 			if keys := answer.TaskKeys(text); len(keys) > 0 {
 				n.task = taskNumber(keys[0])
 				n.since = r.blockedSince(&keys[0], row.Timezone)
@@ -152,47 +152,41 @@ func taskKey(n *int64) *string {
 	return new("TASK-" + strconv.FormatInt(*n, 10))
 }
 
-// match assigns each mention to a tracked blocker, or creates a new one for it. A mention
-// matches a blocker with the same task, even if another agent reported that blocker.
-// Otherwise it matches a blocker with similar wording that the same agent reported before.
-// Two mentions in the same report are the same blocker only if they name the same task or
-// use the same words.
+// match assigns each mention to a tracked blocker, or creates a new one for it.
 func (b *blockerTracker) match(reports [][]mention) {
-	for _, named := range reports {
-		taken := map[*trackedBlocker]bool{}
-		rest := make([]mention, 0, len(named))
-		for _, n := range named {
-			if l := b.byTask(n.task); l != nil {
-				b.addMention(l, n)
-				taken[l] = true
-				continue
-			}
-			rest = append(rest, n)
+	for _, n := range slices.Concat(reports...) {
+		l := b.find(n)
+		if l == nil {
+			l = b.newBlocker(n)
 		}
-		of := b.byWords(rest, taken)
-		for i, n := range rest {
-			same := slices.IndexFunc(rest[:i], func(o mention) bool { return o.words.plain == n.words.plain && equalPtr(o.task, n.task) })
-			if l := b.byTask(n.task); l != nil { // another mention in this report created it or added its task
-				of[i] = l
-			} else if of[i] == nil && same >= 0 {
-				of[i] = of[same]
-			} else if of[i] == nil {
-				of[i] = b.newBlocker(n)
-			}
-			b.addMention(of[i], n)
-		}
+		b.addMention(l, n)
 	}
 }
 
-// byTask returns the blocker for a task, or nil. It prefers an open blocker to an ended one.
-func (b *blockerTracker) byTask(task *int64) *trackedBlocker {
-	var found *trackedBlocker
+// find returns the blocker that a mention is about, or nil. A mention that names a task is about the
+// blocker of that task, even if another agent reported it. Any other is about a blocker that the same
+// agent reported in the same words. find prefers an open blocker to an ended one.
+func (b *blockerTracker) find(n mention) (found *trackedBlocker) {
 	for _, l := range b.blockers {
-		if task != nil && equalPtr(l.Task, task) && (found == nil || found.Status == BlockerEnded && l.Status == BlockerOpen) {
+		same := equalPtr(l.Task, n.task) && (n.task != nil || l.words == n.words && slices.Contains(l.Agents, n.agentID))
+		if same && (found == nil || found.Status == BlockerEnded && l.Status == BlockerOpen) {
 			found = l
 		}
 	}
 	return found
+}
+
+// fold returns the letters and digits of a text's stored part in lower case. Texts that differ only
+// in case, punctuation or spaces are equal after folding.
+func fold(text string) string {
+	text = answer.Clean(text, maxBlockerText)
+	folded := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, text)
+	return cmp.Or(folded, text)
 }
 
 // equalPtr reports whether the two pointers are both nil or point to equal values.
@@ -200,56 +194,11 @@ func equalPtr[T comparable](a, b *T) bool {
 	return a != nil && b != nil && *a == *b || a == nil && b == nil
 }
 
-// byWords matches the mentions in one report with existing blockers by wording, starting
-// with the most similar pair. Each blocker matches at most one mention. The result contains
-// one element for each mention: the matching blocker, or nil if none matches.
-func (b *blockerTracker) byWords(named []mention, taken map[*trackedBlocker]bool) []*trackedBlocker {
-	type pair struct {
-		mention int
-		blocker *trackedBlocker
-		score   float64
-	}
-	var pairs []pair
-	for i, n := range named {
-		for _, l := range b.blockers {
-			if taken[l] || !slices.Contains(l.Agents, n.agentID) || !l.sameTasks(n) || l.Status == BlockerEnded && l.Task != nil && b.byTask(l.Task) != l {
-				continue
-			}
-			if score, same := n.words.similarity(l.words); same {
-				pairs = append(pairs, pair{i, l, score})
-			}
-		}
-	}
-	slices.SortStableFunc(pairs, func(x, y pair) int {
-		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.blocker.FirstSeen, y.blocker.FirstSeen), cmp.Compare(x.blocker.ID, y.blocker.ID))
-	})
-	found := make([]*trackedBlocker, len(named))
-	for _, p := range pairs {
-		if found[p.mention] == nil && !taken[p.blocker] {
-			found[p.mention], taken[p.blocker] = p.blocker, true
-		}
-	}
-	return found
-}
-
-// sameTasks reports whether, judging by their tasks, the blocker and the mention can be the
-// same blocker. This is possible if one of them has no task, or if the texts of both name
-// the same tasks.
-func (l *trackedBlocker) sameTasks(n mention) bool {
-	if l.Task == nil || n.task == nil {
-		return true
-	}
-	mine, theirs := answer.TaskKeys(l.Text), answer.TaskKeys(n.text)
-	slices.Sort(mine)
-	slices.Sort(theirs)
-	return slices.Equal(mine, theirs)
-}
-
 // newBlocker adds a blocker for a mention that matches no existing one.
 func (b *blockerTracker) newBlocker(n mention) *trackedBlocker {
 	l := &trackedBlocker{
 		ID: db.NewID(), Team: b.team, Task: n.task, Status: BlockerOpen,
-		FirstSeen: b.row.Date, LastSeen: b.row.Date, CreatedAt: clock.At(b.now), fresh: true,
+		FirstSeen: b.row.Date, LastSeen: b.row.Date, CreatedAt: clock.At(b.now),
 	}
 	if n.since != "" {
 		l.Board = boardBlocked // as in the agent's evidence; a change since then ends the blocker
@@ -274,9 +223,6 @@ func (b *blockerTracker) addMention(l *trackedBlocker, n mention) {
 	if n.since != "" {
 		l.FirstSeen = min(l.FirstSeen, n.since)
 	}
-	if l.Task == nil && n.task != nil {
-		l.Task, l.Board = n.task, b.board[*n.task]
-	}
 	if l.Status == BlockerEnded && (*l.EndedWhy == endUnnamed || *l.EndedWhy == endLeft) {
 		// It ended in an earlier run of this standup, or just now in another standup.
 		l.Status, l.EndedAt, l.EndedWhy, l.EndedIn = BlockerOpen, nil, nil, nil
@@ -292,12 +238,13 @@ func (b *blockerTracker) addMention(l *trackedBlocker, n mention) {
 	case !slices.Contains(e.NamedBy, n.agentID):
 		e.NamedBy = append(e.NamedBy, n.agentID)
 		e.Text += "\n\n" + n.agentID + ": " + n.text
-	case wordingOf(e.Text).plain != n.words.plain:
+	case fold(e.Text) != n.words:
 		e.Text += "\n\n" + n.text
 	}
 	if date >= l.LastSeen { // do not overwrite the data of a later standup
 		l.LastSeen, l.StandupID, l.Agents = date, b.row.ID, slices.Clone(e.NamedBy)
 		l.Text = answer.Clean(e.Text, maxBlockerText)
+		l.words = fold(l.Text)
 	}
 }
 

@@ -22,7 +22,7 @@ func scanBlocker(row db.Row) (*trackedBlocker, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.words = wordingOf(l.Text)
+	l.words = fold(l.Text)
 	if err := json.Unmarshal([]byte(agents), &l.Agents); err != nil {
 		return nil, err
 	}
@@ -80,35 +80,74 @@ func saveBlockers(ctx context.Context, tx *db.Tx, blockers []*trackedBlocker, no
 	return nil
 }
 
-// boardOf returns the state of each task, by task number. The state of a task that does not exist is boardGone.
-func boardOf(ctx context.Context, q db.Queryer, numbers []int64) (map[int64]string, error) {
-	board := make(map[int64]string, len(numbers))
+// taskState is the state of a task, as far as blockers and reports are compared with it. It is zero
+// for a task that does not exist.
+type taskState struct {
+	id, status                 string
+	archived, blocked, waiting bool // waiting for other tasks
+}
+
+// board returns the state of the task on the board, as blockers are compared with it.
+func (t taskState) board() string {
+	switch {
+	case t.id == "":
+		return boardGone
+	case t.status == "done":
+		return boardDone
+	case t.archived:
+		return boardArchived
+	case t.blocked:
+		return boardBlocked
+	}
+	return boardOpen
+}
+
+// taskStates returns the tasks with the given numbers. Numbers without a task are omitted.
+func taskStates(ctx context.Context, q db.Queryer, numbers []int64) (map[int64]taskState, error) {
+	tasks := map[int64]taskState{}
 	if len(numbers) == 0 {
-		return board, nil
+		return tasks, nil
 	}
 	args := make([]any, len(numbers))
 	for i, n := range numbers {
-		args[i], board[n] = n, boardGone
+		args[i] = n
 	}
 	rows, err := q.Query(ctx, `
-		SELECT number, CASE WHEN status = 'done' THEN 'done' WHEN archived_at IS NOT NULL THEN 'archived' WHEN blocked_reason IS NOT NULL THEN 'blocked' ELSE 'open' END
+		SELECT number, id, status, archived_at IS NOT NULL, blocked_reason IS NOT NULL, waiting_on > 0
 		FROM tasks WHERE number IN (?`+strings.Repeat(`, ?`, len(args)-1)+`)`, args...)
 	_, err = db.All(rows, err, func(row db.Row) (n int64, err error) {
-		var is string
-		err = row.Scan(&n, &is)
-		board[n] = is
+		var t taskState
+		err = row.Scan(&n, &t.id, &t.status, &t.archived, &t.blocked, &t.waiting)
+		tasks[n] = t
 		return n, err
 	})
-	return board, err
+	return tasks, err
 }
 
-// taskID returns the id of the task with the given number, or "" if there is no such task.
-func taskID(ctx context.Context, q db.Queryer, number int64) (id string, err error) {
-	err = q.QueryRow(ctx, `SELECT id FROM tasks WHERE number = ?`, number).Scan(&id)
-	if db.IsNotFound(err) {
-		return "", nil
+// taskStatesByKey returns the tasks with the given keys. Keys without a task are omitted.
+func taskStatesByKey(ctx context.Context, q db.Queryer, keys []string) (map[string]taskState, error) {
+	var numbers []int64
+	for _, k := range keys {
+		if n := taskNumber(k); n != nil {
+			numbers = append(numbers, *n)
+		}
 	}
-	return id, err
+	tasks, err := taskStates(ctx, q, numbers)
+	byKey := make(map[string]taskState, len(tasks))
+	for n, t := range tasks {
+		byKey[*taskKey(&n)] = t
+	}
+	return byKey, err
+}
+
+// boardOf returns the state of each task, by task number.
+func boardOf(ctx context.Context, q db.Queryer, numbers []int64) (map[int64]string, error) {
+	tasks, err := taskStates(ctx, q, numbers)
+	board := make(map[int64]string, len(numbers))
+	for _, n := range numbers {
+		board[n] = tasks[n].board()
+	}
+	return board, err
 }
 
 // refreshBlockers updates the blockers in a standup's record to their current status.

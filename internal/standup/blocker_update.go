@@ -186,14 +186,14 @@ func reminder(open []string) string {
 		strings.Join(capLines(open, maxReportFacts/2), "\n") + "\n--- end of data ---\n"
 }
 
-// blockerLines formats the open blockers and the recent escalations as lines for the question to
+// blockerLines formats the open blockers, with the numbers by which the facilitator cites them, and the recent escalations as lines for the question to
 // the facilitator.
 func blockerLines(list []Blocker, known []effect, most int) []string {
 	var lines []string
 	if len(list) > 0 {
 		var open []string
-		for _, x := range list {
-			line := fmt.Sprintf("%s, for %s: %s", x.AgentID, days(x.AgeDays), oneLine(x.Text))
+		for i, x := range list {
+			line := fmt.Sprintf("%d. %s, for %s: %s", i+1, x.AgentID, days(x.AgeDays), oneLine(x.Text))
 			if x.Status == BlockerEnded && x.EndedWhy != nil {
 				line += " (ended since: " + *x.EndedWhy + ")"
 			} else if len(x.NamedBy) == 0 {

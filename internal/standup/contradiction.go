@@ -3,7 +3,6 @@ package standup
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -32,29 +31,23 @@ func (c Claim) describe() string {
 // boardUnknown is the value of Claim.Board for a task that does not exist.
 const boardUnknown = "unknown"
 
-// boardState is the state of a task on the board.
-type boardState struct {
-	status  string
-	blocked bool // marked as blocked, or waiting for other tasks
-}
-
 // disputes returns the task's state on the board if it contradicts the given statement, or
 // "" if it does not.
-func (b boardState) disputes(says string) string {
+func (t taskState) disputes(says string) string {
 	switch {
-	case says == answer.Done && b.status == "":
+	case says == answer.Done && t.status == "":
 		return boardUnknown
-	case b.status == "":
+	case t.status == "":
 		return "" // probably a mistyped key
-	case says == answer.Done && b.status != "done" && b.status != "review": // a task that an agent finished stays in review until it is approved
-		return b.status
-	case says == answer.NotDone && b.status == "done", says == answer.Blocked && b.status == "done":
-		return b.status
-	case says == answer.InProgress && (b.status == "done" || b.status == "backlog"):
-		return b.status
-	case says == answer.Blocked && !b.blocked:
+	case says == answer.Done && t.status != "done" && t.status != "review": // a task that an agent finished stays in review until it is approved
+		return t.status
+	case says == answer.NotDone && t.status == "done", says == answer.Blocked && t.status == "done":
+		return t.status
+	case says == answer.InProgress && (t.status == "done" || t.status == "backlog"):
+		return t.status
+	case says == answer.Blocked && !t.blocked && !t.waiting:
 		return "not_blocked"
-	case says == answer.Unblocked && b.blocked && b.status != "done":
+	case says == answer.Unblocked && (t.blocked || t.waiting) && t.status != "done":
 		return "blocked"
 	}
 	return ""
@@ -67,7 +60,7 @@ func contradictions(ctx context.Context, q db.Queryer, r Report) ([]Claim, error
 	for i, s := range said {
 		keys[i] = s.Task
 	}
-	board, err := boardStates(ctx, q, keys)
+	board, err := taskStatesByKey(ctx, q, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +83,6 @@ func (r Report) statements() []answer.Statement {
 			said = append(said, answer.Statement{Task: key, Says: answer.Done})
 		}
 	}
-	finished := len(said)
 	known := map[answer.Statement]bool{}
 	for _, s := range said {
 		known[s] = true
@@ -111,9 +103,7 @@ func (r Report) statements() []answer.Statement {
 	for _, s := range said {
 		ways[s.Task]++
 	}
-	plain := slices.DeleteFunc(slices.Clone(said[finished:]), func(s answer.Statement) bool { return ways[s.Task] > 1 })
-	done := slices.DeleteFunc(said[:finished:finished], func(s answer.Statement) bool { return ways[s.Task] > 1 })
-	return first(append(done, plain...), maxFindings)
+	return first(slices.DeleteFunc(said, func(s answer.Statement) bool { return ways[s.Task] > 1 }), maxFindings)
 }
 
 // omissions returns the finished tasks in the evidence that neither this report nor the agent's
@@ -162,31 +152,4 @@ func mentionsTitle(words map[string]bool, title string) bool {
 
 func wordsOf(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-}
-
-// boardStates returns the state of each task on the board, by task key. Unknown tasks are
-// omitted.
-func boardStates(ctx context.Context, q db.Queryer, keys []string) (map[string]boardState, error) {
-	states := map[string]boardState{}
-	var args []any
-	for _, k := range keys {
-		if n, err := strconv.ParseInt(strings.TrimPrefix(k, "TASK-"), 10, 64); err == nil {
-			args = append(args, n)
-		}
-	}
-	if len(args) == 0 {
-		return states, nil
-	}
-	rows, err := q.Query(ctx, `
-		SELECT number, status, CASE WHEN blocked_reason IS NOT NULL OR waiting_on > 0 THEN 1 ELSE 0 END FROM tasks
-		WHERE number IN (?`+strings.Repeat(`, ?`, len(args)-1)+`)`, args...)
-	_, err = db.All(rows, err, func(row db.Row) (n int64, err error) {
-		var b boardState
-		var blocked int
-		err = row.Scan(&n, &b.status, &blocked)
-		b.blocked = blocked == 1
-		states["TASK-"+strconv.FormatInt(n, 10)] = b
-		return n, err
-	})
-	return states, err
 }

@@ -54,15 +54,6 @@ func (s *Service) resolve(ctx context.Context, tx *db.Tx, cause, why string) err
 	return nil
 }
 
-// inTeam returns " in team <key>", or "" for the executive team. The suffix distinguishes
-// inbox items, because an agent can report the same blocker in two teams.
-func (s Standup) inTeam() string {
-	if s.Team == Executive {
-		return ""
-	}
-	return " in team " + s.Team
-}
-
 // failedCause returns the cause of the inbox item for a failed standup.
 func (s Standup) failedCause() string { return "standup/" + s.ID + "/failed" }
 
@@ -101,9 +92,9 @@ func subjectOf(ctx context.Context, tx *db.Tx, row Standup, task *int64) (event.
 	if task == nil {
 		return subject(row), nil
 	}
-	id, err := taskID(ctx, tx, *task)
-	if err != nil || id == "" {
-		return subject(row), err
+	tasks, err := taskStates(ctx, tx, []int64{*task})
+	if t := tasks[*task]; t.id != "" {
+		return event.Subject{Kind: "task", ID: t.id, Name: *taskKey(task)}, err
 	}
-	return event.Subject{Kind: "task", ID: id, Name: *taskKey(task)}, nil
+	return subject(row), err
 }

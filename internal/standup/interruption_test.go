@@ -164,7 +164,7 @@ func TestReviewInProse(t *testing.T) {
 	}
 }
 
-const review = "Here it is:\n```json\n" + `{"summary":"Fine.","resolutions":[{"task":"TASK-3","blocker":"no figures","resolution":"cto sends them"}],
+const review = "Here it is:\n```json\n" + `{"summary":"Fine.","resolutions":[{"blocker":1,"resolution":"cto sends them"}],
 "escalations":[{"title":"Pay the invoice","detail":"It is due.","task":null}],"action_items":[{"title":"Send the figures","assignee":"cto"}]}` + "\n```"
 
 // The review takes effect once, even if the standup is run again.

@@ -256,8 +256,8 @@ func TestFiledIsKeptByRetry(t *testing.T) {
 	}
 }
 
-// A report submitted during the review counts for the blockers: those it mentions stay
-// open.
+// A report submitted during the review counts for the blockers: those it mentions stay open, and the
+// review's numbers are those that the facilitator was asked with.
 func TestFileWhileReviewed(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -272,18 +272,21 @@ func TestFileWhileReviewed(t *testing.T) {
 			m := o.open(t)
 			o.runtime.Answer("coo", func(demo.Question) string {
 				by := actor.Actor{ID: "cpo", Name: "CPO", Role: actor.Agent, AgentID: "cpo"}
-				if _, err := o.SubmitReport(actor.With(t.Context(), by), m.ID, "cpo", standup.Filing{Today: "b", Blockers: "still no access to the billing system"}); err != nil {
+				if _, err := o.SubmitReport(actor.With(t.Context(), by), m.ID, "cpo", standup.Filing{Today: "b", Blockers: "- the printer is broken\n- No access to the billing system."}); err != nil {
 					t.Error(err)
 				}
-				return nothing
+				return `{"summary":"Fine.","resolutions":[{"blocker":` + fmt.Sprint(i+1) + `,"resolution":"ops grants it"}]}`
 			})
 			m = o.hold(t, m.ID)
 			wantEnd(t, m, standup.Completed, "")
-			if len(m.Blockers) != 1 || *m.Blockers[0].ID != *first.Blockers[0].ID || m.Blockers[0].AgeDays != i+1 || len(m.Blockers[0].Days) != i+2 || m.Blockers[0].Status != standup.BlockerOpen {
+			if len(m.Blockers) != 2 || *m.Blockers[1].ID != *first.Blockers[0].ID || m.Blockers[1].AgeDays != i+1 || len(m.Blockers[1].Days) != i+2 || m.Blockers[1].Status != standup.BlockerOpen {
 				t.Errorf("on %s the blockers are %+v", day, m.Blockers)
 			}
+			if got := m.Blockers[1-i].Resolution; got == nil || *got != "ops grants it" || m.Blockers[i].Resolution != nil {
+				t.Errorf("on %s the resolutions are %+v", day, m.Blockers)
+			}
 		}
-		inbox.want(t, "old_blocker x1 open cpo is blocked: still no access to the billing system")
+		inbox.want(t, "old_blocker x1 open cpo is blocked: No access to the billing system.")
 	})
 }
 

@@ -1,9 +1,12 @@
 package standup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +19,7 @@ import (
 // This file applies the facilitator's review: comments, tasks and inbox items. All of
 // it happens in the transaction that completes the standup, so a crash neither loses
 // nor repeats any of it. The effects are stored in standup_effects. A standup that is
-// run again does not repeat an effect with the same subject and similar wording.
+// run again does not repeat an effect with the same subject and words.
 
 // closing holds the data that its close method needs to complete a standup.
 type closing struct {
@@ -24,10 +27,11 @@ type closing struct {
 	tx      *db.Tx
 	row     *Standup
 	tracker *blockerTracker
-	done    []effect // effects of earlier runs of this standup
-	known   []effect // recent escalations of the team
-	items   []effect // recent action items whose tasks are not done
-	fresh   []effect // effects of this run
+	asked   []Blocker // the blockers in the order of their numbers in the question to the facilitator
+	done    []effect  // effects of earlier runs of this standup
+	known   []effect  // recent escalations of the team
+	items   []effect  // recent action items whose tasks are not done
+	fresh   []effect  // effects of this run
 }
 
 // close applies the review and completes the standup.
@@ -38,11 +42,10 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 			return err
 		}
 		ended := c.tracker.endByBoard()
-		row.applyResolutions(review.Resolutions)
 		if row.ActionItems, err = c.actionItems(ctx, review.ActionItems); err != nil {
 			return err
 		}
-		if err := c.comment(ctx, review.Resolutions); err != nil {
+		if err := c.applyResolutions(ctx, review.Resolutions); err != nil {
 			return err
 		}
 		if err := c.escalate(ctx, review.Escalations); err != nil {
@@ -84,7 +87,7 @@ func (m *meeting) close(ctx context.Context, review answer.Review) error {
 
 // closing loads the data needed to close a standup: its blockers and effects, and past escalations and action items.
 func (m *meeting) closing(ctx context.Context, tx *db.Tx, row *Standup) (*closing, error) {
-	c := &closing{meeting: m, tx: tx, row: row}
+	c := &closing{meeting: m, tx: tx, row: row, asked: row.Blockers}
 	reports := mentions(*row)
 	var err error
 	if c.tracker, err = m.loadTracker(ctx, tx, *row, reports); err != nil {
@@ -139,30 +142,29 @@ func (c *closing) addEffect(kind, subject, words string) {
 	c.fresh = append(c.fresh, effect{c.row.ID, kind, subject, words, c.row.Date})
 }
 
-// earlierEffect searches the effects of earlier runs of this standup for the one whose wording is
-// most similar to words. It removes the effect from c.done, so that each effect is found only once.
-// An empty subject matches all subjects.
-func (c *closing) earlierEffect(kind, subject, words string) (effect, bool) {
-	best, most := -1, 0.0
-	w := wordingOf(words)
-	for i, e := range c.done {
-		if e.Kind != kind || subject != "" && e.Subject != subject {
-			continue
-		}
-		score, same := w.similarity(wordingOf(e.Words))
-		if strings.EqualFold(e.Words, words) {
-			score, same = 2, true // equal texts match even without words to compare
-		}
-		if same && score > most {
-			best, most = i, score
+// number matches the number by which a review cites a blocker, as in "2" and "2. cto: no access".
+var number = regexp.MustCompile(`^#?(\d{1,4})([.:)]\s|[.:)]?$)`)
+
+// cited returns the blocker that the review names by its number in the question, by its task or in
+// its words, or nil if there is none.
+func (c *closing) cited(said string, task *string) *trackedBlocker {
+	id := ""
+	if m := number.FindStringSubmatch(said); m != nil {
+		if n, _ := strconv.Atoi(m[1]); n >= 1 && n <= len(c.asked) && c.asked[n-1].ID != nil {
+			id = *c.asked[n-1].ID
 		}
 	}
-	if best < 0 {
-		return effect{}, false
+	if keys := answer.TaskKeys(said); task == nil && len(keys) > 0 {
+		task = &keys[0]
 	}
-	e := c.done[best]
-	c.done = slices.Delete(c.done, best, best+1)
-	return e, true
+	if id == "" && task != nil {
+		return c.tracker.find(mention{task: taskNumber(*task)})
+	}
+	i := slices.IndexFunc(c.tracker.blockers, func(l *trackedBlocker) bool { return l.ID == id || id == "" && l.words == fold(said) })
+	if i < 0 {
+		return nil
+	}
+	return c.tracker.blockers[i]
 }
 
 // store writes the new effects and the changed blockers to the database.
@@ -185,76 +187,58 @@ func (c *closing) store(ctx context.Context) error {
 	return nil
 }
 
-// applyResolutions adds the facilitator's resolutions to the blockers. A resolution that
-// matches no blocker is added as a separate entry, so that it is not lost.
-func (s *Standup) applyResolutions(resolutions []answer.Resolution) {
-	for _, r := range resolutions {
-		text := r.Resolution
-		if i := s.blockerIndex(r); i >= 0 {
-			if old := s.Blockers[i].Resolution; old != nil && strings.Contains(*old, text) {
-				continue
-			} else if old != nil {
-				text = *old + "\n\n" + text
-			}
-			s.Blockers[i].Resolution = &text
-			continue
-		}
-		b := Blocker{
-			Status: BlockerEnded, Text: r.Blocker, AgentID: s.Facilitator, NamedBy: []string{}, Task: r.Task,
-			FirstSeen: s.Date, Days: []string{}, Resolution: &text,
-		}
-		if b.Text == "" && r.Task != nil {
-			b.Text = *r.Task
-		}
-		s.Blockers = append(s.Blockers, b)
-	}
-}
-
-// blockerIndex returns the index of the blocker that a resolution is about, or -1. It
-// compares tasks first, then wording.
-func (s *Standup) blockerIndex(r answer.Resolution) int {
-	words := wordingOf(r.Blocker)
-	return slices.IndexFunc(s.Blockers, func(b Blocker) bool {
-		if r.Task != nil && b.Task != nil {
-			return *r.Task == *b.Task
-		}
-		if r.Blocker == "" || b.Text == "" {
-			return false
-		}
-		_, same := words.similarity(wordingOf(b.Text))
-		return same || strings.Contains(strings.ToLower(b.Text), strings.ToLower(r.Blocker)) ||
-			strings.Contains(strings.ToLower(r.Blocker), strings.ToLower(b.Text))
-	})
-}
-
 // maxComment is the maximum length of a task comment in characters.
 const maxComment = 10_000
 
-// comment adds each resolution as a comment to the task that it is about.
-func (c *closing) comment(ctx context.Context, resolutions []answer.Resolution) error {
+// applyResolutions adds the facilitator's resolutions to the blockers in the record, and as comments
+// to their tasks. A resolution that cites no blocker becomes an entry of its own, so that it is not
+// lost.
+func (c *closing) applyResolutions(ctx context.Context, resolutions []answer.Resolution) error {
 	for _, r := range resolutions {
-		task := r.Task
-		if i := c.row.blockerIndex(r); task == nil && i >= 0 {
-			task = c.row.Blockers[i].Task
+		l := c.cited(r.Blocker, r.Task)
+		i := -1
+		if l != nil {
+			i = slices.IndexFunc(c.row.Blockers, func(b Blocker) bool { return equalPtr(b.ID, &l.ID) })
+			r.Blocker, r.Task = l.Text, cmp.Or(taskKey(l.Task), r.Task)
 		}
-		words := strings.TrimSpace(r.Resolution)
-		if task == nil || words == "" || c.Comment == nil {
-			continue
+		if i < 0 {
+			b := Blocker{Status: BlockerEnded, Text: r.Blocker, AgentID: c.row.Facilitator, NamedBy: []string{}, Task: r.Task, FirstSeen: c.row.Date, Days: []string{}}
+			if b.Text == "" && r.Task != nil {
+				b.Text = *r.Task
+			}
+			i = len(c.row.Blockers)
+			c.row.Blockers = append(c.row.Blockers, b)
 		}
-		if slices.ContainsFunc(c.fresh, func(e effect) bool { return e.Kind == "comment" && e.Subject == *task && e.Words == words }) {
-			continue
+		b := &c.row.Blockers[i]
+		if old := b.Resolution; old == nil {
+			b.Resolution = &r.Resolution
+		} else if !strings.Contains(*old, r.Resolution) {
+			b.Resolution = new(*old + "\n\n" + r.Resolution)
 		}
-		if _, had := c.earlierEffect("comment", *task, words); had {
-			continue
+		if err := c.comment(ctx, r.Task, strings.TrimSpace(r.Resolution)); err != nil {
+			return err
 		}
-		text := answer.Clean("Decided in the standup of "+c.row.Date+":\n\n"+words, maxComment)
-		made, err := c.Comment(ctx, c.tx, *task, text, c.row.Facilitator)
-		if err != nil {
-			return fmt.Errorf("comment on %s: %w", *task, err)
+	}
+	return nil
+}
+
+// comment adds a resolution as a comment to the task that it is about, unless it is there already.
+func (c *closing) comment(ctx context.Context, task *string, words string) error {
+	if task == nil || words == "" || c.Comment == nil {
+		return nil
+	}
+	for _, e := range slices.Concat(c.fresh, c.done) {
+		if e.Kind == "comment" && e.Subject == *task && fold(e.Words) == fold(words) {
+			return nil
 		}
-		if made {
-			c.addEffect("comment", *task, words)
-		}
+	}
+	text := answer.Clean("Decided in the standup of "+c.row.Date+":\n\n"+words, maxComment)
+	made, err := c.Comment(ctx, c.tx, *task, text, c.row.Facilitator)
+	if err != nil {
+		return fmt.Errorf("comment on %s: %w", *task, err)
+	}
+	if made {
+		c.addEffect("comment", *task, words)
 	}
 	return nil
 }
@@ -264,8 +248,8 @@ func (c *closing) escalate(ctx context.Context, wanted []answer.Escalation) erro
 	c.row.Escalations = []Escalation{}
 	var items []inbox.NewItem
 	for _, w := range wanted {
-		c.row.Escalations = append(c.row.Escalations, Escalation(w))
 		task, l := c.escalationTarget(w)
+		c.row.Escalations = append(c.row.Escalations, Escalation{w.Title, w.Detail, cmp.Or(w.Task, taskKey(task))})
 		cause := c.causeOf(w, task, l)
 		if l != nil {
 			if err := c.markEscalated(ctx, l, cause); err != nil {
@@ -304,36 +288,23 @@ func raised(done []effect, cause string) bool {
 
 // escalationTarget returns the task and the open blocker that an escalation is about.
 func (c *closing) escalationTarget(w answer.Escalation) (*int64, *trackedBlocker) {
+	if keys := answer.TaskKeys(w.Title); w.Task == nil && len(keys) > 0 {
+		w.Task = &keys[0]
+	}
 	var task *int64
 	if w.Task != nil {
 		task = taskNumber(*w.Task)
-	} else if keys := answer.TaskKeys(w.Title); len(keys) > 0 {
-		task = taskNumber(keys[0])
 	}
-	if task != nil {
-		if l := c.tracker.byTask(task); l != nil && l.Status == BlockerOpen {
-			return task, l
-		}
-		return task, nil
+	if l := c.cited(cmp.Or(w.Blocker, w.Title), w.Task); l != nil && l.Status == BlockerOpen {
+		return cmp.Or(l.Task, task), l
 	}
-	var best *trackedBlocker
-	most := 0.0
-	words := wordingOf(w.Title)
-	for _, l := range c.tracker.blockers {
-		if score, same := words.similarity(l.words); same && score > most && l.Status == BlockerOpen {
-			best, most = l, score
-		}
-	}
-	if best != nil {
-		return best.Task, best
-	}
-	return nil, nil
+	return task, nil
 }
 
 // causeOf returns the cause of the inbox item for an escalation. Repeated escalations of the same
 // issue must share an item. Therefore the cause is derived from the task if there is one.
 // Otherwise, causeOf reuses the cause of the blocker's earlier escalation or, if there was none, of
-// a similar recent escalation. If it finds neither, it creates a new cause.
+// a recent escalation with the same title. If it finds neither, it creates a new cause.
 func (c *closing) causeOf(w answer.Escalation, task *int64, l *trackedBlocker) string {
 	if task != nil {
 		return "escalation/" + *taskKey(task)
@@ -341,24 +312,12 @@ func (c *closing) causeOf(w answer.Escalation, task *int64, l *trackedBlocker) s
 	if l != nil && l.Cause != nil && *l.Cause != l.cause() {
 		return *l.Cause
 	}
-	best, most := "", 0.0
-	words := wordingOf(w.Title)
 	for _, e := range slices.Concat(c.fresh, c.known) {
-		if e.Kind != kindEscalation || strings.HasPrefix(e.Subject, "escalation/TASK-") {
-			continue
-		}
-		score, same := words.similarity(wordingOf(e.Words))
-		if strings.EqualFold(e.Words, w.Title) {
-			score, same = 2, true
-		}
-		if same && score > most {
-			best, most = e.Subject, score
+		if e.Kind == kindEscalation && !strings.HasPrefix(e.Subject, "escalation/TASK-") && fold(e.Words) == fold(w.Title) {
+			return e.Subject
 		}
 	}
-	if best == "" {
-		best = "escalation/" + db.NewID()
-	}
-	return best
+	return "escalation/" + db.NewID()
 }
 
 // markEscalated sets the cause of an escalated blocker. If the blocker already had an
@@ -389,7 +348,7 @@ func (c *closing) escalateOldBlockers(ctx context.Context) error {
 		if l.Status != BlockerOpen || age < escalationAge || l.LastSeen > c.row.Date {
 			continue
 		}
-		m := inbox.NewItem{Cause: l.cause(), Kind: inbox.OldBlocker, Severity: inbox.Medium, Title: l.Agents[0] + " is blocked" + c.row.inTeam() + ": " + l.Text}
+		m := inbox.NewItem{Cause: l.cause(), Kind: inbox.OldBlocker, Severity: inbox.Medium, Title: l.Agents[0] + " is blocked" + c.row.teamSuffix(" in team ") + ": " + l.Text}
 		if age >= highSeverityAge {
 			m.Severity = inbox.High
 		}

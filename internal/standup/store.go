@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -233,7 +232,7 @@ func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Re
 			evidence = excluded.evidence, claims = excluded.claims, omitted = excluded.omitted, asked_at = excluded.asked_at,
 			answered_at = excluded.answered_at, filed_at = excluded.filed_at, filed_by = excluded.filed_by, cost_nano = excluded.cost_nano`,
 		standupID, place, r.AgentID, r.Name, r.Status, r.Yesterday, r.Today, r.Blockers, r.Text, r.Other,
-		string(evidence), encode(r.Claims), encode(r.Omitted), r.AskedAt, r.AnsweredAt, r.FiledAt, r.FiledBy, nanos(r.CostUSD))
+		string(evidence), encode(r.Claims), encode(r.Omitted), r.AskedAt, r.AnsweredAt, r.FiledAt, r.FiledBy, (*int64)(r.CostUSD))
 	if err != nil {
 		return err
 	}
@@ -246,14 +245,6 @@ func putReport(ctx context.Context, tx *db.Tx, standupID string, place int, r Re
 		return err
 	}
 	return updateRoll(ctx, tx, standupID)
-}
-
-func nanos(n *money.Nano) *int64 {
-	if n == nil {
-		return nil
-	}
-	v := int64(*n)
-	return &v
 }
 
 // appendLine appends an entry to the transcript.
@@ -334,31 +325,4 @@ func putQuestion(ctx context.Context, tx *db.Tx, standupID string, q question) e
 func dropQuestions(ctx context.Context, tx *db.Tx, standupID string, now time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE standup_questions SET state = 'dropped', ended_at = ? WHERE standup_id = ? AND state = 'open'`, clock.At(now), standupID)
 	return err
-}
-
-// taskStates returns the status of each task, by task key. Unknown tasks are omitted.
-func taskStates(ctx context.Context, q db.Queryer, keys []string) (map[string]string, error) {
-	states := map[string]string{}
-	if len(keys) == 0 {
-		return states, nil
-	}
-	args := make([]any, 0, len(keys))
-	for _, k := range keys {
-		n, err := strconv.ParseInt(strings.TrimPrefix(k, "TASK-"), 10, 64)
-		if err != nil {
-			continue // out of range
-		}
-		args = append(args, n)
-	}
-	if len(args) == 0 {
-		return states, nil
-	}
-	rows, err := q.Query(ctx, `SELECT number, status FROM tasks WHERE number IN (?`+strings.Repeat(`, ?`, len(args)-1)+`)`, args...)
-	_, err = db.All(rows, err, func(row db.Row) (n int64, err error) {
-		var status string
-		err = row.Scan(&n, &status)
-		states["TASK-"+strconv.FormatInt(n, 10)] = status
-		return n, err
-	})
-	return states, err
 }

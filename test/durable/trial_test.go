@@ -88,7 +88,7 @@ func says(agent string) func(demo.Question) string {
 }
 
 const review = "```json\n" + `{"summary":"All went well.",
-"resolutions":[{"task":null,"blocker":"The cto waits for figures","resolution":"cmo sends them"}],
+"resolutions":[{"blocker":1,"resolution":"cmo sends them"}],
 "escalations":[{"title":"Pay the invoice","detail":"It is due.","task":null}],
 "action_items":[{"title":"Send the figures","assignee":"cmo"},{"title":"Call the bank","assignee":"cpo"}]}` + "\n```"
 

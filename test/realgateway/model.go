@@ -388,7 +388,7 @@ func usual(agent, prompt string) string {
 // fence with text around it, because models often answer in this form.
 const review = "Here is the review.\n\n```json\n" + `{
   "summary": "Login is done, the launch page is next. The trial period waits for a decision.",
-  "resolutions": [{"task": null, "blocker": "no decision yet about the trial period", "resolution": "Product proposes, the owner decides tomorrow."}],
+  "resolutions": [{"blocker": 1, "resolution": "Product proposes, the owner decides tomorrow."}],
   "escalations": [{"title": "Decide about the trial period", "detail": "Product cannot price the launch without it.", "task": null}],
   "action_items": [{"title": "Write down the options for the trial period", "assignee": "cpo", "task": null}]
 }` + "\n```\n"

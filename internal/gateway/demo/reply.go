@@ -25,7 +25,7 @@ func (r *Runtime) reply(ctx context.Context, a Agent, in Question) (string, erro
 	text := strings.ToLower(in.Message)
 	switch {
 	case a.ID == "coo" && strings.Contains(text, "action_items"):
-		return r.review(ctx, in.SessionKey)
+		return r.review(ctx, in)
 	case isStandupCall(in.Message):
 		return r.runStandup(ctx, in.Message), nil
 	case strings.Contains(text, "standup"), strings.Contains(text, "yesterday") && strings.Contains(text, "today"):

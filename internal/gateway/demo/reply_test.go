@@ -143,7 +143,7 @@ func TestReview(t *testing.T) {
 		Summary: "Since the last standup the team finished TASK-1. Work continues on TASK-3. " +
 			"The team is unblocking TASK-9 today. TASK-4 needs a decision from outside the team.",
 		Resolutions: []resolution{{
-			Task: &nine, Blocker: "no access to the domain",
+			Blocker: 2, Task: &nine,
 			Resolution: "CMO resends the access request and names the owner. I'll follow up today.",
 		}},
 		Escalations: []escalation{{
@@ -155,7 +155,7 @@ func TestReview(t *testing.T) {
 			{Title: "Clear the blocker on TASK-9: no access to the domain", Assignee: "cmo"},
 		},
 	}
-	ask := `Close the standup. Answer with JSON: {"summary": "...", "action_items": []}`
+	ask := `Close the standup. Answer with JSON: {"summary": "...", "action_items": []}` + "\n## open blockers\n1. cpo, for 1 day: no printer\n2. cmo, for 1 day: TASK-9 has no access"
 	if diff := cmp.Diff(want, reviewed(t, c.said("coo", ask))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -22,15 +24,16 @@ type review struct {
 }
 
 type resolution struct {
+	Blocker    int     `json:"blocker,omitempty"` // its number in the question; 0 if it has none
 	Task       *string `json:"task"`
-	Blocker    string  `json:"blocker"`
 	Resolution string  `json:"resolution"`
 }
 
 type escalation struct {
-	Title  string  `json:"title"`
-	Detail string  `json:"detail"`
-	Task   *string `json:"task"`
+	Title   string  `json:"title"`
+	Detail  string  `json:"detail"`
+	Blocker int     `json:"blocker,omitempty"`
+	Task    *string `json:"task"`
 }
 
 type actionItem struct {
@@ -47,14 +50,14 @@ type assignedTask struct {
 // review returns the facilitator's closing answer for a standup, based on the agents'
 // tasks. The answer resolves recent blockers and escalates old ones. Like a real model's
 // answer, it consists of some text, followed by JSON in a code fence.
-func (r *Runtime) review(ctx context.Context, sessionKey string) (string, error) {
+func (r *Runtime) review(ctx context.Context, in Question) (string, error) {
 	all, done := []assignedTask{}, []string{}
 	for _, a := range r.options.Agents {
 		tasks, err := r.options.Board(ctx, a.ID)
 		if err != nil {
 			return "", err
 		}
-		since, err := r.reportSince(ctx, a.ID, sessionKey) // as in the agent's own report
+		since, err := r.reportSince(ctx, a.ID, in.SessionKey) // as in the agent's own report
 		if err != nil {
 			return "", err
 		}
@@ -68,16 +71,17 @@ func (r *Runtime) review(ctx context.Context, sessionKey string) (string, error)
 	blocked := slices.DeleteFunc(slices.Clone(all), func(t assignedTask) bool { return t.Blocked == "" || t.Status == "done" })
 	slices.SortStableFunc(blocked, func(a, b assignedTask) int { return cmp.Compare(b.BlockedDays, a.BlockedDays) })
 	out := review{Resolutions: []resolution{}, Escalations: []escalation{}, ActionItems: proposeActions(all, blocked)}
+	numbers := blockerNumbers(in.Message)
 	for _, t := range blocked {
 		if t.BlockedDays >= escalateAfter {
 			out.Escalations = append(out.Escalations, escalation{
-				Title: clip(fmt.Sprintf("%s is stuck: %s", t.Key, t.reason()), 120), Task: &t.Key,
+				Title: clip(fmt.Sprintf("%s is stuck: %s", t.Key, t.reason()), 120), Blocker: numbers[t.Key], Task: &t.Key,
 				Detail: fmt.Sprintf("%s, assigned to %s, has been blocked %s: %s. The team can't resolve this on its own; someone outside it has to decide.",
 					t.named(), t.agent.Name, age(t.BlockedDays), t.reason()),
 			})
 			continue
 		}
-		out.Resolutions = append(out.Resolutions, resolution{Task: &t.Key, Blocker: t.reason(), Resolution: resolutionFor(t)})
+		out.Resolutions = append(out.Resolutions, resolution{Blocker: numbers[t.Key], Task: &t.Key, Resolution: resolutionFor(t)})
 	}
 	out.Summary = summary(all, done, out)
 	var b bytes.Buffer
@@ -88,6 +92,19 @@ func (r *Runtime) review(ctx context.Context, sessionKey string) (string, error)
 		return "", fmt.Errorf("encode the review: %w", err)
 	}
 	return "I went through the reports. Here's how we close today's standup.\n\n```json\n" + b.String() + "```", nil
+}
+
+// numberedBlocker matches an open blocker in the question to the facilitator, such as
+// "2. cto, for 3 days: TASK-4 …".
+var numberedBlocker = regexp.MustCompile(`(?m)^(\d+)\. .*?\b(TASK-\d+)\b`)
+
+// blockerNumbers returns the numbers of the open blockers in a question, by task key.
+func blockerNumbers(question string) map[string]int {
+	numbers := map[string]int{}
+	for _, m := range numberedBlocker.FindAllStringSubmatch(question, -1) {
+		numbers[m[2]], _ = strconv.Atoi(m[1])
+	}
+	return numbers
 }
 
 // resolutionFor proposes what to do about a recent blocker.

@@ -18,16 +18,17 @@ type Review struct {
 
 // Resolution is the facilitator's decision on a blocker.
 type Resolution struct {
-	Task       *string `json:"task"` // key of the blocked task, or nil
-	Blocker    string  `json:"blocker"`
+	Task       *string `json:"task"`    // key of the blocked task, or nil
+	Blocker    string  `json:"blocker"` // the number of an open blocker, or a blocker in other words
 	Resolution string  `json:"resolution"`
 }
 
 // Escalation is an issue that only a human can decide or resolve.
 type Escalation struct {
-	Title  string  `json:"title"` // never empty
-	Detail string  `json:"detail"`
-	Task   *string `json:"task"` // key of the task it is about, or nil
+	Title   string  `json:"title"` // never empty
+	Detail  string  `json:"detail"`
+	Blocker string  `json:"blocker"` // the number of an open blocker, or empty
+	Task    *string `json:"task"`    // key of the task it is about, or nil
 }
 
 // ActionItem is work that results from the standup.
@@ -146,14 +147,17 @@ func toReview(fields map[string]any) (Review, bool) {
 	for _, e := range entryList(fields, "resolutions") {
 		x := Resolution{
 			Task:    taskField(e),
-			Blocker: textField(e, maxText, "blocker", "title"), Resolution: textField(e, maxText, "resolution", "text", "detail"),
+			Blocker: blockerField(e, "blocker", "title"), Resolution: textField(e, maxText, "resolution", "text", "detail"),
 		}
 		if x.Blocker != "" || x.Resolution != "" {
 			r.Resolutions = append(r.Resolutions, x)
 		}
 	}
 	for _, e := range entryList(fields, "escalations") {
-		x := Escalation{Title: titleField(e, "title", "text"), Detail: textField(e, maxText, "detail", "details", "description"), Task: taskField(e)}
+		x := Escalation{
+			Title: titleField(e, "title", "text"), Detail: textField(e, maxText, "detail", "details", "description"),
+			Blocker: blockerField(e, "blocker"), Task: taskField(e),
+		}
 		if x.Title == "" {
 			first, _, _ := strings.Cut(x.Detail, "\n")
 			x.Title = plaintext.Cut(plaintext.Line(first), maxTitle, cutMark)
@@ -232,6 +236,14 @@ func textField(fields map[string]any, most int, names ...string) string {
 		}
 	}
 	return ""
+}
+
+// blockerField returns the blocker that an entry cites, by its number or in words.
+func blockerField(fields map[string]any, names ...string) string {
+	if n, ok := rawField(fields, "blocker").(json.Number); ok {
+		return Clean(n.String(), maxTitle)
+	}
+	return textField(fields, maxText, names...)
 }
 
 // titleField is like textField, but returns a single line that is short enough for a title.

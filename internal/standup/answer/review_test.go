@@ -15,12 +15,12 @@ import (
 )
 
 const form = `{"summary":"All on track.","resolutions":[{"task":"TASK-3","blocker":"no keys","resolution":"sent"}],
-"escalations":[{"title":"Sign the contract","detail":"Only the owner can.","task":"TASK-7"}],"action_items":[{"title":"Rotate keys","assignee":"cto","task":null}]}`
+"escalations":[{"title":"Sign the contract","detail":"Only the owner can.","blocker":2,"task":"TASK-7"}],"action_items":[{"title":"Rotate keys","assignee":"cto","task":null}]}`
 
 var formRead = Review{
 	Summary:     "All on track.",
 	Resolutions: []Resolution{{new("TASK-3"), "no keys", "sent"}},
-	Escalations: []Escalation{{"Sign the contract", "Only the owner can.", new("TASK-7")}},
+	Escalations: []Escalation{{"Sign the contract", "Only the owner can.", "2", new("TASK-7")}},
 	ActionItems: []ActionItem{{"Rotate keys", new("cto"), nil}},
 }
 
@@ -61,6 +61,13 @@ func TestParseReview(t *testing.T) {
 			with(func(r *Review) {
 				r.Resolutions = []Resolution{{Resolution: "keys were sent"}}
 				r.Escalations, r.ActionItems = []Escalation{{Title: "Sign it"}}, []ActionItem{{Title: "Rotate"}}
+			}),
+		},
+		"blockers cited by number": {
+			`{"summary":"s","resolutions":[{"blocker":1,"resolution":"r"},{"blocker":"#2","resolution":"r"}],"escalations":[{"title":"t","blocker":3},{"title":"t","blocker":null}]}`,
+			with(func(r *Review) {
+				r.Resolutions = []Resolution{{Blocker: "1", Resolution: "r"}, {Blocker: "#2", Resolution: "r"}}
+				r.Escalations = []Escalation{{Title: "t", Blocker: "3"}, {Title: "t"}}
 			}),
 		},
 		"one object for a list":   {`{"summary":"s","escalations":{"title":"t"}}`, with(func(r *Review) { r.Escalations = []Escalation{{Title: "t"}} })},
@@ -173,7 +180,7 @@ func TestParseReviewRoundTrip(t *testing.T) {
 			a, b := strings.TrimSpace(text.Draw(t, "a")), strings.TrimSpace(text.Draw(t, "b"))
 			r.Resolutions = append(r.Resolutions, Resolution{task, a, b})
 			title := strings.Join(strings.Fields(a), " ") // one line with single spaces
-			r.Escalations = append(r.Escalations, Escalation{title, b, task})
+			r.Escalations = append(r.Escalations, Escalation{title, b, strings.TrimSpace(text.Draw(t, "blocker")), task})
 			r.ActionItems = append(r.ActionItems, ActionItem{title, rapid.SampledFrom([]*string{nil, new("cmo")}).Draw(t, "who"), task})
 		}
 		data, err := json.Marshal(r)
@@ -264,7 +271,7 @@ func FuzzParseReview(f *testing.F) {
 		}
 		for _, x := range r.Escalations {
 			check(maxTitle, x.Title, text(x.Task))
-			check(maxText, x.Detail)
+			check(maxText, x.Detail, x.Blocker)
 		}
 		for _, x := range r.ActionItems {
 			check(maxTitle, x.Title, text(x.Task), text(x.Assignee))
