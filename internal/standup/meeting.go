@@ -289,8 +289,7 @@ func (m *meeting) storeAnswer(ctx context.Context, i int, q question) error {
 func (r *Report) parseAnswer(text string, cost *int64) {
 	r.setParts(text, answer.ParseReport(text))
 	if cost != nil {
-		n := money.Nano(*cost)
-		r.CostUSD = &n
+		r.CostUSD = (*money.Nano)(cost)
 	}
 }
 

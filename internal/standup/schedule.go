@@ -134,7 +134,7 @@ func (s *Service) desiredJob(t Team, p Plan, was seenJob, now *gateway.Job) (des
 	return a, bad.Err()
 }
 
-// or returns the value that given points to. If given is nil, it returns the fallback, there.
+// or returns the value that given points to, or the fallback there if given is nil.
 func or[T any](given *T, there T) T {
 	if given != nil {
 		return *given
@@ -240,27 +240,17 @@ func (t Team) pick(jobs []gateway.Job, id string) (found *gateway.Job, others []
 		return j.Name != t.jobName() || j.ID != id && j.AgentID != t.Facilitator
 	})
 	slices.SortFunc(ours, func(a, b gateway.Job) int {
-		return cmp.Or(yesFirst(a.ID == id, b.ID == id), a.CreatedAt.Compare(b.CreatedAt.Time), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt.Time), cmp.Compare(a.ID, b.ID))
 	})
+	at := max(slices.IndexFunc(ours, func(j gateway.Job) bool { return j.ID == id }), 0)
 	for i := range ours {
-		if i == 0 {
-			found = &ours[0]
-			continue
+		if i == at {
+			found = &ours[i]
+		} else {
+			others = append(others, ours[i].ID)
 		}
-		others = append(others, ours[i].ID)
 	}
 	return found, others
-}
-
-// yesFirst compares two booleans for sorting: true comes before false.
-func yesFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 // times returns a job's cron schedule, or the reason why Wardroom cannot evaluate it.

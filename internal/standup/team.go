@@ -214,7 +214,7 @@ func readLimit(where string, text *string, most time.Duration, bad *fault.Fields
 // fields, whose values may come from the settings.
 func (s *Service) checkCombination(t Team, c TeamChange, bad *fault.Fields) {
 	if c.Facilitator.Given || c.Participants.Given {
-		if who := orSetting(t.own.facilitator, s.Facilitator); slices.Contains(orSetting(t.own.participants, s.Participants), who) {
+		if who := or(t.own.facilitator, s.Facilitator); slices.Contains(or(t.own.participants, s.Participants), who) {
 			bad.Add("/participants", "Agent %s is the facilitator and cannot also be a participant. Choose another facilitator, or remove agent %s from the participants.", who, who)
 		}
 	}
@@ -224,22 +224,14 @@ func (s *Service) checkCombination(t Team, c TeamChange, bad *fault.Fields) {
 	}
 }
 
-// orSetting returns the team's own value, or the value from the settings if the team has none.
-func orSetting[T any](own *T, setting T) T {
-	if own != nil {
-		return *own
-	}
-	return setting
-}
-
 // effective sets the exported fields of a team from the team's own values and the settings.
 func (s *Service) effective(t Team) Team {
-	t.Facilitator = orSetting(t.own.facilitator, s.Facilitator)
+	t.Facilitator = or(t.own.facilitator, s.Facilitator)
 	// The facilitator is not asked, even if the settings now list it as a participant.
-	t.Participants = slices.DeleteFunc(slices.Clone(orSetting(t.own.participants, s.Participants)), func(id string) bool { return id == t.Facilitator })
+	t.Participants = slices.DeleteFunc(slices.Clone(or(t.own.participants, s.Participants)), func(id string) bool { return id == t.Facilitator })
 	t.Timezone = s.zone(t).String()
-	t.AgentTimeout = orSetting(t.own.agentTimeout, clock.Span(s.AgentTimeout))
-	t.Deadline = orSetting(t.own.deadline, clock.Span(s.Deadline))
+	t.AgentTimeout = or(t.own.agentTimeout, clock.Span(s.AgentTimeout))
+	t.Deadline = or(t.own.deadline, clock.Span(s.Deadline))
 	t.FromSettings = []string{}
 	for _, f := range t.own.fields() {
 		if reflect.ValueOf(f.value).IsNil() {
@@ -306,7 +298,8 @@ func (t Team) title(date string) string {
 }
 
 // teamSuffix returns the team's key with the given prefix. For the executive team, it returns "".
-// The suffix distinguishes the standups of different teams on the same day.
+// The suffix distinguishes the standups of different teams on the same day, and the inbox items of an
+// agent that reports the same blocker in two teams.
 func (s Standup) teamSuffix(before string) string {
 	if s.Team == Executive {
 		return ""
