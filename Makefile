@@ -11,7 +11,7 @@ RACE    := -race -gcflags='all=-d=checkptr=0' -gcflags='modernc.org/...=-race=fa
 RAN     := $(GO) run ./test/ran
 UNIT    := $(GO) test -json -count=1 -vet=off -timeout 45m
 # The slowest packages, which start first so that the run does not end with waiting for them.
-LONGEST := ./internal/app ./test/durable ./internal/standup ./internal/gateway/demo
+LONGEST := ./internal/app ./test/durable ./internal/standup ./test/faults
 # The detector runs where goroutines are started. It also sees all other packages at work there.
 RACED    = $(shell test/packages.sh raced)
 PLAIN    = $(shell test/packages.sh plain)
@@ -24,7 +24,7 @@ COSTLY  := $(subst $() ,|,$(strip Growth Tree Contract OwnAndForeign Faults Faul
 	AnswerOfTwoMegabytes RunawayReport ClientHuge ClientHugeEvent Bloat BackupBesideService KilledUnderLoad \
 	AgentsDocument RollupEqualsTheLedger))
 COSTLY  := ^Test($(COSTLY))$$
-COSTING := ./internal/app ./internal/standup ./internal/gateway/demo ./internal/usage ./cmd/wardroom
+COSTING := ./internal/app ./internal/standup ./test/faults ./internal/usage ./cmd/wardroom
 # Tests that `make test` runs on SQLite alone, because most of their time goes into what is the same on both databases.
 # `make nightly` runs them on PostgreSQL. Of the points at which TestKill kills the service, four stay.
 ON_SQLITE := ^Test(Demo([A-Z].*)?|Tree|RetiredPhrases|AgentsDocument|Growth|UsageEqualsTheRuntimes|InvisibleCharacters|Pairing|Keys)$$|\
@@ -109,7 +109,7 @@ check: ## run before each commit: format, vet, lint, Go tests on SQLite without 
 	$(LINT) fmt --diff
 	$(GO) vet -tags journey ./...
 	$(LINT) run ./...
-	TEST_ENGINES=sqlite $(GO) test -vet=off -parallel 16 -skip '$(COSTLY)' ./internal/app ./cmd/... ./internal/... ./web ./test/ran
+	TEST_ENGINES=sqlite $(GO) test -vet=off -parallel 16 -skip '$(COSTLY)' ./internal/app ./cmd/... ./internal/... ./web ./test/faults ./test/ran
 
 unit: unit-race unit-sqlite unit-postgres ## all Go tests: with the race detector what starts goroutines, all else without it
 
@@ -131,7 +131,7 @@ unit-plain:
 
 unit-postgres:
 	@mkdir -p bin
-	TEST_ENGINES=postgres test/postgres.sh $(UNIT) -p 3 -parallel 6 -skip '$(subst $() ,,$(ON_SQLITE))' $(filter-out ./internal/gateway/demo,$(LONGEST)) $(STORED) | $(RAN) record bin/unit-postgres.ran
+	TEST_ENGINES=postgres test/postgres.sh $(UNIT) -p 3 -parallel 6 -skip '$(subst $() ,,$(ON_SQLITE))' $(filter-out ./test/faults,$(LONGEST)) $(STORED) | $(RAN) record bin/unit-postgres.ran
 
 journey: ## test the built binary with a real agent gateway (installs it once, about 860 MB)
 	@mkdir -p bin

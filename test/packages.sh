@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folders() { xargs -n 1 dirname | sort -u | sed 's,^,./,'; }
 tested() { find cmd internal test web -name '*_test.go' -not -path '*/node_modules/*' | folders; }
 raced() {
-  grep -rlE --include='*.go' '^[[:space:]]*go (func|[A-Za-z.]+\()|\.Go\(' cmd internal web | grep -v '_test\.go$' | folders
+  grep -rlE --include='*.go' '^[[:space:]]*go (func|[A-Za-z.]+\()|\.Go\(' cmd internal web test/faults | grep -v '_test\.go$' | folders
 }
 
 case "$1" in

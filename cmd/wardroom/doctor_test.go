@@ -11,15 +11,16 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/test/faults"
 )
 
 // gatewayToken is unlikely to appear in other output.
 const gatewayToken = "gateway-token-of-the-doctor-4711"
 
 // runtimeOf starts a runtime that sends an event every few milliseconds.
-func runtimeOf(t *testing.T) *demo.Runtime {
+func runtimeOf(t *testing.T) *faults.Runtime {
 	t.Helper()
-	r, err := demo.Start(t.Context(), demo.Options{Token: gatewayToken})
+	r, err := faults.Start(t.Context(), demo.Options{Token: gatewayToken})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,9 +65,10 @@ var mayImport = map[string][]string{
 	"platform/vault":     {},
 	"platform/web":       {"platform/actor", "platform/encode", "platform/fault", "platform/once", "platform/page"},
 
-	"test/durable":     {},                                                                                                                                          // so do its tests, with the demo runtime
-	"test/realgateway": {},                                                                                                                                          // drives the built binary from outside
-	"test/bench":       {"app", "account", "gateway", "gateway/demo", "platform/actor", "platform/config", "platform/db", "schema", "standup", "task", "test/year"}, // seeds through the services, and is the gateway of one
+	"test/faults":      {"gateway", "gateway/demo"},                                                                                                                                // the demo runtime with faults
+	"test/durable":     {},                                                                                                                                                         // so do its tests, with the demo runtime
+	"test/realgateway": {},                                                                                                                                                         // drives the built binary from outside
+	"test/bench":       {"app", "account", "gateway", "gateway/demo", "platform/actor", "platform/config", "platform/db", "schema", "standup", "task", "test/faults", "test/year"}, // seeds through the services, and is the gateway of one
 	"test/year":        {"platform/db"},
 	"test/ran":         {}, // reads the output of `go test`
 }

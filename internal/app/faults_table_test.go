@@ -13,14 +13,15 @@ import (
 	"wardroom/internal/agent"
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/test/faults"
 )
 
 // badFrames returns the kinds of bad frames that have no effect. The missing kind makes
 // valid answers unreadable.
-func badFrames() []demo.Garbage {
-	return []demo.Garbage{
-		demo.NotJSON, demo.WrongShape, demo.BinaryFrame, demo.InvalidUTF8, demo.StrayAnswer, demo.UnknownEvent,
-		demo.ExtraMembers, demo.MissingMembers, demo.ControlCharacters,
+func badFrames() []faults.Garbage {
+	return []faults.Garbage{
+		faults.NotJSON, faults.WrongShape, faults.BinaryFrame, faults.InvalidUTF8, faults.StrayAnswer, faults.UnknownEvent,
+		faults.ExtraMembers, faults.MissingMembers, faults.ControlCharacters,
 	}
 }
 
@@ -28,7 +29,7 @@ func badFrames() []demo.Garbage {
 func garbage() []trial {
 	trials := []trial{{
 		name: "wrong types in what exists", turns: "Garble",
-		turn:   func(f *broken) { f.runtime.Garble(demo.WrongTypes) },
+		turn:   func(f *broken) { f.runtime.Garble(faults.WrongTypes) },
 		during: func(f *broken) { f.wantUnreadable() },
 	}}
 	for _, k := range badFrames() {
@@ -186,10 +187,10 @@ func lives() []trial {
 
 // closedDoors returns what else may answer at the runtime's address, with a part of the
 // status that Wardroom then shows.
-func closedDoors() map[demo.PortMode]string {
-	return map[demo.PortMode]string{
-		demo.PortWebPage: "HTTP 200", demo.PortBadGateway: "HTTP 502", demo.PortUnavailable: "HTTP 503", demo.PortRedirect: "redirects",
-		demo.PortProxyRefused: "HTTP 403", demo.PortReset: "closed the connection", demo.PortSilent: "did not answer within",
+func closedDoors() map[faults.PortMode]string {
+	return map[faults.PortMode]string{
+		faults.PortWebPage: "HTTP 200", faults.PortBadGateway: "HTTP 502", faults.PortUnavailable: "HTTP 503", faults.PortRedirect: "redirects",
+		faults.PortProxyRefused: "HTTP 403", faults.PortReset: "closed the connection", faults.PortSilent: "did not answer within",
 	}
 }
 
@@ -197,7 +198,7 @@ func closedDoors() map[demo.PortMode]string {
 func doors() []trial {
 	var trials []trial
 	for door, says := range closedDoors() {
-		if door == demo.PortSilent {
+		if door == faults.PortSilent {
 			continue
 		}
 		trials = append(trials, unreachable("door "+fmt.Sprint(door), "SetPort Drop", says, func(f *broken) {
@@ -206,8 +207,8 @@ func doors() []trial {
 		}))
 	}
 	return append(trials, trial{
-		name: "the mute door", turns: "SetPort Drop", turn: func(f *broken) { f.runtime.SetPort(demo.PortSilent); f.runtime.Drop() },
-		state: gateway.Slow, status: http.StatusGatewayTimeout, code: "gateway_timeout", says: closedDoors()[demo.PortSilent],
+		name: "the mute door", turns: "SetPort Drop", turn: func(f *broken) { f.runtime.SetPort(faults.PortSilent); f.runtime.Drop() },
+		state: gateway.Slow, status: http.StatusGatewayTimeout, code: "gateway_timeout", says: closedDoors()[faults.PortSilent],
 	})
 }
 
@@ -299,7 +300,7 @@ func devices() []trial {
 // withTLS gives the house a runtime with a pinned certificate.
 func withTLS(h *house) {
 	h.t.Helper()
-	r, err := demo.Start(context.Background(), demo.Options{Token: gatewayToken, Board: h.tasksOf, TLS: true})
+	r, err := faults.StartTLS(context.Background(), demo.Options{Token: gatewayToken, Board: h.tasksOf})
 	if err != nil {
 		h.t.Fatal(err)
 	}

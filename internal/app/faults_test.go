@@ -19,16 +19,16 @@ import (
 
 	"wardroom/internal/agent"
 	"wardroom/internal/gateway"
-	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/session"
+	"wardroom/test/faults"
 )
 
 // trial is one fault of the runtime, with how Wardroom must report it.
 type trial struct {
 	name  string
-	turns string // switches of demo.Runtime that it uses, separated by spaces
+	turns string // switches of faults.Runtime that it uses, separated by spaces
 	turn  func(*broken)
 	// state and the fields below it are what Wardroom reports while the gateway is
 	// offline. Without a state, the gateway stays connected: then a question must be
@@ -296,7 +296,7 @@ func (f *broken) recovered() {
 // Each switch of the demo runtime must be used by a trial.
 func TestFaultsTurnEverySwitch(t *testing.T) {
 	t.Parallel()
-	others := strings.Fields("Answer AnswerDirectly AppendLines Approve Asked Busy Calls CertificatePEM Connections CountSessions Delete DeviceToken Fingerprint Heal Heartbeat Label OwnerRuns Pending RefuseClients Reset SeedPast Spawn StartBackgroundWork URL Watch")
+	others := strings.Fields("Answer AnswerDirectly AppendLines Approve Asked Boot Busy Calls CertificatePEM Connections CountSessions Delete DeviceToken Do Fingerprint Heal Heartbeat Label OwnerRuns Pending Prompt RefuseClients Reset SeedPast Spawn StartBackgroundWork Stop URL Watch")
 	var turned []string
 	for _, b := range breakages() {
 		for _, tt := range b.trials {
@@ -309,7 +309,7 @@ func TestFaultsTurnEverySwitch(t *testing.T) {
 		}
 	}
 	var methods []string
-	for m := range reflect.TypeFor[*demo.Runtime]().Methods() {
+	for m := range reflect.TypeFor[*faults.Runtime]().Methods() {
 		methods = append(methods, m.Name)
 		if is, not := slices.Contains(turned, m.Name), slices.Contains(others, m.Name); is == not {
 			t.Errorf("%s is used by a trial: %t, is not a switch: %t; want one of them", m.Name, is, not)
@@ -317,15 +317,15 @@ func TestFaultsTurnEverySwitch(t *testing.T) {
 	}
 	for _, name := range slices.Concat(turned, others) {
 		if !slices.Contains(methods, name) {
-			t.Errorf("demo.Runtime has no %s", name)
+			t.Errorf("faults.Runtime has no %s", name)
 		}
 	}
 }
 
-// constants returns the names of a type's constants in the package demo.
+// constants returns the names of a type's constants in the package faults.
 func constants(t *testing.T, kind string) (names []string) {
 	t.Helper()
-	files, err := filepath.Glob("../gateway/demo/*.go")
+	files, err := filepath.Glob("../../test/faults/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

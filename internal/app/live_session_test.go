@@ -22,6 +22,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/session"
+	"wardroom/test/faults"
 )
 
 // sessionsSeen is a list of sessions kept up to date as docs/live.md describes.
@@ -166,7 +167,7 @@ func TestDashboardsCostTheGatewayNothing(t *testing.T) {
 	owner := s.login(ownerEmail)
 	var mu sync.Mutex
 	calls := map[string]int{}
-	h.runtime.Watch(func(r demo.Request) bool {
+	h.runtime.Watch(func(r faults.Request) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		calls[r.Method]++
@@ -335,7 +336,7 @@ func TestSessionsThroughDisorder(t *testing.T) {
 		"late":     func() { h.runtime.Lag("sessions.list", 300*time.Millisecond) },
 		"reversed": func() { h.runtime.Reverse("sessions.list", 2) },
 		"huge":     func() { h.runtime.Bloat("sessions.changed", 25<<20) },
-		"strange":  func() { h.runtime.Garble(demo.ExtraMembers, demo.UnknownEvent, demo.StrayAnswer) },
+		"strange":  func() { h.runtime.Garble(faults.ExtraMembers, faults.UnknownEvent, faults.StrayAnswer) },
 	} {
 		fault()
 		for range 12 {

@@ -26,6 +26,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/job"
+	"wardroom/test/faults"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -57,7 +58,7 @@ type house struct {
 	beforeRun func() // called between the opening of the database and the start
 	t         *testing.T
 	raw       config.Raw
-	runtime   *demo.Runtime
+	runtime   *faults.Runtime
 	key       atomic.Pointer[string]  // the COO's key in the runtime's environment
 	board     atomic.Pointer[app.App] // the App whose board the agents see
 	onSetup   func(app.SetupOffer)    // nil creates no tokens
@@ -79,7 +80,7 @@ func newHouse(t *testing.T, engine db.Engine, change func(*config.Raw)) *house {
 		encryptionKey: "ENCRYPTION_KEY",
 	}}
 	t.Cleanup(h.keptSecrets)
-	runtime, err := demo.Start(context.Background(), demo.Options{Token: gatewayToken, Board: h.tasksOf, Env: h.env, Writes: 100_000})
+	runtime, err := faults.Start(context.Background(), demo.Options{Token: gatewayToken, Board: h.tasksOf, Env: h.env, Writes: 100_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +114,7 @@ func (h *house) env(name string) string {
 func (h *house) reopen() {
 	h.t.Helper()
 	_, address, _ := strings.Cut(h.runtime.URL(), "://")
-	back, err := demo.Start(context.Background(), demo.Options{Token: gatewayToken, Board: h.tasksOf, Addr: address})
+	back, err := faults.Start(context.Background(), demo.Options{Token: gatewayToken, Board: h.tasksOf, Addr: address})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -4,12 +4,12 @@ import (
 	"net/http"
 	"testing"
 
-	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/config"
 	"wardroom/internal/platform/db"
 	"wardroom/internal/session"
 	"wardroom/internal/standup"
 	"wardroom/internal/task"
+	"wardroom/test/faults"
 )
 
 // withAdmin makes the service also request operator.admin.
@@ -39,7 +39,7 @@ func TestNoOwnerTools(t *testing.T) {
 		s.answered(sent.RunID)
 
 		asked := h.runtime.Asked("")
-		h.runtime.RefuseClients(demo.WithoutAdmin)
+		h.runtime.RefuseClients(faults.WithoutAdmin)
 		waitFor(t, "the loss of the connection", func() bool { return s.Gateway.Status().ConnectedAt == nil })
 		owner.post(ctoPath+"/messages", map[string]string{"text": "Still there?"}).wantProblem(http.StatusServiceUnavailable, "gateway_unreachable")
 		key = owner.handed("cto", "Wait for it").Key

@@ -17,6 +17,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/session"
 	"wardroom/internal/transcript"
+	"wardroom/test/faults"
 )
 
 const cto = "agent:cto:main"
@@ -179,7 +180,7 @@ func TestSessionsWhileTheGatewayIsAway(t *testing.T) {
 		return p.State == agent.Offline && p.Since != nil && p.Since.Equal(st.Since.Time) && p.Age != nil && strings.Contains(p.Reason, st.LastError)
 	})
 
-	back, err := demo.Start(context.Background(), demo.Options{Token: gatewayToken, Addr: strings.TrimPrefix(h.raw.GatewayURL, "http://")})
+	back, err := faults.Start(context.Background(), demo.Options{Token: gatewayToken, Addr: strings.TrimPrefix(h.raw.GatewayURL, "http://")})
 	if err != nil {
 		t.Fatal(err)
 	}

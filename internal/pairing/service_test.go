@@ -20,6 +20,7 @@ import (
 	"wardroom/internal/platform/db"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/vault"
+	"wardroom/test/faults"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,9 +32,9 @@ const (
 )
 
 // runtimeOf returns a gateway that accepts only paired devices.
-func runtimeOf(t *testing.T) *demo.Runtime {
+func runtimeOf(t *testing.T) *faults.Runtime {
 	t.Helper()
-	r, err := demo.Start(context.Background(), demo.Options{Token: shared})
+	r, err := faults.Start(context.Background(), demo.Options{Token: shared})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func (r *record) String() string {
 }
 
 // start runs a replica. change, if not nil, modifies the service before it loads.
-func start(t *testing.T, d *db.DB, r *demo.Runtime, change func(*pairing.Service, *gateway.Options)) *process {
+func start(t *testing.T, d *db.DB, r *faults.Runtime, change func(*pairing.Service, *gateway.Options)) *process {
 	t.Helper()
 	log := &record{}
 	p := &process{t: t, log: log}
@@ -145,7 +146,7 @@ func admin(t *testing.T) context.Context {
 }
 
 // pair creates a device and has it approved.
-func (p *process) pair(r *demo.Runtime) pairing.Pairing {
+func (p *process) pair(r *faults.Runtime) pairing.Pairing {
 	p.t.Helper()
 	if _, made, err := p.Start(admin(p.t)); err != nil || !made {
 		p.t.Fatalf("made %t, %v", made, err)
@@ -166,7 +167,7 @@ func (p *process) paired() pairing.Pairing {
 }
 
 // reconnects waits for another connection.
-func (p *process) reconnects(r *demo.Runtime) gateway.Status {
+func (p *process) reconnects(r *faults.Runtime) gateway.Status {
 	p.t.Helper()
 	made := p.client.Connections()
 	r.Drop()

@@ -13,13 +13,14 @@ import (
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/clock"
+	"wardroom/test/faults"
 )
 
 // TestStormOfReconnects checks that the mirror agrees with the runtime after 100 reconnects during
 // changes, and that no reads remain.
 func TestStormOfReconnects(t *testing.T) {
 	t.Parallel()
-	r, err := demo.Start(t.Context(), demo.Options{Token: "storm", Pace: time.Millisecond})
+	r, err := faults.Start(t.Context(), demo.Options{Token: "storm", Pace: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/standup"
+	"wardroom/test/faults"
 )
 
 var updateMinutes = flag.Bool("update", false, "write the minutes in testdata/minutes anew; read them as the person who runs the team")
@@ -45,7 +46,7 @@ const (
 // lost restarts the gateway when a question arrives, so that the question is lost.
 func lost(o *office, run string, down time.Duration) {
 	var restarted atomic.Bool
-	o.runtime.Watch(func(q demo.Request) bool {
+	o.runtime.Watch(func(q faults.Request) bool {
 		if q.Method != "agent" || !strings.HasSuffix(q.RunID, run) || !restarted.CompareAndSwap(false, true) {
 			return true
 		}
@@ -181,7 +182,7 @@ func unheard(t *testing.T, o *office) {
 		return report
 	})
 	var cut atomic.Bool
-	o.runtime.Watch(func(q demo.Request) bool {
+	o.runtime.Watch(func(q faults.Request) bool {
 		if q.Method != "agent.wait" || !cut.CompareAndSwap(false, true) {
 			return true
 		}
@@ -213,7 +214,7 @@ func late(t *testing.T, o *office) {
 	o.Runtime = &flaky{Runtime: o.client, stop: func(context.Context, string, string) (bool, error) {
 		return false, gateway.ErrRefused.With("not yours")
 	}}
-	o.runtime.Watch(func(q demo.Request) bool {
+	o.runtime.Watch(func(q faults.Request) bool {
 		if q.Method == "agent" && q.AgentID == "cmo" { // asked after the CPO
 			close(word)
 			said(t, spoken)
@@ -234,7 +235,7 @@ func unread(_ *testing.T, o *office) {
 		return o.client.Find(ctx, key, run)
 	}}
 	var cut atomic.Bool
-	o.runtime.Watch(func(q demo.Request) bool {
+	o.runtime.Watch(func(q faults.Request) bool {
 		if q.Method == "agent.wait" && strings.Contains(q.RunID, "-cpo-") && cut.CompareAndSwap(false, true) {
 			go o.runtime.Drop()
 			return false
@@ -266,7 +267,7 @@ func (o *office) without(t *testing.T, agent string) {
 	if err := o.runtime.Close(); err != nil {
 		t.Fatal(err)
 	}
-	next, err := demo.Start(t.Context(), demo.Options{Token: "secret-of-the-runtime", Addr: address, Agents: left})
+	next, err := faults.Start(t.Context(), demo.Options{Token: "secret-of-the-runtime", Addr: address, Agents: left})
 	if err != nil {
 		t.Fatal(err)
 	}

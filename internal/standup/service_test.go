@@ -21,6 +21,7 @@ import (
 	"wardroom/internal/platform/db/dbtest"
 	"wardroom/internal/platform/job"
 	"wardroom/internal/standup"
+	"wardroom/test/faults"
 )
 
 func TestMain(m *testing.M) {
@@ -38,7 +39,7 @@ const (
 // office is a service with a demo runtime, and with accounts and a board set by the test.
 type office struct {
 	*standup.Service
-	runtime *demo.Runtime
+	runtime *faults.Runtime
 	client  *gateway.Client
 	log     *slog.Logger
 	inbox   fakeInbox
@@ -57,7 +58,7 @@ func newOffice(t *testing.T, d *db.DB) *office {
 		o.members = append(o.members, standup.Member{AgentID: a.ID, Name: a.Name})
 	}
 	var err error
-	o.runtime, err = demo.Start(t.Context(), demo.Options{Token: "secret-of-the-runtime"})
+	o.runtime, err = faults.Start(t.Context(), demo.Options{Token: "secret-of-the-runtime"})
 	if err != nil {
 		t.Fatal(err)
 	}

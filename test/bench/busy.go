@@ -20,6 +20,7 @@ import (
 
 	"wardroom/internal/gateway"
 	"wardroom/internal/gateway/demo"
+	"wardroom/test/faults"
 )
 
 const (
@@ -68,7 +69,7 @@ type busy struct {
 // many live streams. It starts its own service. The gateway is the demo runtime,
 // which runs in this process.
 func (b *bench) busy(ctx context.Context) (s busy, err error) {
-	runtime, err := demo.Start(ctx, demo.Options{Token: gatewayToken, Pace: time.Millisecond})
+	runtime, err := faults.Start(ctx, demo.Options{Token: gatewayToken, Pace: time.Millisecond})
 	if err != nil {
 		return s, err
 	}
@@ -151,7 +152,7 @@ func (b *bench) startBusy(ctx context.Context, url string) (*process, error) {
 }
 
 // workIn creates the sessions for the measurement and starts a run in each.
-func workIn(ctx context.Context, runtime *demo.Runtime) (keys []string, err error) {
+func workIn(ctx context.Context, runtime *faults.Runtime) (keys []string, err error) {
 	c, err := gateway.New(gateway.Options{URL: runtime.URL(), Token: gatewayToken, Scopes: []string{"operator.read", "operator.write"}})
 	if err != nil {
 		return nil, err
@@ -179,7 +180,7 @@ func workIn(ctx context.Context, runtime *demo.Runtime) (keys []string, err erro
 
 // work keeps changing the sessions for a fixed time. After a pause, it makes one final change to
 // each session, which every stream must receive. It returns the total number of changes.
-func (b *bench) work(runtime *demo.Runtime, keys []string, ask busying) (changes int, err error) {
+func (b *bench) work(runtime *faults.Runtime, keys []string, ask busying) (changes int, err error) {
 	var n atomic.Int64
 	label := func(key string, n int64) error {
 		return runtime.Label(key, fmt.Sprintf("%s%d-%d", ask.Mark, n, time.Now().UnixNano()))

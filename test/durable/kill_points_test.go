@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wardroom/internal/gateway/demo"
+	"wardroom/test/faults"
 )
 
 // blow kills the service at a certain point. It is prepared before the standup starts.
@@ -39,7 +40,7 @@ func (w wire) prepare(x *trial) (struck func()) {
 	hit := make(chan struct{})
 	var once sync.Once
 	x.mu.Lock()
-	x.see = func(r demo.Request) bool {
+	x.see = func(r faults.Request) bool {
 		served := true
 		if r.Method == w.method && strings.HasSuffix(r.RunID, w.run) {
 			once.Do(func() {
@@ -114,7 +115,7 @@ func (x *trial) on(method, run string, fn func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	fn = sync.OnceFunc(fn)
-	x.see = func(r demo.Request) bool {
+	x.see = func(r faults.Request) bool {
 		if r.Method == method && strings.HasSuffix(r.RunID, run) {
 			fn()
 		}

@@ -15,6 +15,7 @@ import (
 
 	"wardroom/internal/gateway/demo"
 	"wardroom/internal/platform/db"
+	"wardroom/test/faults"
 )
 
 const (
@@ -35,14 +36,14 @@ type trial struct {
 	address string // of the database, as in the settings
 	env     map[string]string
 	db      *db.DB // the test's own connection to the database
-	runtime *demo.Runtime
+	runtime *faults.Runtime
 	token   string // of the owner
 	id      string // of the standup
 
 	mu      sync.Mutex
 	service *process                  // the current process
 	asked   map[string]map[string]int // agent → run ID → how often it was sent
-	see     func(demo.Request) bool   // called with each request; may be nil
+	see     func(faults.Request) bool // called with each request; may be nil
 	killed  time.Time                 // time of the last kill
 }
 
@@ -52,7 +53,7 @@ func newTrial(t *testing.T, from seed, env map[string]string) *trial {
 	t.Helper()
 	x := &trial{T: t, engine: from.engine, token: from.token, env: map[string]string{}, asked: map[string]map[string]int{}}
 	x.address = from.copy(t)
-	runtime, err := demo.Start(context.WithoutCancel(t.Context()), demo.Options{Token: gatewayToken})
+	runtime, err := faults.Start(context.WithoutCancel(t.Context()), demo.Options{Token: gatewayToken})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ const review = "```json\n" + `{"summary":"All went well.",
 "action_items":[{"title":"Send the figures","assignee":"cmo"},{"title":"Call the bank","assignee":"cpo"}]}` + "\n```"
 
 // watch counts the questions and calls see with every request.
-func (x *trial) watch(r demo.Request) bool {
+func (x *trial) watch(r faults.Request) bool {
 	x.mu.Lock()
 	if r.Method == "agent" {
 		if x.asked[r.AgentID] == nil {

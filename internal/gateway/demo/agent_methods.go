@@ -36,7 +36,7 @@ type agentRequest struct {
 
 // handleAgent starts a run. It sends two responses with the same request id: "accepted"
 // immediately, and the result when the run ends.
-func (r *Runtime) handleAgent(c call) (any, *failure) {
+func (r *Runtime) handleAgent(c call) (any, *Failure) {
 	var in agentRequest
 	if f := agentParams.read("agent", "", c.params, &in); f != nil {
 		return nil, f
@@ -55,7 +55,7 @@ func (r *Runtime) handleAgent(c call) (any, *failure) {
 	if f != nil {
 		return nil, f
 	}
-	if old := c.conn.boot.find(in.IdempotencyKey, r.clock()); old != nil {
+	if old := c.conn.boot.find(in.IdempotencyKey, r.options.Now()); old != nil {
 		if !old.ended {
 			return object{
 				"runId": old.id, "status": "in_flight", "sessionKey": old.session.key, "agentId": old.agent.ID,
@@ -73,12 +73,12 @@ func (r *Runtime) handleAgent(c call) (any, *failure) {
 	if !slices.Contains(s.participants, c.conn.clientID) {
 		s.participants = append(s.participants, c.conn.clientID)
 	}
-	r.enqueue(newRun(c, s, a, in.IdempotencyKey, in.Message, time.Duration(min(timeout, maxTimerMs/1000))*r.timing.second, r.now()), created)
+	r.enqueue(newRun(c, s, a, in.IdempotencyKey, in.Message, time.Duration(min(timeout, maxTimerMs/1000))*r.options.Timing.Second, r.now()), created)
 	return nil, nil
 }
 
 // target returns the agent and the session key that a request addresses.
-func (r *Runtime) target(in agentRequest) (Agent, string, *failure) {
+func (r *Runtime) target(in agentRequest) (Agent, string, *Failure) {
 	id, key := in.AgentID, in.SessionKey
 	if key != "" {
 		rest, scoped := strings.CutPrefix(key, "agent:")
@@ -109,7 +109,7 @@ func (r *Runtime) target(in agentRequest) (Agent, string, *failure) {
 
 // handleWait waits for a run to end. If the run is unknown, handleWait waits until the
 // timeout, because the run may still start.
-func (r *Runtime) handleWait(c call) (any, *failure) {
+func (r *Runtime) handleWait(c call) (any, *Failure) {
 	in := struct {
 		RunID     string
 		TimeoutMs int
@@ -121,7 +121,7 @@ func (r *Runtime) handleWait(c call) (any, *failure) {
 		return nil, f
 	}
 	b := c.conn.boot
-	if q := b.find(in.RunID, r.clock()); q != nil && q.ended {
+	if q := b.find(in.RunID, r.options.Now()); q != nil && q.ended {
 		return q.waitResult(), nil
 	}
 	w := &waiter{call: c, runID: in.RunID}
@@ -143,7 +143,7 @@ func (r *Runtime) endWait(b *boot, w *waiter) {
 }
 
 // handleAbort stops one of a session's runs, or all of them.
-func (r *Runtime) handleAbort(c call) (any, *failure) {
+func (r *Runtime) handleAbort(c call) (any, *Failure) {
 	var in struct{ SessionKey, RunID string }
 	if f := abortParams.read("chat.abort", "", c.params, &in); f != nil {
 		return nil, f
@@ -181,7 +181,7 @@ const abortGrace = 100 * time.Millisecond
 
 // recentlyAborted returns the ids of the session's runs that were aborted less than
 // abortGrace ago and that the client is allowed to stop. The caller must hold r.mu.
-func (r *Runtime) recentlyAborted(by *connection, s *session) []string {
+func (r *Runtime) recentlyAborted(by *Conn, s *session) []string {
 	ids := []string{}
 	for _, q := range r.boot.runs {
 		if q.session == s && q.ended && q.outcome.kind == aborted && r.now()-q.endedAt < abortGrace.Milliseconds() && by.mayStop(q) {
@@ -265,7 +265,7 @@ func (c call) sendFinal(q *run) {
 		out["status"], out["summary"] = "error", q.outcome.error
 		c.send(object{
 			"type": "res", "id": c.id, "ok": false, "payload": out,
-			"error": &failure{Code: "UNAVAILABLE", Message: q.outcome.error},
+			"error": &Failure{Code: "UNAVAILABLE", Message: q.outcome.error},
 		})
 		return
 	case answered:

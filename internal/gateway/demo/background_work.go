@@ -168,7 +168,7 @@ func (r *Runtime) runSteps(q *run, wait func(time.Duration) error) bool {
 // scale converts the duration d to the runtime's time scale. In tests, a simulated second
 // is shorter than a real one.
 func (r *Runtime) scale(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * r.timing.second.Seconds())
+	return time.Duration(float64(d) * r.options.Timing.Second.Seconds())
 }
 
 // appendStep adds a row to an active run's transcript and emits an event for it. It

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -20,9 +21,9 @@ const (
 	maxBuffered = 50 << 20 // maximum bytes queued for a client before it is disconnected
 )
 
-// connection is a client connection. Frames for the client are queued, so that a slow
+// Conn is a client connection. Frames for the client are queued, so that a slow
 // client doesn't delay others.
-type connection struct {
+type Conn struct {
 	runtime *Runtime
 	boot    *boot
 	ws      *websocket.Conn
@@ -35,16 +36,15 @@ type connection struct {
 
 	// Guarded by the runtime's lock.
 	ready      bool // the handshake is complete
-	helloSent  bool // hello-ok has been queued; events may follow only then
 	clientID   string
 	deviceID   string // empty without a device
-	shared     bool   // authenticated with the shared token
 	scopes     []string
 	subscribed bool
 	seq        int                    // number of the last event, from 1
 	writes     map[string][]time.Time // recent times of calls that change jobs, by method
-	held       heldFrames             // frames held back by faults
-	queue      outbox                 // has its own lock
+
+	helloSent atomic.Bool // hello-ok has been queued; events may follow only then
+	queue     outbox      // has its own lock
 }
 
 // serveSocket upgrades a request to a WebSocket connection and serves the connection
@@ -52,17 +52,14 @@ type connection struct {
 func (r *Runtime) serveSocket(b *boot, w http.ResponseWriter, req *http.Request) {
 	socket := socketOf(req.Context())
 	// The handshake refuses foreign origins, with the gateway's own error.
-	ws, err := websocket.Accept(w, req, &websocket.AcceptOptions{
-		InsecureSkipVerify: true,
-		OnPingReceived:     func(context.Context, []byte) bool { return !r.frozen() },
-	})
+	ws, err := websocket.Accept(w, req, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
 		return
 	}
 	ctx, stop := context.WithCancel(r.ctx)
 	defer stop()
 	ws.SetReadLimit(-1) // read enforces the limit itself, to close with the recorded reason
-	c := &connection{
+	c := &Conn{
 		runtime: r, boot: b, ws: ws, socket: socket, id: uuid.NewString(), nonce: uuid.NewString(),
 		origin: req.Header.Get("Origin"), stop: stop, done: make(chan struct{}),
 		queue: outbox{wake: make(chan struct{}, 1)},
@@ -77,7 +74,7 @@ func (r *Runtime) serveSocket(b *boot, w http.ResponseWriter, req *http.Request)
 
 // register adds a connection and sends the challenge to the client. It returns false if
 // the simulated gateway process is stopping.
-func (r *Runtime) register(c *connection) bool {
+func (r *Runtime) register(c *Conn) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c.boot.draining {
@@ -85,7 +82,7 @@ func (r *Runtime) register(c *connection) bool {
 	}
 	r.work.Add(1)
 	r.conns[c] = struct{}{}
-	c.send(outFrame{name: eventChallenge, frame: object{"type": "event", "event": eventChallenge, "payload": object{
+	c.send(Frame{Name: eventChallenge, Body: object{"type": "event", "event": eventChallenge, "payload": object{
 		"nonce": c.nonce, "ts": r.now(), "capabilities": []string{"model-catalog-snapshot"},
 	}}})
 	return true
@@ -93,26 +90,25 @@ func (r *Runtime) register(c *connection) bool {
 
 // unregister removes a connection. Runs that the client started continue, but agent.wait
 // requests that are pending on the connection are dropped.
-func (r *Runtime) unregister(c *connection) {
+func (r *Runtime) unregister(c *Conn) {
 	r.mu.Lock()
 	delete(r.conns, c)
 	c.boot.dropWaiters(c)
-	c.held.clear()
 	r.mu.Unlock()
 	close(c.done)
 	r.work.Done()
 }
 
 // serve serves the connection until the client or the runtime ends it.
-func (c *connection) serve(ctx context.Context) {
+func (c *Conn) serve(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { c.write(ctx) })
 	wg.Go(func() { c.ping(ctx) })
-	timeout := time.AfterFunc(c.runtime.timing.handshake, func() {
+	timeout := time.AfterFunc(c.runtime.options.Timing.Handshake, func() {
 		c.runtime.mu.Lock()
 		defer c.runtime.mu.Unlock()
 		if !c.ready {
-			c.close(websocket.StatusNormalClosure, "")
+			c.Close(websocket.StatusNormalClosure, "")
 		}
 	})
 	c.read(ctx)
@@ -124,7 +120,7 @@ func (c *connection) serve(ctx context.Context) {
 
 // read handles frames until the connection ends. After the runtime has queued a close
 // frame, read continues until the peer's close frame arrives.
-func (c *connection) read(ctx context.Context) {
+func (c *Conn) read(ctx context.Context) {
 	for first := true; ; first = false {
 		kind, body, err := c.ws.Reader(ctx)
 		if err != nil {
@@ -135,27 +131,31 @@ func (c *connection) read(ctx context.Context) {
 			limit = maxFirst
 		}
 		data, err := io.ReadAll(io.LimitReader(body, limit+1))
-		if err != nil || c.runtime.waitUnfrozen(ctx) != nil {
+		if err != nil {
 			return
 		}
-		var req request
+		var req Request
 		broken := kind != websocket.MessageText || json.Unmarshal(data, &req) != nil
 		switch {
 		case int64(len(data)) > limit:
-			c.close(websocket.StatusMessageTooBig, "")
+			c.Close(websocket.StatusMessageTooBig, "")
 			_, _ = io.Copy(io.Discard, body)
 		case broken && first:
-			c.close(websocket.StatusNormalClosure, "")
+			c.Close(websocket.StatusNormalClosure, "")
 		case broken:
 			// After the handshake, the gateway silently ignores unreadable frames.
+		case !c.runtime.options.Behavior.Receive(c, req):
 		case first:
 			c.runtime.connect(c, req)
-		case c.runtime.notifyWatcher(c, req):
+		default:
 			c.runtime.serve(c, req)
 		}
 	}
 }
 
+// Done returns a channel that is closed when the connection has ended.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
 // hasScope reports whether the client holds a scope. The caller must hold the runtime's
 // lock.
-func (c *connection) hasScope(scope string) bool { return scope == "" || covers(c.scopes, scope) }
+func (c *Conn) hasScope(scope string) bool { return scope == "" || Covers(c.scopes, scope) }

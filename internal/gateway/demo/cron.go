@@ -85,13 +85,13 @@ const (
 )
 
 // rateLimited adds a rate limit to a handler. It is used for the methods that change jobs.
-func (r *Runtime) rateLimited(serve func(c call) (any, *failure)) func(c call) (any, *failure) {
-	return func(c call) (any, *failure) {
-		now := r.clock()
+func (r *Runtime) rateLimited(serve func(c call) (any, *Failure)) func(c call) (any, *Failure) {
+	return func(c call) (any, *Failure) {
+		now := r.options.Now()
 		recent := slices.DeleteFunc(c.conn.writes[c.method], func(at time.Time) bool { return now.Sub(at) >= cronWindow })
 		if len(recent) >= r.options.Writes {
 			wait := cronWindow - now.Sub(recent[0])
-			return nil, &failure{
+			return nil, &Failure{
 				Code:      "UNAVAILABLE",
 				Message:   fmt.Sprintf("rate limit exceeded for %s; retry after %ds", c.method, int(math.Ceil(wait.Seconds()))),
 				Retryable: true, RetryAfterMs: int(wait.Milliseconds()),
@@ -106,7 +106,7 @@ func (r *Runtime) rateLimited(serve func(c call) (any, *failure)) func(c call) (
 	}
 }
 
-func (r *Runtime) handleCronStatus(c call) (any, *failure) {
+func (r *Runtime) handleCronStatus(c call) (any, *Failure) {
 	if f := (params{}).read("cron.status", "", c.params, &struct{}{}); f != nil {
 		return nil, f
 	}
@@ -124,7 +124,7 @@ func (r *Runtime) handleCronStatus(c call) (any, *failure) {
 	return out, nil
 }
 
-func (r *Runtime) handleCronList(c call) (any, *failure) {
+func (r *Runtime) handleCronList(c call) (any, *Failure) {
 	in := struct {
 		Limit, Offset           int
 		IncludeDisabled         bool
@@ -190,7 +190,7 @@ func preview() object { return object{"label": "not requested", "detail": "not r
 
 // jobOf decodes a request and returns the job with the requested id. If there is no such job,
 // it returns a failure whose message begins with the given words.
-func (r *Runtime) jobOf(c call, p params, in any, id *string, words string) (*cronJob, *failure) {
+func (r *Runtime) jobOf(c call, p params, in any, id *string, words string) (*cronJob, *Failure) {
 	if f := p.read(c.method, "", c.params, in); f != nil {
 		return nil, f
 	}
@@ -206,7 +206,7 @@ func (r *Runtime) jobOf(c call, p params, in any, id *string, words string) (*cr
 
 const noAutomation = "Automation not found"
 
-func (r *Runtime) handleCronGet(c call) (any, *failure) {
+func (r *Runtime) handleCronGet(c call) (any, *Failure) {
 	var in struct{ ID string }
 	j, f := r.jobOf(c, cronRefParams, &in, &in.ID, "cron job not found")
 	if f != nil {
@@ -215,7 +215,7 @@ func (r *Runtime) handleCronGet(c call) (any, *failure) {
 	return j.methodJSON(), nil
 }
 
-func (r *Runtime) handleCronAdd(c call) (any, *failure) {
+func (r *Runtime) handleCronAdd(c call) (any, *Failure) {
 	in := spec{Enabled: true}
 	if f := cronAddParams.read("cron.add", "", c.params, &in); f != nil {
 		return nil, f
@@ -260,7 +260,7 @@ func (r *Runtime) redefine(j *cronJob, to spec, now int64) {
 	r.emitJob(j, "updated", nil)
 }
 
-func (r *Runtime) handleCronUpdate(c call) (any, *failure) {
+func (r *Runtime) handleCronUpdate(c call) (any, *Failure) {
 	var in struct {
 		ID                     string
 		Patch                  json.RawMessage
@@ -297,7 +297,7 @@ func (r *Runtime) handleCronUpdate(c call) (any, *failure) {
 	return j.methodJSON(), nil
 }
 
-func (r *Runtime) handleCronRemove(c call) (any, *failure) {
+func (r *Runtime) handleCronRemove(c call) (any, *Failure) {
 	var in struct{ ID string }
 	j, f := r.jobOf(c, cronRefParams, &in, &in.ID, noAutomation)
 	if f != nil {
@@ -313,7 +313,7 @@ func (r *Runtime) removeJob(j *cronJob) {
 	r.emitJob(j, "removed", nil)
 }
 
-func (r *Runtime) handleCronRun(c call) (any, *failure) {
+func (r *Runtime) handleCronRun(c call) (any, *Failure) {
 	var in struct{ ID, Mode string }
 	j, f := r.jobOf(c, cronRunParams, &in, &in.ID, noAutomation)
 	if f != nil {
@@ -340,7 +340,7 @@ func (r *Runtime) handleCronRun(c call) (any, *failure) {
 	return out, nil
 }
 
-func (r *Runtime) handleCronRuns(c call) (any, *failure) {
+func (r *Runtime) handleCronRuns(c call) (any, *Failure) {
 	in := struct {
 		Scope, ID, JobID, AgentID, Status string
 		Limit, Offset                     int
@@ -369,8 +369,8 @@ func (r *Runtime) handleCronRuns(c call) (any, *failure) {
 }
 
 // validate checks a job's definition and parses the schedule in it.
-func (r *Runtime) validate(method string, s *spec) *failure {
-	bad := func(format string, args ...any) *failure {
+func (r *Runtime) validate(method string, s *spec) *Failure {
+	bad := func(format string, args ...any) *Failure {
 		return invalid("invalid "+method+" params: "+format, args...)
 	}
 	if s.AgentID == "" {
@@ -390,7 +390,7 @@ func (r *Runtime) validate(method string, s *spec) *failure {
 	return s.Schedule.parse(bad)
 }
 
-func (s *schedule) parse(bad func(string, ...any) *failure) *failure {
+func (s *schedule) parse(bad func(string, ...any) *Failure) *Failure {
 	switch s.Kind {
 	case "cron":
 		times, err := cron.Parse(s.Expr, cmp.Or(s.Tz, "UTC"))

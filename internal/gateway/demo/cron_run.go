@@ -15,7 +15,7 @@ const errInterrupted = "cron: job interrupted by gateway restart"
 
 // runScheduler starts due jobs until b.ctx ends. It polls, because the clock may jump.
 func (r *Runtime) runScheduler(b *boot) {
-	tick := time.NewTicker(r.timing.cron)
+	tick := time.NewTicker(r.options.Timing.Cron)
 	defer tick.Stop()
 	for {
 		select {
@@ -39,7 +39,7 @@ func (r *Runtime) runDue(b *boot) {
 		}
 		due := j.next
 		j.next = j.nextAfter(now)
-		if j.active == nil && !r.faults.jobsStopped {
+		if j.active == nil && r.options.Behavior.JobsRun() {
 			r.startJob(b, j, fmt.Sprintf("%d", due))
 		}
 	}
@@ -76,7 +76,7 @@ func (r *Runtime) startJob(b *boot, j *cronJob, id string) {
 	}
 	timeout := time.Duration(0)
 	if j.Payload.TimeoutSeconds != nil {
-		timeout = time.Duration(*j.Payload.TimeoutSeconds * float64(r.timing.second))
+		timeout = time.Duration(*j.Payload.TimeoutSeconds * float64(r.options.Timing.Second))
 	}
 	q := &run{
 		boot: b, session: s, agent: a, id: fmt.Sprintf("cron:%s:%d:%s:%s", j.id, now, uuid.NewString(), id), message: text,

@@ -1,7 +1,7 @@
 // Package demo is a small simulated agent runtime: four agents read the task board, pause
 // to think, answer like colleagues, and spend imaginary tokens at real prices. `wardroom
 // demo` runs it so that people can try Wardroom without a real runtime. The tests run it
-// too, and inject faults into it.
+// too, with the faults of the package test/faults.
 //
 // It speaks the protocol of the real gateway (OpenClaw 2026.9.6) over a loopback socket.
 // For the methods that it serves, it sends the same frames, errors and close codes as the
@@ -57,7 +57,6 @@ type Task struct {
 type Options struct {
 	Addr   string  // address to listen on; defaults to a free port of ownLoopback
 	Token  string  // shared token that clients must present
-	TLS    bool    // serve with a self-signed certificate that names no host; see Fingerprint
 	Agents []Agent // defaults to DefaultAgents; the first is the default agent
 	// Board returns the tasks that an agent talks about. It is called during a run, while
 	// no lock is held. If Board is nil, the board is empty.
@@ -78,6 +77,9 @@ type Options struct {
 	Pace   time.Duration    // how long an agent thinks before it answers
 	Log    *slog.Logger     // defaults to a silent logger; message text is never logged
 	Now    func() time.Time // clock for timestamps and for expiring idempotency keys; timers use the real clock
+	Timing Timing           // defaults to the real gateway's
+	// Behavior changes how the runtime behaves. Only tests set it, with the package test/faults.
+	Behavior Behavior
 }
 
 // ErrNoToken is returned by Start if Options.Token is empty. A runtime that accepted
@@ -144,29 +146,34 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Timing == (Timing{}) {
+		o.Timing = realTiming
+	}
+	if o.Behavior == nil {
+		o.Behavior = Standard{Token: o.Token}
+	}
 	return o, nil
 }
 
-// timing holds intervals and timeouts. The defaults are those of the real gateway; tests
-// use shorter ones.
-type timing struct {
-	handshake time.Duration // from the upgrade to a completed connect
-	ping      time.Duration
-	pong      time.Duration // how long a peer may take to answer a ping before it is disconnected
-	tick      time.Duration
-	health    time.Duration
-	second    time.Duration // length of one second of a run's `timeout`
-	linger    time.Duration // how long a peer may take to answer a close frame
-	cron      time.Duration // between checks for due jobs
+// Timing holds intervals and timeouts. Tests use shorter ones than the real gateway's.
+type Timing struct {
+	Handshake time.Duration // from the upgrade to a completed connect
+	Ping      time.Duration
+	Pong      time.Duration // how long a peer may take to answer a ping before it is disconnected
+	Tick      time.Duration
+	Health    time.Duration
+	Second    time.Duration // length of one second of a run's `timeout`
+	Linger    time.Duration // how long a peer may take to answer a close frame
+	Cron      time.Duration // between checks for due jobs
 }
 
-var realTiming = timing{
-	handshake: 15 * time.Second,
-	ping:      25 * time.Second,
-	pong:      25 * time.Second,
-	tick:      30 * time.Second,
-	health:    60 * time.Second,
-	second:    time.Second,
-	linger:    time.Second,
-	cron:      time.Second,
+var realTiming = Timing{
+	Handshake: 15 * time.Second,
+	Ping:      25 * time.Second,
+	Pong:      25 * time.Second,
+	Tick:      30 * time.Second,
+	Health:    60 * time.Second,
+	Second:    time.Second,
+	Linger:    time.Second,
+	Cron:      time.Second,
 }

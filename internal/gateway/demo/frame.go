@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coder/websocket"
 )
 
 // object is a JSON object. The demo uses map literals instead of structs, because the
@@ -14,27 +16,28 @@ import (
 // compare with the recordings.
 type object = map[string]any
 
-// request is a frame from a client.
-type request struct {
+// Request is a frame from a client.
+type Request struct {
 	Type   string          `json:"type"`
 	ID     string          `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 }
 
-// failure is the `error` member of a response.
-type failure struct {
+// Failure is the `error` member of a response.
+type Failure struct {
 	Code         string `json:"code"`
 	Message      string `json:"message"`
 	Details      object `json:"details,omitempty"`
 	Retryable    bool   `json:"retryable,omitempty"`
 	RetryAfterMs int    `json:"retryAfterMs,omitempty"`
 
-	Reason string `json:"-"` // close reason, if it differs from Message
+	Reason    string               `json:"-"` // close reason, if it differs from Message
+	CloseCode websocket.StatusCode `json:"-"` // for a refused connect request; defaults to 1008
 }
 
-func invalid(format string, args ...any) *failure {
-	return &failure{Code: "INVALID_REQUEST", Message: fmt.Sprintf(format, args...)}
+func invalid(format string, args ...any) *Failure {
+	return &Failure{Code: "INVALID_REQUEST", Message: fmt.Sprintf(format, args...)}
 }
 
 // params lists the required and optional parameters of a method. Like the gateway, the runtime rejects all others.
@@ -48,7 +51,7 @@ func words(s string) []string { return strings.Fields(s) }
 // read decodes the JSON in raw into v. It uses name and at only in error messages: name
 // is the method's name, and at is a JSON pointer to the object within the method's
 // parameters, or empty for the parameters as a whole.
-func (p params) read(name, at string, raw json.RawMessage, v any) *failure {
+func (p params) read(name, at string, raw json.RawMessage, v any) *Failure {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
 	}
@@ -88,7 +91,7 @@ func (p params) read(name, at string, raw json.RawMessage, v any) *failure {
 
 // checkRange returns the gateway's error for a number that is out of range, or nil if the
 // number is in range.
-func checkRange(method, member string, v, least, most int) *failure {
+func checkRange(method, member string, v, least, most int) *Failure {
 	switch {
 	case v < least:
 		return invalid("invalid %s params: at /%s: must be >= %d", method, member, least)
@@ -123,9 +126,9 @@ func jsonType(kind string) string {
 	return kind
 }
 
-// encode returns a frame as JSON. Frames contain only plain values, so encoding can fail
-// only because of a bug. In that case, encode panics.
-func encode(frame any) []byte {
+// Encode returns a frame as JSON. Frames contain only plain values, so encoding can fail
+// only because of a bug. In that case, Encode panics.
+func Encode(frame any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

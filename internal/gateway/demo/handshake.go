@@ -2,8 +2,10 @@ package demo
 
 import (
 	"cmp"
+	"crypto/subtle"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/coder/websocket"
 )
@@ -32,7 +34,8 @@ var (
 		required: words("id version platform mode"),
 		optional: words("displayName deviceFamily modelIdentifier instanceId"),
 	}
-	authParams = params{optional: words("token password deviceToken bootstrapToken")}
+	authParams   = params{optional: words("token password deviceToken bootstrapToken")}
+	deviceParams = params{required: words("id publicKey signature signedAt nonce")}
 
 	clientIDs = words(`webchat-ui openclaw-control-ui openclaw-browser-copilot openclaw-tui webchat cli
 		gateway-client openclaw-macos openclaw-linux openclaw-ios openclaw-watchos openclaw-android
@@ -50,117 +53,88 @@ type connectRequest struct {
 	Device      json.RawMessage `json:"device"`
 }
 
-type clientInfo struct {
-	ID           string `json:"id"`
-	Mode         string `json:"mode"`
-	DisplayName  string `json:"displayName"`
-	Platform     string `json:"platform"`
-	DeviceFamily string `json:"deviceFamily"`
-}
-
 // connect handles the first request on a connection. It accepts the client with a
 // hello-ok response, or refuses the client and closes the connection.
-func (r *Runtime) connect(c *connection, req request) {
+func (r *Runtime) connect(c *Conn, req Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if req.Type != "req" || req.Method != methodConnect {
-		c.refuseConnect(req.ID, invalid("invalid handshake: first request must be connect"), websocket.StatusPolicyViolation)
+		c.refuseConnect(req.ID, invalid("invalid handshake: first request must be connect"))
 		return
 	}
-	r.calls[methodConnect]++
-	switch {
-	case c.boot.draining:
+	if c.boot.draining {
 		return // the close is already queued
-	case r.starting:
-		c.refuseConnect(req.ID, notReady(), websocket.StatusTryAgainLater)
-		return
 	}
-	in, client, f, code := r.check(c, req.Params)
+	in, f := r.check(c, req.Params)
+	var granted Admission
+	if f == nil {
+		granted, f = r.options.Behavior.Admit(c, in)
+	}
 	if f != nil {
-		c.refuseConnect(req.ID, f, code)
+		c.refuseConnect(req.ID, f)
 		return
 	}
-	how, f := r.authenticate(c, in, client)
-	if f != nil {
-		c.refuseConnect(req.ID, f, code)
-		return
-	}
-	if r.faults.refused != nil && r.faults.refused(in.Scopes) {
-		c.refuseConnect(req.ID, notReady(), websocket.StatusTryAgainLater)
-		return
-	}
-	c.ready, c.clientID, c.shared = true, client.ID, how.method == authToken
-	c.scopes = []string{}
-	// On a loopback socket the gateway grants scopes to two kinds of clients without a
-	// device. Other clients connect without scopes.
-	if client.trusted() || how.device != nil {
-		c.scopes = slices.DeleteFunc(append(c.scopes, in.Scopes...), func(s string) bool {
-			return slices.Contains(r.faults.withheld, s)
-		})
-	}
-	call{conn: c, id: req.ID, method: methodConnect}.reply(r.hello(c, how.device.auth(how.method, c.scopes)))
-	r.options.Log.Debug("demo runtime: client connected", "conn_id", c.id, "client", client.ID)
-}
-
-// notReady returns the failure that a gateway sends while it is starting.
-func notReady() *failure {
-	return &failure{
-		Code: "UNAVAILABLE", Message: "gateway starting; retry shortly", Retryable: true, RetryAfterMs: 500,
-		Details: object{"reason": "startup-sidecars"},
-	}
+	c.ready, c.clientID, c.deviceID, c.scopes = true, in.Client.ID, granted.DeviceID, granted.Scopes
+	auth := merge(granted.Auth, object{"role": operator, "scopes": c.scopes, "recoveryScope": "demo"})
+	call{conn: c, id: req.ID, method: methodConnect}.reply(r.hello(c, auth))
+	r.options.Log.Debug("demo runtime: client connected", "conn_id", c.id, "client", c.clientID)
 }
 
 // refuseConnect refuses a connect request, then closes the connection with a shortened
 // error message as the reason.
-func (c *connection) refuseConnect(id string, f *failure, code websocket.StatusCode) {
+func (c *Conn) refuseConnect(id string, f *Failure) {
 	reason := cmp.Or(f.Reason, f.Message)
-	switch code {
-	case websocket.StatusTryAgainLater:
-		reason = "gateway starting"
-	case websocket.StatusProtocolError:
-		reason = "protocol mismatch"
-	}
 	if len(reason) > 123 { // the maximum length of a close reason
 		reason = reason[:123]
 	}
 	call{conn: c, id: id, method: methodConnect}.refuse(f)
-	c.close(code, reason)
+	c.Close(cmp.Or(f.CloseCode, websocket.StatusPolicyViolation), reason)
 }
 
-// check validates a connect request. Like the gateway, it checks the format first, then
-// protocol, role and origin.
-func (r *Runtime) check(c *connection, raw json.RawMessage) (in connectRequest, client clientInfo, f *failure, code websocket.StatusCode) {
-	code = websocket.StatusPolicyViolation
-	if f = connectParams.read("connect", "", raw, &in); f != nil {
-		return in, client, f, code
+// check reads and validates a connect request. Like the gateway, it checks the format
+// first, then protocol, role and origin.
+func (r *Runtime) check(c *Conn, raw json.RawMessage) (in Login, f *Failure) {
+	var read connectRequest
+	if f = connectParams.read(methodConnect, "", raw, &read); f != nil {
+		return in, f
 	}
-	if f = clientParams.read("connect", "/client", in.Client, &client); f != nil {
-		return in, client, f, code
+	if f = clientParams.read(methodConnect, "/client", read.Client, &in.Client); f != nil {
+		return in, f
 	}
-	if f = checkClientLists(client); f != nil {
-		return in, client, f, code
+	if f = checkClientLists(in.Client); f != nil {
+		return in, f
 	}
-	if in.MinProtocol > r.protocolVersion() || in.MaxProtocol < r.protocolVersion() {
+	if v := r.options.Behavior.Protocol(); read.MinProtocol > v || read.MaxProtocol < v {
 		f = invalid("protocol mismatch")
-		f.Details = object{
-			"code": "PROTOCOL_MISMATCH", "clientMinProtocol": in.MinProtocol, "clientMaxProtocol": in.MaxProtocol,
-			"expectedProtocol": r.protocolVersion(), "minimumProbeProtocol": 3,
+		f.CloseCode, f.Details = websocket.StatusProtocolError, object{
+			"code": "PROTOCOL_MISMATCH", "clientMinProtocol": read.MinProtocol, "clientMaxProtocol": read.MaxProtocol,
+			"expectedProtocol": v, "minimumProbeProtocol": 3,
 		}
-		return in, client, f, websocket.StatusProtocolError
+		return in, f
 	}
-	if in.Role != "" && in.Role != operator {
-		return in, client, invalid("invalid role"), code
+	if read.Role != "" && read.Role != operator {
+		return in, invalid("invalid role")
 	}
 	if c.origin != "" {
 		f = invalid("origin not allowed (open the Control UI from the gateway host or allow it in gateway.controlUi.allowedOrigins)")
 		f.Details = object{"code": "CONTROL_UI_ORIGIN_NOT_ALLOWED"}
-		return in, client, f, code
+		return in, f
 	}
-	return in, client, nil, code
+	in.Role, in.Scopes, in.Nonce = read.Role, read.Scopes, c.nonce
+	if len(read.Auth) > 0 {
+		if f = authParams.read(methodConnect, "/auth", read.Auth, &in.Auth); f != nil {
+			return in, f
+		}
+	}
+	if len(read.Device) > 0 && string(read.Device) != "null" {
+		in.Device = &Device{}
+		f = deviceParams.read(methodConnect, "/device", read.Device, in.Device)
+	}
+	return in, f
 }
 
 // checkClientLists refuses clients whose id or mode is not on the gateway's lists.
-func checkClientLists(client clientInfo) *failure {
+func checkClientLists(client Client) *Failure {
 	const refusal = "invalid connect params: at /client/%s: must be equal to one of the allowed values"
 	if !slices.Contains(clientIDs, client.ID) {
 		return invalid(refusal, "id")
@@ -171,67 +145,47 @@ func checkClientLists(client clientInfo) *failure {
 	return nil
 }
 
-// Names of the authentication methods in hello-ok.
-const (
-	authToken       = "token"
-	authDeviceToken = "device-token"
-)
-
-// authResult says how a client authenticated.
-type authResult struct {
-	method string
-	device *pairedDevice // nil if the client is not paired
-}
-
-// authenticate checks a client's device, token and pairing. The caller must hold r.mu.
-func (r *Runtime) authenticate(c *connection, in connectRequest, client clientInfo) (authResult, *failure) {
-	auth, f := readCredentials(in.Auth)
-	if f != nil {
-		return authResult{}, f
-	}
-	if f := r.lockedOut(); f != nil {
-		return authResult{}, f
-	}
-	d, f := r.readDevice(c, in, client, auth)
-	if f != nil {
-		return authResult{}, f
-	}
-	var known *pairedDevice
-	how := authResult{method: authToken}
-	switch token := cmp.Or(auth.DeviceToken, auth.Token); {
-	case sameSecret(auth.Token, r.token):
-		known, f = r.admitDevice(d, in, client)
-	case auth.DeviceToken != "" || r.isDeviceToken(d, auth.Token):
-		how.method = authDeviceToken
-		known, f = r.admitDeviceToken(d, token, in)
-	default:
-		f = wrongToken(auth.Token, d != nil)
-	}
-	if how.device = known; f == nil && d != nil {
-		c.deviceID = d.ID
-	}
-	return how, f
-}
-
-// isDeviceToken reports whether the given token is the device's token. The gateway also accepts a device token that is
-// sent in the field for the shared token.
-func (r *Runtime) isDeviceToken(d *device, token string) bool {
-	return d != nil && r.pairings.paired[d.ID] != nil && sameSecret(r.pairings.paired[d.ID].token, token)
-}
-
-// wrongToken returns the failure for a wrong or missing token.
-func wrongToken(token string, device bool) *failure {
-	if token == "" && !device {
-		return identityRequired()
-	}
-	if token == "" {
-		return unauthorized("gateway token missing (provide gateway auth token)",
+// WrongToken returns the failure for a wrong or missing token.
+func WrongToken(in Login) *Failure {
+	switch {
+	case in.Auth.Token == "" && in.Device == nil:
+		return IdentityRequired()
+	case in.Auth.Token == "":
+		return Unauthorized("gateway token missing (provide gateway auth token)",
 			"AUTH_TOKEN_MISSING", "token_missing", "update_auth_configuration")
 	}
-	f := unauthorized("gateway token mismatch (provide gateway auth token)",
+	f := Unauthorized("gateway token mismatch (provide gateway auth token)",
 		"AUTH_TOKEN_MISMATCH", "token_mismatch", "update_auth_credentials")
-	if device {
+	if in.Device != nil {
 		f.Details["canRetryWithDeviceToken"], f.Details["recommendedNextStep"] = true, "retry_with_device_token"
 	}
 	return f
+}
+
+// IdentityRequired returns the failure for a client that must present a device.
+func IdentityRequired() *Failure {
+	return &Failure{
+		Code: "NOT_PAIRED", Message: "device identity required",
+		Details: object{"code": "DEVICE_IDENTITY_REQUIRED"},
+	}
+}
+
+// Unauthorized returns the failure for a rejected credential.
+func Unauthorized(why, code, reason, next string) *Failure {
+	f := invalid("unauthorized: %s", why)
+	f.Details = object{
+		"code": code, "authReason": reason, "canRetryWithDeviceToken": false, "recommendedNextStep": next,
+	}
+	return f
+}
+
+// SameSecret compares two secrets in constant time.
+func SameSecret(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// Covers reports whether the held scopes include the given scope. The admin scope
+// includes all operator scopes, and the write scope includes the read scope.
+func Covers(held []string, scope string) bool {
+	return slices.Contains(held, scope) ||
+		slices.Contains(held, scopeAdmin) && strings.HasPrefix(scope, operator+".") ||
+		scope == scopeRead && slices.Contains(held, scopeWrite)
 }

@@ -9,14 +9,14 @@ import (
 
 // hello returns the answer to a connect request. The auth object says how the client authenticated.
 // The caller must hold r.mu.
-func (r *Runtime) hello(c *connection, auth object) object {
+func (r *Runtime) hello(c *Conn, auth object) object {
 	b := c.boot
 	// Hidden methods, such as sessions.usage, are served but not listed, as on the gateway.
 	served := slices.DeleteFunc(slices.Sorted(maps.Keys(r.methods)), func(m string) bool {
-		return r.methods[m].hidden || slices.Contains(r.faults.removed, m)
+		return r.methods[m].hidden || !r.options.Behavior.Serves(m)
 	})
 	return object{
-		"type": "hello-ok", "protocol": r.protocolVersion(),
+		"type": "hello-ok", "protocol": r.options.Behavior.Protocol(),
 		"server": object{
 			"version": Version, "buildId": buildID, "bootId": b.id,
 			"controlUiBuildSource": "bundled", "connId": c.id,
@@ -30,7 +30,7 @@ func (r *Runtime) hello(c *connection, auth object) object {
 		"controlUiWidgetKinds": []object{}, "controlUiLinkReaders": []object{}, "pluginSurfaceUrls": object{},
 		"auth": auth,
 		"policy": object{
-			"maxPayload": maxPayload, "maxBufferedBytes": maxBuffered, "tickIntervalMs": r.timing.tick.Milliseconds(),
+			"maxPayload": maxPayload, "maxBufferedBytes": maxBuffered, "tickIntervalMs": r.options.Timing.Tick.Milliseconds(),
 			"attachments":                         object{"maxBytes": 19464192, "maxImageBytes": 6291456},
 			"allowedSessionVisibilities":          words("shared read-only suggest draft"),
 			"hasMultipleSessionSharingIdentities": false,

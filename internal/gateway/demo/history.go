@@ -26,7 +26,7 @@ var historyParams = params{
 }
 
 // handleHistory returns the rows of a session's transcript, newest last.
-func (r *Runtime) handleHistory(c call) (any, *failure) {
+func (r *Runtime) handleHistory(c call) (any, *Failure) {
 	in := struct {
 		SessionKey              string
 		Limit, Offset, MaxChars int
@@ -70,7 +70,7 @@ func (r *Runtime) handleHistory(c call) (any, *failure) {
 var messageParams = params{required: words("sessionKey messageId"), optional: words("agentId maxChars")}
 
 // handleMessage returns one row of a transcript, even if the row is very large.
-func (r *Runtime) handleMessage(c call) (any, *failure) {
+func (r *Runtime) handleMessage(c call) (any, *Failure) {
 	in := struct {
 		SessionKey, MessageID string
 		MaxChars              int
@@ -124,7 +124,7 @@ func dropOversized(row object) object {
 	if err != nil || len(data) <= maxRowBytes {
 		return row
 	}
-	all := as[object](row["__openclaw"])
+	all, _ := row["__openclaw"].(object)
 	meta := object{"truncated": true, "reason": "oversized"}
 	for _, name := range []string{"id", "seq", "idempotencyKey", "transcriptPosition"} {
 		if v, ok := all[name]; ok {
@@ -141,4 +141,24 @@ func dropOversized(row object) object {
 		}
 	}
 	return left
+}
+
+// handleSessionsGet returns the newest rows of a transcript, including those that
+// chat.history omits.
+func (r *Runtime) handleSessionsGet(c call) (any, *Failure) {
+	in := struct {
+		Key   string
+		Limit int
+	}{Limit: 200}
+	p := params{required: words("key"), optional: words("limit agentId")}
+	if f := p.read("sessions.get", "", c.params, &in); f != nil {
+		return nil, f
+	}
+	rows := []object{}
+	if s := r.sessions[canonical(in.Key)]; s != nil {
+		for i := max(0, len(s.messages)-max(1, in.Limit)); i < len(s.messages); i++ {
+			rows = append(rows, s.json(s.messages[i], i+1))
+		}
+	}
+	return object{"messages": rows}, nil
 }

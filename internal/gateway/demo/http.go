@@ -12,9 +12,6 @@ import (
 // WebSocket upgrades on any path.
 func (r *Runtime) handler(b *boot) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if r.answeredAtPort(b, w, req) {
-			return
-		}
 		if strings.EqualFold(req.Header.Get("Upgrade"), "websocket") {
 			r.serveSocket(b, w, req)
 			return
@@ -26,7 +23,7 @@ func (r *Runtime) handler(b *boot) http.Handler {
 // serveProbe answers health probes. They do not require a token.
 func (r *Runtime) serveProbe(b *boot, w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
-	starting, draining := r.starting, b.draining
+	draining := b.draining
 	r.mu.Unlock()
 	uptime := time.Since(b.since).Milliseconds()
 	status := http.StatusOK
@@ -35,18 +32,12 @@ func (r *Runtime) serveProbe(b *boot, w http.ResponseWriter, req *http.Request) 
 	case "/health", "/healthz":
 		body = object{"ok": true, "status": "live"}
 	case "/startup", "/startupz":
-		body = object{"ok": !starting && !draining, "status": "started", "version": Version, "uptimeMs": uptime}
-		switch {
-		case draining:
+		body = object{"ok": !draining, "status": "started", "version": Version, "uptimeMs": uptime}
+		if draining {
 			status, body["status"] = http.StatusServiceUnavailable, "draining"
-		case starting:
-			status, body["status"], body["pendingReason"] = http.StatusServiceUnavailable, "starting", "startup-sidecars"
 		}
 	case "/ready", "/readyz":
-		body = object{"ready": !starting, "failing": []string{}, "uptimeMs": uptime, "eventLoop": eventLoop()}
-		if starting {
-			status, body["failing"] = http.StatusServiceUnavailable, []string{"startup-sidecars"}
-		}
+		body = object{"ready": true, "failing": []string{}, "uptimeMs": uptime, "eventLoop": eventLoop()}
 	default:
 		http.Error(w, "Not Found", http.StatusNotFound)
 		return
@@ -58,13 +49,13 @@ func (r *Runtime) serveProbe(b *boot, w http.ResponseWriter, req *http.Request) 
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(encode(body)) // the client may be gone
+	_, _ = w.Write(Encode(body)) // the client may be gone
 }
 
 type socketKey struct{}
 
-// withSocket adds a request's TCP connection to its context, so that Drop can close the
-// connection without a close frame.
+// withSocket adds a request's TCP connection to its context, so that Cut can close
+// it without a close frame.
 func withSocket(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, socketKey{}, c)
 }

@@ -11,7 +11,7 @@ import (
 
 // call is a request from a client.
 type call struct {
-	conn   *connection
+	conn   *Conn
 	id     string
 	method string
 	params json.RawMessage
@@ -23,14 +23,14 @@ type method struct {
 	hidden bool   // served but not listed in hello-ok
 	// serve is called with the lock held. It returns the payload or a failure, or neither
 	// if it has answered or will answer later.
-	serve func(c call) (any, *failure)
+	serve func(c call) (any, *Failure)
 }
 
 // methodTable returns the methods that the runtime serves.
 func (r *Runtime) methodTable() map[string]method {
 	return map[string]method{
 		"health":             {serve: r.handleHealth},
-		"status":             {scope: scopeRead, serve: func(c call) (any, *failure) { return r.status(c.conn.boot), nil }},
+		"status":             {scope: scopeRead, serve: func(c call) (any, *Failure) { return r.status(c.conn.boot), nil }},
 		"agents.list":        {scope: scopeRead, serve: r.handleAgents},
 		"agent":              {scope: scopeWrite, serve: r.handleAgent},
 		"agent.wait":         {scope: scopeWrite, serve: r.handleWait},
@@ -54,18 +54,17 @@ func (r *Runtime) methodTable() map[string]method {
 		"cron.update":        {scope: scopeAdmin, serve: r.rateLimited(r.handleCronUpdate)},
 		"cron.remove":        {scope: scopeAdmin, serve: r.rateLimited(r.handleCronRemove)},
 		"cron.run":           {scope: scopeAdmin, serve: r.rateLimited(r.handleCronRun)},
-		"system-presence":    {scope: scopeRead, serve: func(call) (any, *failure) { return r.presence(), nil }},
+		"system-presence":    {scope: scopeRead, serve: func(call) (any, *Failure) { return r.presence(), nil }},
 	}
 }
 
 // serve handles a request that arrives after the handshake.
-func (r *Runtime) serve(conn *connection, req request) {
+func (r *Runtime) serve(conn *Conn, req Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !conn.ready || req.Type != "req" || req.ID == "" {
 		return
 	}
-	r.calls[req.Method]++
 	c := call{conn: conn, id: req.ID, method: req.Method, params: req.Params}
 	f := r.checkAllowed(c, req.Method)
 	var payload any
@@ -82,15 +81,15 @@ func (r *Runtime) serve(conn *connection, req request) {
 
 // checkAllowed returns the reason why a call must be refused, or nil if the call is
 // allowed.
-func (r *Runtime) checkAllowed(c call, name string) *failure {
+func (r *Runtime) checkAllowed(c call, name string) *Failure {
 	m, known := r.methods[name]
 	switch {
 	case name == methodConnect:
 		return invalid("connect is only valid as the first request")
-	case !known, slices.Contains(r.faults.removed, name):
+	case !known, !r.options.Behavior.Serves(name):
 		return invalid("unknown method: %s", name)
 	case c.conn.boot.draining:
-		return &failure{
+		return &Failure{
 			Code: "UNAVAILABLE", Message: name + " unavailable during gateway restart", Retryable: true, RetryAfterMs: 1000,
 			Details: object{"method": name, "reason": "gateway-restarting", "phase": "accepting"},
 		}
@@ -100,21 +99,21 @@ func (r *Runtime) checkAllowed(c call, name string) *failure {
 	return nil
 }
 
-func missing(scope string) *failure {
-	return &failure{
+func missing(scope string) *Failure {
+	return &Failure{
 		Code: "FORBIDDEN", Message: "missing scope: " + scope,
 		Details: object{"code": "MISSING_SCOPE", "missingScope": scope, "requiredScopes": []string{scope}},
 	}
 }
 
-func (r *Runtime) handleHealth(c call) (any, *failure) {
+func (r *Runtime) handleHealth(c call) (any, *Failure) {
 	if f := (params{optional: words("probe")}).read("health", "", c.params, &struct{}{}); f != nil {
 		return nil, f
 	}
 	return merge(r.health(), object{"modelRuntime": object{"degraded": false, "pendingAgents": []string{}}}), nil
 }
 
-func (r *Runtime) handleAgents(c call) (any, *failure) {
+func (r *Runtime) handleAgents(c call) (any, *Failure) {
 	if f := (params{}).read("agents.list", "", c.params, &struct{}{}); f != nil {
 		return nil, f
 	}
@@ -134,7 +133,7 @@ func (r *Runtime) handleAgents(c call) (any, *failure) {
 	}, nil
 }
 
-func (r *Runtime) handleModels(c call) (any, *failure) {
+func (r *Runtime) handleModels(c call) (any, *Failure) {
 	if f := (params{optional: words("agentId view")}).read("models.list", "", c.params, &struct{}{}); f != nil {
 		return nil, f
 	}
@@ -152,7 +151,7 @@ func (r *Runtime) handleModels(c call) (any, *failure) {
 	return object{"models": list}, nil
 }
 
-func (r *Runtime) handleSubscribe(c call) (any, *failure) {
+func (r *Runtime) handleSubscribe(c call) (any, *Failure) {
 	c.conn.subscribed = true
 	return object{"subscribed": true}, nil
 }
@@ -168,7 +167,7 @@ type sessionsRequest struct {
 	IncludeLastMessage, IncludeDerivedTitles bool
 }
 
-func (r *Runtime) handleSessions(c call) (any, *failure) {
+func (r *Runtime) handleSessions(c call) (any, *Failure) {
 	in := sessionsRequest{Limit: 100}
 	if f := sessionsParams.read("sessions.list", "", c.params, &in); f != nil {
 		return nil, f
@@ -222,7 +221,7 @@ func (r *Runtime) defaults(levels bool) object {
 	return d
 }
 
-func (r *Runtime) handleDescribe(c call) (any, *failure) {
+func (r *Runtime) handleDescribe(c call) (any, *Failure) {
 	var in struct {
 		Key                string
 		IncludeLastMessage bool

@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -37,22 +36,29 @@ func board() map[string][]Task {
 	}
 }
 
-func team(t *testing.T, tasks map[string][]Task) *client {
+// agents are the agents of a runtime.
+type agents struct {
+	t *testing.T
+	r *Runtime
+}
+
+func team(t *testing.T, tasks map[string][]Task) agents {
 	t.Helper()
-	return join(t, open(t, Options{
+	return agents{t, open(t, Options{
 		Now:   func() time.Time { return nine },
 		Board: func(_ context.Context, id string) ([]Task, error) { return tasks[id], nil },
-	}))
+	})}
 }
 
 // said asks an agent and returns its answer.
-func (c *client) said(agent, text string) string {
-	c.t.Helper()
-	c.mu.Lock()
-	run := fmt.Sprintf("voice-%d", c.calls)
-	c.mu.Unlock()
-	c.ok("agent", question(agent, run, text))
-	return must[string](c.t, c.wait(run), "terminalReply", "text")
+func (a agents) said(id, text string) string {
+	a.t.Helper()
+	agent, _ := a.r.agent(id)
+	answer, err := a.r.reply(a.t.Context(), agent, Question{AgentID: id, SessionKey: "agent:" + id + ":test", Message: text})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return answer
 }
 
 const standup = "Daily standup. What did you do yesterday, what do you do today, what blocks you?"
@@ -232,14 +238,14 @@ func TestReportsNothingTwice(t *testing.T) {
 	stood := map[string]time.Time{"cto": ago(24), "cpo": ago(24), "cmo": ago(24 * 30)}
 	tasks["cmo"] = append(tasks["cmo"], done("TASK-10", "Newsletter", 24*13), done("TASK-11", "Old newsletter", 24*20))
 	names := make(chan string, 100)
-	c := join(t, open(t, Options{
+	c := agents{t, open(t, Options{
 		Now:   func() time.Time { return nine },
 		Board: func(_ context.Context, id string) ([]Task, error) { return tasks[id], nil },
 		LastStandup: func(_ context.Context, id, name string) (time.Time, error) {
 			names <- name
 			return stood[id], nil
 		},
-	}))
+	})}
 	for agent, want := range map[string]string{
 		"cto": "## Yesterday\n- Worked on TASK-3 Move the queue.\n- Finished TASK-1 Fix the login.\n\n",
 		"cpo": "**Yesterday**\n* No tasks moved\n\n",

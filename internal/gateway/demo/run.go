@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -64,12 +65,10 @@ type run struct {
 	message     string
 	taskID      string
 	timeout     time.Duration // 0 means none
-	resumes     bool          // resumes a turn that a restart interrupted
-	heartbeat   bool          // started by the gateway's heartbeat
+	prompt      Prompt        // how it appears in the transcript; only if the gateway itself started it
 	callers     []call        // calls that receive the second response
 	owner       *owner        // client that may stop it, besides admins; nil means all clients
 	viaChatSend bool          // started with chat.send, so not in the task ledger
-	admin       bool          // started with operator.admin, so offered the owner tools
 	job         *cronJob      // nil if a client started it
 	jobRun      string        // run id in the job's history
 	work        *scenario     // steps to perform; nil if the agent only answers
@@ -92,9 +91,9 @@ type waiter struct {
 // enqueue adds a run. The run starts immediately if its session is idle. The caller must
 // hold r.mu.
 func (r *Runtime) enqueue(q *run, created bool) {
-	q.boot.store(q, r.clock())
+	q.boot.store(q, r.options.Now())
 	q.session.interactedAt, q.session.updatedAt = r.now(), r.now()
-	idle := q.session.active == nil && q.session.interrupted == nil
+	idle := q.session.active == nil && (q.prompt.Instead != "" || !r.options.Behavior.Held(q.session.key))
 	if idle {
 		q.session.active = q
 	} else {
@@ -111,10 +110,6 @@ func (r *Runtime) enqueue(q *run, created bool) {
 func (r *Runtime) begin(q *run) {
 	s := q.session
 	q.begun, q.startedAt = true, r.now()
-	r.runsStarted[q.agent.ID]++
-	if q.admin {
-		r.adminRuns = append(r.adminRuns, q.id)
-	}
 	r.emitBegin(q, func() {
 		s.startedAt, s.aborted, s.updatedAt = q.startedAt, false, q.startedAt
 	}, func() (message, int) {
@@ -125,58 +120,39 @@ func (r *Runtime) begin(q *run) {
 	if q.timeout > 0 {
 		q.timer = time.AfterFunc(q.timeout, func() { r.end(q, outcome{kind: timedOut, error: errTimeout}) })
 	}
-	plan := plan{
-		pace:   r.options.Pace + setting(r.faults.delay, q.agent.ID),
-		silent: setting(r.faults.silent, q.agent.ID),
-		fail:   setting(r.faults.fail, q.agent.ID),
-		script: setting(r.faults.answer, q.agent.ID),
-	}
-	if q.heartbeat {
-		plan.script = func(Question) string { return heartbeatAnswer }
-	}
-	if q.work != nil {
-		plan.script = func(Question) string { return q.work.answer }
-		plan.work = func(ctx context.Context) bool {
-			return r.runSteps(q, func(d time.Duration) error { return sleep(ctx, d) })
-		}
-	}
 	question := Question{
 		AgentID: q.agent.ID, SessionKey: s.key, RunID: q.id, Message: q.message, At: time.UnixMilli(q.startedAt).UTC(),
 	}
+	turn := r.options.Behavior.Turn(question)
 	r.work.Go(func() {
-		if o, ok := r.think(ctx, question, q.agent, plan); ok {
+		if o, ok := r.think(ctx, question, q, turn); ok {
 			r.end(q, o)
 		}
 	})
 }
 
-// plan describes how a run behaves. It reflects the faults that were set when the run
-// started.
-type plan struct {
-	pace   time.Duration
-	silent bool
-	fail   string
-	script func(Question) string
-	work   func(ctx context.Context) bool // performs the steps, and reports whether the run is still active; nil if there are none
-}
-
 // think waits while the agent thinks, then returns the answer. It returns false if the
 // run ends first.
-func (r *Runtime) think(ctx context.Context, in Question, a Agent, p plan) (outcome, bool) {
-	if p.silent {
+func (r *Runtime) think(ctx context.Context, in Question, q *run, turn Turn) (outcome, bool) {
+	if turn.Silent {
 		<-ctx.Done()
 		return outcome{}, false
 	}
-	if sleep(ctx, p.pace) != nil || p.work != nil && !p.work(ctx) {
+	if sleep(ctx, r.options.Pace+turn.Delay) != nil {
+		return outcome{}, false
+	}
+	if q.work != nil && !r.runSteps(q, func(d time.Duration) error { return sleep(ctx, d) }) {
 		return outcome{}, false
 	}
 	switch {
-	case p.fail != "":
-		return outcome{kind: failed, error: p.fail}, true
-	case p.script != nil:
-		return outcome{text: p.script(in)}, true
+	case turn.Fail != "":
+		return outcome{kind: failed, error: turn.Fail}, true
+	case q.work != nil:
+		return outcome{text: q.work.answer}, true
+	case turn.Answer != nil:
+		return outcome{text: turn.Answer(in)}, true
 	}
-	text, err := r.reply(ctx, a, in)
+	text, err := r.reply(ctx, q.agent, in)
 	if err != nil {
 		return outcome{kind: failed, error: fmt.Sprintf("LLM request failed: could not read the board: %v", err)}, ctx.Err() == nil
 	}
@@ -196,7 +172,7 @@ func (r *Runtime) end(q *run, o outcome) {
 
 // next starts the oldest queued run of an idle session, if there is one.
 func (r *Runtime) next(s *session) {
-	if s.active != nil || s.interrupted != nil || len(s.queue) == 0 {
+	if s.active != nil || len(s.queue) == 0 || r.options.Behavior.Held(s.key) {
 		return
 	}
 	q := s.queue[0]
@@ -253,6 +229,14 @@ func (r *Runtime) answerCallers(q *run) {
 	}
 }
 
+// question returns the transcript row for the message that started a run.
+func (q *run) question() message {
+	return message{
+		role: "user", text: cmp.Or(q.prompt.Shown, q.message), source: q.prompt.Tool, hidden: q.prompt.Hidden,
+		key: q.id + ":user", at: q.createdAt, recorded: q.startedAt,
+	}
+}
+
 // transcriptRow returns the transcript row for a run's answer or failure. It returns
 // false for an aborted run, which has no such row.
 func (q *run) transcriptRow(now int64) (message, bool) {
@@ -273,8 +257,9 @@ func (q *run) transcriptRow(now int64) (message, bool) {
 }
 
 // drain ends the runs that a shutdown interrupts. Queued runs end with an error. Active runs are
-// lost, and their sessions are marked as killed. The caller must hold r.mu.
-func (r *Runtime) drain(b *boot) {
+// lost, and their sessions are marked as killed. drain returns the active runs. The caller must
+// hold r.mu.
+func (r *Runtime) drain(b *boot) (active []Run) {
 	for _, s := range r.sessions {
 		for _, q := range slices.Clone(s.queue) {
 			r.finish(q, outcome{kind: drained, error: errDraining})
@@ -285,7 +270,7 @@ func (r *Runtime) drain(b *boot) {
 		}
 		q.ended, q.outcome = true, outcome{kind: drained, error: errInterrupted, spent: spent{model: modelOf(q.agent)}}
 		r.jobEnded(q)
-		r.markInterrupted(q)
+		active = append(active, Run{SessionKey: s.key, Message: q.message})
 		if q.timer != nil {
 			q.timer.Stop()
 		}
@@ -298,6 +283,7 @@ func (r *Runtime) drain(b *boot) {
 		}
 	}
 	clear(b.waiters)
+	return active
 }
 
 // store adds a run under its id. Before that, it removes the runs that ended more than runRetention
@@ -333,7 +319,7 @@ func (b *boot) find(id string, now time.Time) *run {
 }
 
 // dropWaiters removes a closed connection's pending agent.wait requests.
-func (b *boot) dropWaiters(c *connection) {
+func (b *boot) dropWaiters(c *Conn) {
 	for id, list := range b.waiters {
 		list = slices.DeleteFunc(list, func(w *waiter) bool {
 			if w.call.conn == c {
@@ -352,7 +338,7 @@ func newRun(c call, s *session, a Agent, id, text string, timeout time.Duration,
 	return &run{
 		boot: c.conn.boot, session: s, agent: a, id: id, message: text, taskID: uuid.NewString(),
 		timeout: timeout, callers: []call{c}, createdAt: now,
-		owner: &owner{c.conn.id, c.conn.deviceID}, admin: c.conn.hasScope(scopeAdmin),
+		owner: &owner{c.conn.id, c.conn.deviceID},
 	}
 }
 
@@ -361,6 +347,6 @@ type owner struct{ connID, deviceID string }
 
 // mayStop reports whether a client may abort a run. Only the run's owner and clients with
 // the admin scope may do so.
-func (c *connection) mayStop(q *run) bool {
+func (c *Conn) mayStop(q *run) bool {
 	return c.hasScope(scopeAdmin) || q.owner == nil || q.owner.connID == c.id || c.deviceID != "" && q.owner.deviceID == c.deviceID
 }

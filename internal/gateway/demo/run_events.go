@@ -162,7 +162,7 @@ func (r *Runtime) emitNeverBegun(q *run, update func()) {
 // emitReply appends the answer to the transcript and sends the event for the new message.
 func (r *Runtime) emitReply(q *run) {
 	if m, ok := q.transcriptRow(r.now()); ok {
-		m.hidden = q.heartbeat
+		m.hidden = q.prompt.Hidden
 		m, seq := q.session.append(m)
 		r.emitMessage(q.session, m, seq)
 	}

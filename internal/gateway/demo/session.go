@@ -3,6 +3,7 @@ package demo
 import (
 	"cmp"
 	"encoding/base64"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,7 +30,6 @@ type session struct {
 	interactedAt, activeAt    int64
 	active                    *run
 	queue                     []*run
-	interrupted               *run   // run to resume after a restart
 	status                    string // running, done, failed, timeout or killed
 	startedAt, endedAt, ranMs int64  // of the last run; startedAt is that of the active run, if any
 	lastRun, lastError        string
@@ -50,6 +50,34 @@ type message struct {
 	spent        *spent // nil for a question
 	took         int64  // milliseconds from the question to this answer
 	line         *Line  // content, if it is more than text
+}
+
+// Line is a message that is added to a transcript without starting a run.
+type Line struct {
+	Role     string // user, assistant or toolResult
+	Text     string
+	Thinking string // assistant only
+	Call     string // id of the tool call that an assistant makes or that a result belongs to; empty if none
+	Tool     string // name of the tool
+	Args     any    // arguments of the call
+	Error    bool   // the tool failed
+}
+
+// write adds the line's content to a transcript row.
+func (l *Line) write(row object) {
+	parts := []object{}
+	if l.Thinking != "" {
+		parts = append(parts, object{"type": "thinking", "thinking": l.Thinking})
+	}
+	if l.Text != "" {
+		parts = append(parts, object{"type": "text", "text": l.Text})
+	}
+	if l.Role == "toolResult" {
+		row["toolCallId"], row["toolName"], row["isError"] = l.Call, l.Tool, l.Error
+	} else if l.Call != "" {
+		parts = append(parts, object{"type": "toolCall", "id": l.Call, "name": l.Tool, "arguments": l.Args})
+	}
+	row["content"] = parts
 }
 
 // canonical returns a session key in lowercase. The gateway stores keys in this form.
@@ -298,4 +326,36 @@ func runtimeKind() object {
 // automatically.
 func runtimeChoice() object {
 	return object{"id": "auto", "cloudPlacementSupported": false, "devicePlacementSupported": false, "source": "implicit"}
+}
+
+// addOrigin adds the session's origin and title to a session row.
+func (s *session) addOrigin(row object) {
+	if s.label != "" {
+		row["label"], row["displayName"] = s.label, s.label
+	}
+	if s.cron {
+		maps.Copy(row, object{"createdVia": "cron", "classification": "cron", "isBackground": true, "createdActor": object{"type": "system"}})
+	}
+	if s.parent == "" {
+		return
+	}
+	active := s.active != nil
+	state := "historical"
+	if active {
+		state = "active"
+	}
+	maps.Copy(row, object{
+		"spawnedBy": s.parent, "parentSessionKey": s.parent, "controlOwnerSessionKey": s.parent, "spawnDepth": 1,
+		"subagentRole": "orchestrator", "subagentControlScope": "children", "createdVia": "spawn",
+		"classification": "subagent", "isBackground": true,
+		"subagentRunState": state, "hasActiveSubagentRun": active,
+	})
+}
+
+// addSpawnedBy adds the parent session's key to the payload of an event about a
+// sub-agent's run.
+func (s *session) addSpawnedBy(payload object) {
+	if s.parent != "" {
+		payload["spawnedBy"] = s.parent
+	}
 }

@@ -10,7 +10,7 @@ var (
 // handleTasks lists the active and queued runs in one session, or in all sessions. Unlike
 // the real gateway, it omits runs that have ended. Like the real gateway, it finds a
 // session only if the request contains the session's key in lowercase.
-func (r *Runtime) handleTasks(c call) (any, *failure) {
+func (r *Runtime) handleTasks(c call) (any, *Failure) {
 	var in struct {
 		SessionKey string
 		Status     []string
@@ -35,7 +35,7 @@ func (r *Runtime) handleTasks(c call) (any, *failure) {
 }
 
 // handleCancel ends a task's run. It does not matter which client started the run.
-func (r *Runtime) handleCancel(c call) (any, *failure) {
+func (r *Runtime) handleCancel(c call) (any, *Failure) {
 	var in struct{ TaskID string }
 	if f := cancelParams.read("tasks.cancel", "", c.params, &in); f != nil {
 		return nil, f

@@ -159,7 +159,7 @@ type usageRequest struct {
 
 // check returns the gateway's error for invalid parameters, or nil if the parameters are
 // valid.
-func (in usageRequest) check() *failure {
+func (in usageRequest) check() *Failure {
 	const name = "invalid sessions.usage params: "
 	switch {
 	case in.AgentScope != "" && in.AgentScope != "all":
@@ -193,9 +193,8 @@ func (in usageRequest) days(now time.Time) (first, last string) {
 	return now.AddDate(0, 0, 1-count).Format(time.DateOnly), now.Format(time.DateOnly)
 }
 
-// handleUsage returns the usage of the selected sessions. Days are in UTC, and other time zones are not supported. The
-// numbers are up to date, unless Refreshing was called to simulate a gateway that has not computed them yet.
-func (r *Runtime) handleUsage(c call) (any, *failure) {
+// handleUsage returns the usage of the selected sessions. Days are in UTC, and other time zones are not supported.
+func (r *Runtime) handleUsage(c call) (any, *Failure) {
 	in := usageRequest{Limit: 50}
 	if f := usageParams.read("sessions.usage", "", c.params, &in); f != nil {
 		return nil, f
@@ -203,12 +202,11 @@ func (r *Runtime) handleUsage(c call) (any, *failure) {
 	if f := in.check(); f != nil {
 		return nil, f
 	}
-	first, last := in.days(r.clock())
+	first, last := in.days(r.options.Now())
 	if in.Key == "" && in.AgentID == "" && in.AgentScope != "all" {
 		in.AgentID = r.options.Agents[0].ID // as on the gateway: only the default agent
 	}
-	fresh := r.faults.refreshing == 0
-	r.faults.refreshing = max(0, r.faults.refreshing-1)
+	fresh := r.options.Behavior.UsageFresh()
 	all, agents := newLedger(false), map[string]*sum{}
 	rows, longest := []object{}, int64(0)
 	for _, s := range r.latest(in.AgentID) {

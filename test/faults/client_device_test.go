@@ -1,0 +1,199 @@
+package faults
+
+import (
+	"context"
+	"crypto/ed25519"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/demo"
+)
+
+// keyOf returns the n-th test key.
+func keyOf(n byte) ed25519.PrivateKey {
+	seed := make([]byte, ed25519.SeedSize)
+	seed[0] = n
+	return ed25519.NewKeyFromSeed(seed)
+}
+
+// clientWithEvents returns a client whose notices are recorded and that doesn't retry where only a
+// person can help.
+func clientWithEvents(t *testing.T, r *Runtime, change ...func(*gateway.Options)) (*gateway.Client, func() []gateway.DeviceEvent) {
+	t.Helper()
+	var mu sync.Mutex
+	var heard []gateway.DeviceEvent
+	o := gateway.Options{
+		URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: patience,
+		Backoff: gateway.Backoff{Min: 2 * time.Millisecond, Max: time.Hour, Quick: 10 * time.Millisecond, Pairing: 5 * time.Millisecond},
+	}
+	for _, set := range change {
+		set(&o)
+	}
+	c, err := gateway.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.OnDeviceEvent(func(n gateway.DeviceEvent) {
+		mu.Lock()
+		defer mu.Unlock()
+		heard = append(heard, n)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return c, func() []gateway.DeviceEvent {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(heard)
+	}
+}
+
+// connectedAs waits until the client is connected as the given device, or without one.
+func connectedAs(t *testing.T, c *gateway.Client, key ed25519.PrivateKey) gateway.Status {
+	t.Helper()
+	want := ""
+	if key != nil {
+		want = (&machine{key: key}).id()
+	}
+	late := time.Now().Add(patience)
+	for s := c.Status(); ; s = c.Status() {
+		if s.State == gateway.Connected && s.DeviceID == want {
+			return s
+		}
+		if time.Now().After(late) {
+			t.Fatalf("is %s as %s (%s), want to be connected as %q", s.State, s.DeviceID, s.LastError, want)
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+// A device can be set or removed while the service runs, even if the next attempt is half a
+// minute or more away.
+func TestClientSetIdentity(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{})
+	r.RequirePairing(true)
+	c, _ := clientWithEvents(t, r)
+	in(t, c, gateway.Unpaired) // without a device; the next attempt is an hour away
+	c.SetIdentity(gateway.Identity{Key: keyOf(1)})
+	late := time.Now().Add(patience)
+	for len(r.Pending()) == 0 || c.Status().Pairing == nil {
+		if time.Now().After(late) {
+			t.Fatalf("it does not ask: %+v", c.Status())
+		}
+		<-time.After(time.Millisecond)
+	}
+	r.Approve(r.Pending()[0].ID)
+	connectedAs(t, c, keyOf(1))
+	made := c.Connections()
+	c.SetIdentity(gateway.Identity{Key: keyOf(1), Token: "another-token-0123456789"})
+	if c.Connections() != made || c.Status().State != gateway.Connected {
+		t.Error("another token ended the connection")
+	}
+	r.RequirePairing(false)
+	c.SetIdentity(gateway.Identity{Key: keyOf(2)})
+	if s := connectedAs(t, c, keyOf(2)); s.Auth != "token" {
+		t.Errorf("as another device it shows the %s", s.Auth)
+	}
+	c.SetIdentity(gateway.Identity{})
+	connectedAs(t, c, nil)
+	works(t, c, "run-after")
+}
+
+// The client must report what the gateway says about its device, because it is stored: a
+// lost token costs another approval.
+func TestClientReportsDeviceEvents(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{})
+	r.RequirePairing(true)
+	c, heard := clientWithEvents(t, r)
+	key := keyOf(1)
+	id := (&machine{key: key}).id()
+	c.SetIdentity(gateway.Identity{Key: key})
+	in(t, c, gateway.Unpaired)
+	late := time.Now().Add(patience)
+	until := func(what string, ok func([]gateway.DeviceEvent) bool) {
+		t.Helper()
+		for !ok(heard()) {
+			if time.Now().After(late) {
+				t.Fatalf("never heard of %s: %+v", what, heard())
+			}
+			<-time.After(time.Millisecond)
+		}
+	}
+	last := func(kind gateway.DeviceEventKind, token string) func([]gateway.DeviceEvent) bool {
+		return func(all []gateway.DeviceEvent) bool {
+			return len(all) > 0 && all[len(all)-1] == gateway.DeviceEvent{DeviceID: id, Kind: kind, Token: token}
+		}
+	}
+	for len(r.Pending()) == 0 {
+		<-time.After(time.Millisecond)
+	}
+	r.Approve(r.Pending()[0].ID)
+	connectedAs(t, c, key)
+	first := r.DeviceToken(id)
+	until("the token", last(gateway.TokenIssued, first))
+	r.RotateToken(id)
+	r.Drop()
+	until("the other token", last(gateway.TokenIssued, r.DeviceToken(id)))
+	refused := 0
+	for _, n := range heard() {
+		if n.Kind == gateway.TokenRefused && n.Token == first {
+			refused++
+		}
+	}
+	if refused != 1 {
+		t.Errorf("that the first one was refused was told %d times: %+v", refused, heard())
+	}
+	r.RequirePairing(false)
+	c.SetIdentity(gateway.Identity{Key: keyOf(3)})
+	connectedAs(t, c, keyOf(3))
+	if all := heard(); all[len(all)-1].Kind != gateway.AcceptedLocally || all[len(all)-1].Token != "" {
+		t.Errorf("at last it heard %+v", all[len(all)-1])
+	}
+}
+
+// Introducing another device must not affect the existing connection.
+func TestIntroduce(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{})
+	c := connected(t, r)
+	made := c.Connections()
+	r.RequirePairing(true)
+	key := keyOf(7)
+	first := c.Introduce(t.Context(), key)
+	if first.State != gateway.Unpaired || first.Pairing == nil || first.Pairing.RequestID != r.Pending()[0].ID || first.Token != "" {
+		t.Errorf("not approved: %+v", first)
+	}
+	r.Approve(first.Pairing.RequestID)
+	if in := c.Introduce(t.Context(), key); in.State != gateway.Connected || in.Token != r.DeviceToken((&machine{key: key}).id()) || len(in.Scopes) != 2 {
+		t.Errorf("approved: %s, scopes %v, %s", in.State, in.Scopes, in.Error)
+	}
+	r.RequirePairing(false)
+	if in := c.Introduce(t.Context(), keyOf(8)); in.State != gateway.Connected || in.Token != "" {
+		t.Errorf("on the gateway's own host: %s %s", in.State, in.Error)
+	}
+	r.LockOut(time.Minute)
+	if in := c.Introduce(t.Context(), key); in.State != gateway.Unauthorized || in.After < 30*time.Second {
+		t.Errorf("locked out: %s, not before %s", in.State, in.After)
+	}
+	r.LockOut(0)
+	if c.Connections() != made || c.Status().State != gateway.Connected || c.Status().DeviceID != "" {
+		t.Errorf("the connection noticed: %+v", c.Status())
+	}
+	said := fmt.Sprintf("%+v", c.Status())
+	if strings.Contains(said, r.DeviceToken((&machine{key: key}).id())) {
+		t.Error("the status has the token")
+	}
+}

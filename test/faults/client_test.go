@@ -1,0 +1,349 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/demo"
+)
+
+// These tests run the gateway client against every fault: the client must report the
+// problem and recover afterwards.
+
+// impatient returns a client with short pauses, to keep tests fast. Its request timeout is
+// long enough for a busy machine; tests of unanswered requests set a shorter one.
+func impatient(t *testing.T, r *Runtime, change ...func(*gateway.Options)) *gateway.Client {
+	t.Helper()
+	o := gateway.Options{
+		URL: r.URL(), Token: token, Scopes: []string{scopeRead, scopeWrite}, Timeout: patience,
+		Backoff: gateway.Backoff{Min: 2 * time.Millisecond, Max: 20 * time.Millisecond, Quick: 10 * time.Millisecond},
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	c, err := gateway.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// connected returns an impatient client that is connected.
+func connected(t *testing.T, r *Runtime, change ...func(*gateway.Options)) *gateway.Client {
+	t.Helper()
+	c := impatient(t, r, change...)
+	in(t, c, gateway.Connected)
+	return c
+}
+
+// in waits for a state and returns the status.
+func in(t *testing.T, c *gateway.Client, state gateway.State) gateway.Status {
+	t.Helper()
+	var s gateway.Status
+	late := time.Now().Add(patience)
+	for s = c.Status(); s.State != state; s = c.Status() {
+		if time.Now().After(late) {
+			t.Fatalf("is %s (%s), want %s", s.State, s.LastError, state)
+		}
+		<-time.After(time.Millisecond)
+	}
+	return s
+}
+
+// works lists the agents and runs a question, as a standup does.
+func works(t *testing.T, c *gateway.Client, runID string) {
+	t.Helper()
+	agents, err := c.Agents(t.Context())
+	if err != nil || len(agents) != 4 {
+		t.Errorf("agents: %v, %v", agents, err)
+	}
+	if _, err := c.Start(t.Context(), gateway.Question{RunID: runID, AgentID: "cto", SessionKey: "agent:cto:test", Message: "hi"}); err != nil {
+		t.Fatalf("ask: %v", err)
+	}
+	a, err := c.Wait(t.Context(), runID, patience)
+	if err != nil || a.Outcome != gateway.Finished || a.Text == "" {
+		t.Errorf("answer: %+v, %v", a, err)
+	}
+}
+
+// Garbage between frames has no effect and does not close the connection.
+func TestClientGarbage(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []Garbage{NotJSON, WrongShape, BinaryFrame, InvalidUTF8, StrayAnswer, UnknownEvent, ExtraMembers, MissingMembers, ControlCharacters} {
+		t.Run(string(kind), func(t *testing.T) {
+			r := open(t, demo.Options{})
+			c := connected(t, r)
+			r.Garble(kind)
+			works(t, c, "run-1")
+			if agents, err := c.Agents(t.Context()); err == nil && strings.Contains(agents[0].Name+agents[0].IdentityName, "\x00") {
+				t.Errorf("a name that no database takes: %q", agents[0].Name)
+			}
+			late := impatient(t, r)
+			in(t, late, gateway.Connected)
+			r.Garble()
+			works(t, c, "run-2")
+			if n := r.Calls("connect"); n != 2 {
+				t.Errorf("connected %d times, want 2", n)
+			}
+		})
+	}
+}
+
+// Nonsensical answers are errors, not empty results, and the client recovers.
+func TestClientWrongTypes(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{})
+	c := connected(t, r)
+	r.Garble(WrongTypes)
+	if agents, err := c.Agents(t.Context()); err == nil {
+		t.Errorf("agents: %+v", agents)
+	}
+	if s, err := c.Start(t.Context(), gateway.Question{RunID: "run-1", AgentID: "cto", SessionKey: "agent:cto:test", Message: "hi"}); err == nil {
+		t.Errorf("asked: %+v", s)
+	}
+	if a, err := c.Wait(t.Context(), "run-1", time.Millisecond); err == nil && a.Outcome != gateway.Running {
+		t.Errorf("waited: %+v", a)
+	}
+	late := impatient(t, r)
+	in(t, late, gateway.Unreachable)
+	r.Garble()
+	works(t, c, "run-2")
+	in(t, late, gateway.Connected)
+	works(t, late, "run-3")
+}
+
+// A frame at the size limit is accepted. A larger one closes only the connection.
+func TestClientHuge(t *testing.T) {
+	r := open(t, demo.Options{})
+	c := connected(t, r, func(o *gateway.Options) { o.Timeout = patience })
+	r.Bloat("agents.list", 25<<20)
+	works(t, c, "run-1")
+	r.Bloat("agents.list", 25<<20+1)
+	if _, err := c.Agents(t.Context()); !errors.Is(err, gateway.ErrUnreachable) {
+		t.Errorf("too large an answer: %v", err)
+	}
+	r.Bloat("agents.list", 0)
+	in(t, c, gateway.Connected)
+	works(t, c, "run-2")
+}
+
+// Repeated and reordered answers reach the right callers.
+func TestClientOrder(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{})
+	c := connected(t, r)
+	r.Repeat("", 2)
+	works(t, c, "run-1")
+	r.Repeat("", 0)
+	// A wait that its answer overtook may still be in flight; once this call returns, it
+	// isn't.
+	if _, err := c.Agents(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.Reverse("", 2)
+	type got struct {
+		n   int
+		err error
+	}
+	first, second := make(chan got, 1), make(chan got, 1)
+	go func() {
+		agents, err := c.Agents(t.Context())
+		first <- got{len(agents), err}
+	}()
+	go func() {
+		a, err := c.Wait(t.Context(), "nobody", time.Millisecond)
+		second <- got{len(a.Outcome), err}
+	}()
+	if g := <-first; g.n != 4 || g.err != nil {
+		t.Errorf("agents: %+v", g)
+	}
+	if g := <-second; g.n != len(gateway.Running) || g.err != nil {
+		t.Errorf("wait: %+v", g)
+	}
+	r.Reverse("", 0)
+	r.Reverse("agent", 2)
+	s, err := c.Start(t.Context(), gateway.Question{RunID: "run-2", AgentID: "cto", SessionKey: "agent:cto:test", Message: "hi"})
+	if err != nil || s.Answer == nil || s.Answer.Text == "" {
+		t.Errorf("the result before the word that it was accepted: %+v, %v", s, err)
+	}
+	r.Reverse("agent", 0)
+	works(t, c, "run-3")
+}
+
+// A slow answer fails only its own request, and a late answer reaches no other caller.
+func TestClientSlow(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{})
+	c := connected(t, r, func(o *gateway.Options) { o.Timeout = shortTimeout })
+	r.Hang("agents.list", true)
+	if _, err := c.Agents(t.Context()); !errors.Is(err, gateway.ErrTimeout) {
+		t.Errorf("never answered: %v", err)
+	}
+	r.Lag("agents.list", shortTimeout+time.Second)
+	if _, err := c.Agents(t.Context()); !errors.Is(err, gateway.ErrTimeout) {
+		t.Errorf("answered late: %v", err)
+	}
+	r.Heal()
+	works(t, c, "run-1")
+	r.Hang("agent", true)
+	question := gateway.Question{RunID: "run-2", AgentID: "cto", SessionKey: "agent:cto:test", Message: "hi"}
+	if _, err := c.Start(t.Context(), question); !errors.Is(err, gateway.ErrTimeout) {
+		t.Errorf("asked without an answer: %v", err)
+	}
+	if a, err := c.Wait(t.Context(), "run-2", patience); err != nil || a.Text == "" {
+		t.Errorf("the answer of a question that was never confirmed: %+v, %v", a, err)
+	}
+	r.Heal()
+	if s, err := c.Start(t.Context(), question); err != nil || s.Answer == nil || r.Asked("cto") != 2 {
+		t.Errorf("asked again: %+v, %v; the agent was asked %d times", s, err, r.Asked("cto"))
+	}
+	r.Hang("connect", true)
+	late := impatient(t, r, func(o *gateway.Options) { o.Timeout = shortTimeout })
+	if s := in(t, late, gateway.Slow); !strings.Contains(s.LastError, "did not complete the handshake") {
+		t.Errorf("says %q", s.LastError)
+	}
+	r.Heal()
+	in(t, late, gateway.Connected)
+}
+
+// A client that derives state from events must learn that events were lost.
+func TestClientGap(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{})
+	c := connected(t, r)
+	events, stop := c.Events(100)
+	defer stop()
+	ticks(r, 1)
+	r.LoseEvents("tick", true)
+	ticks(r, 2)
+	r.LoseEvents("tick", false)
+	ticks(r, 1)
+	for e := range events {
+		if e.Name == gateway.EventGap {
+			break
+		}
+		if e.Seq == 4 {
+			t.Fatal("nobody hears of the gap")
+		}
+	}
+}
+
+// A broken connection is replaced, and the requests on it fail with an error.
+func TestClientBroken(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]func(*Runtime){
+		"torn":   func(r *Runtime) { r.Tear("agents.list", true) },
+		"frozen": func(r *Runtime) { r.Freeze(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := open(t, demo.Options{}, func(p *demo.Timing) { p.Ping = 50 * time.Millisecond })
+			c := connected(t, r, func(o *gateway.Options) { o.Silence = 4 * time.Second })
+			fault(r)
+			if _, err := c.Agents(t.Context()); !errors.Is(err, gateway.ErrUnreachable) {
+				t.Errorf("asked: %v", err)
+			}
+			r.Heal()
+			in(t, c, gateway.Connected)
+			works(t, c, "run-1")
+		})
+	}
+}
+
+// A gateway that sends pings but no events is alive.
+func TestClientMutedEvents(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{}, func(p *demo.Timing) { p.Ping = 20 * time.Millisecond })
+	c := connected(t, r, func(o *gateway.Options) { o.Silence = 4 * time.Second })
+	r.MuteEvents(true)
+	start := time.Now()
+	eventually(t, "pings alone keep it alive for longer than its patience", func() bool {
+		return c.Status().LastSeenAt.Sub(start) > 5*time.Second
+	})
+	works(t, c, "run-1")
+	if n := r.Calls("connect"); n != 1 {
+		t.Errorf("connected %d times", n)
+	}
+}
+
+// Each way to be refused has its own state and message.
+func TestClientAccess(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault func(*Runtime)
+		state gateway.State
+		says  string
+	}{
+		"other protocol": {func(r *Runtime) { r.SetProtocol(5) }, gateway.Unreachable, "uses protocol 5"},
+		"older protocol": {func(r *Runtime) { r.SetProtocol(3) }, gateway.Unreachable, "uses protocol 3"},
+		"fewer scopes":   {func(r *Runtime) { r.Withhold(scopeWrite) }, gateway.MissingScopes, "operator.write"},
+		"locked out":     {func(r *Runtime) { r.LockOut(time.Minute) }, gateway.Unauthorized, "has locked out this address"},
+		"starting":       {func(r *Runtime) { r.Starting(true) }, gateway.Unreachable, "starting"},
+		"web page":       {func(r *Runtime) { r.SetPort(PortWebPage) }, gateway.Unreachable, "HTTP 200"},
+		"bad gateway":    {func(r *Runtime) { r.SetPort(PortBadGateway) }, gateway.Unreachable, "HTTP 502"},
+		"busy":           {func(r *Runtime) { r.SetPort(PortUnavailable) }, gateway.Unreachable, "503"},
+		"moved":          {func(r *Runtime) { r.SetPort(PortRedirect) }, gateway.Unreachable, "redirects"},
+		"proxy":          {func(r *Runtime) { r.SetPort(PortProxyRefused) }, gateway.Unreachable, "Proxy client attribution"},
+		"reset":          {func(r *Runtime) { r.SetPort(PortReset) }, gateway.Unreachable, "closed the connection"},
+		"mute":           {func(r *Runtime) { r.SetPort(PortSilent) }, gateway.Slow, "did not answer within"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := open(t, demo.Options{})
+			c.fault(r)
+			client := impatient(t, r, func(o *gateway.Options) {
+				if c.state == gateway.Slow {
+					o.Timeout = shortTimeout
+				}
+			})
+			s := in(t, client, c.state)
+			if !strings.Contains(s.LastError, c.says) {
+				t.Errorf("says %q, want %q", s.LastError, c.says)
+			}
+			r.Heal()
+			if c.state == gateway.MissingScopes {
+				r.Drop() // scopes are fixed when connecting
+			}
+			if name == "locked out" {
+				if at := s.RetryAt; at == nil || time.Until(at.Time) < 50*time.Second {
+					t.Errorf("comes back at %v, although it was asked to stay away for a minute", at)
+				}
+				return
+			}
+			in(t, client, gateway.Connected)
+		})
+	}
+}
+
+// A token that changes while connected is reported as such and is not retried.
+func TestClientTokenChanged(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{})
+	c := connected(t, r)
+	r.ChangeToken("another")
+	in(t, c, gateway.Unauthorized)
+	r.ChangeToken(token)
+	in(t, c, gateway.Connected)
+}
+
+// An unpaired client is refused, and its state says so.
+func TestClientUnpaired(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{})
+	r.RequirePairing(true)
+	c := impatient(t, r)
+	in(t, c, gateway.Unpaired)
+	r.RequirePairing(false)
+	in(t, c, gateway.Connected)
+}

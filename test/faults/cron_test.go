@@ -1,0 +1,356 @@
+package faults
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"wardroom/internal/gateway"
+	"wardroom/internal/gateway/demo"
+)
+
+// admin connects a client that may change jobs.
+func admin(t *testing.T, r *Runtime) *client {
+	t.Helper()
+	c := dial(t, r, nil)
+	c.event("connect.challenge")
+	c.ok("connect", hello(func(p object) { p["scopes"] = []string{scopeRead, scopeWrite, scopeAdmin} }))
+	return c
+}
+
+// job returns the params of cron.add.
+func job(change func(object)) object {
+	p := object{
+		"name": "standup-daily", "description": "created by ops", "agentId": "cto",
+		"schedule":      object{"kind": "cron", "expr": "30 9 * * 1-5", "tz": "Europe/Berlin"},
+		"sessionTarget": "isolated", "wakeMode": "now",
+		"payload":  object{"kind": "agentTurn", "message": "Daily standup please", "timeoutSeconds": 60},
+		"delivery": object{"mode": "none"},
+	}
+	if change != nil {
+		change(p)
+	}
+	return p
+}
+
+// Every job method must answer and emit events in the recorded shape. Otherwise a client
+// that works here could fail at a real gateway.
+func TestCronMethods(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{})
+	c := admin(t, r)
+	shape := func(method, name string, params object, except ...string) object {
+		t.Helper()
+		got := c.call(method, params)
+		sameShape(t, name, recording(t, "responses.json", name), got, except...)
+		return got
+	}
+	made := shape("cron.add", "cron.add", job(func(p object) {
+		p["schedule"] = object{"kind": "every", "everyMs": 3600000}
+		delete(p, "description")
+	}))
+	id := must[string](t, made, "payload", "id")
+	shape("cron.list", "cron.list", object{}, "/payload/deliveryPreviews") // keyed by job id
+	shape("cron.get", "cron.get", object{"id": must[string](t, c.ok("cron.add", job(nil)), "id")})
+	shape("cron.status", "cron.status", object{})
+	shape("cron.runs", "cron.runs all", object{"scope": "all", "limit": 5})
+	shape("cron.run", "cron.run", object{"id": id, "mode": "force"})
+	c.until("the end of the run", 0, func(f object) bool { return dig[string](f, "payload", "action") == "finished" })
+	runs := shape("cron.runs", "cron.runs", object{"id": id, "limit": 5})
+	if e, _ := must[[]any](t, runs, "payload", "entries")[0].(object); e["status"] != "ok" || !strings.HasPrefix(must[string](t, e, "sessionKey"), "agent:cto:cron:"+id+":run:") {
+		t.Errorf("it ran %v", e)
+	}
+	shape("cron.update", "cron.update", object{"id": id, "patch": object{"schedule": object{"kind": "cron", "expr": "0 9 * * *", "tz": "UTC"}}})
+	shape("cron.remove", "cron.remove", object{"id": id})
+	for event, except := range map[string][]string{
+		// The recorded job had been changed, so its state says when.
+		"cron.added":                    {"/payload/job/description", "/payload/job/schedule"},
+		"cron.started":                  {"/payload/job/description", "/payload/job/schedule", "/payload/job/state"},
+		"cron.finished":                 {"/payload/job/description", "/payload/job/schedule", "/payload/job/state", "/payload/nextRunAtMs"}, // it was disabled
+		"cron.updated":                  {"/payload/job/description", "/payload/job/state", "/payload/nextRunAtMs"},
+		"cron.removed":                  {"/payload/job"},
+		"task.automation_run.completed": nil,
+	} {
+		name, action, _ := strings.Cut(event, ".")
+		got := c.until(event, 0, func(f object) bool {
+			if f["event"] != name {
+				return false
+			}
+			return dig[string](f, "payload", "action") == action ||
+				name == "task" && dig[string](f, "payload", "task", "kind") == "automation_run" && dig[string](f, "payload", "task", "status") == "completed"
+		})
+		sameShape(t, event, recording(t, "events.json", event), got, except...)
+	}
+}
+
+// Requests that the gateway refuses must be refused here with the same error.
+func TestCronRefusals(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{})
+	c := admin(t, r)
+	for _, test := range []struct {
+		method, recorded string
+		params           object
+	}{
+		{"cron.add", "cron.add invalid", object{"name": "bad"}},
+		{"cron.get", "cron.get missing", object{"id": "nope"}},
+		{"cron.remove", "cron.remove missing", object{"id": "770ced3d-c16a-4731-b38c-825c7a253c3e"}},
+	} {
+		got := c.call(test.method, test.params)
+		if diff := cmp.Diff(recording(t, "responses.json", test.recorded)["error"], got["error"]); diff != "" || got["ok"] != false {
+			t.Errorf("%s (-recorded +got):\n%s", test.recorded, diff)
+		}
+	}
+	id := must[string](t, c.ok("cron.add", job(nil)), "id")
+	for want, ask := range map[string]struct {
+		method string
+		params object
+	}{
+		"invalid cron.add params: CronPattern: ":                    {"cron.add", job(func(p object) { p["schedule"] = object{"kind": "cron", "expr": "99 99 * * *"} })},
+		`invalid cron.add params: unknown agent id "x"`:             {"cron.add", job(func(p object) { p["agentId"] = "x" })},
+		"invalid cron.add params: main cron jobs require":           {"cron.add", job(func(p object) { p["sessionTarget"] = "main" })},
+		"invalid cron.update params: at root: unexpected property ": {"cron.update", object{"id": id, "patch": object{}, "nope": 1}},
+		"invalid cron.runs params: missing id":                      {"cron.runs", object{"scope": "job"}},
+		"cron job definition no longer matches":                     {"cron.update", object{"id": id, "patch": object{"enabled": false}, "expectedConfigRevision": "sha256:old"}},
+	} {
+		if got := must[string](t, c.call(ask.method, ask.params), "error", "message"); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", ask.method, got, want)
+		}
+	}
+	plain := join(t, r)
+	for method := range strings.FieldsSeq("cron.add cron.update cron.remove cron.run") {
+		if got := must[string](t, plain.call(method, object{}), "error", "details", "missingScope"); got != scopeAdmin {
+			t.Errorf("%s without the scope: %q", method, got)
+		}
+	}
+	plain.ok("cron.list", object{})
+}
+
+// A client that exceeds the rate limit for changes is refused for a while.
+func TestCronRateLimit(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	var ahead atomic.Int64
+	r := open(t, demo.Options{Now: func() time.Time { return now.Add(time.Duration(ahead.Load())) }})
+	c := admin(t, r)
+	for range 30 {
+		c.call("cron.remove", object{"id": "x"})
+	}
+	e := must[object](t, c.call("cron.remove", object{"id": "x"}), "error")
+	if e["code"] != "UNAVAILABLE" || e["message"] != "rate limit exceeded for cron.remove; retry after 60s" || e["retryable"] != true ||
+		dig[string](e, "details", "limit") != "30 per 60s" {
+		t.Errorf("refused with %v", e)
+	}
+	c.ok("cron.add", job(nil)) // each method has its own limit
+	ahead.Add(int64(time.Minute))
+	if got := dig[string](c.call("cron.remove", object{"id": "x"}), "error", "details", "code"); got != "CRON_JOB_NOT_FOUND" {
+		t.Errorf("after a minute: %q", got)
+	}
+}
+
+// All jobs are read exactly once if they span several pages, sorted by name.
+func TestCronManyJobs(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{Writes: 1000})
+	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
+	const many = 450
+	for n := range many {
+		_, err := c.AddJob(t.Context(), gateway.NewJob{
+			Name: fmt.Sprintf("job %03d", many-n), AgentID: "cto", Message: "hi", SessionTarget: "isolated", Enabled: n%2 == 0,
+			Schedule: gateway.JobSchedule{Kind: "every", EveryMS: time.Hour.Milliseconds() * int64(1+n%7)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	jobs, err := c.Jobs(t.Context(), gateway.JobsWanted{})
+	if err != nil || len(jobs) != many {
+		t.Fatalf("%d jobs, %v", len(jobs), err)
+	}
+	for n, j := range jobs {
+		if want := fmt.Sprintf("job %03d", n+1); j.Name != want {
+			t.Fatalf("the %d. is %q, want %q", n, j.Name, want)
+		}
+	}
+}
+
+// A job runs once at its time, a disabled one never, and a restart keeps both.
+func TestCronRuns(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 8, 29, 0, 0, time.UTC) // 09:29 in Berlin
+	var ahead atomic.Int64
+	r := open(t, demo.Options{Now: func() time.Time { return now.Add(time.Duration(ahead.Load())) }})
+	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
+	n := gateway.NewJob{
+		Key: "k", Name: "daily-standup", AgentID: "cto", Enabled: true, Message: "Daily standup please", SessionTarget: "isolated",
+		Schedule: gateway.JobSchedule{Kind: "cron", Expr: "30 9 * * 1-5", Zone: "Europe/Berlin"},
+	}
+	made, err := c.AddJob(t.Context(), n)
+	if err != nil || made.State.NextRunAt == nil || !made.State.NextRunAt.Equal(now.Add(time.Minute)) {
+		t.Fatalf("made %+v, %v", made, err)
+	}
+	if again, err := c.AddJob(t.Context(), n); err != nil || again.ID != made.ID {
+		t.Errorf("the same key created %+v, %v", again, err)
+	}
+	off := n
+	off.Key, off.Name, off.Enabled = "", "off", false
+	if _, err := c.AddJob(t.Context(), off); err != nil {
+		t.Fatal(err)
+	}
+	ran := func() (n int) {
+		runs, _, err := c.JobRuns(t.Context(), gateway.JobRunsWanted{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(runs)
+	}
+	ahead.Store(int64(2 * time.Minute))
+	eventually(t, "the run", func() bool { return ran() == 1 })
+	r.Restart(0)
+	in(t, c, gateway.Connected)
+	eventually(t, "the list", func() bool {
+		jobs, err := c.Jobs(t.Context(), gateway.JobsWanted{AgentID: "cto"})
+		return err == nil && len(jobs) == 2 && jobs[0].ID == made.ID && jobs[0].State.LastStatus == "ok" &&
+			jobs[0].State.NextRunAt.Equal(time.Date(2026, 11, 23, 8, 30, 0, 0, time.UTC))
+	})
+	if n := r.Asked("cto"); n != 1 {
+		t.Errorf("the agent had %d turns, want one", n)
+	}
+}
+
+// A restart interrupts a job's run. The job reports it and runs again later.
+func TestCronInterrupted(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{})
+	c := connected(t, r, func(o *gateway.Options) { o.Scopes = []string{scopeRead, scopeWrite, scopeAdmin} })
+	r.Silence("cto", true)
+	j, err := c.AddJob(t.Context(), gateway.NewJob{
+		Name: "j", AgentID: "cto", Message: "hi", SessionTarget: "isolated", Schedule: gateway.JobSchedule{Kind: "every", EveryMS: time.Hour.Milliseconds()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.RunJob(t.Context(), j.ID); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the run to begin", func() bool { return r.Asked("cto") == 1 })
+	if _, why, err := c.RunJob(t.Context(), j.ID); err != nil || why != "already-running" {
+		t.Errorf("second run: %q, %v", why, err)
+	}
+	r.Restart(0)
+	in(t, c, gateway.Connected)
+	eventually(t, "the job to report it", func() bool {
+		j, err := c.Job(t.Context(), j.ID)
+		return err == nil && j.State.LastStatus == "error" && strings.Contains(j.State.LastError, "interrupted") && j.State.RunningAt == nil
+	})
+}
+
+// fakeWardroom is a fake Wardroom server that records the calls of the COO.
+type fakeWardroom struct {
+	*httptest.Server
+	mu    sync.Mutex
+	calls []string
+}
+
+func newFakeWardroom(t *testing.T, run int, answer string) *fakeWardroom {
+	t.Helper()
+	d := &fakeWardroom{}
+	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		body, _ := io.ReadAll(r.Body)
+		d.calls = append(d.calls, strings.Join(slices.DeleteFunc([]string{
+			r.Method, r.URL.Path, r.Header.Get("Authorization"), r.Header.Get("Content-Type"), string(body),
+		}, func(part string) bool { return part == "" }), " "))
+		if strings.HasSuffix(r.URL.Path, "/run") {
+			w.WriteHeader(run)
+			_, _ = w.Write([]byte(answer))
+			return
+		}
+		_, _ = w.Write([]byte(`{"id":"s1","date":"2026-11-20","status":"running"}`))
+	}))
+	t.Cleanup(d.Close)
+	return d
+}
+
+// The COO does what a job's message says, with the key from its environment, and reports
+// the result.
+func TestStandupCall(t *testing.T) {
+	t.Parallel()
+	const message = "Open it with POST /api/v1/standups at %s, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY."
+	going := newFakeWardroom(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
+	done := newFakeWardroom(t, http.StatusConflict, `{"code":"already_completed","status":409,"detail":"It is."}`)
+	refused := newFakeWardroom(t, http.StatusForbidden, `{"code":"forbidden","status":403,"detail":"You may not."}`)
+	for name, test := range map[string]struct{ address, env, want string }{
+		"opens and runs it":  {going.URL, "wrk_x", "The 2026-11-20 standup is running."},
+		"already completed":  {done.URL, "wrk_x", "Nothing left to do for the 2026-11-20 standup: already_completed."},
+		"refused":            {refused.URL, "wrk_x", "I opened the 2026-11-20 standup but couldn't run it: Wardroom answered 403 forbidden: You may not."},
+		"unreachable":        {"http://127.0.0.1:9", "wrk_x", "I couldn't open the standup: Wardroom could not be reached."},
+		"remote address":     {"http://192.0.2.1", "wrk_x", "I couldn't run the standup: the URL points to another machine, and the demo's agents only call this one."},
+		"no variable is set": {going.URL, "", "I couldn't run the standup: the environment variable WARDROOM_API_KEY is not set."},
+		"no address":         {"home", "wrk_x", "I couldn't run the standup: the message contains no URL."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := open(t, demo.Options{Env: func(name string) string {
+				if name != "WARDROOM_API_KEY" {
+					t.Errorf("asked for %s", name)
+				}
+				return test.env
+			}})
+			c := join(t, r)
+			c.ok("agent", question("coo", "run-1", strings.Replace(message, "%s", test.address, 1)))
+			if got := must[string](t, c.wait("run-1"), "terminalReply", "text"); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+	want := []string{"POST /api/v1/standups Bearer wrk_x", "POST /api/v1/standups/s1/run Bearer wrk_x"}
+	if diff := cmp.Diff(want, going.calls); diff != "" {
+		t.Errorf("called (-want +got):\n%s", diff)
+	}
+}
+
+// The COO opens the standup of the team in the message.
+func TestStandupCallOfTeam(t *testing.T) {
+	t.Parallel()
+	d := newFakeWardroom(t, http.StatusAccepted, `{"id":"s1","date":"2026-11-20","status":"running"}`)
+	c := join(t, open(t, demo.Options{Env: func(string) string { return "wrk_x" }}))
+	message := `Hold it at ` + d.URL + `: POST /api/v1/standups with {"team":"design-2"}, then POST /api/v1/standups/:id/run, with Authorization: Bearer $WARDROOM_API_KEY.`
+	c.ok("agent", question("coo", "run-1", message))
+	if got := must[string](t, c.wait("run-1"), "terminalReply", "text"); got != "The 2026-11-20 standup is running." {
+		t.Error(got)
+	}
+	want := []string{`POST /api/v1/standups Bearer wrk_x application/json {"team":"design-2"}`, "POST /api/v1/standups/s1/run Bearer wrk_x"}
+	if diff := cmp.Diff(want, d.calls); diff != "" {
+		t.Errorf("called (-want +got):\n%s", diff)
+	}
+}
+
+// Stopped jobs must be observable, because tests of missed jobs depend on them.
+func TestStopJobs(t *testing.T) {
+	t.Parallel()
+	r := open(t, demo.Options{})
+	c := admin(t, r)
+	r.StopJobs(true)
+	id := must[string](t, c.ok("cron.add", job(func(p object) { p["schedule"] = object{"kind": "every", "everyMs": 20} })), "id")
+	next := func() float64 { return dig[float64](c.ok("cron.get", object{"id": id}), "state", "nextRunAtMs") }
+	for first, end := next(), time.Now().Add(20*time.Second); next() == first; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nextRunAtMs does not change")
+		}
+	}
+	if runs := must[[]any](t, c.ok("cron.runs", object{"id": id}), "entries"); len(runs) > 0 {
+		t.Errorf("it ran %v", runs)
+	}
+	r.StopJobs(false)
+	c.until("a run", 0, func(f object) bool { return dig[string](f, "payload", "action") == "finished" })
+}
