@@ -41,7 +41,7 @@ SHELL       := bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build fmt lint vet generate needs format-check generated-check web web-needs web-check e2e pictures \
+.PHONY: help build fmt lint deadcode vet generate needs format-check generated-check web web-needs web-check e2e pictures \
 	check unit unit-race unit-sqlite unit-costly unit-plain unit-postgres journey trials claims test code outside nightly measure bench clean
 
 help: ## show this list
@@ -54,8 +54,12 @@ build: ## build the binary bin/wardroom
 fmt: ## format the Go code
 	$(LINT) fmt
 
-lint: ## run golangci-lint
+lint: deadcode ## run golangci-lint, and find functions that the binary never calls
 	$(LINT) run ./...
+
+# The tests of roles and of docs/settings.md call what is left out here from other packages.
+deadcode:
+	@$(GO) tool -modfile=tools/go.mod deadcode ./cmd/wardroom | { ! grep -v -e '/actor.go:.* Permissions$$' -e '/config/settings.go:'; }
 
 vet:
 	$(GO) vet -tags journey ./...
@@ -108,7 +112,7 @@ format-check:
 check: ## run before each commit: format, vet, lint, Go tests on SQLite without the race detector and the costly ones
 	$(LINT) fmt --diff
 	$(GO) vet -tags journey ./...
-	$(LINT) run ./...
+	@$(MAKE) --no-print-directory lint
 	TEST_ENGINES=sqlite $(GO) test -vet=off -parallel 16 -skip '$(COSTLY)' ./internal/app ./cmd/... ./internal/... ./web ./test/faults ./test/ran
 
 unit: unit-race unit-sqlite unit-postgres ## all Go tests: with the race detector what starts goroutines, all else without it

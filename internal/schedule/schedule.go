@@ -90,11 +90,6 @@ const (
 	Skipped State = "skipped" // the runtime skipped the run for a known reason
 )
 
-// States returns all states.
-func States() []State {
-	return []State{Pending, Running, Unknown, OnTime, Late, Missed, Failed, Skipped}
-}
-
 // Slot is one time at which a job is due, with its state.
 type Slot struct {
 	JobID     string      `json:"job_id"`

@@ -28,6 +28,7 @@ func zones() []string {
 func randomLedger(rnd *rand.Rand, n int) []row {
 	begin := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	rows := make([]row, n)
+	sources := []Source{Human, Schedule, Heartbeat, SubAgent, Standup, Task, Unknown}
 	for i := range rows {
 		at := begin.Add(time.Duration(rnd.Int64N(int64(730*24*time.Hour)/int64(time.Hour))) * time.Hour)
 		if rnd.IntN(3) > 0 {
@@ -37,7 +38,7 @@ func randomLedger(rnd *rand.Rand, n int) []row {
 		r := row{kind: OfRun, at: at.UnixMilli(), price: byRuntime, runs: 1}
 		r.Run = Run{
 			RunID: fmt.Sprint("r", i), AgentID: pick("cto", "cpo", "=cmd"), SessionKey: fmt.Sprint("agent:cto:", rnd.IntN(700)),
-			Source: Sources()[rnd.IntN(len(Sources()))], JobID: pick("", "j1"), TaskKey: pick("", "TASK-1", "TASK-2"), StandupID: pick("", "s1"),
+			Source: sources[rnd.IntN(len(sources))], JobID: pick("", "j1"), TaskKey: pick("", "TASK-1", "TASK-2"), StandupID: pick("", "s1"),
 		}
 		r.Part = Part{Provider: pick("", "p", "q"), Model: pick("m", "n"), Tokens: Tokens{rnd.Int64N(1e9), rnd.Int64N(1e6), rnd.Int64N(1e9), rnd.Int64N(1e6), rnd.Int64N(10)}, Cost: costOf(rnd.Int64N(1e12))}
 		switch rnd.IntN(6) {

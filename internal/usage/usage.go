@@ -38,11 +38,6 @@ const (
 	Unknown   Source = "unknown"
 )
 
-// Sources returns all values of Source.
-func Sources() []Source {
-	return []Source{Human, Schedule, Heartbeat, SubAgent, Standup, Task, Unknown}
-}
-
 // Tokens holds token counts in the five classes that have separate prices.
 type Tokens struct {
 	Input      int64 `json:"input"`

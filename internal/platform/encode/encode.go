@@ -75,21 +75,6 @@ func Optional[S ~string](to []byte, s *S) []byte {
 	return String(to, *s)
 }
 
-// Strings appends an array of strings, or null if list is nil.
-func Strings[S ~string](to []byte, list []S) []byte {
-	if list == nil {
-		return append(to, "null"...)
-	}
-	to = append(to, '[')
-	for i, s := range list {
-		if i > 0 {
-			to = append(to, ',')
-		}
-		to = String(to, s)
-	}
-	return append(to, ']')
-}
-
 // Int appends a number as JSON.
 func Int(to []byte, n int64) []byte { return strconv.AppendInt(to, n, 10) }
 

@@ -35,13 +35,10 @@ func FuzzString(f *testing.F) {
 }
 
 // Optional values must be encoded as null, like in encoding/json.
-func TestOptionalAndStrings(t *testing.T) {
+func TestOptional(t *testing.T) {
 	for name, v := range map[string]struct{ got, want string }{
 		"a string that is there":     {string(encode.Optional(nil, new("a\n"))), standard(t, new("a\n"))},
 		"a string that is not there": {string(encode.Optional[string](nil, nil)), "null"},
-		"no strings":                 {string(encode.Strings(nil, []string{})), "[]"},
-		"nil strings":                {string(encode.Strings[string](nil, nil)), "null"},
-		"some strings":               {string(encode.Strings(nil, []string{"a", `"`})), standard(t, []string{"a", `"`})},
 		"a number":                   {string(encode.Int(nil, -12)), "-12"},
 	} {
 		if v.got != v.want {

@@ -153,13 +153,6 @@ func (q *Queue) Cancel(ctx context.Context, tx *db.Tx, kind, key string) error {
 	return nil
 }
 
-// Alive reports whether a job of the given kind and key is waiting or running.
-func Alive(ctx context.Context, r db.Queryer, kind, key string) (bool, error) {
-	var n int
-	err := r.QueryRow(ctx, `SELECT COUNT(*) FROM jobs WHERE kind = ? AND key = ? AND state IN ('ready', 'running')`, kind, key).Scan(&n)
-	return n > 0, err
-}
-
 // Count is the number of jobs that have the same kind and state.
 type Count struct {
 	Kind, State string

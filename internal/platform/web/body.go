@@ -135,13 +135,3 @@ func unmarshal(data []byte, v any) error {
 	}
 	return errors.New(pointerMark + "It contains a value that cannot be parsed.")
 }
-
-// CheckJSON returns a fault unless data is JSON that Wardroom accepts. Besides RFC
-// 8259, Wardroom requires valid UTF-8, strings without NUL or unpaired surrogates,
-// objects without duplicate keys, at most maxDepth levels of nesting, and nothing
-// after the value. The fault gives the position and the reason, and never quotes a
-// value.
-func CheckJSON(data []byte) error {
-	s := scanner{data: data}
-	return s.document(nil)
-}

@@ -52,15 +52,6 @@ func from(ctx context.Context) *exchange {
 	return x
 }
 
-// RequestID returns the ID of the request in ctx, or "" if there is none. The same ID appears
-// in the X-Request-Id header, in problem responses and in the log.
-func RequestID(ctx context.Context) string {
-	if x := from(ctx); x != nil {
-		return x.id
-	}
-	return ""
-}
-
 // serve passes one request to the given handler and logs the request.
 func (a *API) serve(w http.ResponseWriter, r *http.Request, routes http.Handler) {
 	start := a.opts.Now()
