@@ -18,6 +18,7 @@ import (
 	"wardroom/internal/gateway"
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/plaintext"
 	"wardroom/internal/platform/vault"
 )
 
@@ -155,14 +156,12 @@ func unreadable(err error) string {
 	case errors.Is(err, vault.ErrBroken):
 		return "The stored device was modified, or copied from another database. Restore it from a backup. " + orPairAgain
 	case errors.Is(err, vault.ErrOtherKey):
-		return fmt.Sprintf("%s. Restore the key in ENCRYPTION_KEY, in ENCRYPTION_KEY_OLD if it was replaced, or in the key file of DATA_DIR. %s", capital(err.Error()), orPairAgain)
+		return fmt.Sprintf("%s. Restore the key in ENCRYPTION_KEY, in ENCRYPTION_KEY_OLD if it was replaced, or in the key file of DATA_DIR. %s", plaintext.Capital(err.Error()), orPairAgain)
 	case errors.Is(err, vault.ErrNoKey):
 		return "A device is stored, but the key to decrypt it is missing. Set ENCRYPTION_KEY to its previous value, or restore the key file in DATA_DIR. " + orPairAgain
 	}
-	return capital(err.Error()) + "."
+	return plaintext.Capital(err.Error()) + "."
 }
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // stored is a row of the database: a device, its secrets and its state.
 type stored struct {

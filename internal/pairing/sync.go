@@ -1,6 +1,7 @@
 package pairing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +107,7 @@ func (s *Service) Run(ctx context.Context) error {
 		return nil
 	}
 	ctx = actor.With(ctx, actor.System)
-	every := time.NewTicker(or(s.Every, 2*time.Second))
+	every := time.NewTicker(cmp.Or(s.Every, 2*time.Second))
 	defer every.Stop()
 	for {
 		if err := s.step(ctx); err != nil && ctx.Err() == nil && (s.Away == nil || !s.Away(err)) {
@@ -119,13 +120,6 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-every.C:
 		}
 	}
-}
-
-func or(d, fallback time.Duration) time.Duration {
-	if d > 0 {
-		return d
-	}
-	return fallback
 }
 
 // step performs one round of the pairing service's work: it stores pending events, synchronizes the
@@ -284,7 +278,7 @@ func (s *Service) connectNext(ctx context.Context) error {
 	if in.State == gateway.Connected {
 		return s.replace(ctx, r, in.Token)
 	}
-	again := s.Now().Add(max(or(s.Ask, 4*time.Second), in.After))
+	again := s.Now().Add(max(cmp.Or(s.Ask, 4*time.Second), in.After))
 	return s.DB.Tx(ctx, func(tx *db.Tx) error {
 		return setAnswer(ctx, tx, r.device.ID, answer{Request: in.Pairing, Error: in.Error}, again)
 	})

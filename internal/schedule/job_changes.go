@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,16 +57,14 @@ type Delivered struct {
 // check converts t to the gateway's form of a job schedule, and adds validation errors to bad. If
 // t has no time zone, it uses zone.
 func (t Times) check(bad *fault.Fields, zone string) gateway.JobSchedule {
-	out := gateway.JobSchedule{Kind: "cron", Expr: strings.Join(strings.Fields(t.Expr), " "), Zone: or(t.Zone, zone)}
+	out := gateway.JobSchedule{Kind: "cron", Expr: strings.Join(strings.Fields(t.Expr), " "), Zone: cmp.Or(t.Zone, zone)}
 	if _, err := clock.Zone(out.Zone); err != nil {
 		bad.Add("/schedule/tz", "Must be an IANA time zone, such as Europe/Berlin.")
 	} else if _, err := cron.Parse(out.Expr, out.Zone); err != nil {
-		bad.Add("/schedule/expr", "%s.", capitalize(err.Error()))
+		bad.Add("/schedule/expr", "%s.", plaintext.Capital(err.Error()))
 	}
 	return out
 }
-
-func capitalize(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // Limits on the length of a job's name, description and message, in characters.
 const (
@@ -346,7 +345,7 @@ func (s *Service) Start(ctx context.Context, id string) (Started, error) {
 		return Started{}, fmt.Errorf("run job: %w", s.unconfirmedError(ctx, err, started, "Check the agent's sessions or the job's runs before you retry."))
 	}
 	if run == "" {
-		return Started{}, ErrGoing.With("Reason: %s. Check the job's runs and try again when the current run has ended.", or(why, "none given"))
+		return Started{}, ErrGoing.With("Reason: %s. Check the job's runs and try again when the current run has ended.", cmp.Or(why, "none given"))
 	}
 	ctx = context.WithoutCancel(ctx) // the client may have disconnected
 	started.data["run_id"] = run

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -199,7 +200,7 @@ func (e *edit) times(t *TimesChange, zone string) {
 	if expr == is.Expr && in == is.Zone {
 		return
 	}
-	to := Times{Expr: expr, Zone: in}.check(&e.bad, or(is.Zone, zone))
+	to := Times{Expr: expr, Zone: in}.check(&e.bad, cmp.Or(is.Zone, zone))
 	if to.Expr != is.Expr || to.Zone != is.Zone {
 		e.ask.Schedule, e.changes["schedule"] = &to, [2]any{is, to}
 	}

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,7 +111,7 @@ func (s *Service) known(ctx context.Context) (Known, error) {
 		case !r.to.IsZero():
 			k := Known{AsOf: clock.At(r.to)}
 			if f := fault.Of(err); f != nil {
-				k.Away = or(f.Detail, f.Title)
+				k.Away = cmp.Or(f.Detail, f.Title)
 			} else if !read {
 				k.Away = "Reading the jobs."
 			}

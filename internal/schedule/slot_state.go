@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -141,20 +142,13 @@ func (f facts) ofRun(s Slot, r Run) (State, string, *clock.Time) {
 	began := r.StartedAt
 	switch {
 	case r.Status == "skipped":
-		return Skipped, or(r.Error, "The runtime skipped it."), &began
+		return Skipped, cmp.Or(r.Error, "The runtime skipped it."), &began
 	case r.Status != "ok":
-		return Failed, or(r.Error, "The runtime gave no reason."), &began
+		return Failed, cmp.Or(r.Error, "The runtime gave no reason."), &began
 	case began.After(s.DueAt.Add(s.spread).Add(min(lateAfter, s.Deadline.Sub(s.DueAt.Time)-s.spread))):
 		return Late, "", &began
 	}
 	return OnTime, "", &began
-}
-
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // eventTime returns the time at which a slot reached its state. For a failed slot it is the end of the run, and

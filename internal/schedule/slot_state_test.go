@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func TestJudge(t *testing.T) {
 		{name: "after the runtime's wait is missed", now: "09:20:00", errors: 1, runs: []Run{ran("08:00:00", "08:30:00", "error")}, want: Missed},
 	} {
 		t.Run("a slot "+tt.name, func(t *testing.T) {
-			f := facts{now: at(tt.now), knownFrom: at("00:00:00"), knownTo: at(or(tt.known, tt.now)), since: at(or(tt.since, "07:00:00")), errors: tt.errors, runs: tt.runs}
+			f := facts{now: at(tt.now), knownFrom: at("00:00:00"), knownTo: at(cmp.Or(tt.known, tt.now)), since: at(cmp.Or(tt.since, "07:00:00")), errors: tt.errors, runs: tt.runs}
 			if tt.running != "" {
 				f.running = at(tt.running)
 			}

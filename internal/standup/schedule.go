@@ -15,6 +15,7 @@ import (
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/cron"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Timetable is the part of the gateway client that manages the runtime's scheduled jobs.
@@ -116,7 +117,7 @@ func (s *Service) desiredJob(t Team, p Plan, was seenJob, now *gateway.Job) (des
 	if _, err := clock.Zone(a.zone); err != nil {
 		bad.Add("/timezone", "Use an IANA time zone name, such as Europe/Berlin.")
 	} else if _, err := cron.Parse(a.expr, a.zone); err != nil {
-		bad.Add("/expr", "%s.", capital(err.Error()))
+		bad.Add("/expr", "%s.", plaintext.Capital(err.Error()))
 	}
 	given := or(p.ServiceURL, "")
 	a.url = cmp.Or(given, s.PublicURL, was.ServiceURL)
@@ -141,9 +142,6 @@ func or[T any](given *T, there T) T {
 	}
 	return there
 }
-
-// capital returns the text with its first letter in upper case.
-func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // addressChars are the characters allowed in a URL in a job's message. Agents paste
 // the URL into a shell, so it must not contain shell syntax.

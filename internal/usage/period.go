@@ -1,11 +1,11 @@
 package usage
 
 import (
-	"strings"
 	"time"
 
 	"wardroom/internal/platform/clock"
 	"wardroom/internal/platform/fault"
+	"wardroom/internal/platform/plaintext"
 )
 
 // Group is the dimension by which a report groups usage.
@@ -46,7 +46,7 @@ func readPeriod(from, to, zone string, now time.Time) (Period, error) {
 	var wrong fault.Fields
 	var err error
 	if p.Zone, err = clock.Zone(zone); err != nil {
-		wrong.Add("query.zone", "%s", capitalize(err.Error()))
+		wrong.Add("query.zone", "%s", plaintext.Capital(err.Error()))
 		return p, wrong.Err()
 	}
 	end := func(name, text string, usual func() time.Time) time.Time {
@@ -69,8 +69,6 @@ func readPeriod(from, to, zone string, now time.Time) (Period, error) {
 	})
 	return p, wrong.Err()
 }
-
-func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // startOfDay returns the start of a day. If the clocks skip midnight on that day, the result is the
 // first moment after the skipped time; if midnight occurs twice, it is the first midnight.

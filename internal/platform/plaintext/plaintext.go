@@ -67,6 +67,9 @@ func Lines(s string) string {
 // run of white space with one space and trims both ends.
 func Line(s string) string { return strings.Join(strings.Fields(Lines(s)), " ") }
 
+// Capital returns s, which must not be empty, with its first letter in upper case.
+func Capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
 // Cut returns s if it has at most the given number of characters. Otherwise it
 // returns the beginning of s followed by mark, with that number of characters in
 // total. It leaves out a mark that would take up more than half of the result.
